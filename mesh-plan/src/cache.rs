@@ -1,0 +1,71 @@
+//! Has this query been planned before? A bounded cache from query text to plan.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mesh_ql::Format;
+
+use crate::plan::Root;
+use crate::planner::Kind;
+
+/// Plans by what they were made from. It holds two generations: when the newer one is full it becomes the
+/// older, and what is used of the older moves on to the newer; so what is asked for often stays.
+pub(crate) struct PlanCache {
+    capacity: usize,
+    generations: RwLock<[HashMap<Box<str>, Arc<Root>>; 2]>,
+}
+
+impl PlanCache {
+    /// A cache of about that many plans; of none with 0.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { capacity, generations: RwLock::default() }
+    }
+
+    /// The plan of that text, made by `plan` where there is none yet.
+    pub(crate) fn find<E>(
+        &self,
+        format: Format,
+        kind: Kind,
+        text: &str,
+        plan: impl FnOnce() -> Result<Root, E>,
+    ) -> Result<Arc<Root>, E> {
+        if self.capacity == 0 {
+            return plan().map(Arc::new);
+        }
+        let key = key(format, kind, text);
+        let older = {
+            let [newer, older] = &*self.generations.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(root) = newer.get(key.as_str()) {
+                return Ok(Arc::clone(root));
+            }
+            older.get(key.as_str()).map(Arc::clone)
+        };
+        let root = older.map_or_else(|| plan().map(Arc::new), Ok)?;
+        let [newer, older] = &mut *self.generations.write().unwrap_or_else(PoisonError::into_inner);
+        if newer.len() >= self.capacity.div_ceil(2) {
+            *older = std::mem::take(newer);
+        }
+        newer.insert(key.into(), Arc::clone(&root));
+        Ok(root)
+    }
+
+    /// How many plans it holds.
+    pub(crate) fn len(&self) -> usize {
+        let [newer, older] = &*self.generations.read().unwrap_or_else(PoisonError::into_inner);
+        newer.len() + older.len()
+    }
+}
+
+/// One letter for format and kind, then the text.
+fn key(format: Format, kind: Kind, text: &str) -> String {
+    let prefix = match (format, kind) {
+        (Format::Json, Kind::Point) => 'p',
+        (Format::Json, Kind::Collection) => 'c',
+        (Format::Ql, Kind::Point) => 'P',
+        (Format::Ql, Kind::Collection) => 'C',
+    };
+    let mut key = String::with_capacity(text.len() + 1);
+    key.push(prefix);
+    key.push_str(text);
+    key
+}

@@ -1,0 +1,193 @@
+//! Where does the next page start? Opaque cursors, bound to their read by a MAC. `SPEC §5.4`
+//!
+//! A cursor is base64url of 16 bytes of MAC and the sort values of one row. The MAC covers the read's
+//! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, does not open.
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::{digest, hmac};
+
+use crate::plan::Node;
+use crate::{Value, ValueRef};
+
+/// Bytes of the MAC that a cursor carries.
+const TAG: usize = 16;
+
+/// The key that cursors are sealed with: the same on every server of a deployment.
+#[derive(Clone)]
+pub struct CursorKey(Arc<hmac::Key>);
+
+impl CursorKey {
+    /// A key from a deployment's secret.
+    pub fn new(secret: &[u8]) -> Self {
+        Self(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, secret)))
+    }
+
+    /// Seals encoded sort values.
+    pub(crate) fn seal(&self, scope: &[u8; 32], values: &[u8]) -> String {
+        let tag = self.tag(scope, values);
+        let mut bytes = Vec::with_capacity(TAG + values.len());
+        bytes.extend(tag.as_ref().iter().take(TAG));
+        bytes.extend_from_slice(values);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// The sort values of a cursor, if it is one of this scope with that many of them.
+    pub(crate) fn open(&self, scope: &[u8; 32], text: &str, count: usize) -> Option<Vec<Value>> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (tag, values) = bytes.split_at_checked(TAG)?;
+        let expected = self.tag(scope, values);
+        // A cursor opens nothing that a filter could not ask for, so this need not take constant time.
+        if expected.as_ref().get(..TAG)? != tag {
+            return None;
+        }
+        let values = decode(values)?;
+        (values.len() == count).then_some(values)
+    }
+
+    fn tag(&self, scope: &[u8; 32], values: &[u8]) -> hmac::Tag {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(scope);
+        context.update(values);
+        context.sign()
+    }
+}
+
+impl Default for CursorKey {
+    /// A key that all servers without a secret share. It tells cursors of different reads apart; who makes
+    /// one up gains nothing that `$where` would not give.
+    fn default() -> Self {
+        Self::new(b"mesh cursors without a secret")
+    }
+}
+
+impl fmt::Debug for CursorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CursorKey(..)")
+    }
+}
+
+/// What the cursors of a read are bound to: everything about it but page size and selection.
+pub(crate) fn scope(node: &Node) -> [u8; 32] {
+    let mut text = format!("mesh cursor 1\n{}\n", node.entity);
+    for key in &node.order {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "order {key}");
+    }
+    if let Some(filter) = &node.filter {
+        let _ = writeln!(text, "where {filter}");
+    }
+    if let Some(grouping) = &node.grouping {
+        let _ = writeln!(text, "group {grouping}");
+    }
+    let mut scope = [0; 32];
+    scope.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    scope
+}
+
+/// Appends a sort value to `out`, in a form that [`decode`] reads.
+pub(crate) fn encode(out: &mut Vec<u8>, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => out.push(0),
+        ValueRef::Boolean(false) => out.push(1),
+        ValueRef::Boolean(true) => out.push(2),
+        ValueRef::Integer(value) => {
+            out.push(3);
+            out.extend_from_slice(&value.to_be_bytes());
+        }
+        ValueRef::Real(value) => {
+            out.push(4);
+            out.extend_from_slice(&value.to_bits().to_be_bytes());
+        }
+        ValueRef::Text(value) => sized(out, 5, value),
+        ValueRef::Bytes(value) => sized(out, 6, value),
+    }
+}
+
+fn sized(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    out.push(tag);
+    out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn decode(mut bytes: &[u8]) -> Option<Vec<Value>> {
+    let mut values = Vec::new();
+    while let Some((tag, rest)) = bytes.split_first() {
+        let (value, rest) = match tag {
+            0 => (Value::Null, rest),
+            1 => (Value::Boolean(false), rest),
+            2 => (Value::Boolean(true), rest),
+            3..=6 => {
+                let (head, rest) = rest.split_first_chunk::<8>()?;
+                match tag {
+                    3 => (Value::Integer(i64::from_be_bytes(*head)), rest),
+                    4 => (Value::Real(f64::from_bits(u64::from_be_bytes(*head))), rest),
+                    _ => {
+                        let length = usize::try_from(u64::from_be_bytes(*head)).ok()?;
+                        let (bytes, rest) = rest.split_at_checked(length)?;
+                        let value = match tag {
+                            5 => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+                            _ => Value::Bytes(bytes.to_vec()),
+                        };
+                        (value, rest)
+                    }
+                }
+            }
+            _ => return None,
+        };
+        values.push(value);
+        bytes = rest;
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(values: &[Value]) -> String {
+        let mut bytes = Vec::new();
+        for value in values {
+            encode(&mut bytes, value.as_ref());
+        }
+        CursorKey::default().seal(&[7; 32], &bytes)
+    }
+
+    #[test]
+    fn values_survive() {
+        let values = [
+            Value::Null,
+            true.into(),
+            false.into(),
+            i64::MIN.into(),
+            f64::MIN_POSITIVE.into(),
+            "né\0".into(),
+            vec![0u8, 255].into(),
+        ];
+        let text = sealed(&values);
+        assert_eq!(CursorKey::default().open(&[7; 32], &text, 7).as_deref(), Some(&values[..]));
+        assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));
+    }
+
+    #[test]
+    fn altered_and_foreign_cursors_do_not_open() {
+        let key = CursorKey::default();
+        let text = sealed(&[1.into(), "a".into()]);
+        assert_eq!(key.open(&[8; 32], &text, 2), None, "another scope");
+        assert_eq!(CursorKey::new(b"other").open(&[7; 32], &text, 2), None, "another key");
+        assert_eq!(key.open(&[7; 32], &text, 1), None, "another order");
+        for index in 0..text.len() {
+            let mut altered = text.clone().into_bytes();
+            altered[index] = if altered[index] == b'A' { b'B' } else { b'A' };
+            let altered = String::from_utf8(altered).unwrap();
+            assert_eq!(key.open(&[7; 32], &altered, 2), None, "{altered}");
+        }
+        for text in ["", "A", "====", "é", &text[1..], &format!("{text}A")] {
+            assert_eq!(key.open(&[7; 32], text, 2), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Why was a read refused, or why did it fail? Facts, not statuses: those are the wire's.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use mesh_ql::{AggregateFn, FilterOp, SyntaxError};
+use mesh_schema::FieldType;
+
+/// Whatever can go wrong between a query's text and its answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is no query, or one past a bound.
+    Syntax(SyntaxError),
+    /// The query does not fit the schema.
+    Plan(PlanError),
+    /// The query was fine; fetching or shaping the rows failed.
+    Resolve(ResolveError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(error) => error.fmt(f),
+            Self::Plan(error) => error.fmt(f),
+            Self::Resolve(error) => error.fmt(f),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Syntax(_) | Self::Plan(_) => None,
+            Self::Resolve(error) => error.source(),
+        }
+    }
+}
+
+impl From<SyntaxError> for Error {
+    fn from(error: SyntaxError) -> Self {
+        Self::Syntax(error)
+    }
+}
+
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error)
+    }
+}
+
+impl From<ResolveError> for Error {
+    fn from(error: ResolveError) -> Self {
+        Self::Resolve(error)
+    }
+}
+
+/// A query that does not fit the schema: what is wrong, and where in the query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanError {
+    /// What is wrong.
+    pub kind: PlanErrorKind,
+    /// Dotted refs from the root entity to the node at fault; empty where there is no node yet.
+    pub path: String,
+}
+
+/// What is wrong with a query.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the sentences below say what each means")]
+pub enum PlanErrorKind {
+    UnknownEntity { entity: String, nearest: Option<String> },
+    RootMismatch { query: String, path: String },
+    NoId { entity: String },
+    UnknownField { entity: String, field: String, nearest: Option<String> },
+    FieldWithSelection { entity: String, field: String },
+    RelationWithoutSelection { entity: String, relation: String },
+    RelationAsField { entity: String, relation: String, control: &'static str },
+    ComputedAsField { field: String, control: &'static str },
+    ControlOnPoint { control: &'static str },
+    ControlOnToOne { control: &'static str, relation: String },
+    ControlOnNested { control: &'static str, relation: String },
+    CursorOnNested { relation: String },
+    NotSelectable { field: String, control: &'static str },
+    RelationInGroup { relation: String },
+    UnknownAggregate { alias: String, control: &'static str },
+    NotAGroupKey { field: String, control: &'static str },
+    AliasTaken { alias: String },
+    Operator { field: String, op: FilterOp, ty: FieldType },
+    Literal { field: String, ty: &'static str, found: String },
+    Unordered { field: String, ty: FieldType, control: &'static str },
+    Function { function: AggregateFn, field: String, ty: FieldType },
+    CursorMismatch,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl StdError for PlanError {}
+
+impl fmt::Display for PlanErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownEntity { entity, nearest } => {
+                write!(f, "Entity '{entity}' not found")?;
+                hint(f, nearest.as_deref())
+            }
+            Self::RootMismatch { query, path } => {
+                write!(f, "The query reads entity '{query}', but the URL names '{path}'")
+            }
+            Self::NoId { entity } => {
+                write!(f, "Entity '{entity}' has no id field: it can be read as a collection only")
+            }
+            Self::UnknownField { entity, field, nearest } => {
+                write!(f, "Field '{field}' not found on entity '{entity}'")?;
+                hint(f, nearest.as_deref())
+            }
+            Self::FieldWithSelection { entity, field } => {
+                write!(f, "'{field}' on entity '{entity}' is a scalar field, not a relation: select it with `true`")
+            }
+            Self::RelationWithoutSelection { entity, relation } => write!(
+                f,
+                "'{relation}' on entity '{entity}' is a relation: say which of its fields to read with `$select`"
+            ),
+            Self::RelationAsField { entity, relation, control } => {
+                write!(f, "'{relation}' on entity '{entity}' is a relation: {control} takes scalar fields only")
+            }
+            Self::ComputedAsField { field, control } => {
+                write!(f, "'{field}' is a computed field: it can be selected, but not used in {control}")
+            }
+            Self::ControlOnPoint { control } => {
+                write!(f, "{control} is for collections: a read of one record takes no controls at its root")
+            }
+            Self::ControlOnToOne { control, relation } => {
+                write!(f, "{control} is for lists: '{relation}' leads to one record at most")
+            }
+            Self::ControlOnNested { control, relation } => {
+                write!(f, "{control} is for the root of a collection read, not for the relation '{relation}'")
+            }
+            Self::CursorOnNested { relation } => write!(
+                f,
+                "`after` on the relation '{relation}' may only be null: nested lists have no cursors, so read the related entity as a collection to page through it"
+            ),
+            Self::NotSelectable { field, control } => {
+                write!(f, "'{field}' cannot be selected here: beside {control}, `$select` may name its fields only")
+            }
+            Self::RelationInGroup { relation } => {
+                write!(f, "The relation '{relation}' cannot be selected in a grouped or distinct read")
+            }
+            Self::UnknownAggregate { alias, control } => {
+                write!(f, "{control} names the aggregate '{alias}', which `$aggregate` does not define")
+            }
+            Self::NotAGroupKey { field, control } => {
+                write!(f, "{control} names '{field}', which is not among the fields that the read is grouped by")
+            }
+            Self::AliasTaken { alias } => {
+                write!(f, "The aggregate '{alias}' has the name of a selected field: choose another alias")
+            }
+            Self::Operator { field, op, ty } => {
+                write!(f, "Operator '{}' cannot be used on '{field}', which is of type {}", op.name(), ty.name())
+            }
+            Self::Literal { field, ty, found } => write!(f, "'{field}' takes {ty}, not {found}"),
+            Self::Unordered { field, ty, control } => {
+                write!(f, "{control} cannot use '{field}': values of type {} have no order", ty.name())
+            }
+            Self::Function { function, field, ty } => {
+                write!(f, "`{}` cannot be computed over '{field}', which is of type {}", function.name(), ty.name())
+            }
+            Self::CursorMismatch => f.write_str(
+                "The cursor does not belong to this read: page on with the entity, order, filter and grouping it came from, or start over without `after`",
+            ),
+        }
+    }
+}
+
+fn hint(f: &mut fmt::Formatter<'_>, nearest: Option<&str>) -> fmt::Result {
+    nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean '{nearest}'?"))
+}
+
+/// Fetching or shaping failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// The resolver reported a failure. Its text is for the log, never for the client.
+    Failed(Box<dyn StdError + Send + Sync>),
+    /// The resolver panicked.
+    Panicked(String),
+    /// No resolver is registered for the entity.
+    Missing(String),
+    /// The deadline passed.
+    TimedOut,
+    /// Too much is under way for this read to start now.
+    Busy,
+    /// The response would hold more objects than the bound allows. `SPEC §3.11`
+    TooLarge {
+        /// The bound.
+        rows: usize,
+    },
+    /// A sum of integers does not fit 64 bits. `SPEC §3.12`
+    SumOverflow,
+}
+
+impl ResolveError {
+    /// A failure with a text for the log.
+    pub fn new(message: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Failed(message.into())
+    }
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(_) => f.write_str("the resolver failed"),
+            Self::Panicked(message) => write!(f, "the resolver panicked: {message}"),
+            Self::Missing(entity) => write!(f, "no resolver is registered for entity '{entity}'"),
+            Self::TimedOut => f.write_str("the resolver ran out of time"),
+            Self::Busy => f.write_str("too many reads are under way"),
+            Self::TooLarge { rows } => write!(
+                f,
+                "The answer would hold more than {rows} objects (bound `rows`): ask for fewer with `$page`, at the root or on a relation"
+            ),
+            Self::SumOverflow => {
+                f.write_str("A sum of integers does not fit 64 bits: narrow it with `$where` or use `avg`")
+            }
+        }
+    }
+}
+
+impl StdError for ResolveError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Failed(source) => Some(&**source),
+            _ => None,
+        }
+    }
+}

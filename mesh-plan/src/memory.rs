@@ -1,0 +1,277 @@
+//! What if the data is in memory? A resolver over plain tables that answers every plan.
+//!
+//! It does what a plan says in the most direct way, scanning whole tables, so that it is easy to see that it
+//! is right: other back ends are held against it. For anything but small data a database is the better place.
+
+mod group;
+mod order;
+mod predicate;
+mod records;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use mesh_schema::{Cardinality, Link, TableName};
+
+use crate::nest::Key;
+use crate::plan::{CompareOp, Join, Node, Plan, Predicate, Source, Target};
+use crate::rows::{Rows, Table, nested_path};
+use crate::{Answer, BoxFuture, Context, ResolveError, Resolver, Value};
+use records::Records;
+
+/// The column that every table has unless it brings one of that name: the row's number, counted from 1.
+const ROW_ID: &str = "rowid";
+
+/// Tables of data in memory, by storage name.
+///
+/// ```
+/// use mesh_plan::{Mesh, memory::Tables};
+/// use mesh_schema::{FieldType, Schema};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let schema = Schema::builder()
+///     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
+///     .build()
+///     .map_err(|faults| faults[0].to_string())?;
+/// let tables = Tables::new().with("posts", ["id", "title"], [vec![1.into(), "Hello".into()]]);
+/// let mesh = Mesh::builder(schema).resolver_for_all(tables).build();
+/// # let _ = mesh;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    by_name: HashMap<String, Stored>,
+}
+
+#[derive(Clone, Debug)]
+struct Stored {
+    columns: Vec<String>,
+    rows: Vec<Vec<Value>>,
+    /// The width of a row that does not fit.
+    misfit: Option<usize>,
+}
+
+impl Tables {
+    /// No tables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with one more table: its storage name (`schema.table` where the schema document names a
+    /// namespace), the storage names of its columns, and its rows, with their cells in that order.
+    ///
+    /// NaN is stored as NULL, as databases have no place for it in an order. A row of another width makes
+    /// every read of the table fail. A table that brings no column `rowid` is given one.
+    pub fn with(
+        mut self,
+        name: &str,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = Vec<Value>>,
+    ) -> Self {
+        let mut columns: Vec<String> = columns.into_iter().map(Into::into).collect();
+        let mut rows: Vec<Vec<Value>> = rows.into_iter().collect();
+        let misfit = rows.iter().map(Vec::len).find(|width| *width != columns.len());
+        let has_row_id = columns.iter().any(|column| column == ROW_ID);
+        if !has_row_id {
+            columns.push(ROW_ID.to_owned());
+        }
+        for (row, number) in rows.iter_mut().zip(1i64..) {
+            row.iter_mut().filter(|cell| is_nan(cell)).for_each(|cell| *cell = Value::Null);
+            if !has_row_id {
+                row.push(number.into());
+            }
+        }
+        self.by_name.insert(name.to_owned(), Stored { columns, rows, misfit });
+        self
+    }
+
+    /// What the plan asks for.
+    ///
+    /// # Errors
+    /// When there is no such table or column, and [`ResolveError::SumOverflow`].
+    pub fn evaluate(&self, plan: &Plan) -> Result<Rows, ResolveError> {
+        let node = plan.node();
+        let mut records = self.scan(&node.table)?;
+        if let (Target::Point(id), Some(column)) = (plan.target(), &node.id) {
+            let is_it =
+                Predicate::Compare { source: column.source.clone(), op: CompareOp::Eq, value: id.clone() };
+            predicate::filter(&mut records, &is_it)?;
+        }
+        if let Some(filter) = &node.filter {
+            predicate::filter(&mut records, filter)?;
+        }
+        if let Some(grouping) = &node.grouping {
+            records = group::fold(records, grouping)?;
+        }
+        order::sort(&mut records, &node.order)?;
+        if let Some(slice) = &node.slice {
+            if let Some(after) = &slice.after {
+                order::start_after(&mut records, &node.order, after)?;
+            }
+            // One more than the page tells that another follows.
+            records.rows.truncate((slice.first as usize).saturating_add(1));
+        }
+        let mut rows = Rows::new(plan);
+        fill(rows.root(), node, &ParentKey::NONE, &records)?;
+        self.below(node, &records, "", &mut rows)?;
+        Ok(rows)
+    }
+
+    /// Adds the rows of all nodes below a node with these rows. Plans are nested as deep as queries, which
+    /// is bounded.
+    fn below(
+        &self,
+        node: &Node,
+        parents: &Records<'_>,
+        path: &str,
+        rows: &mut Rows,
+    ) -> Result<(), ResolveError> {
+        for join in &node.joins {
+            let path = nested_path(path, join);
+            let table = rows
+                .table(&path)
+                .ok_or_else(|| ResolveError::new(format!("there is no table for the rows of '{path}'")))?;
+            let mut all = self.scan(&join.node.table)?;
+            all.rows.clear();
+            for values in parent_keys(node, join, parents)? {
+                let mut children = self.children(join, &values)?;
+                let key = ParentKey { names: &join.child_keys, values: &values };
+                fill(table, &join.node, &key, &children)?;
+                all.rows.append(&mut children.rows);
+            }
+            self.below(&join.node, &all, &path, rows)?;
+        }
+        Ok(())
+    }
+
+    /// The rows that belong to the parents with this key: filtered, in order, cut to their page.
+    fn children(&self, join: &Join, key: &[Value]) -> Result<Records<'_>, ResolveError> {
+        let node = &join.node;
+        let mut children = self.linked(join, key)?;
+        if let Some(filter) = &node.filter {
+            predicate::filter(&mut children, filter)?;
+        }
+        order::sort(&mut children, &node.order)?;
+        if let Some(slice) = &node.slice {
+            children.rows.truncate(slice.first as usize);
+        }
+        if join.cardinality == Cardinality::One {
+            children.rows.truncate(1);
+        }
+        Ok(children)
+    }
+
+    /// The target's rows that the link pairs with the key, each once.
+    fn linked(&self, join: &Join, key: &[Value]) -> Result<Records<'_>, ResolveError> {
+        let mut targets = self.scan(&join.node.table)?;
+        match &join.link {
+            Link::Direct { pairs } => {
+                for (pair, key) in pairs.iter().zip(key) {
+                    targets.keep(&pair.target, |cell| order::equal(cell, key))?;
+                }
+            }
+            Link::Through { table, from, to, target, .. } => {
+                let mut junction = self.scan(table)?;
+                for key in key {
+                    junction.keep(from, |cell| order::equal(cell, key))?;
+                }
+                let to = junction.column(to)?;
+                let paired: Vec<&Value> = junction.rows.iter().filter_map(|row| row.get(to)).collect();
+                targets.keep(target, |cell| paired.iter().any(|to| order::equal(cell, to)))?;
+            }
+        }
+        Ok(targets)
+    }
+
+    /// All rows of a table.
+    fn scan(&self, table: &TableName) -> Result<Records<'_>, ResolveError> {
+        let name = match &table.schema {
+            Some(schema) => format!("{schema}.{}", table.name),
+            None => table.name.clone(),
+        };
+        let Some(stored) = self.by_name.get(&name) else {
+            return Err(ResolveError::new(format!("there is no table '{name}' in memory")));
+        };
+        if let Some(cells) = stored.misfit {
+            return Err(ResolveError::new(format!(
+                "a row of table '{name}' in memory has {cells} cells, which is not one for each column"
+            )));
+        }
+        Ok(Records::of_table(name, &stored.columns, &stored.rows))
+    }
+}
+
+impl Resolver for Tables {
+    fn resolve(&self, plan: Plan, _: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
+        Box::pin(async move { self.evaluate(&plan).map(Answer::Rows) })
+    }
+}
+
+/// What links a row to its parent.
+struct ParentKey<'a> {
+    /// As in [`Join::child_keys`].
+    names: &'a [String],
+    values: &'a [Value],
+}
+
+impl ParentKey<'_> {
+    /// That of the root's rows.
+    const NONE: Self = Self { names: &[], values: &[] };
+}
+
+/// The keys of the parents, each once; those with a NULL lead to nothing.
+fn parent_keys(node: &Node, join: &Join, parents: &Records<'_>) -> Result<Vec<Vec<Value>>, ResolveError> {
+    let mut places = Vec::with_capacity(join.parent_keys.len());
+    for column in join.parent_keys.iter().filter_map(|index| node.columns.get(*index)) {
+        places.push(parents.place(&column.source)?);
+    }
+    let mut seen = HashSet::new();
+    let keys = parents.rows.iter().map(|row| {
+        places.iter().map(|place| row.get(*place).cloned().unwrap_or_default()).collect::<Vec<_>>()
+    });
+    let new = |key: &Vec<Value>| {
+        let key: Vec<Key> = key.iter().map(|value| Key::of(value.as_ref())).collect();
+        !key.contains(&Key::Null) && seen.insert(key)
+    };
+    Ok(keys.filter(new).collect())
+}
+
+/// Adds rows to a node's table, whose columns are found by name: those of the node, then the parent's key,
+/// then what tells the rows apart.
+fn fill(
+    table: &mut Table,
+    node: &Node,
+    key: &ParentKey<'_>,
+    records: &Records<'_>,
+) -> Result<(), ResolveError> {
+    enum Cell<'v> {
+        Row(usize),
+        Parent(&'v Value),
+    }
+    let place = |source: &Source| records.place(source).map(Cell::Row);
+    let mut cells = Vec::with_capacity(table.columns().len());
+    for name in table.columns() {
+        let of_parent = key.names.iter().zip(key.values).find(|(key, _)| *key == name);
+        cells.push(match (node.columns.iter().find(|column| column.name == *name), of_parent) {
+            (Some(column), _) => place(&column.source)?,
+            (None, Some((_, value))) => Cell::Parent(value),
+            (None, None) => match node.identity.iter().find(|column| column.name == *name) {
+                Some(column) => place(&column.source)?,
+                None => return Err(ResolveError::new(format!("nothing is known of the column '{name}'"))),
+            },
+        });
+    }
+    for row in &records.rows {
+        table.push(cells.iter().map(|cell| match cell {
+            Cell::Row(place) => row.get(*place).cloned().unwrap_or_default(),
+            Cell::Parent(value) => (*value).clone(),
+        }));
+    }
+    Ok(())
+}
+
+fn is_nan(value: &Value) -> bool {
+    matches!(value, Value::Real(value) if value.is_nan())
+}

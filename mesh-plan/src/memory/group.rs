@@ -1,0 +1,171 @@
+//! How are rows folded into groups, and what is computed over each? `SPEC §3.12`
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use mesh_ql::AggregateFn;
+
+use super::order::{self, Number};
+use super::predicate;
+use super::records::Records;
+use crate::plan::{Aggregate, Grouping, Source};
+use crate::{ResolveError, Value};
+
+/// The groups that `having` lets pass, each a row of its keys and aggregates. NULL is a key like any other.
+pub(super) fn fold<'a>(mut records: Records<'a>, grouping: &Grouping) -> Result<Records<'a>, ResolveError> {
+    let keys: Vec<usize> = grouping.keys.iter().map(|key| records.column(key)).collect::<Result<_, _>>()?;
+    let columns: Vec<Option<usize>> = (grouping.aggregates.iter())
+        .map(|aggregate| aggregate.column.as_deref().map(|column| records.column(column)).transpose())
+        .collect::<Result<_, _>>()?;
+    let by_key = |left: &[Value], right: &[Value]| {
+        let compared = keys.iter().map(|key| order::compare(cell(left, *key), cell(right, *key)));
+        compared.fold(Ordering::Equal, Ordering::then)
+    };
+    records.rows.sort_by(|left, right| by_key(left, right));
+    let groups: Vec<&[Row<'_>]> = if keys.is_empty() {
+        vec![&records.rows]
+    } else {
+        records.rows.chunk_by(|left, right| by_key(left, right).is_eq()).collect()
+    };
+    let mut rows = Vec::with_capacity(groups.len());
+    for group in groups {
+        let first = group.first().map_or(&[][..], AsRef::as_ref);
+        let mut row: Vec<Value> = keys.iter().map(|key| cell(first, *key).clone()).collect();
+        for (aggregate, column) in grouping.aggregates.iter().zip(&columns) {
+            row.push(compute(aggregate, *column, group)?);
+        }
+        rows.push(Cow::Owned(row));
+    }
+    let sources = grouping.keys.iter().cloned().map(Source::Column);
+    let sources = sources.chain((0..grouping.aggregates.len()).map(Source::Aggregate)).collect();
+    let mut groups = Records { table: records.table, sources, rows };
+    if let Some(having) = &grouping.having {
+        predicate::filter(&mut groups, having)?;
+    }
+    Ok(groups)
+}
+
+type Row<'a> = Cow<'a, [Value]>;
+
+fn cell(row: &[Value], place: usize) -> &Value {
+    row.get(place).unwrap_or(&Value::Null)
+}
+
+fn compute(aggregate: &Aggregate, column: Option<usize>, rows: &[Row<'_>]) -> Result<Value, ResolveError> {
+    let Some(column) = column else { return Ok(count(rows.len())) };
+    let mut values: Vec<&Value> = rows.iter().map(|row| cell(row, column)).collect();
+    values.retain(|value| **value != Value::Null);
+    if aggregate.distinct {
+        let mut seen = BTreeSet::new();
+        values.retain(|value| seen.insert(ByOrder(value)));
+    }
+    let by_order = |left: &&Value, right: &&Value| order::compare(left, right);
+    Ok(match aggregate.function {
+        AggregateFn::Count => count(values.len()),
+        AggregateFn::Sum => Total::of(&values).sum()?,
+        AggregateFn::Avg => Total::of(&values).average(),
+        AggregateFn::Min => values.into_iter().min_by(by_order).cloned().unwrap_or_default(),
+        AggregateFn::Max => values.into_iter().max_by(by_order).cloned().unwrap_or_default(),
+    })
+}
+
+fn count(rows: usize) -> Value {
+    i64::try_from(rows).unwrap_or(i64::MAX).into()
+}
+
+/// A value that sorts and equals as [`order::compare`] says.
+struct ByOrder<'a>(&'a Value);
+
+impl Ord for ByOrder<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        order::compare(self.0, other.0)
+    }
+}
+
+impl PartialOrd for ByOrder<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByOrder<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ByOrder<'_> {}
+
+/// Values added up: exactly while all of them are integers, and in any case as a real with its rounding
+/// errors kept apart, so that the order of the rows hardly matters.
+#[derive(Default)]
+struct Total {
+    count: usize,
+    has_real: bool,
+    integers: i128,
+    reals: f64,
+    lost: f64,
+}
+
+impl Total {
+    fn of(values: &[&Value]) -> Self {
+        let mut total = Self { count: values.len(), ..Self::default() };
+        for value in values {
+            match addend(value) {
+                Number::Integer(value) => {
+                    total.integers += i128::from(value);
+                    total.add(value as f64);
+                }
+                Number::Real(value) => {
+                    total.has_real = true;
+                    total.add(value);
+                }
+            }
+        }
+        total
+    }
+
+    /// Of two numbers it is the smaller one that loses digits in their sum.
+    fn add(&mut self, value: f64) {
+        let sum = self.reals + value;
+        self.lost += if self.reals.abs() > value.abs() {
+            (self.reals - sum) + value
+        } else {
+            (value - sum) + self.reals
+        };
+        self.reals = sum;
+    }
+
+    fn real(&self) -> f64 {
+        if self.lost.is_finite() { self.reals + self.lost } else { self.reals }
+    }
+
+    fn sum(&self) -> Result<Value, ResolveError> {
+        match (self.count, self.has_real) {
+            (0, _) => Ok(Value::Null),
+            (_, true) => Ok(real_or_null(self.real())),
+            (_, false) => {
+                i64::try_from(self.integers).map(Value::Integer).map_err(|_| ResolveError::SumOverflow)
+            }
+        }
+    }
+
+    fn average(&self) -> Value {
+        let total = if self.has_real { self.real() } else { self.integers as f64 };
+        if self.count == 0 { Value::Null } else { real_or_null(total / self.count as f64) }
+    }
+}
+
+/// Text that writes a number counts as that number, anything else that is none as 0.
+fn addend(value: &Value) -> Number {
+    let of_text = match value {
+        Value::Text(text) => Number::of_text(text),
+        _ => None,
+    };
+    Number::of(value).or(of_text).unwrap_or(Number::Real(0.0))
+}
+
+fn real_or_null(value: f64) -> Value {
+    if value.is_nan() { Value::Null } else { Value::Real(value) }
+}

@@ -1,0 +1,174 @@
+//! How do values compare, and in which order do rows come? `SPEC §3.9`
+
+use std::cmp::Ordering;
+
+use mesh_ql::{Direction, Nulls};
+
+use super::records::Records;
+use crate::plan::SortKey;
+use crate::{ResolveError, Value};
+
+/// The order of all values: NULL, then numbers and truth values, then text, then bytes, as in SQLite.
+pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
+        (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
+        _ => match (Number::of(left), Number::of(right)) {
+            (Some(left), Some(right)) => left.compare(right),
+            _ => class(left).cmp(&class(right)),
+        },
+    }
+}
+
+/// SQL's `=` between values of one kind: NULL equals nothing.
+pub(super) fn equal(left: &Value, right: &Value) -> bool {
+    *left != Value::Null && compare(left, right) == Ordering::Equal
+}
+
+fn class(value: &Value) -> u8 {
+    match value {
+        Value::Null => 0,
+        Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 1,
+        Value::Text(_) => 2,
+        Value::Bytes(_) => 3,
+    }
+}
+
+/// A value that counts as a number; a truth value is 0 or 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Number {
+    Integer(i64),
+    Real(f64),
+}
+
+impl Number {
+    pub(super) fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Boolean(value) => Some(Self::Integer((*value).into())),
+            Value::Integer(value) => Some(Self::Integer(*value)),
+            Value::Real(value) => Some(Self::Real(*value)),
+            Value::Null | Value::Text(_) | Value::Bytes(_) => None,
+        }
+    }
+
+    /// The number that a text writes.
+    pub(super) fn of_text(text: &str) -> Option<Self> {
+        let integer = text.parse().ok().map(Self::Integer);
+        integer.or_else(|| text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::Real))
+    }
+
+    pub(super) fn compare(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(left), Self::Integer(right)) => left.cmp(&right),
+            (Self::Integer(left), Self::Real(right)) => integer_with_real(left, right),
+            (Self::Real(left), Self::Integer(right)) => integer_with_real(right, left).reverse(),
+            // NaN is no value here.
+            (Self::Real(left), Self::Real(right)) => left.partial_cmp(&right).unwrap_or(Ordering::Equal),
+        }
+    }
+}
+
+/// Exact where the integer has no equal among the reals.
+fn integer_with_real(integer: i64, real: f64) -> Ordering {
+    let bound = 2f64.powi(63);
+    if real >= bound {
+        Ordering::Less
+    } else if real < -bound {
+        Ordering::Greater
+    } else {
+        let fraction = || 0.0.partial_cmp(&real.fract()).unwrap_or(Ordering::Equal);
+        integer.cmp(&(real.trunc() as i64)).then_with(fraction)
+    }
+}
+
+/// Puts rows in order; those that nothing distinguishes stay as they were.
+pub(super) fn sort(records: &mut Records<'_>, order: &[SortKey]) -> Result<(), ResolveError> {
+    let places = places(records, order)?;
+    records.rows.sort_by(|left, right| {
+        let values = |row| places.iter().filter_map(move |place| <[Value]>::get(row, *place));
+        by_keys(order, values(left), values(right))
+    });
+    Ok(())
+}
+
+/// Leaves the rows that follow the one with these values. Without an order nothing follows.
+pub(super) fn start_after(
+    records: &mut Records<'_>,
+    order: &[SortKey],
+    after: &[Value],
+) -> Result<(), ResolveError> {
+    let places = places(records, order)?;
+    records.rows.retain(|row| {
+        let values = places.iter().filter_map(|place| row.get(*place));
+        by_keys(order, values, after.iter()) == Ordering::Greater
+    });
+    Ok(())
+}
+
+fn places(records: &Records<'_>, order: &[SortKey]) -> Result<Vec<usize>, ResolveError> {
+    order.iter().map(|key| records.place(&key.source)).collect()
+}
+
+fn by_keys<'v>(
+    order: &[SortKey],
+    left: impl Iterator<Item = &'v Value>,
+    right: impl Iterator<Item = &'v Value>,
+) -> Ordering {
+    let compared = order.iter().zip(left.zip(right)).map(|(key, (left, right))| by_key(key, left, right));
+    compared.fold(Ordering::Equal, Ordering::then)
+}
+
+fn by_key(key: &SortKey, left: &Value, right: &Value) -> Ordering {
+    let null_first = match key.nulls {
+        Nulls::First => Ordering::Less,
+        Nulls::Last => Ordering::Greater,
+    };
+    match (left, right, key.direction) {
+        (Value::Null, Value::Null, _) => Ordering::Equal,
+        (Value::Null, _, _) => null_first,
+        (_, Value::Null, _) => null_first.reverse(),
+        (_, _, Direction::Asc) => compare(left, right),
+        (_, _, Direction::Desc) => compare(right, left),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_one_order() {
+        let ascending: [Value; 14] = [
+            Value::Null,
+            f64::NEG_INFINITY.into(),
+            i64::MIN.into(),
+            (-1.5).into(),
+            false.into(),
+            true.into(),
+            1.5.into(),
+            9_007_199_254_740_992.0.into(),
+            9_007_199_254_740_993i64.into(),
+            i64::MAX.into(),
+            2f64.powi(63).into(),
+            "".into(),
+            "a".into(),
+            vec![0u8].into(),
+        ];
+        for (place, left) in ascending.iter().enumerate() {
+            for (other, right) in ascending.iter().enumerate() {
+                assert_eq!(compare(left, right), place.cmp(&other), "{left:?} {right:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_has_many_forms_and_null_equals_nothing() {
+        assert!(equal(&1.into(), &1.0.into()));
+        assert!(equal(&true.into(), &1.into()));
+        assert!(equal(&0.0.into(), &(-0.0).into()));
+        assert!(equal(&i64::MIN.into(), &(-2f64.powi(63)).into()));
+        assert!(!equal(&i64::MAX.into(), &2f64.powi(63).into()));
+        assert!(!equal(&Value::Null, &Value::Null));
+        assert!(!equal(&1.into(), &"1".into()));
+    }
+}

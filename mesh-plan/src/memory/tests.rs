@@ -1,0 +1,338 @@
+//! Do plans over tables in memory give the answers that the contract promises, from text to JSON?
+
+mod filter;
+mod group;
+mod page;
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context as Waiting, Poll, Waker};
+
+use expect_test::{Expect, expect};
+use mesh_ql::Format;
+use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
+use serde_json::{Value as Json, json};
+
+use super::Tables;
+use crate::{Context, Error, Limits, Mesh, Request, ResolveError, Value};
+
+fn schema() -> Schema {
+    use FieldType::{Bigint, Boolean, Decimal, Integer, Number, String};
+    Schema::builder()
+        .entity("user", |user| user.field("id", Integer).field("name", String))
+        .entity("post", |post| {
+            let post = post.field("id", Integer).field("title", String).field("status", String);
+            let post = post.field("score", Integer).field("rating", Number).field("price", Decimal);
+            post.field("published", Boolean).field("views", Bigint).untyped("extra")
+        })
+        .entity("comment", |comment| {
+            comment.field("id", Integer).field("text", String).field("stars", Integer)
+        })
+        .entity("tag", |tag| tag.field("id", Integer).field("name", String))
+        .entity("reading", |reading| reading.field("day", String).field("value", Integer).no_id())
+        .entity("ghost", |ghost| ghost.field("id", Integer))
+        .relation("user.manager", JoinDocument::one("user", "users.id = users.manager_id"))
+        .relation("user.reports", JoinDocument::many("user", "users.manager_id = users.id"))
+        .relation("user.posts", JoinDocument::many("post", "posts.author_id = users.id"))
+        .relation("post.author", JoinDocument::one("user", "users.id = posts.author_id"))
+        .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
+        .relation(
+            "post.tags",
+            JoinDocument::through("tag", ThroughDocument::new("post_tags", "post_id", "tag_id")),
+        )
+        .relation("comment.author", JoinDocument::one("user", "users.id = comments.author_id"))
+        .relation("comment.post", JoinDocument::one("post", "posts.id = comments.post_id"))
+        .relation(
+            "tag.posts",
+            JoinDocument::through("post", ThroughDocument::new("post_tags", "tag_id", "post_id")),
+        )
+        .build()
+        .unwrap_or_else(|faults| panic!("{}", faults[0]))
+}
+
+/// Rows of literals.
+macro_rules! rows {
+    ($([$($cell:expr),* $(,)?]),* $(,)?) => { [$(vec![$(Value::from($cell)),*]),*] };
+}
+
+use rows;
+
+const NULL: Option<i64> = None;
+
+fn tables() -> Tables {
+    let posts =
+        ["id", "title", "status", "author_id", "score", "rating", "price", "published", "views", "extra"];
+    Tables::new()
+        .with(
+            "users",
+            ["id", "name", "manager_id"],
+            rows![[1, "Ada", NULL], [2, "Ben", 1], [3, "Cyd", 1], [4, "Dee", 2],],
+        )
+        .with(
+            "posts",
+            posts,
+            rows![
+                [1, "One", "draft", 1, 5, 1.5, "1.50", true, 10, "x"],
+                [2, "Two", "live", 1, NULL, 2.5, 9, false, 20, 7],
+                [3, "Three", "live", 2, 5, NULL, 2.25, 1, NULL, "7"],
+                [4, "four_", "live", NULL, 3, 4.0, "10.00", 0, 9_007_199_254_740_993i64, NULL],
+                [5, "Five%", NULL, 9, NULL, 0.1, NULL, NULL, 50, vec![7u8]],
+            ],
+        )
+        .with(
+            "comments",
+            ["id", "post_id", "author_id", "text", "stars"],
+            rows![
+                [1, 1, 2, "a", 3],
+                [2, 1, 3, "b", NULL],
+                [3, 1, NULL, "c", 5],
+                [4, 1, 1, "d", 3],
+                [5, 2, 1, "e", 1],
+                [6, 3, 2, "f", 4],
+                [7, NULL, 2, "g", 4],
+            ],
+        )
+        .with("tags", ["id", "name"], rows![[1, "red"], [2, "blue"], [3, "green"]])
+        .with(
+            "post_tags",
+            ["post_id", "tag_id"],
+            rows![[1, 1], [1, 2], [1, 1], [2, 2], [3, NULL], [NULL, 3], [8, 3],],
+        )
+        .with("readings", ["day", "value"], rows![["mon", 1], ["tue", 1], ["mon", 2], ["mon", 1]])
+}
+
+fn mesh() -> Mesh {
+    Mesh::builder(schema()).resolver_for_all(tables()).build()
+}
+
+/// Runs a future that never waits for anything.
+fn block_on<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Waiting::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+fn run(mesh: &Mesh, request: &Request<'_>) -> Result<String, Error> {
+    let body = block_on(mesh.read(mesh.plan(request)?, Context::default()))?;
+    Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
+}
+
+fn read(mesh: &Mesh, query: &Json) -> Result<Json, Error> {
+    let text = run(mesh, &Request::collection(Format::Json, &query.to_string()))?;
+    Ok(serde_json::from_str(&text).unwrap())
+}
+
+/// The items of a collection read, one a line; or the error.
+#[track_caller]
+fn check(query: &Json, expected: Expect) {
+    expected.assert_eq(&shown(&mesh(), query));
+}
+
+fn shown(mesh: &Mesh, query: &Json) -> String {
+    match read(mesh, query) {
+        Ok(body) => body["items"].as_array().unwrap().iter().map(|item| format!("{item}\n")).collect(),
+        Err(Error::Resolve(error @ ResolveError::Failed(_))) => {
+            std::error::Error::source(&error).unwrap().to_string()
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+fn condition(field: &str, op: &str, value: impl Into<Json>) -> Json {
+    json!({"field": field, "op": op, "value": value.into()})
+}
+
+#[test]
+fn a_point_read_is_the_object_or_null() {
+    let point =
+        |id: &str| run(&mesh(), &Request::point(Format::Ql, "{ user name manager { name } }", id)).unwrap();
+    assert_eq!(point("2"), r#"{"name":"Ben","manager":{"name":"Ada"}}"#);
+    assert_eq!(point("1"), r#"{"name":"Ada","manager":null}"#);
+    assert_eq!(point("7"), "null");
+    assert_eq!(point("seven"), "null");
+}
+
+#[test]
+fn scalars_take_the_form_of_their_type() {
+    let fields = json!({"price": true, "published": true, "views": true, "rating": true, "extra": true});
+    check(
+        &json!({"post": {"$select": fields}}),
+        expect![[r#"
+        {"price":"1.50","published":true,"views":"10","rating":1.5,"extra":"x"}
+        {"price":"9","published":false,"views":"20","rating":2.5,"extra":7}
+        {"price":"2.25","published":true,"views":null,"rating":null,"extra":"7"}
+        {"price":"10.00","published":false,"views":"9007199254740993","rating":4,"extra":null}
+        {"price":null,"published":null,"views":"50","rating":0.1,"extra":"Bw=="}
+    "#]],
+    );
+}
+
+#[test]
+fn relations_nest() {
+    let query = json!({"post": {
+        "$select": {
+            "title": true,
+            "author": {"$select": {"name": true}},
+            "comments": {"$select": {"text": true, "author": {"$select": {"name": true, "posts": {"$select": {"id": true}}}}}},
+            "tags": {"$select": {"name": true}},
+        },
+    }});
+    check(
+        &query,
+        expect![[r#"
+        {"title":"One","author":{"name":"Ada"},"comments":[{"text":"a","author":{"name":"Ben","posts":[{"id":3}]}},{"text":"b","author":{"name":"Cyd","posts":[]}},{"text":"c","author":null},{"text":"d","author":{"name":"Ada","posts":[{"id":1},{"id":2}]}}],"tags":[{"name":"red"},{"name":"blue"}]}
+        {"title":"Two","author":{"name":"Ada"},"comments":[{"text":"e","author":{"name":"Ada","posts":[{"id":1},{"id":2}]}}],"tags":[{"name":"blue"}]}
+        {"title":"Three","author":{"name":"Ben"},"comments":[{"text":"f","author":{"name":"Ben","posts":[{"id":3}]}}],"tags":[]}
+        {"title":"four_","author":null,"comments":[],"tags":[]}
+        {"title":"Five%","author":null,"comments":[],"tags":[]}
+    "#]],
+    );
+}
+
+#[test]
+fn a_relation_of_an_entity_to_itself_goes_both_ways() {
+    let below = json!({"$select": {"name": true, "reports": {"$select": {"name": true}}}});
+    let query = json!({"user": {"$select": {
+        "name": true,
+        "manager": {"$select": {"name": true, "manager": {"$select": {"name": true}}}},
+        "reports": below,
+    }}});
+    check(
+        &query,
+        expect![[r#"
+        {"name":"Ada","manager":null,"reports":[{"name":"Ben","reports":[{"name":"Dee"}]},{"name":"Cyd","reports":[]}]}
+        {"name":"Ben","manager":{"name":"Ada","manager":null},"reports":[{"name":"Dee","reports":[]}]}
+        {"name":"Cyd","manager":{"name":"Ada","manager":null},"reports":[]}
+        {"name":"Dee","manager":{"name":"Ben","manager":{"name":"Ada"}},"reports":[]}
+    "#]],
+    );
+}
+
+#[test]
+fn a_junction_is_read_from_either_side() {
+    let query = json!({"tag": {"$select": {"name": true, "posts": {"$select": {"id": true}}}}});
+    check(
+        &query,
+        expect![[r#"
+        {"name":"red","posts":[{"id":1}]}
+        {"name":"blue","posts":[{"id":1},{"id":2}]}
+        {"name":"green","posts":[]}
+    "#]],
+    );
+}
+
+#[test]
+fn nested_controls_hold_for_each_parent() {
+    let comments = json!({
+        "$select": {"id": true, "stars": true},
+        "$where": condition("id", "ne", 4),
+        "$orderBy": [{"field": "stars", "direction": "desc", "nulls": "first"}],
+        "$page": {"first": 2},
+    });
+    let posts = json!({
+        "$select": {"id": true, "comments": comments},
+        "$orderBy": [{"field": "id", "direction": "desc"}],
+        "$page": {"first": 1, "after": null},
+    });
+    check(
+        &json!({"post": {"$select": {"id": true, "comments": comments}}}),
+        expect![[r#"
+        {"id":1,"comments":[{"id":2,"stars":null},{"id":3,"stars":5}]}
+        {"id":2,"comments":[{"id":5,"stars":1}]}
+        {"id":3,"comments":[{"id":6,"stars":4}]}
+        {"id":4,"comments":[]}
+        {"id":5,"comments":[]}
+    "#]],
+    );
+    check(
+        &json!({"user": {"$select": {"id": true, "posts": posts}}}),
+        expect![[r#"
+        {"id":1,"posts":[{"id":2,"comments":[{"id":5,"stars":1}]}]}
+        {"id":2,"posts":[{"id":3,"comments":[{"id":6,"stars":4}]}]}
+        {"id":3,"posts":[]}
+        {"id":4,"posts":[]}
+    "#]],
+    );
+}
+
+#[test]
+fn null_stands_where_it_is_told() {
+    let order = |direction: &str, nulls: &str| {
+        let key = json!({"field": "score", "direction": direction, "nulls": nulls});
+        let body = read(&mesh(), &json!({"post": {"$select": {"id": true}, "$orderBy": [key]}})).unwrap();
+        body["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    // The id breaks ties in the direction of the last key.
+    assert_eq!(order("asc", "last"), "4 1 3 2 5");
+    assert_eq!(order("asc", "first"), "2 5 4 1 3");
+    assert_eq!(order("desc", "last"), "3 1 4 5 2");
+    assert_eq!(order("desc", "first"), "5 2 3 1 4");
+}
+
+#[test]
+fn text_sorts_by_its_bytes_and_mixed_values_by_kind() {
+    let ids = |field: &str| {
+        let key = json!({"field": field, "direction": "asc"});
+        let body = read(&mesh(), &json!({"post": {"$select": {"id": true}, "$orderBy": [key]}})).unwrap();
+        body["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(ids("title"), "5 1 3 2 4");
+    assert_eq!(ids("extra"), "2 3 1 5 4");
+    assert_eq!(ids("published"), "2 4 1 3 5");
+}
+
+#[test]
+fn no_data_is_an_answer() {
+    let empty = Tables::new().with("users", ["id", "name", "manager_id"], []).with(
+        "posts",
+        ["id", "author_id", "title"],
+        [],
+    );
+    let mesh = Mesh::builder(schema()).resolver_for_all(empty).build();
+    let query = "{ user name manager { name } posts { title author { name } } }";
+    assert_eq!(
+        run(&mesh, &Request::collection(Format::Ql, query)).unwrap(),
+        r#"{"items":[],"pageInfo":{"hasNextPage":false,"startCursor":null,"endCursor":null}}"#
+    );
+    assert_eq!(run(&mesh, &Request::point(Format::Ql, query, "1")).unwrap(), "null");
+}
+
+#[test]
+fn too_large_an_answer_is_refused_not_cut() {
+    let limited = |rows| {
+        let limits = Limits { rows, ..Limits::default() };
+        let mesh = Mesh::builder(schema()).resolver_for_all(tables()).limits(limits).build();
+        run(&mesh, &Request::collection(Format::Ql, "{ post id comments { id } }"))
+    };
+    // Five posts and six comments that have one.
+    assert!(limited(11).is_ok());
+    assert!(matches!(limited(10), Err(Error::Resolve(ResolveError::TooLarge { rows: 10 }))));
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    check(&json!({"ghost": {"$select": {"id": true}}}), expect!["there is no table 'ghosts' in memory"]);
+    let tables = Tables::new().with("users", ["id", "title"], rows![[1, "n"]]).with(
+        "tags",
+        ["id", "name"],
+        rows![[1, "n"], [2]],
+    );
+    let mesh = Mesh::builder(schema()).resolver_for_all(tables).build();
+    expect!["the table 'users' in memory has no column 'name'"]
+        .assert_eq(&shown(&mesh, &json!({"user": {"$select": {"name": true}}})));
+    expect!["a row of table 'tags' in memory has 1 cells, which is not one for each column"]
+        .assert_eq(&shown(&mesh, &json!({"tag": {"$select": {"name": true}}})));
+}

@@ -1,0 +1,296 @@
+//! What must be fetched, and what does the answer look like? The checked query with every name resolved.
+//!
+//! A [`Plan`] is made by the planner only, so one that exists names nothing outside the schema.
+
+mod display;
+
+use std::sync::Arc;
+
+use mesh_ql::{AggregateFn, Direction, Nulls};
+use mesh_schema::{Cardinality, FieldType, Link, TableName, TimeForm};
+
+use crate::{CursorKey, Value};
+
+/// A checked query with its target: all that a resolver needs to know. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) root: Arc<Root>,
+    pub(crate) target: Target,
+}
+
+/// The part of a plan that does not depend on the id of a point read, and so is kept in the plan cache.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) node: Node,
+    /// What cursors of this read are bound to.
+    pub(crate) scope: [u8; 32],
+    pub(crate) cursors: CursorKey,
+    pub(crate) rows: usize,
+    #[cfg(feature = "sql")]
+    pub(crate) statements: std::sync::OnceLock<crate::sql::Statements>,
+    pub(crate) heavy: std::sync::atomic::AtomicBool,
+}
+
+/// One record or many.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// The record whose id field has this value.
+    Point(Value),
+    /// A page of records.
+    Collection,
+}
+
+impl Plan {
+    /// The root entity's node.
+    pub fn node(&self) -> &Node {
+        &self.root.node
+    }
+
+    /// One record or many.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The most objects that the response may hold. `SPEC §3.11`
+    pub fn rows_max(&self) -> usize {
+        self.root.rows
+    }
+
+    /// Whether an earlier run of this plan took long; see [`Plan::mark_heavy`].
+    pub fn is_heavy(&self) -> bool {
+        self.root.heavy.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Remembers, for all runs of the same query, that it takes long, so that a back end can put it where
+    /// it does not hold up others.
+    pub fn mark_heavy(&self) {
+        self.root.heavy.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// One use of an entity in a query: which of its rows, which columns of them, and what hangs below.
+#[derive(Debug)]
+pub struct Node {
+    /// Dotted refs from the root entity, such as `post.comments.author`.
+    pub path: String,
+    /// The entity's key.
+    pub entity: String,
+    /// Where its rows are stored.
+    pub table: TableName,
+    /// What a row must carry, in this order: the selected fields, then what joins, order and cursors need.
+    pub columns: Vec<Column>,
+    /// What an object shows, in the order of the selection.
+    pub output: Vec<Output>,
+    /// Nested relations, in the order of the selection.
+    pub joins: Vec<Join>,
+    /// Which rows.
+    pub filter: Option<Predicate>,
+    /// In which order; total, but for rows that nothing distinguishes. Empty for a point read's root.
+    pub order: Vec<SortKey>,
+    /// Which part of them; `None` means all.
+    pub slice: Option<Slice>,
+    /// Set where rows are folded into groups.
+    pub grouping: Option<Grouping>,
+    /// The columns that tell its rows apart, for folding duplicates; empty where unknown.
+    pub identity: Vec<Column>,
+    /// The id column of a point read's root.
+    pub id: Option<Column>,
+}
+
+impl Node {
+    /// The names of the scalar fields that the client asked for.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().filter(|column| column.selected).map(|column| column.name.as_str())
+    }
+
+    /// The nested relation of that ref.
+    pub fn join(&self, name: &str) -> Option<&Join> {
+        self.joins.iter().find(|join| join.name == name)
+    }
+}
+
+/// A column that rows of a node carry.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The field's name; of a column that is no field, the storage name; of an aggregate, its alias.
+    pub name: String,
+    /// Where its value comes from.
+    pub source: Source,
+    /// The type, where known.
+    pub ty: Option<FieldType>,
+    /// How the storage writes times in it.
+    pub time_form: Option<TimeForm>,
+    /// Whether the client asked for it; the others serve joins, order and cursors.
+    pub selected: bool,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A storage column of the node's table.
+    Column(String),
+    /// An aggregate, by its index in [`Grouping::aggregates`].
+    Aggregate(usize),
+}
+
+/// One key of an object.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// A scalar.
+    Field {
+        /// The key with quotes and colon, ready to be written.
+        key: Box<str>,
+        /// Index into [`Node::columns`].
+        column: usize,
+    },
+    /// A nested relation.
+    Join {
+        /// The key with quotes and colon, ready to be written.
+        key: Box<str>,
+        /// Index into [`Node::joins`].
+        join: usize,
+    },
+    /// A field made of others.
+    Computed {
+        /// The key with quotes and colon, ready to be written.
+        key: Box<str>,
+        /// Text and columns in turn.
+        template: Vec<TemplatePiece>,
+    },
+}
+
+/// A piece of a computed field's text.
+#[derive(Clone, Debug)]
+pub enum TemplatePiece {
+    /// Text as it stands.
+    Text(String),
+    /// Index into [`Node::columns`]; NULL is empty text.
+    Column(usize),
+}
+
+/// An edge to a nested node.
+#[derive(Debug)]
+pub struct Join {
+    /// The relation's ref.
+    pub name: String,
+    /// An object or an array.
+    pub cardinality: Cardinality,
+    /// The columns that connect the two.
+    pub link: Link,
+    /// Indexes into the parent's columns of the values that `link` compares, in its order.
+    pub parent_keys: Vec<usize>,
+    /// The names under which a flat row of the nested node carries its parent's key, in the order of
+    /// `parent_keys`: the target's column (by its field's name, if it has one), or of a junction
+    /// `table.column`.
+    pub child_keys: Vec<String>,
+    /// The nested node.
+    pub node: Node,
+}
+
+/// Which rows. Comparisons follow SQL: NULL compares to nothing, and `not` of nothing is nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Predicate {
+    /// Every one holds; an empty list always does.
+    All(Vec<Predicate>),
+    /// One of them holds; an empty list never does.
+    Any(Vec<Predicate>),
+    /// It does not hold.
+    Not(Box<Predicate>),
+    /// A comparison with a value.
+    Compare {
+        /// The left side.
+        source: Source,
+        /// How.
+        op: CompareOp,
+        /// The right side; never NULL.
+        value: Value,
+    },
+    /// One of a list, which is not empty; `negated`: none of it.
+    In {
+        /// The left side.
+        source: Source,
+        /// The list.
+        values: Vec<Value>,
+        /// `nin`.
+        negated: bool,
+    },
+    /// A pattern with `%`, `_` and `\` as in `SPEC §3.7`.
+    Like {
+        /// The left side.
+        source: Source,
+        /// The pattern.
+        pattern: String,
+        /// `ilike`.
+        ignore_case: bool,
+    },
+    /// NULL; `negated`: anything else.
+    IsNull {
+        /// The left side.
+        source: Source,
+        /// `isNotNull`.
+        negated: bool,
+    },
+}
+
+/// A comparison of two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is its own name")]
+pub enum CompareOp {
+    Eq,
+    Ne,
+    Gt,
+    Gte,
+    Lt,
+    Lte,
+}
+
+/// One key of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortKey {
+    /// What is compared.
+    pub source: Source,
+    /// Which way.
+    pub direction: Direction,
+    /// Where NULL goes.
+    pub nulls: Nulls,
+    /// Whether there can be NULLs at all.
+    pub nullable: bool,
+    /// At a paged root: index into [`Node::columns`] of the value that a cursor keeps.
+    pub column: Option<usize>,
+}
+
+/// A page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    /// How many rows. At the root one more should be fetched where there is one, which tells whether
+    /// another page follows.
+    pub first: u32,
+    /// The sort values of the row after which the page starts, in the order of [`Node::order`].
+    pub after: Option<Vec<Value>>,
+}
+
+/// Rows folded into groups. The node's `columns` name the keys first, then the aggregates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grouping {
+    /// Storage columns of the group keys; empty: one group of all rows, even of none.
+    pub keys: Vec<String>,
+    /// What is computed for each group.
+    pub aggregates: Vec<Aggregate>,
+    /// Which groups.
+    pub having: Option<Predicate>,
+}
+
+/// A value computed over the rows of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// Its name in the item.
+    pub alias: String,
+    /// The function.
+    pub function: AggregateFn,
+    /// Over which storage column; `None` counts rows.
+    pub column: Option<String>,
+    /// Whether equal values count once.
+    pub distinct: bool,
+    /// The column's type, where known.
+    pub ty: Option<FieldType>,
+}

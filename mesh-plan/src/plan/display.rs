@@ -1,0 +1,186 @@
+//! How does a plan look to a person? The tree that `explain` prints, and the text that cursors are bound to.
+
+use std::fmt;
+
+use mesh_ql::{Direction, Nulls};
+use mesh_schema::{Cardinality, Link, TableName};
+
+use super::{
+    Aggregate, CompareOp, Grouping, Join, Node, Plan, Predicate, SortKey, Source, Target,
+};
+use crate::Value;
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let node = self.node();
+        match &self.target {
+            Target::Collection => writeln!(f, "{}: collection of {}", node.entity, table(&node.table))?,
+            Target::Point(id) => {
+                writeln!(f, "{}: one record of {}, id {}", node.entity, table(&node.table), Shown(id))?;
+            }
+        }
+        below(f, node, 1)
+    }
+}
+
+/// Nodes are nested as deep as the query, which is bounded.
+fn below(f: &mut fmt::Formatter<'_>, node: &Node, level: usize) -> fmt::Result {
+    let indent = "  ".repeat(level);
+    let columns = |selected| {
+        let named = node.columns.iter().filter(move |column| column.selected == selected);
+        named.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    writeln!(f, "{indent}fields  {}", columns(true))?;
+    let keys = columns(false);
+    if !keys.is_empty() {
+        writeln!(f, "{indent}keys    {keys}")?;
+    }
+    if let Some(filter) = &node.filter {
+        writeln!(f, "{indent}where   {filter}")?;
+    }
+    if let Some(grouping) = &node.grouping {
+        writeln!(f, "{indent}group   {grouping}")?;
+    }
+    if !node.order.is_empty() {
+        let order: Vec<_> = node.order.iter().map(SortKey::to_string).collect();
+        writeln!(f, "{indent}order   {}", order.join(", "))?;
+    }
+    if let Some(slice) = &node.slice {
+        write!(f, "{indent}page    first {}", slice.first)?;
+        if let Some(after) = &slice.after {
+            let after: Vec<_> = after.iter().map(|value| Shown(value).to_string()).collect();
+            write!(f, " after ({})", after.join(", "))?;
+        }
+        writeln!(f)?;
+    }
+    for join in &node.joins {
+        writeln!(f, "{indent}{join}")?;
+        below(f, &join.node, level + 1)?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Join {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = match self.cardinality {
+            Cardinality::One => "one",
+            Cardinality::Many => "many",
+        };
+        write!(f, "{}: {count} {} of {}, ", self.name, self.node.entity, table(&self.node.table))?;
+        match &self.link {
+            Link::Direct { pairs } => {
+                let pairs: Vec<_> =
+                    pairs.iter().map(|pair| format!("{} = parent {}", pair.target, pair.parent)).collect();
+                f.write_str(&pairs.join(" and "))
+            }
+            Link::Through { table: junction, from, to, parent, target } => {
+                let junction = table(junction);
+                write!(f, "{target} = {junction}.{to} where {junction}.{from} = parent {parent}")
+            }
+        }
+    }
+}
+
+fn table(name: &TableName) -> String {
+    match &name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => name.name.clone(),
+    }
+}
+
+/// A value in a form that tells all values apart.
+struct Shown<'a>(&'a Value);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Null => f.write_str("null"),
+            Value::Boolean(value) => write!(f, "{value}"),
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Real(value) => write!(f, "{value:?}"),
+            Value::Text(value) => write!(f, "{value:?}"),
+            Value::Bytes(value) => write!(f, "bytes {value:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Column(column) => f.write_str(column),
+            Self::Aggregate(index) => write!(f, "#{index}"),
+        }
+    }
+}
+
+impl fmt::Display for SortKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = match self.direction {
+            Direction::Asc => "asc",
+            Direction::Desc => "desc",
+        };
+        let nulls = match (self.nullable, self.nulls) {
+            (false, _) => "",
+            (true, Nulls::First) => " nulls first",
+            (true, Nulls::Last) => " nulls last",
+        };
+        write!(f, "{} {direction}{nulls}", self.source)
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, list: &[Self], word: &str, empty: &str| {
+            if list.is_empty() {
+                return f.write_str(empty);
+            }
+            let parts: Vec<_> = list.iter().map(Self::to_string).collect();
+            write!(f, "({})", parts.join(word))
+        };
+        match self {
+            Self::All(parts) => list(f, parts, " and ", "true"),
+            Self::Any(parts) => list(f, parts, " or ", "false"),
+            Self::Not(part) => write!(f, "not {part}"),
+            Self::Compare { source, op, value } => write!(f, "{source} {} {}", op.symbol(), Shown(value)),
+            Self::In { source, values, negated } => {
+                let values: Vec<_> = values.iter().map(|value| Shown(value).to_string()).collect();
+                write!(f, "{source} {}in ({})", if *negated { "not " } else { "" }, values.join(", "))
+            }
+            Self::Like { source, pattern, ignore_case } => {
+                write!(f, "{source} {} {pattern:?}", if *ignore_case { "ilike" } else { "like" })
+            }
+            Self::IsNull { source, negated } => {
+                write!(f, "{source} is {}null", if *negated { "not " } else { "" })
+            }
+        }
+    }
+}
+
+impl CompareOp {
+    fn symbol(self) -> &'static str {
+        match self {
+            Self::Eq => "=",
+            Self::Ne => "<>",
+            Self::Gt => ">",
+            Self::Gte => ">=",
+            Self::Lt => "<",
+            Self::Lte => "<=",
+        }
+    }
+}
+
+impl fmt::Display for Grouping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let aggregates: Vec<_> = self.aggregates.iter().map(Aggregate::to_string).collect();
+        write!(f, "by ({}) giving ({})", self.keys.join(", "), aggregates.join(", "))?;
+        self.having.as_ref().map_or(Ok(()), |having| write!(f, " having {having}"))
+    }
+}
+
+impl fmt::Display for Aggregate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let distinct = if self.distinct { "distinct " } else { "" };
+        let column = self.column.as_deref().unwrap_or("*");
+        write!(f, "{} = {}({distinct}{column})", self.alias, self.function.name())
+    }
+}

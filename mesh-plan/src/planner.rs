@@ -1,0 +1,210 @@
+//! Does the query fit the schema, and what does it come to? Checks and lowers a syntax tree in one pass.
+
+mod columns;
+mod filter;
+mod group;
+pub(crate) mod literal;
+mod order;
+mod select;
+
+use mesh_ql::{Controls, Query, ReadNode};
+use mesh_schema::{Cardinality, Entity, EntityId, Schema};
+
+use crate::cursor::{self, CursorKey};
+use crate::plan::{Column, Node, Root, Slice};
+use crate::{Limits, PlanError, PlanErrorKind};
+use columns::Columns;
+
+/// Whether a query is for one record or for many; controls differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Point,
+    Collection,
+}
+
+/// Where a node stands in its query.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Point,
+    Collection,
+    Relation(&'a str, Cardinality),
+}
+
+/// Plans a query. The path's entity, if there is a path, must be the query's root. `SPEC §2.8`
+pub(crate) fn plan(
+    schema: &Schema,
+    limits: &Limits,
+    cursors: &CursorKey,
+    query: &Query,
+    kind: Kind,
+) -> Result<Root, PlanError> {
+    let planner = Planner { schema, limits };
+    let entity = find_entity(schema, &query.entity)?;
+    let place = match kind {
+        Kind::Point => Place::Point,
+        Kind::Collection => Place::Collection,
+    };
+    let mut node = planner.node(entity, query.entity.clone(), &query.root, place)?;
+    let scope = cursor::scope(&node);
+    if let (Some(slice), Some(page)) = (&mut node.slice, &query.root.controls.page)
+        && let Some(text) = &page.after
+    {
+        let keys = cursors
+            .open(&scope, text, node.order.len())
+            .ok_or_else(|| PlanError { kind: PlanErrorKind::CursorMismatch, path: node.path.clone() })?;
+        slice.after = Some(keys);
+    }
+    Ok(Root {
+        node,
+        scope,
+        cursors: cursors.clone(),
+        rows: limits.rows,
+        #[cfg(feature = "sql")]
+        statements: std::sync::OnceLock::new(),
+        heavy: std::sync::atomic::AtomicBool::new(false),
+    })
+}
+
+/// The entity of that key.
+pub(crate) fn find_entity(schema: &Schema, key: &str) -> Result<EntityId, PlanError> {
+    schema.find(key).ok_or_else(|| PlanError {
+        kind: PlanErrorKind::UnknownEntity {
+            entity: key.to_owned(),
+            nearest: nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str())),
+        },
+        path: String::new(),
+    })
+}
+
+struct Planner<'a> {
+    schema: &'a Schema,
+    limits: &'a Limits,
+}
+
+impl<'a> Planner<'a> {
+    fn node(&self, id: EntityId, path: String, read: &ReadNode, place: Place<'_>) -> Result<Node, PlanError> {
+        let at = At { entity: self.schema.entity(id), path: &path };
+        check_place(&read.controls, place, &at)?;
+        let mut columns = Columns::default();
+        let grouped = group::is_grouped(&read.controls);
+        let (output, joins, grouping) = if grouped {
+            let (output, grouping) = group::plan(&at, read, &mut columns)?;
+            (output, Vec::new(), Some(grouping))
+        } else {
+            let (output, joins) = self.select(&at, &read.select, &mut columns)?;
+            (output, joins, None)
+        };
+        let filter = read.controls.filter.as_ref().map(|tree| filter::plan(&at, tree)).transpose()?;
+        let order = match place {
+            Place::Point => Vec::new(),
+            Place::Relation(_, Cardinality::One) => order::tie_break(&at),
+            _ => order::plan(&at, &read.controls.order, grouping.as_ref(), &columns)?,
+        };
+        let mut node = Node {
+            entity: at.entity.key.clone(),
+            table: at.entity.table.clone(),
+            output,
+            joins,
+            filter,
+            order,
+            slice: self.slice(&read.controls, place),
+            identity: if grouped { Vec::new() } else { identity(at.entity) },
+            id: at.entity.id.map(|id| columns::of_field(at.entity, id, false)),
+            grouping,
+            columns: Vec::new(),
+            path: String::new(),
+        };
+        if matches!(place, Place::Collection) {
+            for key in &mut node.order {
+                key.column = Some(columns.add_source(at.entity, &key.source));
+            }
+        }
+        node.columns = columns.list;
+        node.path = path;
+        Ok(node)
+    }
+
+    fn slice(&self, controls: &Controls, place: Place<'_>) -> Option<Slice> {
+        let first = controls.page.as_ref().and_then(|page| page.first).unwrap_or(self.limits.page_default);
+        let paged = match place {
+            Place::Point => false,
+            Place::Collection => true,
+            Place::Relation(..) => controls.page.is_some(),
+        };
+        paged.then_some(Slice { first, after: None })
+    }
+}
+
+/// The node that is being planned, for error texts.
+struct At<'a> {
+    entity: &'a Entity,
+    path: &'a str,
+}
+
+impl At<'_> {
+    fn error(&self, kind: PlanErrorKind) -> PlanError {
+        PlanError { kind, path: self.path.to_owned() }
+    }
+
+    fn unknown(&self, name: &str) -> PlanError {
+        let entity = self.entity;
+        let names = (entity.fields.iter().map(|field| field.name.as_str()))
+            .chain(entity.relations.iter().map(|relation| relation.name.as_str()))
+            .chain(entity.computed.iter().map(|computed| computed.name.as_str()));
+        self.error(PlanErrorKind::UnknownField {
+            entity: entity.key.clone(),
+            field: name.to_owned(),
+            nearest: nearest(name, names),
+        })
+    }
+}
+
+/// Whether the node's controls may stand where they do. `SPEC §3.5`, `SPEC §3.6`
+fn check_place(controls: &Controls, place: Place<'_>, at: &At<'_>) -> Result<(), PlanError> {
+    match place {
+        Place::Collection => Ok(()),
+        Place::Point => {
+            if at.entity.id.is_none() {
+                return Err(at.error(PlanErrorKind::NoId { entity: at.entity.key.clone() }));
+            }
+            controls.first().map_or(Ok(()), |control| Err(at.error(PlanErrorKind::ControlOnPoint { control })))
+        }
+        Place::Relation(relation, Cardinality::One) => controls.first().map_or(Ok(()), |control| {
+            Err(at.error(PlanErrorKind::ControlOnToOne { control, relation: relation.to_owned() }))
+        }),
+        Place::Relation(relation, Cardinality::Many) => {
+            let nested = Controls { filter: None, order: Vec::new(), page: None, ..controls.clone() };
+            if let Some(control) = nested.first() {
+                return Err(
+                    at.error(PlanErrorKind::ControlOnNested { control, relation: relation.to_owned() })
+                );
+            }
+            if controls.page.as_ref().is_some_and(|page| page.after.is_some()) {
+                return Err(at.error(PlanErrorKind::CursorOnNested { relation: relation.to_owned() }));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The columns that tell an entity's rows apart.
+fn identity(entity: &Entity) -> Vec<Column> {
+    let mut columns = Columns::default();
+    if let Some(id) = entity.id {
+        columns.add_field(entity, id, false);
+    }
+    for key in &entity.tie_break {
+        columns.add_storage(entity, &key.column);
+    }
+    columns.list
+}
+
+/// The one of the names that was probably meant.
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let bound = (word.chars().count() / 3).clamp(1, 3);
+    names
+        .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), &name.to_lowercase()), name))
+        .filter(|(distance, _)| *distance <= bound)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name.to_owned())
+}

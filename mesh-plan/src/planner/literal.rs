@@ -1,0 +1,203 @@
+//! Can a field hold what the client compares it with? Literals, turned into values as the storage has them.
+
+use mesh_ql::{Literal, Operand};
+use mesh_schema::{FieldType, TimeForm};
+
+use crate::Value;
+use crate::time::{Date, Time};
+
+/// Decimals of at most so many digits survive as a double.
+const EXACT_DIGITS: usize = 15;
+
+/// The literal as a value of that type, or what the field takes and what was found instead. `SPEC §3.7`
+pub(super) fn value(
+    ty: Option<FieldType>,
+    form: Option<TimeForm>,
+    literal: &Literal,
+) -> Result<Value, (&'static str, String)> {
+    let Some(ty) = ty else { return Ok(as_written(literal)) };
+    let value = match ty {
+        FieldType::String => text(literal).map(|text| Value::Text(text.to_owned())),
+        FieldType::Integer => integer(literal).map(Value::Integer),
+        FieldType::Bigint => {
+            integer(literal).or_else(|| text(literal)?.parse().ok()).map(Value::Integer)
+        }
+        FieldType::Number => match literal {
+            Literal::Integer(value) => Some(Value::Real(*value as f64)),
+            Literal::Number(value) => Some(Value::Real(*value)),
+            _ => None,
+        },
+        FieldType::Decimal => match literal {
+            Literal::Integer(value) => Some(Value::Integer(*value)),
+            Literal::Number(value) => Some(Value::Real(*value)),
+            Literal::Text(text) => decimal(text),
+            Literal::Boolean(_) => None,
+        },
+        FieldType::Boolean => match literal {
+            Literal::Boolean(value) => Some(Value::Boolean(*value)),
+            _ => None,
+        },
+        FieldType::Datetime => text(literal).and_then(Time::parse).map(|time| time.stored(form)),
+        FieldType::Date => text(literal).and_then(Date::parse).map(|date| date.stored(form)),
+        FieldType::Uuid => {
+            text(literal).filter(|text| is_uuid(text)).map(|text| Value::Text(text.to_owned()))
+        }
+        // Operators on these take no value, so nothing is compared with them.
+        FieldType::Json | FieldType::Binary => None,
+    };
+    value.ok_or_else(|| (takes(ty), found(literal)))
+}
+
+/// The id of a path or of a posted read as a value of that type; `None` where no record can have it. An
+/// integer is found by its usual text only, so that a record has one address. `SPEC §2.9`
+pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> Option<Value> {
+    let canonical = |text: &str| text.parse::<i64>().ok().filter(|value| value.to_string() == text);
+    match ty {
+        None => Some(canonical(text).map_or_else(|| Value::Text(text.to_owned()), Value::Integer)),
+        Some(FieldType::Integer | FieldType::Bigint) => canonical(text).map(Value::Integer),
+        Some(FieldType::Number) => {
+            text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Real)
+        }
+        Some(FieldType::Boolean) => text.parse().ok().map(Value::Boolean),
+        Some(FieldType::Json | FieldType::Binary) => None,
+        Some(ty) => value(Some(ty), form, &Literal::Text(text.to_owned())).ok(),
+    }
+}
+
+/// The pattern of `like`.
+pub(super) fn pattern_of(operand: &Operand) -> Result<String, String> {
+    match operand {
+        Operand::One(Literal::Text(text)) => Ok(text.clone()),
+        Operand::One(literal) => Err(found(literal)),
+        Operand::None | Operand::Many(_) => Err("a list".to_owned()),
+    }
+}
+
+fn as_written(literal: &Literal) -> Value {
+    match literal {
+        Literal::Boolean(value) => Value::Boolean(*value),
+        Literal::Integer(value) => Value::Integer(*value),
+        Literal::Number(value) => Value::Real(*value),
+        Literal::Text(value) => Value::Text(value.clone()),
+    }
+}
+
+fn text(literal: &Literal) -> Option<&str> {
+    match literal {
+        Literal::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Whole numbers that fit 64 bits, `1` and `1.0` alike.
+fn integer(literal: &Literal) -> Option<i64> {
+    match literal {
+        Literal::Integer(value) => Some(*value),
+        Literal::Number(value) => {
+            let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(value);
+            fits.then_some(*value as i64)
+        }
+        _ => None,
+    }
+}
+
+/// Numeric text as a number where that is exact, else as the text that it is.
+fn decimal(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    if let Ok(value) = text.parse() {
+        return Some(Value::Integer(value));
+    }
+    let exact = whole.len() + fraction.len() <= EXACT_DIGITS;
+    let real = text.parse().ok().filter(|_| exact).map(Value::Real);
+    Some(real.unwrap_or_else(|| Value::Text(text.to_owned())))
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+fn takes(ty: FieldType) -> &'static str {
+    match ty {
+        FieldType::String => "text",
+        FieldType::Integer => "a 64-bit integer",
+        FieldType::Bigint => "a 64-bit integer, as a number or as text",
+        FieldType::Number => "a number",
+        FieldType::Boolean => "true or false",
+        FieldType::Datetime => "a time such as \"2024-05-01T12:30:00Z\"",
+        FieldType::Date => "a day such as \"2024-05-01\"",
+        FieldType::Uuid => "a UUID such as \"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\"",
+        FieldType::Decimal => "a decimal number, as a number or as text",
+        FieldType::Json | FieldType::Binary => "no value",
+    }
+}
+
+/// What was found, shortened to what fits into a message.
+fn found(literal: &Literal) -> String {
+    const SHOWN: usize = 40;
+    match literal {
+        Literal::Boolean(value) => value.to_string(),
+        Literal::Integer(value) => value.to_string(),
+        Literal::Number(value) => serde_json::Value::from(*value).to_string(),
+        Literal::Text(text) if text.chars().count() > SHOWN => {
+            format!("the text {:?}…", text.chars().take(SHOWN).collect::<String>())
+        }
+        Literal::Text(text) => format!("the text {text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(ty: FieldType, literal: impl Into<serde_json::Value>, expected: Option<Value>) {
+        let literal = match literal.into() {
+            serde_json::Value::Bool(value) => Literal::Boolean(value),
+            serde_json::Value::String(value) => Literal::Text(value),
+            number => number.as_i64().map_or_else(
+                || Literal::Number(number.as_f64().unwrap()),
+                Literal::Integer,
+            ),
+        };
+        assert_eq!(value(Some(ty), None, &literal).ok(), expected);
+    }
+
+    #[test]
+    fn literals_by_type() {
+        check(FieldType::Integer, 1.0, Some(Value::Integer(1)));
+        check(FieldType::Integer, 1.5, None);
+        check(FieldType::Integer, "1", None);
+        check(FieldType::Integer, 1e19, None);
+        check(FieldType::Bigint, "9007199254740993", Some(Value::Integer(9_007_199_254_740_993)));
+        check(FieldType::Bigint, "x", None);
+        check(FieldType::Decimal, "0.99", Some(Value::Real(0.99)));
+        check(FieldType::Decimal, "1e5", None);
+        check(FieldType::Decimal, "123456789012345678901.5", Some("123456789012345678901.5".into()));
+        check(FieldType::Number, 3, Some(Value::Real(3.0)));
+        check(FieldType::Boolean, 1, None);
+        check(FieldType::String, 1, None);
+        check(FieldType::Date, "2024-02-30", None);
+        check(FieldType::Datetime, "2024-02-29T10:00:00Z", Some("2024-02-29T10:00:00Z".into()));
+        check(FieldType::Uuid, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6x", None);
+    }
+
+    #[test]
+    fn ids_have_one_text() {
+        let integer = Some(FieldType::Integer);
+        assert_eq!(id(integer, None, "7"), Some(Value::Integer(7)));
+        for text in ["07", "+7", " 7", "7.0", "seven", "", "9223372036854775808"] {
+            assert_eq!(id(integer, None, text), None, "{text}");
+        }
+        assert_eq!(id(None, None, "7"), Some(Value::Integer(7)));
+        assert_eq!(id(None, None, "x7"), Some("x7".into()));
+    }
+}

@@ -1,0 +1,114 @@
+//! Who fetches the rows? One resolver for each root entity, or one for all.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::{JsonBody, Plan, ResolveError, Rows};
+
+/// A future on the heap, as trait objects need it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Fetches what a plan asks for. Implemented by back ends, and by every function or closure of the form
+/// `async fn(Plan, Context) -> Result<Rows, ResolveError>`.
+///
+/// ```
+/// use mesh_plan::{Context, Plan, ResolveError, Rows};
+///
+/// async fn posts(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
+///     let mut rows = Rows::new(&plan);
+///     rows.root().push_with(|column| if column == "id" { 1.into() } else { "Hello".into() });
+///     Ok(rows)
+/// }
+/// # fn is_resolver(_: impl mesh_plan::Resolver) {}
+/// # is_resolver(posts);
+/// ```
+pub trait Resolver: Send + Sync + 'static {
+    /// Fetches the plan's rows.
+    ///
+    /// # Errors
+    /// Whatever goes wrong; the client sees fixed words, the log the whole chain.
+    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>>;
+}
+
+impl<F, Fut, A> Resolver for F
+where
+    F: Fn(Plan, Context) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<A, ResolveError>> + Send + 'static,
+    A: Into<Answer> + 'static,
+{
+    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
+        let answer = self(plan, context);
+        Box::pin(async move { answer.await.map(Into::into) })
+    }
+}
+
+/// What a resolver returns.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Flat rows; the service nests them.
+    Rows(Rows),
+    /// The body, already shaped by [`Plan::shape`].
+    Json(JsonBody),
+}
+
+impl From<Rows> for Answer {
+    fn from(rows: Rows) -> Self {
+        Self::Rows(rows)
+    }
+}
+
+impl From<JsonBody> for Answer {
+    fn from(body: JsonBody) -> Self {
+        Self::Json(body)
+    }
+}
+
+/// What a resolver may know of the request beside the plan.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Context {
+    /// The request's id, as it stands in logs and error bodies.
+    pub request_id: Arc<str>,
+    /// When the answer is no longer wanted.
+    pub deadline: Option<Instant>,
+}
+
+impl Context {
+    /// The context of a request of that id, without a deadline.
+    pub fn new(request_id: impl Into<Arc<str>>) -> Self {
+        Self { request_id: request_id.into(), deadline: None }
+    }
+
+    /// The same with a deadline.
+    pub fn with_deadline(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+}
+
+/// The resolvers of a [`crate::Mesh`]: one by entity key, and one for all entities without their own.
+#[derive(Clone, Default)]
+pub(crate) struct Resolvers {
+    pub(crate) by_entity: HashMap<String, Arc<dyn Resolver>>,
+    pub(crate) fallback: Option<Arc<dyn Resolver>>,
+}
+
+impl Resolvers {
+    pub(crate) fn find(&self, entity: &str) -> Option<&Arc<dyn Resolver>> {
+        self.by_entity.get(entity).or(self.fallback.as_ref())
+    }
+}
+
+impl fmt::Debug for Resolvers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resolvers")
+            .field("by_entity", &self.by_entity.keys())
+            .field("fallback", &self.fallback.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,234 @@
+//! How do rows become the response? The one nesting algorithm, pulling rows from wherever they are.
+//!
+//! The shaper walks the plan and asks a [`RowSource`] for the rows of each node, parent by parent, writing
+//! JSON as they come: nothing is kept but the bytes of the response. A SQL back end answers from its
+//! driver's borrowed cells; flat rows of a custom resolver are a source too ([`crate::Rows`]).
+
+mod json;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use mesh_schema::Cardinality;
+
+use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
+use crate::{ResolveError, ValueRef, cursor};
+pub(crate) use json::json_key;
+
+/// The cells of one row, by their place in [`Node::columns`].
+pub trait Cells {
+    /// The cell of that column; NULL where there is none.
+    fn cell(&self, column: usize) -> ValueRef<'_>;
+}
+
+/// Whether the shaper wants more rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// The next row, please.
+    Continue,
+    /// That was the last one needed.
+    Stop,
+}
+
+/// Where the rows of one plan node come from, with a source for each of its joins.
+pub trait RowSource: Sized {
+    /// A row of this node, valid while it is visited.
+    type Row<'r>: Cells;
+
+    /// Visits the node's rows in the plan's order: all of them at the root, below it those that belong to
+    /// `parent`, which are none where its key is NULL. The visitor is given the sources of the node's joins, in the plan's order.
+    ///
+    /// # Errors
+    /// What fetching meets, and what the visitor returns.
+    fn visit<'p>(
+        &mut self,
+        parent: Option<&Self::Row<'p>>,
+        visitor: impl FnMut(&Self::Row<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
+    ) -> Result<(), ResolveError>;
+}
+
+/// A finished response body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonBody {
+    /// The JSON text.
+    pub bytes: Bytes,
+    /// Objects in it.
+    pub rows: usize,
+}
+
+impl Plan {
+    /// Writes the response from a source of rows for the root node. `SPEC §5`
+    ///
+    /// # Errors
+    /// What the source meets, and [`ResolveError::TooLarge`] past the bound on objects.
+    pub fn shape<S: RowSource>(&self, source: &mut S) -> Result<JsonBody, ResolveError> {
+        let mut shaper = Shaper { out: Vec::with_capacity(1_024), rows: 0, rows_max: self.rows_max() };
+        match self.target {
+            Target::Point(_) => shaper.one(self.node(), source, None)?,
+            Target::Collection => self.collection(&mut shaper, source)?,
+        }
+        Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows })
+    }
+
+    /// The body of a read that finds nothing, without asking anyone.
+    pub fn empty(&self) -> JsonBody {
+        JsonBody { bytes: Bytes::from_static(b"null"), rows: 0 }
+    }
+
+    /// `{items, pageInfo}`. The row past the page only tells that there is one. `SPEC §5.2`
+    fn collection<S: RowSource>(&self, shaper: &mut Shaper, source: &mut S) -> Result<(), ResolveError> {
+        let node = self.node();
+        let first = node.slice.as_ref().map_or(u32::MAX, |slice| slice.first);
+        let mut count = 0;
+        let mut has_next = false;
+        let (mut start, mut end) = (Vec::new(), Vec::new());
+        shaper.out.extend_from_slice(br#"{"items":["#);
+        source.visit(None, |row, children| {
+            if count == first {
+                has_next = true;
+                return Ok(Flow::Stop);
+            }
+            if count > 0 {
+                shaper.out.push(b',');
+            }
+            end.clear();
+            for key in node.order.iter().filter_map(|key| key.column) {
+                cursor::encode(&mut end, row.cell(key));
+            }
+            if count == 0 {
+                start.clone_from(&end);
+            }
+            count += 1;
+            shaper.object(node, row, children)?;
+            Ok(Flow::Continue)
+        })?;
+        let out = &mut shaper.out;
+        out.extend_from_slice(br#"],"pageInfo":{"hasNextPage":"#);
+        out.extend_from_slice(if has_next { b"true" } else { b"false" });
+        for (name, values) in [(&br#","startCursor":"#[..], &start), (br#","endCursor":"#, &end)] {
+            out.extend_from_slice(name);
+            if count == 0 {
+                out.extend_from_slice(b"null");
+            } else {
+                out.push(b'"');
+                out.extend_from_slice(self.root.cursors.seal(&self.root.scope, values).as_bytes());
+                out.push(b'"');
+            }
+        }
+        out.extend_from_slice(b"}}");
+        Ok(())
+    }
+}
+
+struct Shaper {
+    out: Vec<u8>,
+    rows: usize,
+    rows_max: usize,
+}
+
+impl Shaper {
+    /// The first row as an object, `null` where there is none.
+    fn one<S: RowSource>(
+        &mut self,
+        node: &Node,
+        source: &mut S,
+        parent: Option<&S::Row<'_>>,
+    ) -> Result<(), ResolveError> {
+        let mut found = false;
+        source.visit(parent, |row, children| {
+            found = true;
+            self.object(node, row, children)?;
+            Ok(Flow::Stop)
+        })?;
+        if !found {
+            self.out.extend_from_slice(b"null");
+        }
+        Ok(())
+    }
+
+    /// The rows of a to-many relation, never more than its page.
+    fn many<S: RowSource>(
+        &mut self,
+        node: &Node,
+        source: &mut S,
+        parent: &S::Row<'_>,
+    ) -> Result<(), ResolveError> {
+        let mut left = node.slice.as_ref().map_or(u32::MAX, |slice| slice.first);
+        let mut separator = b'[';
+        source.visit(Some(parent), |row, children| {
+            if left == 0 {
+                return Ok(Flow::Stop);
+            }
+            left -= 1;
+            self.out.push(separator);
+            separator = b',';
+            self.object(node, row, children)?;
+            Ok(Flow::Continue)
+        })?;
+        if separator == b'[' {
+            self.out.push(b'[');
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    /// One object. Nodes are nested as deep as the query, which is bounded, and so is this recursion.
+    fn object<S: RowSource>(
+        &mut self,
+        node: &Node,
+        row: &S::Row<'_>,
+        children: &mut [S],
+    ) -> Result<(), ResolveError> {
+        self.rows += 1;
+        if self.rows > self.rows_max {
+            return Err(ResolveError::TooLarge { rows: self.rows_max });
+        }
+        self.out.push(b'{');
+        for (index, output) in node.output.iter().enumerate() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            match output {
+                Output::Field { key, column } => {
+                    self.out.extend_from_slice(key.as_bytes());
+                    let known = node.columns.get(*column);
+                    let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
+                    scalar::write(&mut self.out, ty, form, row.cell(*column));
+                }
+                Output::Join { key, join } => {
+                    self.out.extend_from_slice(key.as_bytes());
+                    let (Some(join), Some(child)) = (node.joins.get(*join), children.get_mut(*join)) else {
+                        return Err(ResolveError::new("a row source lacks the source of a join"));
+                    };
+                    match join.cardinality {
+                        Cardinality::One => self.one(&join.node, child, Some(row))?,
+                        Cardinality::Many => self.many(&join.node, child, row)?,
+                    }
+                }
+                Output::Computed { key, template } => {
+                    self.out.extend_from_slice(key.as_bytes());
+                    self.computed(node, row, template);
+                }
+            }
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    /// A template's text. `SPEC §13.5`
+    fn computed(&mut self, node: &Node, row: &impl Cells, template: &[TemplatePiece]) {
+        let mut text = Vec::new();
+        for piece in template {
+            match piece {
+                TemplatePiece::Text(piece) => text.extend_from_slice(piece.as_bytes()),
+                TemplatePiece::Column(column) => {
+                    let known = node.columns.get(*column);
+                    let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
+                    scalar::write_text(&mut text, ty, form, row.cell(*column));
+                }
+            }
+        }
+        json::write_bytes(&mut self.out, &text);
+    }
+}

@@ -1,0 +1,46 @@
+//! How is text written as JSON?
+
+/// An object key with its quotes and colon.
+pub(crate) fn json_key(name: &str) -> Box<str> {
+    let mut out = Vec::with_capacity(name.len() + 3);
+    write_str(&mut out, name);
+    out.push(b':');
+    String::from_utf8_lossy(&out).into()
+}
+
+/// Writes text that should be UTF-8; what is not becomes U+FFFD.
+pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => write_str(out, text),
+        Err(_) => write_str(out, &String::from_utf8_lossy(bytes)),
+    }
+}
+
+/// Writes text in quotes, escaping what JSON requires and no more.
+pub(super) fn write_str(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(place) = rest.iter().position(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\') {
+        let (plain, special) = rest.split_at(place);
+        out.extend_from_slice(plain);
+        let Some((byte, after)) = special.split_first() else { break };
+        escape(out, *byte);
+        rest = after;
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+#[cold]
+fn escape(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'"' => out.extend_from_slice(br#"\""#),
+        b'\\' => out.extend_from_slice(br"\\"),
+        b'\n' => out.extend_from_slice(br"\n"),
+        b'\r' => out.extend_from_slice(br"\r"),
+        b'\t' => out.extend_from_slice(br"\t"),
+        0x08 => out.extend_from_slice(br"\b"),
+        0x0c => out.extend_from_slice(br"\f"),
+        other => out.extend_from_slice(format!("\\u{other:04x}").as_bytes()),
+    }
+}

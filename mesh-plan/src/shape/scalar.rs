@@ -1,0 +1,154 @@
+//! How does a scalar look in a response? The one place that decides the text of every type. `SPEC §5.5`
+//!
+//! A cell that does not fit its field's type (SQLite lets a column hold anything) is written as what it is.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mesh_schema::{FieldType, TimeForm};
+
+use super::json;
+use crate::{ValueRef, time};
+
+/// Writes a cell as JSON.
+pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
+    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Json, String, Uuid};
+    match (ty, cell) {
+        (_, ValueRef::Null) => out.extend_from_slice(b"null"),
+        (_, ValueRef::Real(value)) if !value.is_finite() => out.extend_from_slice(b"null"),
+        (Some(Boolean), ValueRef::Integer(value @ (0 | 1))) => boolean(out, value == 1),
+        (_, ValueRef::Boolean(value)) => boolean(out, value),
+        (Some(Json), ValueRef::Text(text)) if is_json(text) => out.extend_from_slice(text),
+        (Some(Datetime | Date), ValueRef::Text(text)) => moment(out, text),
+        (Some(Datetime | Date), ValueRef::Integer(_) | ValueRef::Real(_)) => {
+            match moment_of_number(form, cell) {
+                Some(text) => json::write_str(out, &text),
+                None => number(out, cell),
+            }
+        }
+        (Some(Bigint | Decimal | String | Uuid), ValueRef::Integer(_) | ValueRef::Real(_)) => {
+            out.push(b'"');
+            number(out, cell);
+            out.push(b'"');
+        }
+        (_, ValueRef::Integer(_) | ValueRef::Real(_)) => number(out, cell),
+        (Some(Uuid), ValueRef::Bytes(bytes)) if bytes.len() == 16 => json::write_str(out, &uuid(bytes)),
+        (Some(Binary), ValueRef::Text(bytes)) | (_, ValueRef::Bytes(bytes)) => {
+            json::write_str(out, &STANDARD.encode(bytes));
+        }
+        (_, ValueRef::Text(text)) => json::write_bytes(out, text),
+    }
+}
+
+/// Writes a cell as plain text, NULL as none; what is text in JSON loses its quotes.
+pub(super) fn write_text(
+    out: &mut Vec<u8>,
+    ty: Option<FieldType>,
+    form: Option<TimeForm>,
+    cell: ValueRef<'_>,
+) {
+    match cell {
+        ValueRef::Null => {}
+        ValueRef::Text(text) if !matches!(ty, Some(FieldType::Datetime | FieldType::Date | FieldType::Binary)) => {
+            out.extend_from_slice(text);
+        }
+        _ => {
+            let mut json = Vec::new();
+            write(&mut json, ty, form, cell);
+            let quoted = json.strip_prefix(b"\"").and_then(|json| json.strip_suffix(b"\""));
+            out.extend_from_slice(quoted.unwrap_or(&json));
+        }
+    }
+}
+
+fn boolean(out: &mut Vec<u8>, value: bool) {
+    out.extend_from_slice(if value { b"true" } else { b"false" });
+}
+
+/// The shortest text that reads back as the same number; whole reals have no fraction.
+fn number(out: &mut Vec<u8>, cell: ValueRef<'_>) {
+    match cell {
+        ValueRef::Integer(value) => {
+            out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        }
+        ValueRef::Real(value) => {
+            let mut buffer = zmij::Buffer::new();
+            let text = buffer.format_finite(value);
+            out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+        }
+        _ => {}
+    }
+}
+
+/// A time as stored, with a `T` where a blank parts day and time.
+fn moment(out: &mut Vec<u8>, text: &[u8]) {
+    const SEPARATOR: usize = 10;
+    if text.get(SEPARATOR) != Some(&b' ') {
+        return json::write_bytes(out, text);
+    }
+    let start = out.len() + 1;
+    json::write_bytes(out, text);
+    // What stands before the blank is a day, so nothing before it was escaped; if it was, it is no time.
+    if let Some(byte) = out.get_mut(start + SEPARATOR).filter(|byte| **byte == b' ') {
+        *byte = b'T';
+    }
+}
+
+fn moment_of_number(form: Option<TimeForm>, cell: ValueRef<'_>) -> Option<String> {
+    match cell {
+        ValueRef::Integer(value) => time::from_number(form, value as f64),
+        ValueRef::Real(value) => time::from_number(form, value),
+        _ => None,
+    }
+}
+
+fn is_json(text: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+fn uuid(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in bytes.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        for digit in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(digit.into(), 16));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(ty: FieldType, cell: ValueRef<'_>, expected: &str) {
+        let mut out = Vec::new();
+        write(&mut out, Some(ty), None, cell);
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn scalars_by_type() {
+        check(FieldType::Boolean, ValueRef::Integer(1), "true");
+        check(FieldType::Boolean, ValueRef::Integer(7), "7");
+        check(FieldType::Bigint, ValueRef::Integer(i64::MAX), r#""9223372036854775807""#);
+        check(FieldType::Integer, ValueRef::Integer(i64::MIN), "-9223372036854775808");
+        check(FieldType::Number, ValueRef::Real(1.0), "1");
+        check(FieldType::Number, ValueRef::Real(0.1), "0.1");
+        check(FieldType::Number, ValueRef::Real(-0.0), "-0");
+        check(FieldType::Number, ValueRef::Real(f64::NAN), "null");
+        check(FieldType::Number, ValueRef::Real(f64::INFINITY), "null");
+        check(FieldType::Number, ValueRef::Text(b"n/a"), r#""n/a""#);
+        check(FieldType::Decimal, ValueRef::Real(0.99), r#""0.99""#);
+        check(FieldType::Datetime, ValueRef::Text(b"2024-05-01 10:00:00"), r#""2024-05-01T10:00:00""#);
+        check(FieldType::Datetime, ValueRef::Integer(86_400), r#""1970-01-02T00:00:00Z""#);
+        check(FieldType::Json, ValueRef::Text(br#"{"a": [1]}"#), r#"{"a": [1]}"#);
+        check(FieldType::Json, ValueRef::Text(b"{broken"), r#""{broken""#);
+        check(FieldType::Binary, ValueRef::Bytes(&[0, 255]), r#""AP8=""#);
+        check(FieldType::String, ValueRef::Text(b"a\"\\\n\x01\xc3\xa9"), r#""a\"\\\n\u0001é""#);
+        check(FieldType::String, ValueRef::Text(b"\xff"), "\"\u{fffd}\"");
+        check(FieldType::Uuid, ValueRef::Bytes(&[0xab; 16]), r#""abababab-abab-abab-abab-abababababab""#);
+    }
+}

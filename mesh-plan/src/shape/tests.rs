@@ -1,0 +1,265 @@
+//! Do flat rows of every kind nest into the same response, and are wrong ones refused?
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context as Waiting, Poll, Waker};
+
+use mesh_ql::Format;
+use mesh_schema::{FieldType, JoinDocument, Schema};
+
+use crate::{Context, Error, Mesh, Plan, Request, ResolveError, Resolver, Rows, Table, Value};
+
+fn schema() -> Schema {
+    use FieldType::{Integer, String};
+    Schema::builder()
+        .entity("user", |user| user.field("id", Integer).field("name", String))
+        .entity("post", |post| post.field("id", Integer).field("title", String))
+        .entity("comment", |comment| comment.field("id", Integer).field("text", String))
+        .entity("tag", |tag| tag.field("id", Integer).field("name", String))
+        .relation("post.author", JoinDocument::one("user", "users.id = posts.author_id"))
+        .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
+        .relation("post.tags", JoinDocument::many("tag", "tags.post_id = posts.id"))
+        .build()
+        .unwrap_or_else(|faults| panic!("{}", faults[0]))
+}
+
+const QUERY: &str = "{ post title author { name } comments { text } tags { name } }";
+
+/// What the rows of every test below come to.
+const NESTED: &str = concat!(
+    r#"[{"title":"One","author":{"name":"Ada"},"comments":[{"text":"a"},{"text":"b"}],"#,
+    r#""tags":[{"name":"red"},{"name":"blue"}]},"#,
+    r#"{"title":"Two","author":null,"comments":[],"tags":[]}]"#,
+);
+
+/// A row of literals.
+macro_rules! row {
+    ($($cell:expr),* $(,)?) => { [$(Value::from($cell)),*] };
+}
+
+const NULL: Option<i64> = None;
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Waiting::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+/// The response to a query, its rows made by `rows`.
+fn read(
+    request: &Request<'_>,
+    rows: impl Fn(&Plan) -> Rows + Clone + Send + Sync + 'static,
+) -> Result<String, ResolveError> {
+    let resolver = move |plan: Plan, _: Context| {
+        let rows = rows(&plan);
+        async move { Ok::<_, ResolveError>(rows) }
+    };
+    run(request, resolver)
+}
+
+fn run(request: &Request<'_>, resolver: impl Resolver) -> Result<String, ResolveError> {
+    let mesh = Mesh::builder(schema()).resolver_for_all(resolver).build();
+    let plan = mesh.plan(request).unwrap_or_else(|error: Error| panic!("{error}"));
+    block_on(mesh.read(plan, Context::default())).map(|body| String::from_utf8(body.bytes.to_vec()).unwrap())
+}
+
+fn posts() -> Request<'static> {
+    Request::collection(Format::Ql, QUERY)
+}
+
+/// The `items` of a collection's text, and what follows them.
+#[track_caller]
+fn check(read: Result<String, ResolveError>) {
+    let text = read.unwrap();
+    let items = text
+        .strip_prefix(r#"{"items":"#)
+        .and_then(|text| text.split_once(r#","pageInfo":{"hasNextPage":false"#));
+    assert_eq!(items.map(|(items, _)| items), Some(NESTED));
+}
+
+/// The text that a failure has for the log.
+#[track_caller]
+fn failure(read: Result<String, ResolveError>) -> String {
+    match read {
+        Err(ResolveError::Failed(source)) => source.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Rows in tables of their own columns, children in the order given, some of them twice.
+fn separate(_: &Plan) -> Rows {
+    let mut rows = Rows::default();
+    let mut add = |path: &str, columns: &[&str], cells: &[&[Value]]| {
+        let mut table = Table::new(columns.iter().copied());
+        cells.iter().for_each(|row| table.push(row.iter().cloned()));
+        rows.set(path, table);
+    };
+    add("", &["title", "id", "author_id"], &[&row!["One", 1, 7], &row!["Two", 2, NULL], &row!["One", 1, 7]]);
+    add("author", &["id", "name"], &[&row![7, "Ada"], &row![NULL, "nobody"]]);
+    add(
+        "comments",
+        &["post_id", "text", "id"],
+        &[&row![1, "a", 1], &row![1, "b", 2], &row![1, "a", 1], &row![NULL, "lost", 3], &row![9, "lost", 4]],
+    );
+    add("tags", &["id", "name", "post_id", "more"], &[&row![1, "red", 1.0, true], &row![2, "blue", 1, NULL]]);
+    rows
+}
+
+/// The same by one wide row for each combination.
+fn wide(ids: bool) -> Table {
+    let mut columns = vec!["id", "title", "author.name", "comments.text", "tags.name"];
+    if ids {
+        columns.extend(["author.id", "comments.id", "tags.id"]);
+    }
+    let mut table = Table::new(columns);
+    for (text, comment) in [("a", 1), ("b", 2)] {
+        for (name, tag) in [("red", 1), ("blue", 2)] {
+            let ids = if ids { row![7, comment, tag].to_vec() } else { Vec::new() };
+            table.push(row![1, "One", "Ada", text, name].into_iter().chain(ids));
+        }
+    }
+    let ids = if ids { row![NULL, NULL, NULL].to_vec() } else { Vec::new() };
+    table.push(row![2, "Two", NULL, NULL, NULL].into_iter().chain(ids));
+    table
+}
+
+#[test]
+fn separate_and_joined_rows_nest_alike() {
+    check(read(&posts(), separate));
+    check(read(&posts(), |_| Rows::joined(wide(true))));
+    check(read(&posts(), |_| Rows::joined(wide(false))));
+}
+
+#[test]
+fn children_that_look_alike_are_told_apart_by_their_id() {
+    let rows = |plan: &Plan| {
+        let mut table = Table::new(["id", "comments.id", "comments.text"]);
+        for comment in [1, 2, 1] {
+            table.push(row![1, comment, "same"]);
+        }
+        assert_eq!(plan.node().joins.len(), 1);
+        Rows::joined(table)
+    };
+    let request = Request::point(Format::Ql, "{ post id comments { text } }", "1");
+    assert_eq!(read(&request, rows).unwrap(), r#"{"id":1,"comments":[{"text":"same"},{"text":"same"}]}"#);
+}
+
+#[test]
+fn a_point_read_shows_the_first_row_or_null() {
+    let request = Request::point(Format::Ql, QUERY, "1");
+    let one = NESTED[1..].split_once(r#",{"title":"Two""#).unwrap().0;
+    assert_eq!(read(&request, separate).unwrap(), one);
+    assert_eq!(read(&request, |_| Rows::joined(wide(true))).unwrap(), one);
+    assert_eq!(read(&request, Rows::new).unwrap(), "null");
+    assert_eq!(read(&request, |_| Rows::joined(Table::new(wide(true).columns().to_vec()))).unwrap(), "null");
+}
+
+#[test]
+fn a_new_table_has_the_columns_that_nesting_needs() {
+    let rows = |plan: &Plan| {
+        let mut rows = Rows::new(plan);
+        let cell = |column: &str| match column {
+            "title" => "One".into(),
+            "name" => "Ada".into(),
+            "id" | "author_id" | "post_id" => 1.into(),
+            other => panic!("no need of {other}"),
+        };
+        rows.root().push_with(cell);
+        rows.table("author").unwrap().push_with(cell);
+        assert!(rows.table("author.posts").is_none());
+        rows
+    };
+    let request = Request::point(Format::Ql, QUERY, "1");
+    let expected = r#"{"title":"One","author":{"name":"Ada"},"comments":[],"tags":[]}"#;
+    assert_eq!(read(&request, rows).unwrap(), expected);
+}
+
+#[test]
+fn a_page_is_cut_and_tells_that_more_follow() {
+    let page = |first: usize, rows: i64, joined: bool| {
+        let query = format!(r#"{{"post":{{"$select":{{"id":true}},"$page":{{"first":{first}}}}}}}"#);
+        let text = read(&Request::collection(Format::Json, &query), move |plan| {
+            let mut all = Rows::new(plan);
+            (1..=rows).for_each(|id| all.root().push(row![id]));
+            if joined { Rows::joined(all.root().clone()) } else { all }
+        });
+        let body: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+        let ids: Vec<_> =
+            body["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()).collect();
+        (ids, body["pageInfo"]["hasNextPage"].as_bool().unwrap())
+    };
+    for joined in [false, true] {
+        assert_eq!(page(2, 2, joined), (vec![1, 2], false));
+        assert_eq!(page(2, 3, joined), (vec![1, 2], true));
+        assert_eq!(page(2, 9, joined), (vec![1, 2], true));
+        assert_eq!(page(2, 0, joined), (vec![], false));
+    }
+}
+
+#[test]
+fn a_nested_page_is_cut() {
+    let query = r#"{"post":{"$select":{"comments":{"$select":{"id":true},"$page":{"first":1}}}}}"#;
+    let text = read(&Request::collection(Format::Json, query), separate).unwrap();
+    assert!(text.starts_with(r#"{"items":[{"comments":[{"id":1}]},{"comments":[]}],"#), "{text}");
+}
+
+#[test]
+fn a_missing_column_is_named() {
+    let without = |path: &'static str, column: &'static str| {
+        failure(read(&posts(), move |plan| {
+            let mut rows = separate(plan);
+            let table = &rows.tables[path];
+            let mut fewer = Table::new(table.columns().iter().filter(|name| *name != column).cloned());
+            let width = fewer.columns().len();
+            fewer.push(vec![Value::Null; width]);
+            rows.set(path, fewer);
+            rows
+        }))
+    };
+    assert_eq!(without("", "title"), "the rows of the root lack the column 'title'");
+    assert_eq!(without("", "author_id"), "the rows of the root lack the column 'author_id'");
+    assert_eq!(without("author", "name"), "the rows of author lack the column 'name'");
+    assert_eq!(without("comments", "post_id"), "the rows of comments lack the column 'post_id'");
+    let joined =
+        failure(read(&posts(), |_| Rows::joined(Table::new(["id", "title", "author.name", "tags.name"]))));
+    assert_eq!(joined, "the joined rows lack the column 'comments.text'");
+}
+
+#[test]
+fn a_row_of_another_width_is_refused() {
+    let text = failure(read(&posts(), |plan| {
+        let mut rows = separate(plan);
+        rows.table("tags").unwrap().push(row![1, 2, 3]);
+        rows
+    }));
+    assert_eq!(text, "a row of 'tags' has 3 cells, but there are 4 columns");
+    let text = failure(read(&posts(), |_| {
+        let mut table = wide(true);
+        table.push(row![1]);
+        Rows::joined(table)
+    }));
+    assert_eq!(text, "a row of '' has 1 cells, but there are 8 columns");
+}
+
+#[test]
+fn a_panic_of_the_resolver_ends_its_read_only() {
+    async fn late(_: Plan, _: Context) -> Result<Rows, ResolveError> {
+        panic!("out of cheese")
+    }
+    let panicked = |result| match result {
+        Err(ResolveError::Panicked(message)) => message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(panicked(run(&posts(), late)), "out of cheese");
+    let early = |plan: &Plan| -> Rows { panic!("no {}", plan.node().entity) };
+    assert_eq!(panicked(read(&posts(), early)), "no post");
+}
+
+#[test]
+fn an_entity_without_resolver_is_named() {
+    let mesh = Mesh::builder(schema()).build();
+    let plan = mesh.plan(&posts()).unwrap();
+    let error = block_on(mesh.read(plan, Context::default())).unwrap_err();
+    assert!(matches!(error, ResolveError::Missing(entity) if entity == "post"));
+}

@@ -1,0 +1,123 @@
+//! How is a scalar held between a back end and the response? Owned values, and borrowed ones for the hot path.
+
+/// A scalar as a resolver hands it over, or as it is bound to a statement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// SQL NULL, JSON `null`.
+    #[default]
+    Null,
+    /// A truth value; back ends without such a type store 0 and 1.
+    Boolean(bool),
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double; NaN and the infinities become `null` in a response.
+    Real(f64),
+    /// Text; dates, times, UUIDs, exact decimals and JSON columns travel as text too.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Value {
+    /// The same value, borrowed.
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Self::Null => ValueRef::Null,
+            Self::Boolean(value) => ValueRef::Boolean(*value),
+            Self::Integer(value) => ValueRef::Integer(*value),
+            Self::Real(value) => ValueRef::Real(*value),
+            Self::Text(value) => ValueRef::Text(value.as_bytes()),
+            Self::Bytes(value) => ValueRef::Bytes(value),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(value: Vec<u8>) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// A scalar borrowed from where it lies, a driver's row for instance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    /// SQL NULL.
+    Null,
+    /// A truth value.
+    Boolean(bool),
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Real(f64),
+    /// Text, UTF-8 as a rule: SQLite does not promise it, and what is not is replaced when it is written.
+    Text(&'a [u8]),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
+impl ValueRef<'_> {
+    /// The same value, owned.
+    pub fn to_value(self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Boolean(value) => Value::Boolean(value),
+            Self::Integer(value) => Value::Integer(value),
+            Self::Real(value) => Value::Real(value),
+            Self::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+            Self::Bytes(value) => Value::Bytes(value.to_vec()),
+        }
+    }
+
+    /// Whether it is NULL.
+    pub fn is_null(self) -> bool {
+        matches!(self, Self::Null)
+    }
+}

@@ -1,0 +1,47 @@
+//! How large may a query be? The bounds that the parser holds while it reads.
+
+/// Bounds on one query, with the protocol's defaults. `SPEC §3.5`, `SPEC §3.11`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of query text.
+    pub query_bytes: usize,
+    /// Levels of nested relations; a query without relations has depth 0. At most [`Limits::MAX_DEPTH`].
+    pub depth: usize,
+    /// Selected fields and relations in all.
+    pub fields: usize,
+    /// Levels of a filter tree; a lone condition has depth 1.
+    pub filter_depth: usize,
+    /// Combinators and conditions of one filter tree.
+    pub filter_nodes: usize,
+    /// Values of one `in` or `nin` list.
+    pub in_values: usize,
+    /// Fields of `$groupBy`; also of `$distinct` and keys of `$orderBy`.
+    pub group_keys: usize,
+    /// Entries of `$aggregate`.
+    pub aggregates: usize,
+    /// The largest `first`.
+    pub page_max: u32,
+}
+
+impl Limits {
+    /// The deepest nesting that any configuration may allow: recursion over a query is bounded by it.
+    pub const MAX_DEPTH: usize = 32;
+    /// The deepest filter tree that any configuration may allow.
+    pub const MAX_FILTER_DEPTH: usize = 32;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            query_bytes: 64 * 1024,
+            depth: 10,
+            fields: 1_000,
+            filter_depth: 8,
+            filter_nodes: 64,
+            in_values: 200,
+            group_keys: 8,
+            aggregates: 16,
+            page_max: 200,
+        }
+    }
+}

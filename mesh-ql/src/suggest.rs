@@ -1,0 +1,91 @@
+//! Which word did the client mean?
+
+use crate::error::Quoted;
+
+/// The message about a word that is none of `choices`: the nearest one where one is near, else all of them.
+pub(crate) fn unknown(thing: &str, name: &str, choices: &[&str]) -> String {
+    let name_quoted = Quoted(name);
+    match nearest(name, choices) {
+        Some(choice) => format!("Unknown {thing} {name_quoted}; did you mean '{choice}'?"),
+        None => format!("Unknown {thing} {name_quoted}; expected {}", one_of(choices)),
+    }
+}
+
+/// `'a', 'b' or 'c'`.
+fn one_of(choices: &[&str]) -> String {
+    let quoted: Vec<String> = choices.iter().map(|choice| format!("'{choice}'")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => "nothing".to_owned(),
+    }
+}
+
+/// The choice that a slip of the hand or another habit of spelling makes of `name`.
+fn nearest<'c>(name: &str, choices: &[&'c str]) -> Option<&'c str> {
+    // Longer ones resemble nothing, and the distance costs the product of both lengths.
+    const LONGEST: usize = 24;
+    let name: Vec<char> = name.chars().take(LONGEST + 1).flat_map(char::to_lowercase).collect();
+    if name.len() > LONGEST {
+        return None;
+    }
+    let near = choices.iter().filter_map(|choice| {
+        let letters: Vec<char> = choice.chars().flat_map(char::to_lowercase).collect();
+        let slip = letters.len() >= 3 && (name.starts_with(&letters) || are_swapped(&name, &letters));
+        let distance = if slip { 1 } else { distance(&name, &letters) };
+        let close = slip || distance <= letters.len().max(name.len()) / 3;
+        close.then_some((distance, *choice))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
+}
+
+/// Whether both have the same letters in another order.
+fn are_swapped(one: &[char], other: &[char]) -> bool {
+    let sorted = |letters: &[char]| {
+        let mut letters = letters.to_vec();
+        letters.sort_unstable();
+        letters
+    };
+    one.len() == other.len() && sorted(one) == sorted(other)
+}
+
+/// How many letters must be added, removed or replaced.
+fn distance(from: &[char], to: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, letter) in from.iter().enumerate() {
+        let mut left = index + 1;
+        let mut next = vec![left];
+        for (other, above) in to.iter().zip(row.windows(2)) {
+            let [diagonal, above] = *above else { continue };
+            left = (diagonal + usize::from(letter != other)).min(above + 1).min(left + 1);
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_recognized_and_strangers_are_not() {
+        let choices = ["eq", "in", "ilike", "isNull", "asc", "desc"];
+        let cases = [
+            ("IN", Some("in")),
+            ("isnul", Some("isNull")),
+            ("ilke", Some("ilike")),
+            ("acs", Some("asc")),
+            ("descending", Some("desc")),
+            ("equals", None),
+            ("", None),
+            ("=", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(nearest(name, &choices), expected, "{name}");
+        }
+        assert_eq!(nearest(&"i".repeat(100_000), &choices), None);
+        assert_eq!(distance(&['a', 'b', 'c'], &['b', 'd']), 2);
+    }
+}

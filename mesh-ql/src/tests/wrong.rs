@@ -1,0 +1,344 @@
+//! Is every wrong query refused with a message that helps, at its place? Shapes, selections and both syntaxes.
+
+use expect_test::{Expect, expect};
+
+use super::{refusals, show};
+use crate::{Format, Limits, Query, parse};
+
+fn json(queries: &[&str], expected: Expect) {
+    expected.assert_eq(&refusals(Format::Json, queries.iter().copied()));
+}
+
+fn ql(queries: &[&str], expected: Expect) {
+    expected.assert_eq(&refusals(Format::Ql, queries.iter().copied()));
+}
+
+#[test]
+fn json_syntax() {
+    json(
+        &[
+            "nonsense",
+            "{ user id }",
+            "{\"user\"",
+            "{\"user\" 1}",
+            "{\"user\": {\"$select\": {\"id\": true}}} {}",
+            "{\"user\": {\"$select\": {\"id\": true},}}",
+            "{\"user\": {\"$select\": {\"id\": tru}}}",
+            "{\"user\": {\"$select\": {\"id\": true",
+            "{\"us\ter\": {}}",
+            "{\"us\\x\": {}}",
+            "{\"\\ud800\": {}}",
+            "{\"user\": {\"$page\": {\"first\": 1e999}}}",
+            "{\"user\": {\"$page\": {\"first\": 01}}}",
+            "{\n  \"user\": {\n    \"$select\": {\n      \"größe 😀\": true \"id\"\n",
+        ],
+        expect![[r#"
+            nonsense
+                Expected a JSON value @ 1:1
+            { user id }
+                Expected a key in double quotes (is the query in the QL format?) @ 1:3
+            {"user"
+                The query ends inside an object @ 1:8
+            {"user" 1}
+                Expected ':' behind a key @ 1:9
+            {"user": {"$select": {"id": true}}} {}
+                Unexpected text behind the end of the query @ 1:37
+            {"user": {"$select": {"id": true},}}
+                A ',' with nothing behind it @ 1:35
+            {"user": {"$select": {"id": tru}}}
+                Expected a JSON value @ 1:29
+            {"user": {"$select": {"id": true
+                The query ends inside an object @ 1:33
+            {"us	er": {}}
+                A control character in a string must be escaped @ 1:5
+            {"us\x": {}}
+                Unknown or incomplete escape in a string @ 1:6
+            {"\ud800": {}}
+                Unknown or incomplete escape in a string @ 1:9
+            {"user": {"$page": {"first": 1e999}}}
+                The number is too large @ 1:30
+            {"user": {"$page": {"first": 01}}}
+                Malformed number @ 1:30
+            {
+              "user": {
+                "$select": {
+                  "größe 😀": true "id"
+
+                Expected ',' or '}' @ 4:23
+        "#]],
+    );
+}
+
+#[test]
+fn root() {
+    json(
+        &[
+            "null",
+            "[]",
+            "\"user\"",
+            "{}",
+            "{\"user\": true}",
+            "{\"user\": null}",
+            "{\"$select\": {\"id\": true}}",
+            "{\"user\": {\"$select\": {\"id\": true}}, \"post\": {}}",
+            "{\"user\": {\"$select\": {\"id\": true}}, \"$page\": {}}",
+            "{\"user\": {\"$select\": {\"id\": true}}, \"\\u0075ser\": {}}",
+        ],
+        expect![[r#"
+            null
+                A query must be an object with one key, the entity, not null @ 1:1
+            []
+                A query must be an object with one key, the entity, not an array @ 1:1
+            "user"
+                A query must be an object with one key, the entity, not a string @ 1:1
+            {}
+                The query names no entity; its one root key is the entity key @ 1:1
+            {"user": true}
+                The value of entity 'user' must be an object with '$select', not true @ 1:10 (user)
+            {"user": null}
+                The value of entity 'user' must be an object with '$select', not null @ 1:10 (user)
+            {"$select": {"id": true}}
+                '$select' cannot stand at the root; it belongs inside the entity's object @ 1:2
+            {"user": {"$select": {"id": true}}, "post": {}}
+                A query has one root key; 'post' is a second one @ 1:37
+            {"user": {"$select": {"id": true}}, "$page": {}}
+                '$page' cannot stand at the root; it belongs inside the entity's object @ 1:37
+            {"user": {"$select": {"id": true}}, "\u0075ser": {}}
+                Key 'user' is given twice @ 1:37
+        "#]],
+    );
+}
+
+#[test]
+fn read_nodes() {
+    json(
+        &[
+            "{\"user\": {}}",
+            "{\"user\": {\"$page\": {\"first\": 1}}}",
+            "{\"user\": {\"id\": true}}",
+            "{\"user\": {\"select\": {\"id\": true}}}",
+            "{\"user\": {\"$select\": {\"id\": true}, \"$orderby\": []}}",
+            "{\"user\": {\"$select\": {\"id\": true}, \"$sort\": []}}",
+            "{\"user\": {\"$select\": {\"id\": true}, \"$select\": {\"id\": true}}}",
+            "{\"user\": {\"$select\": [\"id\"]}}",
+            "{\"user\": {\"$select\": null}}",
+            "{\"user\": {\"$select\": {}}}",
+            "{\"user\": {\"$select\": { } , \"$groupBy\": [\"role\"]}}",
+            "{\"user\": {\"$select\": {\"id\": 1}}}",
+            "{\"user\": {\"$select\": {\"id\": false}}}",
+            "{\"user\": {\"$select\": {\"id\": \"true\"}}}",
+            "{\"user\": {\"$select\": {\"id\": null}}}",
+            "{\"user\": {\"$select\": {\"id\": [ true ]}}}",
+            "{\"user\": {\"$select\": {\"id\": true, \"id\": true}}}",
+            "{\"user\": {\"$select\": {\"posts\": {\"$select\": {\"id\": true, \"$page\": {}}}}}}",
+            "{\"user\": {\"$select\": {\"posts\": {\"$select\": {\"comments\": {\"title\": true}}}}}}",
+            "{\"user\": {\"$select\": {\"posts\": {}}}}",
+        ],
+        expect![[r#"
+            {"user": {}}
+                '$select' is missing @ 1:10 (user)
+            {"user": {"$page": {"first": 1}}}
+                '$select' is missing @ 1:10 (user)
+            {"user": {"id": true}}
+                Unknown key 'id'; fields and relations belong inside '$select' @ 1:11 (user)
+            {"user": {"select": {"id": true}}}
+                Unknown key 'select'; did you mean '$select'? @ 1:11 (user)
+            {"user": {"$select": {"id": true}, "$orderby": []}}
+                Unknown key '$orderby'; did you mean '$orderBy'? @ 1:36 (user)
+            {"user": {"$select": {"id": true}, "$sort": []}}
+                Unknown key '$sort'; expected '$select', '$where', '$orderBy', '$page', '$distinct', '$groupBy', '$aggregate' or '$having' @ 1:36 (user)
+            {"user": {"$select": {"id": true}, "$select": {"id": true}}}
+                Key '$select' is given twice @ 1:36 (user)
+            {"user": {"$select": ["id"]}}
+                '$select' must be an object of names, not an array @ 1:22 (user)
+            {"user": {"$select": null}}
+                '$select' must be an object of names, not null @ 1:22 (user)
+            {"user": {"$select": {}}}
+                '$select' is empty; only beside '$aggregate' may it be @ 1:22 (user)
+            {"user": {"$select": { } , "$groupBy": ["role"]}}
+                '$select' is empty; only beside '$aggregate' may it be @ 1:22 (user)
+            {"user": {"$select": {"id": 1}}}
+                The value of field 'id' must be exactly true, or an object with '$select' for a relation, not a number @ 1:29 (user)
+            {"user": {"$select": {"id": false}}}
+                The value of field 'id' must be exactly true, or an object with '$select' for a relation, not false @ 1:29 (user)
+            {"user": {"$select": {"id": "true"}}}
+                The value of field 'id' must be exactly true, or an object with '$select' for a relation, not a string @ 1:29 (user)
+            {"user": {"$select": {"id": null}}}
+                The value of field 'id' must be exactly true, or an object with '$select' for a relation, not null @ 1:29 (user)
+            {"user": {"$select": {"id": [ true ]}}}
+                The value of field 'id' must be exactly true, or an object with '$select' for a relation, not an array @ 1:29 (user)
+            {"user": {"$select": {"id": true, "id": true}}}
+                Key 'id' is given twice @ 1:35 (user)
+            {"user": {"$select": {"posts": {"$select": {"id": true, "$page": {}}}}}}
+                '$page' belongs beside '$select', not inside @ 1:57 (user.posts)
+            {"user": {"$select": {"posts": {"$select": {"comments": {"title": true}}}}}}
+                Unknown key 'title'; fields and relations belong inside '$select' @ 1:58 (user.posts.comments)
+            {"user": {"$select": {"posts": {}}}}
+                '$select' is missing @ 1:32 (user.posts)
+        "#]],
+    );
+}
+
+#[test]
+fn ql_braces() {
+    ql(
+        &[
+            "user id",
+            "{",
+            "{ }",
+            "{ user",
+            "{ user }",
+            "{ user { } }",
+            "{ user { id }",
+            "{ user { id } x }",
+            "{ user id",
+            "{ user id } }",
+        ],
+        expect![[r#"
+            user id
+                Expected '{', found 'user' @ 1:1
+            {
+                Expected the entity's name, found the end of the query @ 1:2
+            { }
+                Expected the entity's name, found '}' @ 1:3
+            { user
+                Expected a name or '}', found the end of the query @ 1:7 (user)
+            { user }
+                The selection of 'user' is empty @ 1:8 (user)
+            { user { } }
+                The selection of 'user' is empty @ 1:10 (user)
+            { user { id }
+                Expected '}', found the end of the query @ 1:14
+            { user { id } x }
+                Expected '}', found 'x' @ 1:15
+            { user id
+                Expected a name or '}', found the end of the query @ 1:10 (user)
+            { user id } }
+                Expected the end of the query, found '}' @ 1:13
+        "#]],
+    );
+}
+
+#[test]
+fn ql_tokens() {
+    ql(
+        &[
+            "{ user id, name }",
+            "{ user posts { } }",
+            "{ user posts { id }",
+            "{ user $page }",
+            "{ user posts(first: 1) { id } }",
+            "{ user 1d }",
+            "{ user größe }",
+            "{\n\tuser 😀 }",
+            "{\"user\": {\"$select\": {\"id\": true}}}",
+            "{\u{a0}user id }",
+        ],
+        expect![[r#"
+            { user id, name }
+                Expected a name or '}', found ',' @ 1:10 (user)
+            { user posts { } }
+                The selection of 'posts' is empty @ 1:16 (user.posts)
+            { user posts { id }
+                Expected a name or '}', found the end of the query @ 1:20 (user)
+            { user $page }
+                Expected a name or '}', found '$'; controls can be written in the JSON format only @ 1:8 (user)
+            { user posts(first: 1) { id } }
+                Expected a name or '}', found '('; controls can be written in the JSON format only @ 1:13 (user)
+            { user 1d }
+                Expected a name or '}', found '1' @ 1:8 (user)
+            { user größe }
+                Expected a name or '}', found 'ö' @ 1:10 (user)
+            {
+            	user 😀 }
+                Expected a name or '}', found '😀' @ 2:7 (user)
+            {"user": {"$select": {"id": true}}}
+                Expected the entity's name, found '"' (is the query in the JSON format?) @ 1:2
+            { user id }
+                Expected the entity's name, found ' ' @ 1:2
+        "#]],
+    );
+}
+
+#[test]
+fn ql_names() {
+    ql(
+        &[
+            "{ user posts { id } posts { name } }",
+            "{ user posts { author author { id } } }",
+            "{ user posts { id } posts }",
+        ],
+        expect![[r#"
+            { user posts { id } posts { name } }
+                'posts' is selected twice @ 1:21 (user)
+            { user posts { author author { id } } }
+                'author' is selected both as a field and as a relation @ 1:23 (user.posts)
+            { user posts { id } posts }
+                'posts' is selected both as a field and as a relation @ 1:21 (user)
+        "#]],
+    );
+}
+
+#[test]
+fn blank_texts() {
+    for (format, what) in [
+        (Format::Json, "The query ends where a value is expected"),
+        (Format::Ql, "Expected '{', found the end of the query"),
+    ] {
+        let error = |text| show(&parse(format, text, &Limits::default()).unwrap_err());
+        assert_eq!(error(""), format!("{what} @ 1:1"));
+        assert_eq!(error(" \n\t "), format!("{what} @ 2:3"));
+    }
+}
+
+#[test]
+fn bounds_of_selections() {
+    let limits = Limits { query_bytes: 80, depth: 1, fields: 3, ..Limits::default() };
+    let cases = [
+        (Format::Ql, "{ user a b c }"),
+        (Format::Ql, "{ user a a a a a b { c } }"),
+        (Format::Ql, "{ user a b c d }"),
+        (Format::Ql, "{ user a { b { c } } }"),
+        (Format::Ql, "{ user                                                                          a }"),
+        (Format::Json, r#"{"u":{"$select":{"a":true,"b":{"$select":{"c":true}}}}}"#),
+        (Format::Json, r#"{"u":{"$select":{"a":true,"b":{"$select":{"c":true,"d":true}}}}}"#),
+        (Format::Json, r#"{"u":{"$select":{"a":{"$select":{"b":{"$select":{"c":true}}}}}}}"#),
+    ];
+    let outcome = |(format, text)| match parse(format, text, &limits) {
+        Ok(Query { entity, .. }) => format!("{entity}\n"),
+        Err(error) => format!("{}\n", show(&error)),
+    };
+    let text: String = cases.map(outcome).concat();
+    expect![[r#"
+        user
+        user
+        The query selects more fields and relations than the bound `fields` (3) @ 1:14 (user)
+        Relation 'b' nests deeper than the bound `depth` (1) @ 1:12 (user.a)
+        The query is 83 bytes long, past the bound `query_bytes` (80) @ -
+        u
+        The query selects more fields and relations than the bound `fields` (3) @ 1:52 (u.b)
+        Relation 'b' nests deeper than the bound `depth` (1) @ 1:34 (u.a)
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn long_names_are_shortened_and_control_characters_escaped() {
+    let long = format!("{{\"user\": {{\"{}\": 1}}}}", "x".repeat(1_000));
+    let error = parse(Format::Json, &long, &Limits::default()).unwrap_err();
+    assert!(
+        error.message.contains(&format!("'{}…'", "x".repeat(64))) && error.message.len() < 160,
+        "{error}"
+    );
+    let error = parse(Format::Json, "{\"user\": {\"a\\n\\u0000b\": 1}}", &Limits::default()).unwrap_err();
+    assert!(error.message.contains("'a\\n\\u{0}b'"), "{error}");
+}
+
+#[test]
+fn display_says_where() {
+    let error = parse(Format::Ql, "{ user posts { } }", &Limits::default()).unwrap_err();
+    expect!["The selection of 'posts' is empty at line 1, column 16 (in user.posts)"]
+        .assert_eq(&error.to_string());
+    let error = parse(Format::Ql, "{ user a }", &Limits { query_bytes: 3, ..Limits::default() }).unwrap_err();
+    expect!["The query is 10 bytes long, past the bound `query_bytes` (3)"].assert_eq(&error.to_string());
+}

@@ -1,0 +1,423 @@
+//! Is every wrong control refused with a message that helps, at its place?
+
+use expect_test::{Expect, expect};
+
+use super::refusals;
+use crate::{Filter, Format, Limits, Page, parse};
+
+/// Columns count from the control: the text in front of it takes a line of its own.
+fn check(controls: &[&str], expected: Expect) {
+    let queries: Vec<String> = controls.iter().map(|c| wrap(c)).collect();
+    let shown = refusals(Format::Json, queries.iter().map(String::as_str));
+    expected.assert_eq(&shown.replace(HEAD, "").replace("\n}}\n", "\n"));
+}
+
+const HEAD: &str = "{\"user\": {\"$select\": {\"id\": true},\n";
+
+fn wrap(controls: &str) -> String {
+    format!("{HEAD}{controls}\n}}}}")
+}
+
+#[test]
+fn conditions() {
+    check(
+        &[
+            r#""$where": null"#,
+            r#""$where": []"#,
+            r#""$where": {}"#,
+            r#""$where": {"field": "id"}"#,
+            r#""$where": {"op": "eq", "value": 1}"#,
+            r#""$where": {"field": 1, "op": "eq", "value": 1}"#,
+            r#""$where": {"field": null, "op": "eq", "value": 1}"#,
+            r#""$where": {"field": "id", "op": "isnull"}"#,
+            r#""$where": {"field": "id", "op": "equals", "value": 1}"#,
+            r#""$where": {"field": "id", "op": "\u0065quals", "value": 1}"#,
+            r#""$where": {"field": "id", "op": 1, "value": 1}"#,
+            r#""$where": {"field": "id", "op": "eq"}"#,
+        ],
+        expect![[r#"
+            "$where": null
+                '$where' must be a filter object, not null @ 2:11 (user)
+            "$where": []
+                '$where' must be a filter object, not an array @ 2:11 (user)
+            "$where": {}
+                The filter object is empty; write 'field' with 'op', or 'and', 'or', 'not' @ 2:11 (user)
+            "$where": {"field": "id"}
+                A condition needs 'op' @ 2:11 (user)
+            "$where": {"op": "eq", "value": 1}
+                A condition of '$where' needs 'field' @ 2:11 (user)
+            "$where": {"field": 1, "op": "eq", "value": 1}
+                'field' must be a string, not a number @ 2:21 (user)
+            "$where": {"field": null, "op": "eq", "value": 1}
+                'field' must be a string, not null @ 2:21 (user)
+            "$where": {"field": "id", "op": "isnull"}
+                Unknown operator 'isnull'; did you mean 'isNull'? @ 2:33 (user)
+            "$where": {"field": "id", "op": "equals", "value": 1}
+                Unknown operator 'equals'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull' or 'isNotNull' @ 2:33 (user)
+            "$where": {"field": "id", "op": "\u0065quals", "value": 1}
+                Unknown operator 'equals'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull' or 'isNotNull' @ 2:33 (user)
+            "$where": {"field": "id", "op": 1, "value": 1}
+                'op' must be a string, not a number @ 2:33 (user)
+            "$where": {"field": "id", "op": "eq"}
+                Operator 'eq' needs 'value' @ 2:11 (user)
+        "#]],
+    );
+}
+
+#[test]
+fn operands() {
+    check(
+        &[
+            r#""$where": {"field": "id", "op": "eq", "value": null}"#,
+            r#""$where": {"value": [1, 2], "field": "id", "op": "eq"}"#,
+            r#""$where": {"field": "id", "op": "eq", "value": {"a": 1}}"#,
+            r#""$where": {"field": "id", "op": "in", "value": 1}"#,
+            r#""$where": {"field": "id", "op": "in"}"#,
+            r#""$where": {"field": "id", "op": "in", "value": [1, null]}"#,
+            r#""$where": {"field": "id", "op": "in", "value": [1, [2]]}"#,
+            r#""$where": {"field": "id", "op": "nin", "value": ["a", {}]}"#,
+            r#""$where": {"field": "id", "op": "isNull", "value": true}"#,
+            r#""$where": {"field": "id", "op": "isNotNull", "value": null}"#,
+        ],
+        expect![[r#"
+            "$where": {"field": "id", "op": "eq", "value": null}
+                null cannot be compared; use the operator 'isNull' or 'isNotNull' @ 2:48 (user)
+            "$where": {"value": [1, 2], "field": "id", "op": "eq"}
+                Operator 'eq' takes one value, not an array @ 2:21 (user)
+            "$where": {"field": "id", "op": "eq", "value": {"a": 1}}
+                A value to compare with must be a string, a number or a boolean, not an object @ 2:48 (user)
+            "$where": {"field": "id", "op": "in", "value": 1}
+                Operator 'in' needs an array as 'value' @ 2:48 (user)
+            "$where": {"field": "id", "op": "in"}
+                Operator 'in' needs 'value' @ 2:11 (user)
+            "$where": {"field": "id", "op": "in", "value": [1, null]}
+                null cannot be compared; use the operator 'isNull' or 'isNotNull' @ 2:52 (user)
+            "$where": {"field": "id", "op": "in", "value": [1, [2]]}
+                A value to compare with must be a string, a number or a boolean, not an array @ 2:52 (user)
+            "$where": {"field": "id", "op": "nin", "value": ["a", {}]}
+                A value to compare with must be a string, a number or a boolean, not an object @ 2:55 (user)
+            "$where": {"field": "id", "op": "isNull", "value": true}
+                Operator 'isNull' takes no 'value' @ 2:43 (user)
+            "$where": {"field": "id", "op": "isNotNull", "value": null}
+                null cannot be compared; use the operator 'isNull' or 'isNotNull' @ 2:55 (user)
+        "#]],
+    );
+}
+
+#[test]
+fn filter_trees() {
+    check(
+        &[
+            r#""$where": {"field": "id", "op": "eq", "val": 1}"#,
+            r#""$where": {"field": "id", "op": "eq", "value": 1, "value": 1}"#,
+            r#""$where": {"aggregate": "n", "op": "eq", "value": 1}"#,
+            r#""$where": {"and": []}"#,
+            r#""$where": {"or": {}}"#,
+            r#""$where": {"and": [1]}"#,
+            r#""$where": {"and": [{"field": "id", "op": "isNull"}, []]}"#,
+            r#""$where": {"not": [{"field": "id", "op": "isNull"}]}"#,
+            r#""$where": {"not": {"field": "id", "op": "isNull"}, "op": "eq"}"#,
+            r#""$where": {"field": "id", "and": []}"#,
+            r#""$having": {"aggregate": "n", "op": "eq", "value": 1}"#,
+            r#""$groupBy": ["role"], "$having": {"aggregate": "n", "field": "role", "op": "eq", "value": 1}"#,
+            r#""$groupBy": ["role"], "$having": {"op": "eq", "value": 1}"#,
+        ],
+        expect![[r#"
+            "$where": {"field": "id", "op": "eq", "val": 1}
+                Unknown key 'val'; expected 'field', 'op', 'value', 'and', 'or' or 'not' @ 2:39 (user)
+            "$where": {"field": "id", "op": "eq", "value": 1, "value": 1}
+                Key 'value' is given twice @ 2:51 (user)
+            "$where": {"aggregate": "n", "op": "eq", "value": 1}
+                '$where' compares fields only; filter by 'aggregate' in '$having' @ 2:12 (user)
+            "$where": {"and": []}
+                'and' is empty; it needs at least one filter object @ 2:19 (user)
+            "$where": {"or": {}}
+                'or' must be an array of filter objects, not an object @ 2:18 (user)
+            "$where": {"and": [1]}
+                '$where' must be made of filter objects, not a number @ 2:20 (user)
+            "$where": {"and": [{"field": "id", "op": "isNull"}, []]}
+                '$where' must be made of filter objects, not an array @ 2:53 (user)
+            "$where": {"not": [{"field": "id", "op": "isNull"}]}
+                '$where' must be made of filter objects, not an array @ 2:19 (user)
+            "$where": {"not": {"field": "id", "op": "isNull"}, "op": "eq"}
+                'not' must be the only key of its object; found 'op' too @ 2:52 (user)
+            "$where": {"field": "id", "and": []}
+                'and' must be the only key of its object @ 2:27 (user)
+            "$having": {"aggregate": "n", "op": "eq", "value": 1}
+                '$having' needs '$groupBy' or '$aggregate'; filter rows with '$where' @ 2:1 (user)
+            "$groupBy": ["role"], "$having": {"aggregate": "n", "field": "role", "op": "eq", "value": 1}
+                A condition has either 'field' or 'aggregate', not both @ 2:53 (user)
+            "$groupBy": ["role"], "$having": {"op": "eq", "value": 1}
+                A condition of '$having' needs 'aggregate' or 'field' @ 2:34 (user)
+        "#]],
+    );
+}
+
+#[test]
+fn orders() {
+    check(
+        &[
+            r#""$orderBy": null"#,
+            r#""$orderBy": {"field": "id", "direction": "asc"}"#,
+            r#""$orderBy": ["id"]"#,
+            r#""$orderBy": [{"direction": "asc"}]"#,
+            r#""$orderBy": [{"field": "id"}]"#,
+            r#""$orderBy": [{"field": "id", "direction": "descending"}]"#,
+            r#""$orderBy": [{"field": "id", "direction": "up"}]"#,
+            r#""$orderBy": [{"field": "id", "direction": "asc", "nulls": "lats"}]"#,
+            r#""$orderBy": [{"field": "id", "direction": "asc", "null": "last"}]"#,
+            r#""$orderBy": [{"field": "id", "aggregate": "n", "direction": "asc"}]"#,
+            r#""$orderBy": [{"field": "id", "direction": "asc"}, {"direction": "desc", "field": "id"}]"#,
+        ],
+        expect![[r#"
+            "$orderBy": null
+                '$orderBy' must be an array of {field, direction}, not null @ 2:13 (user)
+            "$orderBy": {"field": "id", "direction": "asc"}
+                '$orderBy' must be an array of {field, direction}, not an object @ 2:13 (user)
+            "$orderBy": ["id"]
+                An entry of '$orderBy' must be an object {field, direction}, not a string @ 2:14 (user)
+            "$orderBy": [{"direction": "asc"}]
+                An entry of '$orderBy' needs 'field' @ 2:14 (user)
+            "$orderBy": [{"field": "id"}]
+                An entry of '$orderBy' needs 'direction': 'asc' or 'desc' @ 2:14 (user)
+            "$orderBy": [{"field": "id", "direction": "descending"}]
+                Unknown direction 'descending'; did you mean 'desc'? @ 2:43 (user)
+            "$orderBy": [{"field": "id", "direction": "up"}]
+                Unknown direction 'up'; expected 'asc' or 'desc' @ 2:43 (user)
+            "$orderBy": [{"field": "id", "direction": "asc", "nulls": "lats"}]
+                Unknown place for nulls 'lats'; did you mean 'last'? @ 2:59 (user)
+            "$orderBy": [{"field": "id", "direction": "asc", "null": "last"}]
+                Unknown key 'null'; did you mean 'nulls'? @ 2:50 (user)
+            "$orderBy": [{"field": "id", "aggregate": "n", "direction": "asc"}]
+                An entry of '$orderBy' has either 'field' or 'aggregate', not both @ 2:43 (user)
+            "$orderBy": [{"field": "id", "direction": "asc"}, {"direction": "desc", "field": "id"}]
+                '$orderBy' names field 'id' twice @ 2:82 (user)
+        "#]],
+    );
+}
+
+#[test]
+fn pages() {
+    check(
+        &[
+            r#""$page": null"#,
+            r#""$page": 5"#,
+            r#""$page": {"limit": 5}"#,
+            r#""$page": {"frist": 5}"#,
+            r#""$page": {"first": 0}"#,
+            r#""$page": {"first": -1}"#,
+            r#""$page": {"first": 1.5}"#,
+            r#""$page": {"first": 201}"#,
+            r#""$page": {"first": 1e99}"#,
+            r#""$page": {"first": 18446744073709551615}"#,
+            r#""$page": {"first": "5"}"#,
+            r#""$page": {"first": null}"#,
+            r#""$page": {"after": 5}"#,
+            r#""$page": {"first": 5, "first": 5}"#,
+        ],
+        expect![[r#"
+            "$page": null
+                '$page' must be an object {first, after}, not null @ 2:10 (user)
+            "$page": 5
+                '$page' must be an object {first, after}, not a number @ 2:10 (user)
+            "$page": {"limit": 5}
+                Unknown key 'limit'; expected 'first' or 'after' @ 2:11 (user)
+            "$page": {"frist": 5}
+                Unknown key 'frist'; did you mean 'first'? @ 2:11 (user)
+            "$page": {"first": 0}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not 0 @ 2:20 (user)
+            "$page": {"first": -1}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not -1 @ 2:20 (user)
+            "$page": {"first": 1.5}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not 1.5 @ 2:20 (user)
+            "$page": {"first": 201}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not 201 @ 2:20 (user)
+            "$page": {"first": 1e99}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not 1e99 @ 2:20 (user)
+            "$page": {"first": 18446744073709551615}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not 1.8446744073709552e19 @ 2:20 (user)
+            "$page": {"first": "5"}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not a string @ 2:20 (user)
+            "$page": {"first": null}
+                'first' must be a whole number from 1 to the bound `page_max` (200), not null @ 2:20 (user)
+            "$page": {"after": 5}
+                'after' must be a cursor (a string) or null, not a number @ 2:20 (user)
+            "$page": {"first": 5, "first": 5}
+                Key 'first' is given twice @ 2:23 (user)
+        "#]],
+    );
+}
+
+#[test]
+fn field_lists() {
+    check(
+        &[
+            r#""$distinct": null"#,
+            r#""$distinct": []"#,
+            r#""$distinct": "id""#,
+            r#""$distinct": ["id", 1]"#,
+            r#""$distinct": ["id", "id"]"#,
+            r#""$groupBy": [ ]"#,
+            r#""$groupBy": ["a\"b\\", "a\"b\\"]"#,
+            r#""$groupBy": ["id"], "$distinct": ["id"]"#,
+        ],
+        expect![[r#"
+            "$distinct": null
+                '$distinct' must be an array of field names, not null @ 2:14 (user)
+            "$distinct": []
+                '$distinct' is empty; leave it out instead @ 2:14 (user)
+            "$distinct": "id"
+                '$distinct' must be an array of field names, not a string @ 2:14 (user)
+            "$distinct": ["id", 1]
+                '$distinct' must list field names, not a number @ 2:21 (user)
+            "$distinct": ["id", "id"]
+                '$distinct' names field 'id' twice @ 2:21 (user)
+            "$groupBy": [ ]
+                '$groupBy' is empty; leave it out instead @ 2:13 (user)
+            "$groupBy": ["a\"b\\", "a\"b\\"]
+                '$groupBy' names field 'a"b\' twice @ 2:24 (user)
+            "$groupBy": ["id"], "$distinct": ["id"]
+                '$distinct' cannot stand beside '$groupBy' or '$aggregate' @ 2:21 (user)
+        "#]],
+    );
+}
+
+#[test]
+fn aggregates() {
+    check(
+        &[
+            r#""$aggregate": null"#,
+            r#""$aggregate": []"#,
+            r#""$aggregate": {}"#,
+            r#""$aggregate": {"n": "count"}"#,
+            r#""$aggregate": {"n": {}}"#,
+            r#""$aggregate": {"n": {"fn": "cuont"}}"#,
+            r#""$aggregate": {"n": {"fn": "median", "field": "id"}}"#,
+            r#""$aggregate": {"n": {"function": "count"}}"#,
+            r#""$aggregate": {"n": {"fn": "sum"}}"#,
+            r#""$aggregate": {"n": {"fn": "sum", "field": "*"}}"#,
+            r#""$aggregate": {"n": {"fn": "count", "field": null}}"#,
+            r#""$aggregate": {"n": {"fn": "count", "field": "id", "distinct": 1}}"#,
+            r#""$aggregate": {"n": {"fn": "count", "distinct": true}}"#,
+            r#""$aggregate": {"n": {"fn": "count"}, "n": {"fn": "count"}}"#,
+            r#""$aggregate": {"": {"fn": "count"}}"#,
+            r#""$aggregate": {"1n": {"fn": "count"}}"#,
+            r#""$aggregate": {"n\" from x": {"fn": "count"}}"#,
+            r#""$aggregate": {"größe": {"fn": "count"}}"#,
+            r#""$aggregate": {"m": {"fn": "count"}, "id": {"fn": "count"}}"#,
+            r#""$aggregate": {"n": {"fn": "count"}}, "$distinct": ["id"]"#,
+        ],
+        expect![[r#"
+            "$aggregate": null
+                '$aggregate' must be an object of aliases, not null @ 2:15 (user)
+            "$aggregate": []
+                '$aggregate' must be an object of aliases, not an array @ 2:15 (user)
+            "$aggregate": {}
+                '$aggregate' is empty; leave it out instead @ 2:15 (user)
+            "$aggregate": {"n": "count"}
+                The value of alias 'n' must be an object {fn, field}, not a string @ 2:21 (user)
+            "$aggregate": {"n": {}}
+                Alias 'n' needs 'fn' @ 2:21 (user)
+            "$aggregate": {"n": {"fn": "cuont"}}
+                Unknown function 'cuont'; did you mean 'count'? @ 2:28 (user)
+            "$aggregate": {"n": {"fn": "median", "field": "id"}}
+                Unknown function 'median'; expected 'count', 'sum', 'avg', 'min' or 'max' @ 2:28 (user)
+            "$aggregate": {"n": {"function": "count"}}
+                Unknown key 'function'; expected 'fn', 'field' or 'distinct' @ 2:22 (user)
+            "$aggregate": {"n": {"fn": "sum"}}
+                Function 'sum' of alias 'n' needs 'field' @ 2:21 (user)
+            "$aggregate": {"n": {"fn": "sum", "field": "*"}}
+                Function 'sum' needs a field; '*' is for 'count' alone @ 2:44 (user)
+            "$aggregate": {"n": {"fn": "count", "field": null}}
+                'field' must be a string, not null @ 2:46 (user)
+            "$aggregate": {"n": {"fn": "count", "field": "id", "distinct": 1}}
+                'distinct' must be true or false, not a number @ 2:64 (user)
+            "$aggregate": {"n": {"fn": "count", "distinct": true}}
+                'distinct' needs a field whose values are to be told apart @ 2:37 (user)
+            "$aggregate": {"n": {"fn": "count"}, "n": {"fn": "count"}}
+                Key 'n' is given twice @ 2:38 (user)
+            "$aggregate": {"": {"fn": "count"}}
+                Alias '' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:16 (user)
+            "$aggregate": {"1n": {"fn": "count"}}
+                Alias '1n' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:16 (user)
+            "$aggregate": {"n\" from x": {"fn": "count"}}
+                Alias 'n" from x' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:16 (user)
+            "$aggregate": {"größe": {"fn": "count"}}
+                Alias 'größe' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:16 (user)
+            "$aggregate": {"m": {"fn": "count"}, "id": {"fn": "count"}}
+                Alias 'id' is also selected; choose another alias @ 2:38 (user)
+            "$aggregate": {"n": {"fn": "count"}}, "$distinct": ["id"]
+                '$distinct' cannot stand beside '$groupBy' or '$aggregate' @ 2:39 (user)
+        "#]],
+    );
+}
+
+/// One past each bound is refused, the bound itself is not.
+#[test]
+fn bounds() {
+    let list =
+        |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(",");
+    let leaf = |_| r#"{"field":"a","op":"isNull"}"#.to_owned();
+    let filter_depth =
+        |n: usize| format!(r#""$where":{}{}{}"#, "{\"not\":".repeat(n - 1), leaf(0), "}".repeat(n - 1));
+    let filter_nodes = |n: usize| format!(r#""$where":{{"and":[{}]}}"#, list(n - 1, &leaf));
+    let having_nodes = |n: usize| format!(r#""$groupBy":["a"],"$having":{{"or":[{}]}}"#, list(n - 1, &leaf));
+    let in_values =
+        |n: usize| format!(r#""$where":{{"field":"a","op":"in","value":[{}]}}"#, list(n, &|i| i.to_string()));
+    let group_keys = |n: usize| format!(r#""$groupBy":[{}]"#, list(n, &|i| format!("\"f{i}\"")));
+    let distinct = |n: usize| format!(r#""$distinct":[{}]"#, list(n, &|i| format!("\"f{i}\"")));
+    let order_key = |i| format!(r#"{{"field":"f{i}","direction":"asc"}}"#);
+    let order = |n: usize| format!(r#""$orderBy":[{}]"#, list(n, &order_key));
+    let aggregates =
+        |n: usize| format!(r#""$aggregate":{{{}}}"#, list(n, &|i| format!(r#""n{i}":{{"fn":"count"}}"#)));
+    let page = |n: usize| format!(r#""$page":{{"first":{n}}}"#);
+    let cases: [(usize, &dyn Fn(usize) -> String); 9] = [
+        (8, &filter_depth),
+        (64, &filter_nodes),
+        (64, &having_nodes),
+        (200, &in_values),
+        (8, &group_keys),
+        (8, &distinct),
+        (8, &order),
+        (16, &aggregates),
+        (200, &page),
+    ];
+    let mut shown = String::new();
+    for (bound, control) in cases {
+        let most = wrap(&control(bound));
+        assert!(parse(Format::Json, &most, &Limits::default()).is_ok(), "{most}");
+        let error = parse(Format::Json, &wrap(&control(bound + 1)), &Limits::default()).unwrap_err();
+        shown.push_str(&format!("{}\n", super::show(&error)));
+    }
+    expect![[r#"
+        '$where' nests deeper than the bound `filter_depth` (8) @ 2:66 (user)
+        '$where' has more conditions and combinators than the bound `filter_nodes` (64) @ 2:1782 (user)
+        '$having' has more conditions and combinators than the bound `filter_nodes` (64) @ 2:1799 (user)
+        The array has more values than the bound `in_values` (200) @ 2:732 (user)
+        '$groupBy' has more entries than the bound `group_keys` (8) @ 2:53 (user)
+        '$distinct' has more entries than the bound `group_keys` (8) @ 2:54 (user)
+        '$orderBy' has more entries than the bound `group_keys` (8) @ 2:277 (user)
+        '$aggregate' has more entries than the bound `aggregates` (16) @ 2:341 (user)
+        'first' must be a whole number from 1 to the bound `page_max` (200), not 201 @ 2:18 (user)
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn what_is_odd_but_allowed() {
+    let read = |controls: &str| {
+        parse(Format::Json, &wrap(controls), &Limits::default()).expect(controls).root.controls
+    };
+    let page = |first| Some(Page { first, after: None });
+    assert_eq!(read(r#""$orderBy": []"#).first(), None);
+    assert_eq!(read(r#""$page": {}"#).page, page(None));
+    assert_eq!(read(r#""$page": {"after": null, "first": 5.0}"#).page, page(Some(5)));
+    assert_eq!(read(r#""$page": {"first": 2e1}"#).page, page(Some(20)));
+    assert_eq!(read(r#""$aggregate": {"n": {"fn": "count", "field": "*"}}"#).aggregates[0].field, None);
+    let filter = read(r#""$where": {"value": "\u0000", "op": "eq", "field": ""}"#).filter;
+    assert!(matches!(filter, Some(Filter::Condition(_))), "keys come in any order, texts are any texts");
+    let empty = read(r#""$where": {"field": "id", "op": "in", "value": []}"#).filter;
+    assert!(matches!(empty, Some(Filter::Condition(_))), "an empty list matches nothing but is a list");
+    let counted = r#"{"user": {"$select": {}, "$aggregate": {"n": {"fn": "count"}}}}"#;
+    assert!(parse(Format::Json, counted, &Limits::default()).is_ok());
+}

@@ -1,0 +1,201 @@
+//! How is a schema written in code? Entity by entity, with the same checks as a document's.
+
+use crate::{
+    Catalog, ComputedDocument, Document, EntityDocument, Fault, FieldType, IdField, JoinDocument, Schema,
+    Upload, Writable,
+};
+
+/// Builds a [`Schema`] in code; it only writes a [`Document`], which [`SchemaBuilder::build`] loads.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until it builds"]
+pub struct SchemaBuilder {
+    document: Document,
+}
+
+impl Schema {
+    /// Begins an empty schema.
+    pub fn builder() -> SchemaBuilder {
+        SchemaBuilder::default()
+    }
+}
+
+impl SchemaBuilder {
+    /// Adds an entity; `describe` says what it has.
+    pub fn entity(mut self, key: &str, describe: impl FnOnce(EntityBuilder) -> EntityBuilder) -> Self {
+        let EntityBuilder { document } = describe(EntityBuilder::default());
+        self.document.entities.push(key, document);
+        self
+    }
+
+    /// Adds a relation under its key `entityKey.ref`, made by [`JoinDocument::one`], [`JoinDocument::many`]
+    /// or [`JoinDocument::through`].
+    pub fn relation(mut self, key: &str, join: JoinDocument) -> Self {
+        self.document.joins.push(key, join);
+        self
+    }
+
+    /// The document written so far, e.g. to print it.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The schema, or everything that is wrong with it.
+    pub fn build(self) -> Result<Schema, Vec<Fault>> {
+        self.document.load(None)
+    }
+
+    /// The schema checked against a database, or everything that is wrong with it.
+    pub fn build_with(self, catalog: &Catalog) -> Result<Schema, Vec<Fault>> {
+        self.document.load(Some(catalog))
+    }
+}
+
+/// What an entity has, inside [`SchemaBuilder::entity`].
+#[derive(Clone, Debug, Default)]
+#[must_use = "the closure has to give the builder back"]
+pub struct EntityBuilder {
+    document: EntityDocument,
+}
+
+impl EntityBuilder {
+    /// Adds a field of a type.
+    pub fn field(mut self, name: &str, ty: FieldType) -> Self {
+        self.document.types.push(name, ty);
+        self.untyped(name)
+    }
+
+    /// Adds a field whose type is the storage column's, or unknown.
+    pub fn untyped(mut self, name: &str) -> Self {
+        self.document.fields.push(name.to_owned());
+        self
+    }
+
+    /// Names the storage table; without it, it is the entity key in the plural.
+    pub fn table(mut self, table: &str) -> Self {
+        self.document.table = Some(table.to_owned());
+        self
+    }
+
+    /// Names the storage column of a field, where it is not the field's own name.
+    pub fn column(mut self, field: &str, column: &str) -> Self {
+        self.document.columns.push(field, column.to_owned());
+        self
+    }
+
+    /// Says which field identifies a row; without it, it is `id`.
+    pub fn id(mut self, field: &str) -> Self {
+        self.document.id_field = IdField::Field(field.to_owned());
+        self
+    }
+
+    /// Says that no field identifies a row: there are collection reads only.
+    pub fn no_id(mut self) -> Self {
+        self.document.id_field = IdField::Null;
+        self
+    }
+
+    /// Lets writes set every field.
+    pub fn writable(mut self) -> Self {
+        self.document.writable = Writable::All;
+        self
+    }
+
+    /// Lets writes set these fields.
+    pub fn writable_fields<'n>(mut self, fields: impl IntoIterator<Item = &'n str>) -> Self {
+        self.document.writable = Writable::Fields(fields.into_iter().map(str::to_owned).collect());
+        self
+    }
+
+    /// Lets a field take files.
+    pub fn upload(mut self, field: &str, upload: Upload) -> Self {
+        self.document.uploads.push(field, upload);
+        self
+    }
+
+    /// Adds a field made of others, e.g. `computed("name", ["first", "last"], "{first} {last}")`.
+    pub fn computed<'n>(
+        mut self,
+        name: &str,
+        from: impl IntoIterator<Item = &'n str>,
+        template: &str,
+    ) -> Self {
+        let from = from.into_iter().map(str::to_owned).collect();
+        self.document.computed.push(name, ComputedDocument { from, template: template.to_owned() });
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cardinality, Member, ThroughDocument};
+
+    fn blog() -> SchemaBuilder {
+        Schema::builder()
+            .entity("user", |user| {
+                user.field("id", FieldType::Integer)
+                    .untyped("first")
+                    .untyped("last")
+                    .computed("name", ["first", "last"], "{first} {last}")
+                    .upload("first", Upload { max_bytes: Some(10), content_types: None })
+            })
+            .entity("post", |post| {
+                post.field("slug", FieldType::String)
+                    .field("createdAt", FieldType::Datetime)
+                    .table("blog posts")
+                    .column("createdAt", "created_at")
+                    .id("slug")
+                    .writable_fields(["slug"])
+            })
+            .entity("event", |event| event.untyped("text").no_id().writable())
+            .relation("post.author", JoinDocument::one("user", r#"users.id = "blog posts".author_id"#))
+            .relation("user.posts", JoinDocument::many("post", r#""blog posts".author_id = users.id"#))
+            .relation(
+                "user.liked",
+                JoinDocument::through("post", ThroughDocument::new("likes", "user_id", "post")),
+            )
+    }
+
+    #[test]
+    fn a_schema_is_built_in_code() {
+        let schema = blog().build().unwrap();
+        let post = schema.entity(schema.find("post").unwrap());
+        assert_eq!(post.table.name, "blog posts");
+        assert_eq!(
+            post.fields.iter().map(|field| field.column.as_str()).collect::<Vec<_>>(),
+            ["slug", "created_at"]
+        );
+        assert_eq!(post.id, Some(crate::FieldId(0)));
+        assert_eq!(post.fields.iter().map(|field| field.writable).collect::<Vec<_>>(), [true, false]);
+        let Some(Member::Relation(author)) = post.member("author") else { panic!("no relation") };
+        assert_eq!(post.relation(author).cardinality, Cardinality::One);
+        let event = schema.entity(schema.find("event").unwrap());
+        assert_eq!((event.id, event.tie_break.len()), (None, 1));
+        let user = schema.entity(schema.find("user").unwrap());
+        assert_eq!(user.member("name"), Some(Member::Computed(0)));
+        assert_eq!(user.relations.len(), 2);
+    }
+
+    #[test]
+    fn what_is_built_can_be_printed_and_read() {
+        let document = blog().document().clone();
+        assert_eq!(Document::parse(&document.to_json()), Ok(document));
+    }
+
+    #[test]
+    fn a_wrong_schema_is_refused_with_every_fault() {
+        let faults = blog()
+            .entity("user", |user| user.untyped("id"))
+            .relation("post.writer", JoinDocument::one("usr", "a.b = c.d"))
+            .build()
+            .unwrap_err();
+        let shown: Vec<_> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            [
+                "entities.user: The entity 'user' is given twice",
+                "joins.post.writer.entity: Entity 'usr' not found; did you mean 'user'?",
+            ]
+        );
+    }
+}

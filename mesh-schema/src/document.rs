@@ -1,0 +1,235 @@
+//! How is a schema written down? The JSON document, names as in `SPEC §6`.
+
+mod read;
+
+use std::collections::HashSet;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::fault::Places;
+use crate::{Cardinality, Catalog, Entries, Fault, FieldType, Schema, Upload, load};
+
+/// A schema as written, not yet checked beyond its form.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Document {
+    /// Entity key → entity.
+    pub entities: Entries<EntityDocument>,
+    /// `entityKey.ref` → relation.
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub joins: Entries<JoinDocument>,
+    #[serde(skip)]
+    pub(crate) places: Places,
+}
+
+impl Document {
+    /// Reads JSON text and checks its form: syntax, types of values, unknown keys, keys given twice.
+    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
+        let reading = read::read(text);
+        if reading.faults.is_empty() { Ok(reading.document) } else { Err(reading.faults) }
+    }
+
+    /// Resolves every name in it, or reports every fault at once.
+    ///
+    /// With a catalog its tables and columns must exist there, and types, NULLs and descriptions are taken
+    /// from it where the document is silent.
+    pub fn load(&self, catalog: Option<&Catalog>) -> Result<Schema, Vec<Fault>> {
+        load::load(self, catalog, &HashSet::new())
+    }
+
+    /// The document as indented JSON text. [`Document::parse`] reads the same document again.
+    #[expect(clippy::expect_used, reason = "all keys are text and nothing in it can fail to serialize")]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a document is always JSON")
+    }
+}
+
+impl Schema {
+    /// Parses and loads JSON text in one go and reports the faults of form and of meaning together.
+    ///
+    /// What hangs on a part whose form is wrong is not judged: one mistake is reported once.
+    pub fn read(text: &str, catalog: Option<&Catalog>) -> Result<Self, Vec<Fault>> {
+        let reading = read::read(text);
+        if reading.faults.is_empty() || reading.whole {
+            let loaded = load::load(&reading.document, catalog, &reading.unsound);
+            if reading.faults.is_empty() {
+                return loaded;
+            }
+            let mut faults = reading.faults;
+            faults.extend(loaded.err().unwrap_or_default());
+            return Err(faults);
+        }
+        Err(reading.faults)
+    }
+}
+
+/// An entity as written.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntityDocument {
+    /// The allowlist of scalar fields.
+    pub fields: Vec<String>,
+    /// The storage table; absent, the key in the plural.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Field → storage column, where the two differ.
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub columns: Entries<String>,
+    /// The field that identifies a row.
+    #[serde(skip_serializing_if = "IdField::is_unset")]
+    pub id_field: IdField,
+    /// Field → type, where the storage column's is not the right one.
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub types: Entries<FieldType>,
+    /// Field → what files it takes.
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub uploads: Entries<Upload>,
+    /// Which fields writes may set.
+    #[serde(skip_serializing_if = "Writable::is_none")]
+    pub writable: Writable,
+    /// Name → how it is made of fields.
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub computed: Entries<ComputedDocument>,
+}
+
+/// The property `idField`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum IdField {
+    /// Left out: the field `id`.
+    #[default]
+    Unset,
+    /// `null`: rows have no id, there are collection reads only.
+    Null,
+    /// The field of that name.
+    Field(String),
+}
+
+impl IdField {
+    fn is_unset(&self) -> bool {
+        *self == Self::Unset
+    }
+}
+
+/// The property `writable`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Writable {
+    /// `false` or left out.
+    #[default]
+    None,
+    /// `true`.
+    All,
+    /// The fields listed.
+    Fields(Vec<String>),
+}
+
+impl Writable {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// A computed field as written. `SPEC §13.5`
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ComputedDocument {
+    /// The fields it may use.
+    pub from: Vec<String>,
+    /// Text with `{field}` in it.
+    pub template: String,
+}
+
+/// A relation as written.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct JoinDocument {
+    /// The target's entity key.
+    pub entity: String,
+    /// Equalities between columns of the two tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// The property `type`.
+    #[serde(rename = "type")]
+    pub cardinality: Cardinality,
+    /// The junction table of a many-to-many relation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<ThroughDocument>,
+}
+
+impl JoinDocument {
+    /// A relation to one row of `entity`.
+    pub fn one(entity: impl Into<String>, on: impl Into<String>) -> Self {
+        Self { entity: entity.into(), on: Some(on.into()), cardinality: Cardinality::One, through: None }
+    }
+
+    /// A relation to many rows of `entity`.
+    pub fn many(entity: impl Into<String>, on: impl Into<String>) -> Self {
+        Self { cardinality: Cardinality::Many, ..Self::one(entity, on) }
+    }
+
+    /// A many-to-many relation to `entity` through a junction table.
+    pub fn through(entity: impl Into<String>, through: ThroughDocument) -> Self {
+        Self { entity: entity.into(), on: None, cardinality: Cardinality::Many, through: Some(through) }
+    }
+}
+
+/// The property `through` of a relation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ThroughDocument {
+    /// The junction table.
+    pub table: String,
+    /// Its column that refers to the parent.
+    pub from: String,
+    /// Its column that refers to the target.
+    pub to: String,
+}
+
+impl ThroughDocument {
+    /// A junction table with its columns for the parent and for the target.
+    pub fn new(table: impl Into<String>, from: impl Into<String>, to: impl Into<String>) -> Self {
+        Self { table: table.into(), from: from.into(), to: to.into() }
+    }
+}
+
+impl Serialize for IdField {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unset | Self::Null => serializer.serialize_none(),
+            Self::Field(name) => serializer.serialize_str(name),
+        }
+    }
+}
+
+impl Serialize for Writable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_bool(false),
+            Self::All => serializer.serialize_bool(true),
+            Self::Fields(fields) => fields.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for FieldType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for Cardinality {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for Upload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(bytes) = &self.max_bytes {
+            map.serialize_entry("maxBytes", bytes)?;
+        }
+        if let Some(types) = &self.content_types {
+            map.serialize_entry("contentTypes", types)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

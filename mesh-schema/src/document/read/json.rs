@@ -1,0 +1,233 @@
+//! What stands in the text, and where? JSON values with their positions, opened one level at a time.
+//!
+//! Values are slices of the text that the JSON parser has found well formed without recursing into them,
+//! so depth costs nothing; only the few levels that a document has are ever opened.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::Fault;
+use crate::fault::{Places, hint};
+
+/// A JSON value that has not been opened.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'t>(&'t RawValue);
+
+impl<'t> Node<'t> {
+    pub(super) fn is_null(self) -> bool {
+        self.0.get() == "null"
+    }
+
+    pub(super) fn is_array(self) -> bool {
+        self.0.get().starts_with('[')
+    }
+
+    pub(super) fn boolean(self) -> Option<bool> {
+        self.0.get().parse().ok()
+    }
+
+    pub(super) fn number(self) -> Option<u64> {
+        self.0.get().parse().ok()
+    }
+
+    fn open<T: Deserialize<'t>>(self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0.get())
+    }
+
+    /// What it is, for messages.
+    fn kind(self) -> &'static str {
+        match self.0.get().as_bytes().first() {
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b'"') => "text",
+            Some(b't' | b'f') => "a boolean",
+            Some(b'n') => "null",
+            _ => "a number",
+        }
+    }
+}
+
+/// The text that is read, and the faults found so far.
+pub(super) struct Json<'t> {
+    text: &'t str,
+    position: Position,
+    places: Places,
+    pub(super) faults: Vec<Fault>,
+}
+
+/// A place in the text that only moves forward, so that all lines are counted once.
+#[derive(Clone, Copy)]
+struct Position {
+    offset: usize,
+    line: u32,
+    column: u32,
+}
+
+const START: Position = Position { offset: 0, line: 1, column: 1 };
+
+impl<'t> Json<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self { text, position: START, places: Places::default(), faults: Vec::new() }
+    }
+
+    pub(super) fn finish(self) -> (Places, Vec<Fault>) {
+        (self.places, self.faults)
+    }
+
+    /// The whole text, if it is one JSON value.
+    pub(super) fn root(&mut self) -> Option<Node<'t>> {
+        match serde_json::from_str(self.text) {
+            Ok(raw) => {
+                self.enter("document", Node(raw));
+                Some(Node(raw))
+            }
+            Err(error) => {
+                self.faults.push(Fault {
+                    place: "document".to_owned(),
+                    message: format!("The text is not JSON: {}", reason(&error)),
+                    line: u32::try_from(error.line()).ok(),
+                    column: self.column_of(&error),
+                });
+                None
+            }
+        }
+    }
+
+    /// The parser counts bytes, from 0 where the text is empty; people count characters, from 1.
+    fn column_of(&self, error: &serde_json::Error) -> Option<u32> {
+        let line = self.text.split('\n').nth(error.line().saturating_sub(1))?;
+        let end = error.column().saturating_sub(1);
+        let before = line.char_indices().take_while(|(offset, _)| *offset < end).count();
+        u32::try_from(before + 1).ok()
+    }
+
+    /// Notes where a place stands in the text. To be called before anything is reported about it.
+    pub(super) fn enter(&mut self, place: &str, node: Node<'t>) {
+        let offset = (node.0.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        if offset < self.position.offset {
+            self.position = START;
+        }
+        for c in self.text.get(self.position.offset..offset).unwrap_or_default().chars() {
+            if c == '\n' {
+                self.position.line += 1;
+                self.position.column = 1;
+            } else {
+                self.position.column += 1;
+            }
+        }
+        self.position.offset = offset;
+        self.places.record(place, self.position.line, self.position.column);
+    }
+
+    pub(super) fn fault(&mut self, place: &str, message: impl Into<String>) {
+        self.faults.push(self.places.fault(place, message));
+    }
+
+    pub(super) fn wrong(&mut self, place: &str, expected: &str, node: Node<'t>) {
+        self.fault(place, format!("Expected {expected}, found {}", node.kind()));
+    }
+
+    pub(super) fn missing(&mut self, place: &str, key: &str) {
+        self.fault(place, format!("'{key}' is missing"));
+    }
+
+    pub(super) fn unknown(&mut self, place: &str, key: &str, node: Node<'t>, known: &[&str]) {
+        let inner = if place == "document" { key.to_owned() } else { format!("{place}.{key}") };
+        self.enter(&inner, node);
+        self.unknown_word(&inner, "key", key, known);
+    }
+
+    pub(super) fn unknown_word(&mut self, place: &str, what: &str, word: &str, known: &[&str]) {
+        let hint = match hint(&self.faults, word, known.iter().copied()) {
+            near if !near.is_empty() => near,
+            _ => format!("; expected one of {}", known.join(", ")),
+        };
+        self.fault(place, format!("Unknown {what} '{word}'{hint}"));
+    }
+
+    /// The entries of an object. Of a key given twice the first counts and the second is a fault.
+    pub(super) fn object(&mut self, place: &str, node: Node<'t>) -> Option<Vec<(String, Node<'t>)>> {
+        if !node.0.get().starts_with('{') {
+            self.wrong(place, "an object", node);
+            return None;
+        }
+        let Pairs(pairs) = self.opened(place, node)?;
+        let mut seen = HashSet::new();
+        let mut entries = Vec::with_capacity(pairs.len());
+        for (key, raw) in pairs {
+            if seen.insert(key.clone()) {
+                entries.push((key, Node(raw)));
+            } else {
+                self.fault(place, format!("The key '{key}' is given twice"));
+            }
+        }
+        Some(entries)
+    }
+
+    pub(super) fn text(&mut self, place: &str, node: Node<'t>) -> Option<String> {
+        if !node.0.get().starts_with('"') {
+            self.wrong(place, "text", node);
+            return None;
+        }
+        self.opened(place, node)
+    }
+
+    /// A list of texts, without those entries that are none.
+    pub(super) fn texts(&mut self, place: &str, node: Node<'t>) -> Vec<String> {
+        if !node.is_array() {
+            self.wrong(place, "a list", node);
+            return Vec::new();
+        }
+        let items: Vec<&'t RawValue> = self.opened(place, node).unwrap_or_default();
+        let read = |(index, raw)| {
+            let inner = format!("{place}[{index}]");
+            self.enter(&inner, Node(raw));
+            self.text(&inner, Node(raw))
+        };
+        items.into_iter().enumerate().filter_map(read).collect()
+    }
+
+    /// Well-formed JSON can still fail to open: half of a surrogate pair is no text.
+    fn opened<T: Deserialize<'t>>(&mut self, place: &str, node: Node<'t>) -> Option<T> {
+        node.open()
+            .map_err(|error| self.fault(place, format!("The text is not JSON: {}", reason(&error))))
+            .ok()
+    }
+}
+
+/// The parser's own words without the position, which the fault carries.
+fn reason(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    words.rsplit_once(" at line ").map_or_else(|| words.clone(), |(reason, _)| reason.to_owned())
+}
+
+/// An object's entries in order, equal keys included.
+struct Pairs<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'de: 't, 't> Deserialize<'de> for Pairs<'t> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor).map(Pairs)
+    }
+}
+
+struct PairsVisitor;
+
+impl<'de> Visitor<'de> for PairsVisitor {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Ok(pairs)
+    }
+}

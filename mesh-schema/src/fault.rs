@@ -1,0 +1,139 @@
+//! What is wrong with a schema, and where?
+
+use std::collections::HashMap;
+use std::fmt;
+
+/// One thing that is wrong with a schema document. Loading reports all of them at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where in the document, e.g. `entities.post.idField`; `document` for the text as a whole.
+    pub place: String,
+    /// What is wrong and what to do about it.
+    pub message: String,
+    /// The line in the text, from 1, where the document was parsed from text.
+    pub line: Option<u32>,
+    /// The column in that line, from 1, counting characters.
+    pub column: Option<u32>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Where the parts of a document stood in the text it was parsed from.
+///
+/// Two documents that say the same are equal wherever it was written, so places never differ.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places(HashMap<String, (u32, u32)>);
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Places {
+    pub(crate) fn record(&mut self, place: &str, line: u32, column: u32) {
+        self.0.insert(place.to_owned(), (line, column));
+    }
+
+    /// A fault at that place, with the position of the innermost part around it that stands in the text.
+    pub(crate) fn fault(&self, place: impl Into<String>, message: impl Into<String>) -> Fault {
+        let place = place.into();
+        let mut part = place.as_str();
+        let position = loop {
+            if let Some(position) = self.0.get(part) {
+                break Some(*position);
+            }
+            match part.rfind(['.', '[']).and_then(|end| part.get(..end)) {
+                Some(outer) => part = outer,
+                None => break None,
+            }
+        };
+        let (line, column) = position.unzip();
+        Fault { place, message: message.into(), line, column }
+    }
+}
+
+/// Past that many faults no more hints are looked for: hostile documents would make them expensive.
+const HINTED_FAULTS: usize = 100;
+
+/// Names longer than this get no hint.
+const HINTED_LENGTH: usize = 48;
+
+/// How many names are compared at most.
+const HINTED_NAMES: usize = 2_000;
+
+/// `; did you mean 'x'?` with the nearest of the names, or nothing if none is near.
+pub(crate) fn hint<'n>(faults: &[Fault], name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    if faults.len() >= HINTED_FAULTS {
+        return String::new();
+    }
+    nearest(name, names).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
+}
+
+fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let wanted: Vec<char> = name.to_lowercase().chars().collect();
+    if wanted.is_empty() || wanted.len() > HINTED_LENGTH {
+        return None;
+    }
+    let allowed = ((wanted.len() + 1) / 3).max(1);
+    names
+        .into_iter()
+        .take(HINTED_NAMES)
+        .filter(|other| other.len() <= 4 * HINTED_LENGTH && *other != name)
+        .map(|other| (distance(&wanted, other), other))
+        .filter(|(steps, _)| *steps <= allowed)
+        .min_by_key(|(steps, _)| *steps)
+        .map(|(_, other)| other)
+}
+
+/// How many characters have to be changed, added or dropped, letter case aside.
+fn distance(left: &[char], right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=left.len()).collect();
+    for (index, b) in right.to_lowercase().chars().enumerate() {
+        let mut diagonal = index;
+        let mut before = index + 1;
+        if let Some(first) = row.first_mut() {
+            *first = before;
+        }
+        for (a, cell) in left.iter().zip(row.iter_mut().skip(1)) {
+            let changed = diagonal + usize::from(*a != b);
+            diagonal = *cell;
+            before = changed.min(*cell + 1).min(before + 1);
+            *cell = before;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_if_it_is_near() {
+        let names = ["title", "author", "createdAt"];
+        assert_eq!(nearest("titel", names), Some("title"));
+        assert_eq!(nearest("TITLE", names), Some("title"));
+        assert_eq!(nearest("created_at", names), Some("createdAt"));
+        assert_eq!(nearest("autor", names), Some("author"));
+        assert_eq!(nearest("zebra", names), None);
+        assert_eq!(nearest("", names), None);
+        assert_eq!(nearest(&"x".repeat(100), names), None);
+    }
+
+    #[test]
+    fn a_fault_takes_the_position_of_the_part_around_it() {
+        let mut places = Places::default();
+        places.record("entities.post", 3, 5);
+        let fault = places.fault("entities.post.fields[2]", "wrong");
+        assert_eq!((fault.line, fault.column), (Some(3), Some(5)));
+        assert_eq!(fault.to_string(), "entities.post.fields[2]: wrong");
+        assert_eq!(places.fault("joins.x", "wrong").line, None);
+    }
+}

@@ -1,0 +1,180 @@
+//! What schema does a database suggest by itself? Every table served, every foreign key a relation.
+
+mod key;
+mod relation;
+mod secret;
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::load::{default_table, is_reserved_member};
+use crate::{Catalog, Column, Document, EntityDocument, FieldType, IdField, Table, TableName, naming};
+
+/// What inference gives: a document that loads with the same catalog, and what should be known about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inference {
+    /// The schema, to be loaded or written to a file.
+    pub document: Document,
+    /// What was left out, renamed or not understood.
+    pub notes: Vec<Note>,
+}
+
+/// Something that inference did which its reader may want to do otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The table, or table and column.
+    pub place: String,
+    /// What was done, and how to have it otherwise.
+    pub message: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// Whether a table belongs to the server or to the database itself; such tables are never served.
+pub fn is_own_table(schema: Option<&str>, name: &str) -> bool {
+    let begins =
+        |prefix: &str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    begins("_mesh_") || begins("sqlite_") || schema == Some("mesh")
+}
+
+/// Makes a schema document from what a database contains. The result loads with that catalog.
+pub fn infer(catalog: &Catalog) -> Inference {
+    let mut notes = Vec::new();
+    let mut served = served_tables(catalog, &mut notes);
+    key::name_entities(&mut served, &mut notes);
+    for table in &mut served {
+        key::name_fields(table, &mut notes);
+        note_hidden(table, &mut notes);
+    }
+    let joins = relation::joins(catalog, &mut served, &mut notes);
+    let mut document = Document::default();
+    for table in &served {
+        document.entities.push(table.key.clone(), entity(table));
+    }
+    for (key, join) in joins {
+        document.joins.push(key, join);
+    }
+    Inference { document, notes }
+}
+
+/// A table on its way to become an entity.
+struct Served<'c> {
+    table: &'c Table,
+    name: TableName,
+    key: String,
+    columns: Vec<ServedColumn<'c>>,
+    /// Columns left out because they look like secrets.
+    hidden: Vec<&'c Column>,
+    /// Names of fields and relations so far.
+    taken: HashSet<String>,
+}
+
+/// A column on its way to become a field.
+struct ServedColumn<'c> {
+    column: &'c Column,
+    field: String,
+}
+
+impl Served<'_> {
+    /// The field of the column that is spelled exactly so.
+    fn field_of(&self, column: &str) -> Option<&str> {
+        self.columns.iter().find(|served| served.column.name == column).map(|served| served.field.as_str())
+    }
+
+    /// The column whose single value identifies a row, if it is served.
+    fn id_column(&self) -> Option<&str> {
+        let [only] = self.table.primary_key.as_slice() else { return None };
+        let column = self.table.column(only)?;
+        self.field_of(&column.name).map(|_| column.name.as_str())
+    }
+}
+
+/// The tables that can be served, sorted by name so that the result does not depend on the catalog's order.
+fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<'c>> {
+    let mut seen = HashSet::new();
+    let mut served = Vec::new();
+    for table in &catalog.tables {
+        let name = TableName { schema: table.schema.clone(), name: table.name.clone() };
+        if is_own_table(table.schema.as_deref(), &table.name) || !seen.insert(name.clone()) {
+            continue;
+        }
+        if table.name.is_empty() || table.schema.as_deref() == Some("") {
+            notes.push(note(&name, "left out, since a table without a name cannot be referred to"));
+            continue;
+        }
+        let mut names = HashSet::new();
+        let usable =
+            table.columns.iter().filter(|column| !column.name.is_empty() && names.insert(&column.name));
+        let (hidden, columns): (Vec<_>, Vec<_>) = usable.partition(|column| secret::is_secret(column));
+        if columns.is_empty() {
+            notes.push(note(&name, "left out, since none of its columns can be served"));
+            continue;
+        }
+        let hidden_key = |name: &String| {
+            table.column(name).is_some_and(|column| hidden.iter().any(|hidden| hidden.name == column.name))
+        };
+        if table.row_id.is_none() && table.primary_key.iter().any(hidden_key) {
+            notes.push(note(&name, "left out, since its key looks like a secret and cursors would carry it"));
+            continue;
+        }
+        let columns =
+            columns.into_iter().map(|column| ServedColumn { column, field: String::new() }).collect();
+        served.push(Served { table, name, key: String::new(), columns, hidden, taken: HashSet::new() });
+    }
+    served.sort_by(|a, b| (&a.name.schema, &a.name.name).cmp(&(&b.name.schema, &b.name.name)));
+    served
+}
+
+fn note(place: &impl fmt::Display, message: impl Into<String>) -> Note {
+    Note { place: place.to_string(), message: message.into() }
+}
+
+fn note_hidden(served: &mut Served<'_>, notes: &mut Vec<Note>) {
+    for column in &served.hidden {
+        let camel = naming::camel(&naming::words(&column.name));
+        let free = !camel.is_empty() && !served.taken.contains(&camel) && !is_reserved_member(&camel);
+        let field = if free { camel } else { column.name.clone() };
+        let mapping = if field == column.name {
+            String::new()
+        } else {
+            format!(" and {field:?}: {:?} to its columns", column.name)
+        };
+        notes.push(note(
+            &format_args!("{}.{}", served.name, column.name),
+            format!(
+                "left out, since it looks like a secret; to serve it, write the schema to a file and add \
+                 {field:?} to the fields of entity '{}'{mapping}",
+                served.key
+            ),
+        ));
+    }
+}
+
+fn entity(served: &Served<'_>) -> EntityDocument {
+    let mut document = EntityDocument::default();
+    let table = served.name.to_string();
+    document.table = (table != default_table(&served.key)).then_some(table);
+    document.id_field = match served.id_column().and_then(|column| served.field_of(column)) {
+        Some("id") => IdField::Unset,
+        Some(field) => IdField::Field(field.to_owned()),
+        None => IdField::Null,
+    };
+    for ServedColumn { column, field } in &served.columns {
+        document.fields.push(field.clone());
+        if *field != column.name {
+            document.columns.push(field, column.name.clone());
+        }
+        // A 64-bit integer as text is a choice for the reader of the document. `SPEC §6`
+        if let Some(ty) = column.ty {
+            document.types.push(field, if ty == FieldType::Bigint { FieldType::Integer } else { ty });
+        }
+    }
+    document
+}
+
+#[cfg(test)]
+mod tests;

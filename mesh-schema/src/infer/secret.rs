@@ -1,0 +1,132 @@
+//! Which columns should nobody read by accident?
+
+use crate::{Column, FieldType, naming};
+
+/// Words that make a column a secret wherever they stand in its name.
+const WORDS: [&str; 16] = [
+    "secret",
+    "secrets",
+    "token",
+    "tokens",
+    "pwd",
+    "passphrase",
+    "passcode",
+    "pass",
+    "apikey",
+    "credential",
+    "credentials",
+    "otp",
+    "totp",
+    "jwt",
+    "salt",
+    "cvv",
+];
+
+/// Neighboring words that make a column a secret.
+const PAIRS: [(&str, &str); 15] = [
+    ("api", "key"),
+    ("api", "keys"),
+    ("private", "key"),
+    ("access", "key"),
+    ("signing", "key"),
+    ("encryption", "key"),
+    ("session", "key"),
+    ("auth", "key"),
+    ("auth", "hash"),
+    ("pw", "hash"),
+    ("recovery", "code"),
+    ("recovery", "codes"),
+    ("backup", "code"),
+    ("backup", "codes"),
+    ("auth", "code"),
+];
+
+/// Last words of names that tell something about a secret and not the secret.
+const ABOUT: [&str; 13] = [
+    "at", "on", "count", "length", "type", "kind", "expiry", "expires", "enabled", "required", "hint",
+    "used", "limit",
+];
+
+/// Whether a column looks like one that holds a secret.
+pub(super) fn is_secret(column: &Column) -> bool {
+    if matches!(column.ty, Some(FieldType::Boolean | FieldType::Datetime | FieldType::Date)) {
+        return false;
+    }
+    let words: Vec<String> = naming::words(&column.name).iter().map(|word| word.to_lowercase()).collect();
+    if words.len() > 1 && words.last().is_some_and(|last| ABOUT.contains(&last.as_str())) {
+        return false;
+    }
+    let contains = |word: &String| word.contains("password") || word.contains("passwd");
+    let is_number = matches!(column.ty, Some(FieldType::Integer | FieldType::Number));
+    let listed = |word: &String| WORDS.contains(&word.as_str()) && !(is_number && word == "tokens");
+    words.iter().any(|word| contains(word) || listed(word))
+        || words.iter().zip(words.iter().skip(1)).any(|(a, b)| PAIRS.contains(&(a.as_str(), b.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, ty: Option<FieldType>) -> Column {
+        Column { name: name.to_owned(), ty, ..Column::default() }
+    }
+
+    #[test]
+    fn secrets_are_known_by_their_names() {
+        let secrets = [
+            "password",
+            "Password",
+            "PasswordHash",
+            "password_hash",
+            "passwordhash",
+            "hashed password",
+            "passwd",
+            "pwd",
+            "secret",
+            "client_secret",
+            "secretKey",
+            "token",
+            "reset_token",
+            "ACCESS_TOKEN",
+            "refreshTokens",
+            "api_key",
+            "apiKey",
+            "APIKey",
+            "apikey",
+            "private_key",
+            "totp",
+            "salt",
+        ];
+        for name in secrets {
+            assert!(is_secret(&column(name, Some(FieldType::String))), "{name}");
+            assert!(is_secret(&column(name, None)), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_columns_are_not() {
+        let open = [
+            "name",
+            "key",
+            "secretary",
+            "tokenized",
+            "compass",
+            "passenger",
+            "keyboard",
+            "api_url",
+            "password_changed_at",
+            "token_count",
+            "token_type",
+            "hash",
+            "primary_key",
+            "code",
+            "",
+            "???",
+        ];
+        for name in open {
+            assert!(!is_secret(&column(name, Some(FieldType::String))), "{name}");
+        }
+        assert!(!is_secret(&column("is_secret", Some(FieldType::Boolean))));
+        assert!(!is_secret(&column("tokens", Some(FieldType::Integer))));
+    }
+}

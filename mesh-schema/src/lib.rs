@@ -1,0 +1,34 @@
+//! What is there to read? Schema documents, the checks on them, and their inference from a database.
+//!
+//! Reading order: `document` (the JSON as written), `load` with `on`, `template` and `check` (from what is
+//! written to what it means), `model` (the result), `catalog`, `infer` and `naming` (from a database to a
+//! document), `builder` (a schema in code).
+#![doc = ""]
+#![doc = include_str!("../README.md")]
+
+mod builder;
+mod catalog;
+mod check;
+mod document;
+mod entries;
+mod fault;
+mod infer;
+mod load;
+mod model;
+mod naming;
+mod on;
+mod table_name;
+mod template;
+
+pub use builder::{EntityBuilder, SchemaBuilder};
+pub use catalog::{Catalog, Column, ForeignKey, Table, TimeForm};
+pub use document::{
+    ComputedDocument, Document, EntityDocument, IdField, JoinDocument, ThroughDocument, Writable,
+};
+pub use entries::Entries;
+pub use fault::Fault;
+pub use infer::{Inference, Note, infer, is_own_table};
+pub use model::{
+    Cardinality, ColumnPair, Computed, Entity, EntityId, Field, FieldId, FieldType, KeyColumn, Link, Member,
+    Piece, Relation, RelationId, Schema, TableName, Upload,
+};

@@ -1,0 +1,320 @@
+//! What does one entity's document mean?
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Loader, default_table, is_reserved_entity};
+use crate::check::{find_column, tie_break};
+use crate::template::{self, Part};
+use crate::{
+    Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, FieldType,
+    IdField, Member, Piece, Table, TableName, Upload, Writable,
+};
+
+impl<'a> Loader<'a> {
+    pub(super) fn entity(&mut self, key: &str, document: &EntityDocument) {
+        let place = format!("entities.{key}");
+        if self.schema.by_key.contains_key(key) {
+            self.fault(place, format!("The entity '{key}' is given twice"));
+            return;
+        }
+        let before = self.faults.len();
+        self.check_entity_key(&place, key);
+        let table = self.table_name(&place, key, document);
+        let stored = self.stored_table(&place, &table);
+        let mut entity = Entity {
+            key: key.to_owned(),
+            table: stored.map_or(table, name_of),
+            fields: Vec::new(),
+            id: None,
+            tie_break: Vec::new(),
+            relations: Vec::new(),
+            computed: Vec::new(),
+            description: stored.and_then(|table| table.description.clone()),
+            members: HashMap::new(),
+        };
+        self.fields(&place, document, stored, &mut entity);
+        entity.id = self.id_field(&place, document, &entity);
+        for (name, computed) in document.computed.iter() {
+            self.computed(&place, name, computed, &mut entity);
+        }
+        entity.tie_break = tie_break(&entity, stored);
+        if self.unsound.contains(&place) {
+            self.faults.truncate(before);
+        }
+        self.schema.by_key.insert(key.to_owned(), EntityId(self.schema.entities.len() as u32));
+        self.schema.entities.push(entity);
+        self.stored.push(stored);
+    }
+
+    fn check_entity_key(&mut self, place: &str, key: &str) {
+        self.check_name(place, "An entity", key);
+        if is_reserved_entity(key) {
+            self.fault(place, format!("The entity key '{key}' is reserved for a route; rename it"));
+        }
+        if key.contains('.') {
+            self.fault(
+                place,
+                format!("The entity key '{key}' has a dot, which parts entity from ref in joins; rename it"),
+            );
+        }
+    }
+
+    fn table_name(&mut self, place: &str, key: &str, document: &EntityDocument) -> TableName {
+        let fallback = TableName { schema: None, name: default_table(key) };
+        let Some(text) = &document.table else { return fallback };
+        TableName::parse(text).unwrap_or_else(|message| {
+            self.fault(format!("{place}.table"), message);
+            fallback
+        })
+    }
+
+    fn stored_table(&mut self, place: &str, name: &TableName) -> Option<&'a Table> {
+        let tables = self.tables.as_ref()?;
+        let found = tables.find(name);
+        if found.is_none() {
+            let hint = self.hint(&name.name, tables.names());
+            self.fault(format!("{place}.table"), format!("The database has no table '{name}'{hint}"));
+        }
+        found
+    }
+
+    fn fields(
+        &mut self,
+        place: &str,
+        document: &EntityDocument,
+        stored: Option<&Table>,
+        entity: &mut Entity,
+    ) {
+        if document.fields.is_empty() {
+            self.fault(format!("{place}.fields"), "An entity needs at least one field");
+        }
+        for (index, name) in document.fields.iter().enumerate() {
+            let inner = format!("{place}.fields[{index}]");
+            if entity.members.contains_key(name) {
+                self.fault(inner, format!("The field '{name}' is listed twice"));
+                continue;
+            }
+            self.check_member_name(&inner, "A field", name);
+            entity.members.insert(name.clone(), Member::Field(FieldId(entity.fields.len() as u32)));
+            entity.fields.push(bare_field(name));
+        }
+        self.columns(place, document, entity);
+        for (name, ty) in document.types.iter() {
+            self.with_field(place, "types", name, entity, |field| field.ty = Some(*ty));
+        }
+        for (name, upload) in document.uploads.iter() {
+            self.upload(place, name, upload, entity);
+        }
+        self.writable(place, &document.writable, entity);
+        if let Some(stored) = stored {
+            self.storage(place, document, stored, entity);
+        }
+    }
+
+    fn columns(&mut self, place: &str, document: &EntityDocument, entity: &mut Entity) {
+        self.refuse_repeats(place, "columns", &document.columns);
+        self.refuse_repeats(place, "types", &document.types);
+        self.refuse_repeats(place, "uploads", &document.uploads);
+        for (name, column) in document.columns.iter() {
+            if column.is_empty() {
+                self.fault(format!("{place}.columns.{name}"), "A column needs a name");
+            }
+            self.with_field(place, "columns", name, entity, |field| field.column.clone_from(column));
+        }
+    }
+
+    fn refuse_repeats<T>(&mut self, place: &str, map: &str, entries: &Entries<T>) {
+        let mut seen = HashSet::new();
+        for name in entries.keys() {
+            if !seen.insert(name) {
+                self.fault(format!("{place}.{map}.{name}"), format!("'{name}' is given twice"));
+            }
+        }
+    }
+
+    /// Changes the field that an entry of a map is about; an entry for no field is a fault.
+    fn with_field(
+        &mut self,
+        place: &str,
+        map: &str,
+        name: &str,
+        entity: &mut Entity,
+        change: impl FnOnce(&mut Field),
+    ) {
+        match entity.member(name) {
+            Some(Member::Field(id)) => {
+                if let Some(field) = entity.fields.get_mut(id.0 as usize) {
+                    change(field);
+                }
+            }
+            _ => self.no_field(format!("{place}.{map}.{name}"), name, entity),
+        }
+    }
+
+    fn no_field(&mut self, place: String, name: &str, entity: &Entity) {
+        let hint = self.hint(name, entity.fields.iter().map(|field| field.name.as_str()));
+        self.fault(place, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
+    }
+
+    fn upload(&mut self, place: &str, name: &str, upload: &Upload, entity: &mut Entity) {
+        if upload.max_bytes == Some(0) {
+            self.fault(
+                format!("{place}.uploads.{name}.maxBytes"),
+                "Expected a whole number of bytes, at least 1",
+            );
+        }
+        self.with_field(place, "uploads", name, entity, |field| field.upload = Some(upload.clone()));
+    }
+
+    fn writable(&mut self, place: &str, writable: &Writable, entity: &mut Entity) {
+        match writable {
+            Writable::None => {}
+            Writable::All => entity.fields.iter_mut().for_each(|field| field.writable = true),
+            Writable::Fields(names) => {
+                for (index, name) in names.iter().enumerate() {
+                    let inner = format!("{place}.writable[{index}]");
+                    let Some(Member::Field(id)) = entity.member(name) else {
+                        self.no_field(inner, name, entity);
+                        continue;
+                    };
+                    let repeated = entity.field(id).writable;
+                    if repeated {
+                        self.fault(inner, format!("The field '{name}' is listed twice"));
+                    }
+                    if let Some(field) = entity.fields.get_mut(id.0 as usize) {
+                        field.writable = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what the catalog knows of the fields' columns.
+    fn storage(&mut self, place: &str, document: &EntityDocument, stored: &Table, entity: &mut Entity) {
+        for (index, name) in document.fields.iter().enumerate() {
+            let Some(Member::Field(id)) = entity.member(name) else { continue };
+            let Some(field) = entity.fields.get_mut(id.0 as usize) else { continue };
+            if adopt(field, stored) || field.column.is_empty() {
+                continue;
+            }
+            let hint = self.hint(&field.column, stored.columns.iter().map(|column| column.name.as_str()));
+            let message = format!("The table '{}' has no column '{}'{hint}", name_of(stored), field.column);
+            if document.columns.get(name).is_some() {
+                self.fault(format!("{place}.columns.{name}"), message);
+            } else {
+                self.fault(format!("{place}.fields[{index}]"), message);
+            }
+        }
+    }
+
+    fn id_field(&mut self, place: &str, document: &EntityDocument, entity: &Entity) -> Option<FieldId> {
+        let name = match &document.id_field {
+            IdField::Null => return None,
+            IdField::Unset => "id",
+            IdField::Field(name) => name,
+        };
+        match entity.member(name) {
+            Some(Member::Field(id)) => return Some(id),
+            _ if document.id_field != IdField::Unset => {
+                self.no_field(format!("{place}.idField"), name, entity);
+            }
+            _ if document.fields.is_empty() => {}
+            _ => self.fault(
+                format!("{place}.idField"),
+                "There is no field 'id'; set idField to the field that identifies a row, or to null if none does",
+            ),
+        }
+        None
+    }
+
+    fn computed(&mut self, place: &str, name: &str, document: &ComputedDocument, entity: &mut Entity) {
+        let place = format!("{place}.computed.{name}");
+        self.check_member_name(&place, "A computed field", name);
+        match entity.member(name) {
+            Some(Member::Field(_)) => {
+                self.fault(&place, format!("'{name}' is a field of entity '{}' already", entity.key));
+                return;
+            }
+            Some(_) => {
+                self.fault(&place, format!("The computed field '{name}' is given twice"));
+                return;
+            }
+            None => {}
+        }
+        let mut from = Vec::new();
+        let mut seen = HashSet::new();
+        for (index, field) in document.from.iter().enumerate() {
+            let inner = format!("{place}.from[{index}]");
+            match entity.member(field) {
+                Some(Member::Field(id)) if !seen.insert(id) => {
+                    self.fault(inner, format!("The field '{field}' is listed twice"));
+                }
+                Some(Member::Field(id)) => from.push(id),
+                _ => self.no_field(inner, field, entity),
+            }
+        }
+        let template = self.template(&format!("{place}.template"), document, entity);
+        entity.members.insert(name.to_owned(), Member::Computed(entity.computed.len()));
+        entity.computed.push(Computed { name: name.to_owned(), from, template });
+    }
+
+    fn template(&mut self, place: &str, document: &ComputedDocument, entity: &Entity) -> Vec<Piece> {
+        let parts = match template::parse(&document.template) {
+            Ok(parts) => parts,
+            Err(message) => {
+                self.fault(place, message);
+                return Vec::new();
+            }
+        };
+        let listed: HashSet<&str> = document.from.iter().map(String::as_str).collect();
+        let mut pieces = Vec::new();
+        for part in parts {
+            match part {
+                Part::Text(text) => pieces.push(Piece::Text(text)),
+                Part::Name(name) if !listed.contains(name.as_str()) => {
+                    let hint = self.hint(&name, document.from.iter().map(String::as_str));
+                    self.fault(
+                        place,
+                        format!("The template uses '{name}', which 'from' does not list{hint}"),
+                    );
+                }
+                // A name in `from` that is no field has been reported there.
+                Part::Name(name) => {
+                    if let Some(Member::Field(id)) = entity.member(&name) {
+                        pieces.push(Piece::Field(id));
+                    }
+                }
+            }
+        }
+        pieces
+    }
+}
+
+/// The name of a catalog's table, in the catalog's own spelling.
+pub(super) fn name_of(table: &Table) -> TableName {
+    TableName { schema: table.schema.clone(), name: table.name.clone() }
+}
+
+/// Takes what the catalog knows of a field's column, if it has that column.
+fn adopt(field: &mut Field, stored: &Table) -> bool {
+    let Some(found) = find_column(stored, &field.column) else { return false };
+    found.name.clone_into(&mut field.column);
+    field.ty = field.ty.or_else(|| found.ty());
+    field.nullable = found.nullable();
+    field.time_form = found.column.and_then(|column| column.time_form);
+    field.description = found.column.and_then(|column| column.description.clone());
+    true
+}
+
+fn bare_field(name: &str) -> Field {
+    Field {
+        name: name.to_owned(),
+        column: name.to_owned(),
+        ty: None::<FieldType>,
+        nullable: true,
+        time_form: None,
+        writable: false,
+        upload: None,
+        description: None,
+    }
+}

@@ -1,0 +1,363 @@
+//! What does one join's document mean?
+
+use super::Loader;
+use super::entity::name_of;
+use crate::check::{find_column, is_default};
+use crate::on::{self, ColumnRef, Equality};
+use crate::{
+    Cardinality, ColumnPair, Entity, EntityId, JoinDocument, Link, Member, Relation, RelationId, Table,
+    TableName, ThroughDocument,
+};
+
+/// The two ends of a relation.
+#[derive(Clone, Copy)]
+struct Ends {
+    parent: EntityId,
+    target: EntityId,
+}
+
+/// Which end a table's name stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Parent,
+    Target,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) fn join(&mut self, key: &str, document: &JoinDocument) {
+        let place = format!("joins.{key}");
+        let before = self.faults.len();
+        let ends = self.ends(&place, key, document);
+        let shaky = |key: &str| self.unsound.contains(&format!("entities.{key}"));
+        let parent_key = key.split_once('.').map_or(key, |(parent, _)| parent);
+        let unsound = self.unsound.contains(&place) || shaky(parent_key) || shaky(&document.entity);
+        if let Some((ends, name)) = ends {
+            self.relation(&place, ends, name, document);
+        }
+        if unsound {
+            self.faults.truncate(before);
+        }
+    }
+
+    fn ends<'k>(&mut self, place: &str, key: &'k str, document: &JoinDocument) -> Option<(Ends, &'k str)> {
+        let parent = match key.split_once('.') {
+            Some((parent, name)) => Some((self.entity_id(place, parent), name)),
+            None => {
+                self.fault(place, format!("The join key '{key}' is not of the form entityKey.ref"));
+                None
+            }
+        };
+        let target = self.entity_id(&format!("{place}.entity"), &document.entity);
+        let (parent, name) = parent?;
+        Some((Ends { parent: parent?, target: target? }, name))
+    }
+
+    fn entity_id(&mut self, place: &str, key: &str) -> Option<EntityId> {
+        let id = self.schema.find(key);
+        if id.is_none() {
+            let hint = self.hint(key, self.schema.entities.iter().map(|entity| entity.key.as_str()));
+            self.fault(place, format!("Entity '{key}' not found{hint}"));
+        }
+        id
+    }
+
+    fn relation(&mut self, place: &str, ends: Ends, name: &str, document: &JoinDocument) {
+        self.check_member_name(place, "A relation", name);
+        if name.contains('.') {
+            self.fault(place, format!("The ref '{name}' has a dot, which parts refs in paths; rename it"));
+        }
+        let parent = self.schema.entity(ends.parent);
+        let taken = match parent.member(name) {
+            Some(Member::Field(_)) => Some(format!("'{name}' is a field of entity '{}' already", parent.key)),
+            Some(Member::Computed(_)) => {
+                Some(format!("'{name}' is a computed field of entity '{}' already", parent.key))
+            }
+            Some(Member::Relation(_)) => Some("This join is given twice".to_owned()),
+            None => None,
+        };
+        if let Some(message) = &taken {
+            self.fault(place, message);
+        }
+        let link = match &document.through {
+            Some(through) => self.through(place, ends, document, through),
+            None => self.direct(place, ends, document),
+        };
+        let Some(link) = link.filter(|_| taken.is_none()) else { return };
+        let Some(entity) = self.schema.entities.get_mut(ends.parent.0 as usize) else { return };
+        entity.members.insert(name.to_owned(), Member::Relation(RelationId(entity.relations.len() as u32)));
+        entity.relations.push(Relation {
+            name: name.to_owned(),
+            target: ends.target,
+            cardinality: document.cardinality,
+            link,
+        });
+    }
+
+    fn direct(&mut self, place: &str, ends: Ends, document: &JoinDocument) -> Option<Link> {
+        let place = format!("{place}.on");
+        let Some(text) = &document.on else {
+            let (parent, target) =
+                (&self.schema.entity(ends.parent).table, &self.schema.entity(ends.target).table);
+            let message =
+                format!("'on' is missing; write which column of '{target}' equals which of '{parent}'");
+            self.fault(place, message);
+            return None;
+        };
+        let mut pairs = Vec::new();
+        for equality in self.equalities(&place, text)? {
+            pairs.extend(self.pair(&place, ends, &equality));
+        }
+        Some(Link::Direct { pairs })
+    }
+
+    fn equalities(&mut self, place: &str, text: &str) -> Option<Vec<Equality>> {
+        on::parse(text).map_err(|message| self.fault(place, message)).ok()
+    }
+
+    /// Which column is the parent's and which the target's.
+    fn pair(&mut self, place: &str, ends: Ends, equality: &Equality) -> Option<ColumnPair> {
+        let before = self.faults.len();
+        let (target, parent) = if self.is_self_join(ends) {
+            // Both tables are one, so the order of the sides tells them apart. `SPEC §6`
+            self.side(place, ends, &equality.left)?;
+            self.side(place, ends, &equality.right)?;
+            (&equality.left, &equality.right)
+        } else {
+            let sides = (self.side(place, ends, &equality.left), self.side(place, ends, &equality.right));
+            match sides {
+                (Some(Side::Target), Some(Side::Parent)) => (&equality.left, &equality.right),
+                (Some(Side::Parent), Some(Side::Target)) => (&equality.right, &equality.left),
+                (Some(side), Some(_)) => {
+                    let (this, other) = match side {
+                        Side::Parent => (ends.parent, ends.target),
+                        Side::Target => (ends.target, ends.parent),
+                    };
+                    let (this, other) = (&self.schema.entity(this).table, &self.schema.entity(other).table);
+                    let message = format!("Both sides name '{this}'; one side has to name '{other}'");
+                    self.fault(place, message);
+                    return None;
+                }
+                _ => return None,
+            }
+        };
+        let parent = self.end_column(place, ends.parent, &parent.column);
+        let target = self.end_column(place, ends.target, &target.column);
+        (self.faults.len() == before).then_some(ColumnPair { parent, target })
+    }
+
+    fn is_self_join(&self, ends: Ends) -> bool {
+        self.schema.entity(ends.parent).table == self.schema.entity(ends.target).table
+    }
+
+    /// The end whose table a written column names. In a self-join either will do.
+    fn side(&mut self, place: &str, ends: Ends, written: &ColumnRef) -> Option<Side> {
+        let (parent, target) = (self.schema.entity(ends.parent), self.schema.entity(ends.target));
+        let (as_parent, as_target) = (likeness(written, &parent.table), likeness(written, &target.table));
+        if as_parent.is_none() && as_target.is_none() {
+            let message = if parent.table == target.table {
+                format!("'{written}' does not name '{}', the table of entity '{}'", parent.table, parent.key)
+            } else {
+                format!(
+                    "'{written}' names neither '{}', the table of entity '{}', nor '{}', that of '{}'",
+                    parent.table, parent.key, target.table, target.key
+                )
+            };
+            self.fault(place, message);
+            return None;
+        }
+        if as_parent == as_target && parent.table != target.table {
+            let message = format!(
+                "'{written}' can mean '{}' or '{}'; write it with its schema",
+                parent.table, target.table
+            );
+            self.fault(place, message);
+            return None;
+        }
+        Some(if as_parent > as_target { Side::Parent } else { Side::Target })
+    }
+
+    /// The column in the catalog's spelling; without a catalog as written.
+    fn end_column(&mut self, place: &str, entity: EntityId, column: &str) -> String {
+        let stored = self.stored.get(entity.0 as usize).copied().flatten();
+        self.stored_column(place, stored, column)
+    }
+
+    fn stored_column(&mut self, place: &str, stored: Option<&Table>, column: &str) -> String {
+        let Some(stored) = stored else { return column.to_owned() };
+        if let Some(found) = find_column(stored, column) {
+            return found.name.to_owned();
+        }
+        let hint = self.hint(column, stored.columns.iter().map(|column| column.name.as_str()));
+        self.fault(place, format!("The table '{}' has no column '{column}'{hint}", name_of(stored)));
+        column.to_owned()
+    }
+
+    fn through(
+        &mut self,
+        place: &str,
+        ends: Ends,
+        document: &JoinDocument,
+        through: &ThroughDocument,
+    ) -> Option<Link> {
+        let before = self.faults.len();
+        if document.cardinality == Cardinality::One {
+            self.fault(
+                format!("{place}.type"),
+                "A relation through a junction table leads to many rows; set type to 'many'",
+            );
+        }
+        let inner = format!("{place}.through");
+        for (key, column) in [("from", &through.from), ("to", &through.to)] {
+            if column.is_empty() {
+                self.fault(format!("{inner}.{key}"), "A column needs a name");
+            }
+        }
+        if through.from == through.to && !through.to.is_empty() {
+            self.fault(format!("{inner}.to"), "'from' and 'to' have to be two columns of the junction table");
+        }
+        let table =
+            TableName::parse(&through.table).map_err(|message| self.fault(format!("{inner}.table"), message));
+        let mut junction = Junction {
+            table: table.ok()?,
+            from: through.from.clone(),
+            to: through.to.clone(),
+            parent: None,
+            target: None,
+        };
+        self.junction_columns(&inner, &mut junction);
+        if let Some(text) = &document.on {
+            let on = format!("{place}.on");
+            for equality in self.equalities(&on, text)? {
+                self.junction_equality(&on, ends, &equality, &mut junction);
+            }
+        }
+        if self.faults.len() > before {
+            return None;
+        }
+        let parent = junction.parent.or_else(|| self.key_column(place, ends.parent, "from", &junction.from));
+        let target = junction.target.or_else(|| self.key_column(place, ends.target, "to", &junction.to));
+        let Junction { table, from, to, .. } = junction;
+        Some(Link::Through { table, from, to, parent: parent?, target: target? })
+    }
+
+    fn junction_columns(&mut self, place: &str, junction: &mut Junction) {
+        let Some(tables) = &self.tables else { return };
+        let Some(stored) = tables.find(&junction.table) else {
+            let hint = self.hint(&junction.table.name, tables.names());
+            self.fault(
+                format!("{place}.table"),
+                format!("The database has no table '{}'{hint}", junction.table),
+            );
+            return;
+        };
+        junction.table = name_of(stored);
+        for (key, column) in [("from", &mut junction.from), ("to", &mut junction.to)] {
+            *column = self.stored_column(&format!("{place}.{key}"), Some(stored), column);
+        }
+    }
+
+    /// One equality of an `on` beside `through`: it says what `from` or `to` refers to.
+    fn junction_equality(&mut self, place: &str, ends: Ends, equality: &Equality, junction: &mut Junction) {
+        let (parent, target) =
+            (&self.schema.entity(ends.parent).table, &self.schema.entity(ends.target).table);
+        let of_junction = |side: &ColumnRef| {
+            likeness(side, &junction.table) > likeness(side, parent).max(likeness(side, target))
+        };
+        let (own, other) = match (of_junction(&equality.left), of_junction(&equality.right)) {
+            (true, false) => (&equality.left, &equality.right),
+            (false, true) => (&equality.right, &equality.left),
+            _ => {
+                let message = format!(
+                    "'{} = {}': exactly one side has to name the junction table '{}'",
+                    equality.left, equality.right, junction.table
+                );
+                self.fault(place, message);
+                return;
+            }
+        };
+        let side = if own.column == junction.from {
+            Side::Parent
+        } else if own.column == junction.to {
+            Side::Target
+        } else if own.column.eq_ignore_ascii_case(&junction.from) {
+            Side::Parent
+        } else if own.column.eq_ignore_ascii_case(&junction.to) {
+            Side::Target
+        } else {
+            let message =
+                format!("'{own}' is neither the junction's column '{}' nor '{}'", junction.from, junction.to);
+            self.fault(place, message);
+            return;
+        };
+        let (id, key) = match side {
+            Side::Parent => (ends.parent, "from"),
+            Side::Target => (ends.target, "to"),
+        };
+        let entity = self.schema.entity(id);
+        if likeness(other, &entity.table).is_none() {
+            let message =
+                format!("'{own}' is the junction's '{key}', so '{other}' has to name '{}'", entity.table);
+            self.fault(place, message);
+            return;
+        }
+        let column = self.end_column(place, id, &other.column);
+        let slot = match side {
+            Side::Parent => &mut junction.parent,
+            Side::Target => &mut junction.target,
+        };
+        if slot.replace(column).is_some() {
+            self.fault(place, format!("'{own}' is equated twice"));
+        }
+    }
+
+    /// The id field's column, to which a junction refers unless `on` says otherwise.
+    fn key_column(&mut self, place: &str, entity: EntityId, end: &str, column: &str) -> Option<String> {
+        let entity: &Entity = self.schema.entity(entity);
+        if let Some(id) = entity.id {
+            return Some(entity.field(id).column.clone());
+        }
+        let message = format!(
+            "Entity '{}' has no id field that the junction's '{end}' could refer to; say in 'on' what '{column}' equals",
+            entity.key
+        );
+        self.fault(format!("{place}.through.{end}"), message);
+        None
+    }
+}
+
+/// A junction table while its link is put together.
+struct Junction {
+    table: TableName,
+    from: String,
+    to: String,
+    /// What `from` refers to, as far as `on` says it.
+    parent: Option<String>,
+    /// What `to` refers to, as far as `on` says it.
+    target: Option<String>,
+}
+
+/// How well a written table's name fits a table: first by its own spelling, then by its namespace's. The
+/// better fit wins.
+type Likeness = Option<(bool, Namespace)>;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Namespace {
+    Unwritten,
+    DefaultByName,
+    Folded,
+    Same,
+}
+
+fn likeness(written: &ColumnRef, table: &TableName) -> Likeness {
+    if !written.table.eq_ignore_ascii_case(&table.name) {
+        return None;
+    }
+    let namespace = match (written.schema.as_deref(), table.schema.as_deref()) {
+        (written, own) if written == own => Namespace::Same,
+        (None, _) => Namespace::Unwritten,
+        (Some(written), None) if is_default(written) => Namespace::DefaultByName,
+        (Some(written), Some(own)) if written.eq_ignore_ascii_case(own) => Namespace::Folded,
+        _ => return None,
+    };
+    Some((written.table == table.name, namespace))
+}

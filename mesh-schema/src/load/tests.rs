@@ -1,0 +1,431 @@
+//! Does each rule for schema documents hold, and does its fault say where and what?
+
+use expect_test::{Expect, expect};
+
+use crate::{Catalog, Document, FieldType, Link, Member, Piece, Schema};
+
+pub(crate) fn load(text: &str, catalog: Option<&Catalog>) -> Result<Schema, String> {
+    let document = Document::parse(text).unwrap_or_else(|faults| panic!("{faults:?}"));
+    document.load(catalog).map_err(|faults| faults.iter().map(|fault| format!("{fault}\n")).collect())
+}
+
+fn faults(text: &str, expected: Expect) {
+    expected.assert_eq(&load(text, None).expect_err("faults"));
+}
+
+/// One entity `post` with the fields `id` and `title` and more.
+fn entity(more: &str) -> String {
+    format!(r#"{{"entities": {{"post": {{"fields": ["id", "title"]{more}}}}}}}"#)
+}
+
+fn named(key: &str) -> String {
+    format!(r#"{{"entities": {{"{key}": {{"fields": ["id"]}}}}}}"#)
+}
+
+/// Users, posts and tags with one join under `post.ref`.
+fn join(key: &str, join: &str) -> String {
+    format!(
+        r#"{{"entities": {{
+            "user": {{"fields": ["id", "name"]}},
+            "post": {{"fields": ["id", "title"], "computed": {{"label": {{"from": ["title"], "template": "{{title}}"}}}}}},
+            "tag": {{"fields": ["text"], "idField": null}}
+        }}, "joins": {{"{key}": {join}}}}}"#
+    )
+}
+
+fn to_user(on: &str) -> String {
+    join("post.author", &format!(r#"{{"entity": "user", "type": "one", "on": {on:?}}}"#))
+}
+
+fn link(text: &str, catalog: Option<&Catalog>) -> Link {
+    let schema = load(text, catalog).unwrap();
+    let (_, entity) = schema.entities().find(|(_, entity)| !entity.relations.is_empty()).unwrap();
+    entity.relations[0].link.clone()
+}
+
+pub(crate) fn shown(link: &Link) -> String {
+    match link {
+        Link::Direct { pairs } => {
+            let pairs: Vec<_> =
+                pairs.iter().map(|pair| format!("parent.{} = target.{}", pair.parent, pair.target)).collect();
+            pairs.join(", ")
+        }
+        Link::Through { table, from, to, parent, target } => {
+            format!("parent.{parent} = {table}.{from}, {table}.{to} = target.{target}")
+        }
+    }
+}
+
+#[test]
+fn names_have_rules() {
+    faults(
+        &named(""),
+        expect![[r#"
+        entities.: An entity needs a name
+    "#]],
+    );
+    faults(
+        &named("$post"),
+        expect![[r#"
+        entities.$post: The name '$post' begins with '$', which marks controls; rename it
+    "#]],
+    );
+    faults(
+        &named("a.b"),
+        expect![[r#"
+        entities.a.b: The entity key 'a.b' has a dot, which parts entity from ref in joins; rename it
+    "#]],
+    );
+    for key in ["queries", "auth", "logout", "write", "files"] {
+        let message = load(&named(key), None).unwrap_err();
+        assert!(message.contains("is reserved"), "{message}");
+    }
+    faults(
+        r#"{"entities": {"post": {"fields": ["id", "events", "$x", ""]}}}"#,
+        expect![[r#"
+        entities.post.fields[1]: The name 'events' is reserved for the event stream; rename it
+        entities.post.fields[2]: The name '$x' begins with '$', which marks controls; rename it
+        entities.post.fields[3]: A field needs a name
+    "#]],
+    );
+    faults(
+        &entity(r#", "computed": {"events": {"from": [], "template": ""}}"#),
+        expect![[r#"
+        entities.post.computed.events: The name 'events' is reserved for the event stream; rename it
+    "#]],
+    );
+    faults(
+        &join("post.events", r#"{"entity": "user", "type": "one", "on": "users.id = posts.a"}"#),
+        expect![[r#"
+            joins.post.events: The name 'events' is reserved for the event stream; rename it
+        "#]],
+    );
+    faults(
+        &join("post.a.b", r#"{"entity": "user", "type": "one", "on": "users.id = posts.a"}"#),
+        expect![[r#"
+        joins.post.a.b: The ref 'a.b' has a dot, which parts refs in paths; rename it
+    "#]],
+    );
+    faults(
+        &join("post.", r#"{"entity": "user", "type": "one", "on": "users.id = posts.a"}"#),
+        expect![[r#"
+        joins.post.: A relation needs a name
+    "#]],
+    );
+    for key in ["__proto__", "constructor", "toString", "a/b", "events", "ünï côde", "Queries"] {
+        assert!(load(&named(key), None).unwrap().find(key).is_some());
+    }
+    assert!(load(&named("post"), None).unwrap().find("__proto__").is_none());
+}
+
+#[test]
+fn entities_have_fields_and_an_id() {
+    faults(
+        r#"{"entities": {"post": {"fields": []}}}"#,
+        expect![[r#"
+        entities.post.fields: An entity needs at least one field
+    "#]],
+    );
+    faults(
+        r#"{"entities": {"post": {"fields": ["id", "id"]}}}"#,
+        expect![[r#"
+        entities.post.fields[1]: The field 'id' is listed twice
+    "#]],
+    );
+    faults(
+        r#"{"entities": {"post": {"fields": ["title"]}}}"#,
+        expect![[r#"
+        entities.post.idField: There is no field 'id'; set idField to the field that identifies a row, or to null if none does
+    "#]],
+    );
+    faults(
+        &entity(r#", "idField": "titel""#),
+        expect![[r#"
+            entities.post.idField: Field 'titel' not found on entity 'post'; did you mean 'title'?
+        "#]],
+    );
+    faults(
+        &entity(r#", "table": "a.b.c""#),
+        expect![[r#"
+        entities.post.table: The table 'a.b.c' has more than one dot; put a name that has dots in double quotes
+    "#]],
+    );
+    let schema = load(&entity(r#", "idField": null"#), None).unwrap();
+    let post = schema.entity(schema.find("post").unwrap());
+    assert_eq!((post.id, post.table.to_string().as_str()), (None, "posts"));
+    let columns: Vec<_> = post.tie_break.iter().map(|key| (key.column.as_str(), key.nullable)).collect();
+    assert_eq!(columns, [("id", true), ("title", true)]);
+    let schema = load(&named("news"), None).unwrap();
+    let news = schema.entity(schema.find("news").unwrap());
+    assert_eq!((news.table.name.as_str(), news.tie_break.len()), ("news", 0));
+}
+
+#[test]
+fn maps_speak_of_fields_only() {
+    faults(
+        &entity(
+            r#", "columns": {"titel": "t", "title": ""}, "types": {"x": "string"}, "uploads": {"y": {}}, "writable": ["id", "z", "id"]"#,
+        ),
+        expect![[r#"
+            entities.post.columns.titel: Field 'titel' not found on entity 'post'; did you mean 'title'?
+            entities.post.columns.title: A column needs a name
+            entities.post.types.x: Field 'x' not found on entity 'post'
+            entities.post.uploads.y: Field 'y' not found on entity 'post'
+            entities.post.writable[1]: Field 'z' not found on entity 'post'
+            entities.post.writable[2]: The field 'id' is listed twice
+        "#]],
+    );
+    let schema = load(
+        &entity(
+            r#", "columns": {"title": "t"}, "types": {"title": "json"}, "uploads": {"title": {}}, "writable": ["title"]"#,
+        ),
+        None,
+    );
+    let schema = schema.unwrap();
+    let title = schema.entity(schema.find("post").unwrap()).fields[1].clone();
+    assert_eq!((title.column.as_str(), title.ty, title.writable), ("t", Some(FieldType::Json), true));
+    assert!(title.upload.is_some() && title.nullable);
+}
+
+#[test]
+fn computed_fields_are_made_of_fields() {
+    faults(
+        &entity(
+            r#", "computed": {
+                "title": {"from": [], "template": ""},
+                "a": {"from": ["titel", "id", "id"], "template": "{title}"},
+                "b": {"from": ["title"], "template": "{titel} {"},
+                "c": {"from": ["title"], "template": "{titel}"},
+                "d": {"from": ["c"], "template": "{c}"}
+            }"#,
+        ),
+        expect![[r#"
+            entities.post.computed.title: 'title' is a field of entity 'post' already
+            entities.post.computed.a.from[0]: Field 'titel' not found on entity 'post'; did you mean 'title'?
+            entities.post.computed.a.from[2]: The field 'id' is listed twice
+            entities.post.computed.a.template: The template uses 'title', which 'from' does not list; did you mean 'titel'?
+            entities.post.computed.b.template: A brace in the template has no partner or nothing between; a brace as text is doubled
+            entities.post.computed.c.template: The template uses 'titel', which 'from' does not list; did you mean 'title'?
+            entities.post.computed.d.from[0]: Field 'c' not found on entity 'post'
+        "#]],
+    );
+    let schema =
+        load(&entity(r#", "computed": {"a": {"from": ["title", "id"], "template": "{id}: {title}"}}"#), None);
+    let schema = schema.unwrap();
+    let post = schema.entity(schema.find("post").unwrap());
+    let Some(Member::Computed(index)) = post.member("a") else { panic!("not computed") };
+    let (id, title) = (post.id.unwrap(), post.field_of_column("title").unwrap());
+    assert_eq!(post.computed[index].from, [title, id]);
+    assert_eq!(
+        post.computed[index].template,
+        [Piece::Field(id), Piece::Text(": ".into()), Piece::Field(title)]
+    );
+}
+
+#[test]
+fn joins_connect_entities() {
+    let one =
+        |entity: &str| format!(r#"{{"entity": "{entity}", "type": "one", "on": "users.id = posts.a"}}"#);
+    faults(
+        &join("author", &one("user")),
+        expect![[r#"
+        joins.author: The join key 'author' is not of the form entityKey.ref
+    "#]],
+    );
+    faults(
+        &join("pots.author", &one("usr")),
+        expect![[r#"
+        joins.pots.author: Entity 'pots' not found
+        joins.pots.author.entity: Entity 'usr' not found; did you mean 'user'?
+    "#]],
+    );
+    faults(
+        &join("post.title", &one("user")),
+        expect![[r#"
+        joins.post.title: 'title' is a field of entity 'post' already
+    "#]],
+    );
+    faults(
+        &join("post.label", &one("user")),
+        expect![[r#"
+        joins.post.label: 'label' is a computed field of entity 'post' already
+    "#]],
+    );
+    faults(
+        &join("post.author", r#"{"entity": "user", "type": "one"}"#),
+        expect![[r#"
+        joins.post.author.on: 'on' is missing; write which column of 'users' equals which of 'posts'
+    "#]],
+    );
+}
+
+#[test]
+fn conditions_name_both_tables() {
+    for on in ["users.id = posts.author_id", "posts.author_id = users.id", "POSTS.author_id=\"users\".id"] {
+        assert_eq!(shown(&link(&to_user(on), None)), "parent.author_id = target.id", "{on}");
+    }
+    assert_eq!(
+        shown(&link(&to_user("users.id = posts.a and posts.b = users.c"), None)),
+        "parent.a = target.id, parent.b = target.c"
+    );
+    assert_eq!(shown(&link(&to_user("public.users.id = posts.a"), None)), "parent.a = target.id");
+    faults(
+        &to_user("users.id"),
+        expect![[r#"
+        joins.post.author.on: Expected '=' at character 9, found the end; write table.column = table.column, more of them joined by AND
+    "#]],
+    );
+    faults(
+        &to_user("user.id = posts.a"),
+        expect![[r#"
+        joins.post.author.on: 'user.id' names neither 'posts', the table of entity 'post', nor 'users', that of 'user'
+    "#]],
+    );
+    faults(
+        &to_user("users.id = users.a"),
+        expect![[r#"
+        joins.post.author.on: Both sides name 'users'; one side has to name 'posts'
+    "#]],
+    );
+    faults(
+        &to_user("posts.id = posts.a AND x.y = z.w"),
+        expect![[r#"
+        joins.post.author.on: Both sides name 'posts'; one side has to name 'users'
+        joins.post.author.on: 'x.y' names neither 'posts', the table of entity 'post', nor 'users', that of 'user'
+        joins.post.author.on: 'z.w' names neither 'posts', the table of entity 'post', nor 'users', that of 'user'
+    "#]],
+    );
+    faults(
+        &to_user("other.users.id = posts.a"),
+        expect![[r#"
+        joins.post.author.on: 'other.users.id' names neither 'posts', the table of entity 'post', nor 'users', that of 'user'
+    "#]],
+    );
+}
+
+#[test]
+fn self_joins_have_the_target_on_the_left() {
+    let join = |target: &str, on: &str| {
+        format!(
+            r#"{{"entities": {{
+                "employee": {{"fields": ["id"], "table": "staff"}},
+                "manager": {{"fields": ["id"], "table": "staff"}}
+            }}, "joins": {{"employee.boss": {{"entity": "{target}", "type": "one", "on": "{on}"}}}}}}"#
+        )
+    };
+    for target in ["employee", "manager"] {
+        let text = join(target, "staff.id = staff.manager_id");
+        assert_eq!(shown(&link(&text, None)), "parent.manager_id = target.id");
+    }
+    faults(
+        &join("manager", "managers.id = staff.manager_id"),
+        expect![[r#"
+        joins.employee.boss.on: 'managers.id' does not name 'staff', the table of entity 'employee'
+    "#]],
+    );
+}
+
+#[test]
+fn tables_of_one_name_in_two_schemas_have_to_be_told_apart() {
+    let join = |on: &str| {
+        format!(
+            r#"{{"entities": {{
+                "a": {{"fields": ["id"], "table": "x.items"}},
+                "b": {{"fields": ["id"], "table": "y.items"}},
+                "c": {{"fields": ["id"], "table": "items"}}
+            }}, "joins": {{"a.b": {{"entity": "b", "type": "one", "on": "{on}"}}}}}}"#
+        )
+    };
+    assert_eq!(shown(&link(&join("y.items.id = x.items.b"), None)), "parent.b = target.id");
+    faults(
+        &join("items.id = x.items.b"),
+        expect![[r#"
+        joins.a.b.on: 'items.id' can mean 'x.items' or 'y.items'; write it with its schema
+    "#]],
+    );
+    let plain = join("items.id = x.items.c").replace(r#""entity": "b""#, r#""entity": "c""#);
+    assert_eq!(shown(&link(&plain, None)), "parent.c = target.id");
+}
+
+fn through(entity: &str, more: &str) -> String {
+    let table = r#""through": {"table": "likes", "from": "post_id", "to": "user_id"}"#;
+    join("post.x", &format!(r#"{{"entity": "{entity}", "type": "many", {table}{more}}}"#))
+}
+
+#[test]
+fn junctions_refer_to_ids_unless_on_says_otherwise() {
+    assert_eq!(
+        shown(&link(&through("user", ""), None)),
+        "parent.id = likes.post_id, likes.user_id = target.id"
+    );
+    let on = r#", "on": "users.email = likes.user_id AND LIKES.post_id = posts.slug""#;
+    assert_eq!(
+        shown(&link(&through("user", on), None)),
+        "parent.slug = likes.post_id, likes.user_id = target.email"
+    );
+    let on = r#", "on": "likes.user_id = tags.text""#;
+    assert_eq!(
+        shown(&link(&through("tag", on), None)),
+        "parent.id = likes.post_id, likes.user_id = target.text"
+    );
+    let on = r#", "on": "likes.user_id = posts.other AND likes.post_id = posts.id""#;
+    assert_eq!(
+        shown(&link(&through("post", on), None)),
+        "parent.id = likes.post_id, likes.user_id = target.other"
+    );
+}
+
+#[test]
+fn junctions_that_lead_nowhere_are_refused() {
+    faults(
+        &through("tag", ""),
+        expect![[r#"
+            joins.post.x.through.to: Entity 'tag' has no id field that the junction's 'to' could refer to; say in 'on' what 'user_id' equals
+        "#]],
+    );
+    faults(
+        &through("user", r#", "on": "users.id = posts.a""#),
+        expect![[r#"
+        joins.post.x.on: 'users.id = posts.a': exactly one side has to name the junction table 'likes'
+    "#]],
+    );
+    faults(
+        &through("user", r#", "on": "likes.other = users.id""#),
+        expect![[r#"
+            joins.post.x.on: 'likes.other' is neither the junction's column 'post_id' nor 'user_id'
+        "#]],
+    );
+    faults(
+        &through("user", r#", "on": "likes.user_id = posts.id""#),
+        expect![[r#"
+            joins.post.x.on: 'likes.user_id' is the junction's 'to', so 'posts.id' has to name 'users'
+        "#]],
+    );
+    faults(
+        &through("user", r#", "on": "likes.user_id = users.id AND users.name = likes.user_id""#),
+        expect![[r#"
+            joins.post.x.on: 'likes.user_id' is equated twice
+        "#]],
+    );
+    faults(
+        &join(
+            "post.x",
+            r#"{"entity": "user", "type": "one", "through": {"table": "", "from": "a", "to": "a"}}"#,
+        ),
+        expect![[r#"
+            joins.post.x.type: A relation through a junction table leads to many rows; set type to 'many'
+            joins.post.x.through.to: 'from' and 'to' have to be two columns of the junction table
+            joins.post.x.through.table: A table needs a name
+        "#]],
+    );
+    faults(
+        &join(
+            "post.x",
+            r#"{"entity": "user", "type": "many", "through": {"table": "t", "from": "", "to": ""}}"#,
+        ),
+        expect![[r#"
+            joins.post.x.through.from: A column needs a name
+            joins.post.x.through.to: A column needs a name
+        "#]],
+    );
+}

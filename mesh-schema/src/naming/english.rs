@@ -1,0 +1,223 @@
+//! How do English nouns form their plural? Rules for endings, and lists of the words that follow none.
+
+/// Words that are their own plural, or have none.
+const SAME: [&str; 44] = [
+    "aircraft",
+    "analytics",
+    "audio",
+    "aws",
+    "chaos",
+    "chassis",
+    "css",
+    "data",
+    "deer",
+    "dns",
+    "economics",
+    "equipment",
+    "feedback",
+    "fish",
+    "furniture",
+    "gps",
+    "headquarters",
+    "hardware",
+    "https",
+    "information",
+    "js",
+    "kudos",
+    "logistics",
+    "mathematics",
+    "media",
+    "metadata",
+    "money",
+    "music",
+    "news",
+    "os",
+    "physics",
+    "police",
+    "politics",
+    "pos",
+    "rice",
+    "series",
+    "sheep",
+    "sms",
+    "software",
+    "species",
+    "staff",
+    "stuff",
+    "tls",
+    "weather",
+];
+
+/// Singular and plural of words that follow no rule.
+const IRREGULAR: [(&str, &str); 41] = [
+    ("person", "people"),
+    ("child", "children"),
+    ("man", "men"),
+    ("woman", "women"),
+    ("mouse", "mice"),
+    ("goose", "geese"),
+    ("foot", "feet"),
+    ("tooth", "teeth"),
+    ("ox", "oxen"),
+    ("index", "indexes"),
+    ("index", "indices"),
+    ("matrix", "matrices"),
+    ("vertex", "vertices"),
+    ("appendix", "appendices"),
+    ("criterion", "criteria"),
+    ("phenomenon", "phenomena"),
+    ("axis", "axes"),
+    ("crisis", "crises"),
+    ("thesis", "theses"),
+    ("hypothesis", "hypotheses"),
+    ("diagnosis", "diagnoses"),
+    ("oasis", "oases"),
+    ("basis", "bases"),
+    ("quiz", "quizzes"),
+    ("leaf", "leaves"),
+    ("life", "lives"),
+    ("wife", "wives"),
+    ("knife", "knives"),
+    ("shelf", "shelves"),
+    ("half", "halves"),
+    ("wolf", "wolves"),
+    ("loaf", "loaves"),
+    ("thief", "thieves"),
+    ("calf", "calves"),
+    ("elf", "elves"),
+    ("scarf", "scarves"),
+    ("hero", "heroes"),
+    ("potato", "potatoes"),
+    ("tomato", "tomatoes"),
+    ("echo", "echoes"),
+    ("veto", "vetoes"),
+];
+
+/// Singular words in `s` that the endings `ss`, `us` and `is` do not tell.
+const SINGULAR_IN_S: [&str; 13] = [
+    "alias",
+    "atlas",
+    "bias",
+    "canvas",
+    "christmas",
+    "cosmos",
+    "gas",
+    "lens",
+    "pancreas",
+    "pathos",
+    "texas",
+    "thermos",
+    "ethos",
+];
+
+/// Words in `u` and `i`, whose plurals look like singulars in `us` and `is`.
+const IN_VOWEL: [&str; 14] = [
+    "menu", "guru", "emu", "gnu", "tofu", "gpu", "cpu", "sku", "bureau", "plateau", "taxi", "ski", "wiki",
+    "api",
+];
+
+/// Words in `ie`, whose plurals look like those of words in `y`.
+const IN_IE: [&str; 20] = [
+    "movie", "cookie", "zombie", "calorie", "selfie", "pie", "tie", "die", "lie", "prairie", "genie",
+    "rookie", "brownie", "smoothie", "hoodie", "birdie", "indie", "newbie", "budgie", "necktie",
+];
+
+/// Words in `che` and `xe`, whose plurals look like those of words in `ch` and `x`.
+const IN_CHE: [&str; 11] = [
+    "cache",
+    "ache",
+    "headache",
+    "toothache",
+    "niche",
+    "avalanche",
+    "psyche",
+    "creche",
+    "brioche",
+    "axe",
+    "deluxe",
+];
+
+/// Words in `use`, whose plurals look like those of words in `us`.
+const IN_USE: [&str; 8] = ["use", "excuse", "fuse", "muse", "abuse", "reuse", "accuse", "recluse"];
+
+/// One of many. The word is in small letters; unknown words and singulars come back as they are.
+pub(crate) fn singular(word: &str) -> String {
+    if SAME.contains(&word) || SINGULAR_IN_S.contains(&word) {
+        return word.to_owned();
+    }
+    if let Some((one, _)) = IRREGULAR.iter().find(|(_, many)| *many == word) {
+        return (*one).to_owned();
+    }
+    if let Some(stem) = word.strip_suffix("women") {
+        return format!("{stem}woman");
+    }
+    if let Some(stem) = word.strip_suffix("men").filter(|stem| stem.len() > 2 && word != "specimen") {
+        let compound = ["sales", "work", "fire", "police", "chair", "crafts", "fresh", "gentle"];
+        return if compound.contains(&stem) { format!("{stem}man") } else { word.to_owned() };
+    }
+    let Some(stem) = word.strip_suffix('s') else { return word.to_owned() };
+    if stem.chars().count() < 2 || IRREGULAR.iter().any(|(one, _)| *one == word) {
+        return word.to_owned();
+    }
+    if in_any(stem, &IN_VOWEL) || in_any(stem, &IN_IE) || in_any(stem, &IN_CHE) || in_any(stem, &IN_USE) {
+        return stem.to_owned();
+    }
+    if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
+        return word.to_owned();
+    }
+    singular_of_es(word).unwrap_or_else(|| stem.to_owned())
+}
+
+/// The singular of a word in `es`, unless it is what stands before the `s`.
+fn singular_of_es(word: &str) -> Option<String> {
+    let stem = word.strip_suffix("es")?;
+    if let Some(stem) = stem.strip_suffix('i').filter(|stem| stem.chars().count() > 1) {
+        return Some(format!("{stem}y"));
+    }
+    if SINGULAR_IN_S.contains(&stem) || ["ss", "x", "ch", "sh", "zz"].iter().any(|end| stem.ends_with(end)) {
+        return Some(stem.to_owned());
+    }
+    if stem.ends_with("lys") || stem.ends_with("enthes") {
+        return Some(format!("{stem}is"));
+    }
+    let latin = stem.ends_with("us") && !stem.ends_with("ous") && !stem.ends_with("aus");
+    (latin || stem == "iris").then(|| stem.to_owned())
+}
+
+/// Many of one. The word is in small letters; what is a plural already comes back as it is.
+pub(crate) fn plural(word: &str) -> String {
+    if SAME.contains(&word) || (singular(word) != word) {
+        return word.to_owned();
+    }
+    if let Some((_, many)) = IRREGULAR.iter().find(|(one, _)| *one == word) {
+        return (*many).to_owned();
+    }
+    if let Some(stem) = word.strip_suffix("woman") {
+        return format!("{stem}women");
+    }
+    let compound =
+        ["salesman", "workman", "fireman", "policeman", "chairman", "craftsman", "freshman", "gentleman"];
+    if let Some(stem) = word.strip_suffix("man").filter(|_| compound.contains(&word)) {
+        return format!("{stem}men");
+    }
+    if let Some(stem) =
+        word.strip_suffix("is").filter(|stem| stem.ends_with("lys") || stem.ends_with("enthes"))
+    {
+        return format!("{stem}es");
+    }
+    if let Some(stem) = word.strip_suffix('y').filter(|stem| stem.ends_with(is_consonant)) {
+        return format!("{stem}ies");
+    }
+    if ["s", "x", "z", "ch", "sh"].iter().any(|end| word.ends_with(end)) {
+        return format!("{word}es");
+    }
+    format!("{word}s")
+}
+
+fn is_consonant(c: char) -> bool {
+    c.is_alphabetic() && !matches!(c, 'a' | 'e' | 'i' | 'o' | 'u')
+}
+
+fn in_any(word: &str, list: &[&str]) -> bool {
+    list.contains(&word)
+}

@@ -1,0 +1,121 @@
+//! How is a table's name written in a document? As it stands; a dot parts schema from table. `SPEC §6`
+
+use std::fmt;
+
+use crate::TableName;
+
+impl TableName {
+    /// Reads a name as documents write it: `orders`, `sales.orders`, `"a.b"`, `sales."a.b"`.
+    ///
+    /// Blanks and all other characters stand for themselves; only a part that begins with a double quote is
+    /// unquoted. The error is a sentence.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (first, rest) = part(text)?;
+        if rest.is_empty() && !text.ends_with('.') {
+            return Ok(Self { schema: None, name: first });
+        }
+        let (second, rest) = part(rest)?;
+        if !rest.is_empty() {
+            return Err(format!(
+                "The table '{text}' has more than one dot; put a name that has dots in double quotes"
+            ));
+        }
+        Ok(Self { schema: Some(first), name: second })
+    }
+}
+
+/// The part up to the next dot, and what follows that dot.
+fn part(text: &str) -> Result<(String, &str), String> {
+    let (name, rest) = match text.strip_prefix('"') {
+        Some(quoted) => {
+            let (name, rest) =
+                unquote(quoted).ok_or_else(|| format!("The quoted name in '{text}' does not end"))?;
+            match rest.strip_prefix('.') {
+                Some(after) if !after.is_empty() => (name, after),
+                None if rest.is_empty() => (name, rest),
+                _ => {
+                    return Err(format!(
+                        "After the quoted name in '{text}' a dot and a name may follow, nothing else"
+                    ));
+                }
+            }
+        }
+        None => {
+            let (name, rest) = text.split_once('.').unwrap_or((text, ""));
+            (name.to_owned(), rest)
+        }
+    };
+    if name.is_empty() {
+        return Err("A table needs a name".to_owned());
+    }
+    Ok((name, rest))
+}
+
+/// The name up to the closing quote, doubled quotes being single ones, and what follows the closing quote.
+fn unquote(text: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut rest = text;
+    loop {
+        let (before, after) = rest.split_once('"')?;
+        name.push_str(before);
+        match after.strip_prefix('"') {
+            Some(more) => {
+                name.push('"');
+                rest = more;
+            }
+            None => return Some((name, after)),
+        }
+    }
+}
+
+/// As documents write it, so that [`TableName::parse`] reads the same name again.
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, part) in self.schema.iter().chain([&self.name]).enumerate() {
+            if index > 0 {
+                f.write_str(".")?;
+            }
+            if part.contains('.') || part.starts_with('"') {
+                write!(f, "\"{}\"", part.replace('"', "\"\""))?;
+            } else {
+                f.write_str(part)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written() {
+        let cases = [
+            ("orders", None, "orders"),
+            ("order details", None, "order details"),
+            ("we\"ird", None, "we\"ird"),
+            ("sales.orders", Some("sales"), "orders"),
+            ("\"a.b\"", None, "a.b"),
+            ("sales.\"a.b\"", Some("sales"), "a.b"),
+            ("\"s.t\".orders", Some("s.t"), "orders"),
+            ("\"\"\"x\"", None, "\"x"),
+        ];
+        for (text, schema, name) in cases {
+            let table = TableName { schema: schema.map(str::to_owned), name: name.to_owned() };
+            assert_eq!(TableName::parse(text), Ok(table.clone()), "{text}");
+            assert_eq!(table.to_string(), text);
+        }
+        assert_eq!(
+            TableName::parse("\"order details\"").map(|table| table.name),
+            Ok("order details".to_owned())
+        );
+    }
+
+    #[test]
+    fn half_names_are_refused() {
+        for text in ["", ".", "a.", ".a", "a.b.c", "\"a", "\"a\"b", "\"\"", "\"a\".", "a.\"\"", "\"a\".b.c"] {
+            assert!(TableName::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! How is a SQLite file read? A resolver for every entity of a schema over one database file.
+
+mod catalog;
+mod pool;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_plan::{Answer, BoxFuture, Context, Plan, ResolveError, Resolver};
+use mesh_schema::Catalog;
+
+use pool::{Pool, Reader};
+
+/// How long a read may hold up the runtime's thread. Most take a fraction of it, and handing them to
+/// another thread would cost more than running them; what takes longer is moved to a thread of its own.
+const INLINE_BUDGET: Duration = Duration::from_millis(1);
+
+/// How long a read may take that comes without a deadline.
+const WITHOUT_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A SQLite database, opened for reading.
+#[derive(Clone)]
+pub struct Sqlite {
+    pool: Arc<Pool>,
+}
+
+/// What a database contains, and what of it was left out and why.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// The tables and views.
+    pub catalog: Catalog,
+    /// Remarks for whoever runs the server.
+    pub notes: Vec<String>,
+}
+
+/// The database could not be opened or read.
+#[derive(Debug)]
+pub struct OpenError {
+    path: String,
+    source: rusqlite::Error,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot read the database {}: {}", self.path, self.source)
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl Sqlite {
+    /// Opens a file for reading and makes sure that it is a database.
+    ///
+    /// # Errors
+    /// When the file is missing, cannot be read or is no SQLite database.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError { path: path.display().to_string(), source };
+        let pool = Pool::open(path).map_err(failed)?;
+        Ok(Self { pool: Arc::new(pool) })
+    }
+
+    /// Reads what the database contains.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn contents(&self) -> Result<Contents, OpenError> {
+        let failed = |source| OpenError { path: self.pool.path().display().to_string(), source };
+        let reader = self.pool.take().map_err(failed)?;
+        let (catalog, notes) = catalog::read(reader.connection()).map_err(failed)?;
+        self.pool.give(reader);
+        Ok(Contents { catalog, notes })
+    }
+
+    /// The database's own account of how it would run a plan's statements: for each the SQL text, then a
+    /// line for each step.
+    ///
+    /// # Errors
+    /// When a statement cannot be prepared.
+    pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
+        let reader = self.pool.take().map_err(read::failed)?;
+        let steps = read::query_plan(reader.connection(), plan.statements()).map_err(read::failed)?;
+        self.pool.give(reader);
+        Ok(steps)
+    }
+
+    async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
+        let now = Instant::now();
+        let deadline = context.deadline.unwrap_or(now + WITHOUT_DEADLINE);
+        if !plan.is_heavy() {
+            let reader = self.pool.take().map_err(read::failed)?;
+            let result = reader.read(&plan, deadline.min(now + INLINE_BUDGET));
+            self.pool.give(reader);
+            match result {
+                // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
+                Err(ResolveError::TimedOut) if Instant::now() < deadline => plan.mark_heavy(),
+                Err(ResolveError::Busy) => {}
+                result => return result.map(Answer::Json),
+            }
+        }
+        let permit = tokio::time::timeout_at(deadline.into(), self.pool.heavy()).await;
+        let permit = permit.map_err(|_| ResolveError::Busy)??;
+        let mut reader = self.pool.take().map_err(read::failed)?;
+        let alarm = reader.cancel_on_drop();
+        let pool = Arc::clone(&self.pool);
+        let running = tokio::task::spawn_blocking(move || {
+            let result = reader.read_waiting(&plan, deadline);
+            pool.give(reader);
+            drop(permit);
+            result
+        });
+        let result = running.await;
+        drop(alarm);
+        result.map_err(|error| ResolveError::Panicked(error.to_string()))?.map(Answer::Json)
+    }
+}
+
+impl Resolver for Sqlite {
+    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
+        Box::pin(self.read(plan, context))
+    }
+}
+
+impl fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sqlite").field("path", &self.pool.path()).finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    fn read(&self, plan: &Plan, deadline: Instant) -> Result<mesh_plan::JsonBody, ResolveError> {
+        self.until(deadline, || read::run(self.connection(), plan))
+    }
+
+    /// The same on a thread that may wait for a writer to finish.
+    fn read_waiting(&mut self, plan: &Plan, deadline: Instant) -> Result<mesh_plan::JsonBody, ResolveError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.wait_for_writers(left).map_err(read::failed)?;
+        let result = self.read(plan, deadline);
+        self.wait_for_writers(Duration::ZERO).map_err(read::failed)?;
+        result
+    }
+}

@@ -1,0 +1,74 @@
+//! What does a column's declared type mean?
+
+use mesh_schema::FieldType;
+
+/// The field type that a declared type stands for. SQLite takes any words there, so those that other
+/// databases give a meaning come first; the rest go by SQLite's own rules of affinity.
+pub(super) fn field_type(declared: &str) -> Option<FieldType> {
+    let word = declared.split('(').next().unwrap_or_default().trim().to_ascii_uppercase();
+    named(&word).or_else(|| by_affinity(&word))
+}
+
+fn named(word: &str) -> Option<FieldType> {
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| word.starts_with(prefix));
+    match word {
+        "DATE" => Some(FieldType::Date),
+        "UUID" | "GUID" | "UNIQUEIDENTIFIER" => Some(FieldType::Uuid),
+        "MONEY" => Some(FieldType::Decimal),
+        _ if begins(&["BOOL"]) => Some(FieldType::Boolean),
+        _ if begins(&["DATETIME", "TIMESTAMP"]) => Some(FieldType::Datetime),
+        _ if begins(&["JSON"]) => Some(FieldType::Json),
+        _ if begins(&["DECIMAL", "NUMERIC"]) => Some(FieldType::Decimal),
+        _ => None,
+    }
+}
+
+/// The order matters: it is SQLite's.
+fn by_affinity(word: &str) -> Option<FieldType> {
+    let holds = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
+    if holds(&["INT"]) {
+        Some(FieldType::Integer)
+    } else if holds(&["CHAR", "CLOB", "TEXT"]) {
+        Some(FieldType::String)
+    } else if holds(&["BLOB"]) {
+        Some(FieldType::Binary)
+    } else if holds(&["REAL", "FLOA", "DOUB"]) {
+        Some(FieldType::Number)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::field_type;
+    use mesh_schema::FieldType::{self, *};
+
+    #[test]
+    fn declared_types_mean() {
+        let cases: &[(&[&str], Option<FieldType>)] = &[
+            (&["BOOL", "boolean", "Boolean"], Some(Boolean)),
+            (
+                &["DATETIME", "datetime(3)", "TIMESTAMP", "timestamptz", "Timestamp With Time Zone"],
+                Some(Datetime),
+            ),
+            (&["DATE", "date", " DATE "], Some(Date)),
+            (&["JSON", "jsonb", "JSON_TEXT"], Some(Json)),
+            (&["UUID", "guid", "UniqueIdentifier"], Some(Uuid)),
+            (&["DECIMAL", "decimal(10,2)", "DECIMAL (10, 2)", "NUMERIC(10,2)", "MONEY"], Some(Decimal)),
+            (
+                &["INT", "BIGINT", "INTEGER", "tinyint(1)", "UNSIGNED BIG INT", "INT8", "CHARINT"],
+                Some(Integer),
+            ),
+            (&["TEXT", "VARCHAR(255)", "NVARCHAR(160)", "CLOB", "character varying(20)"], Some(String)),
+            (&["BLOB", "LONGBLOB"], Some(Binary)),
+            (&["REAL", "FLOAT", "double precision"], Some(Number)),
+            (&["", "TIME", "time with time zone", "ANY", "STRING", "NUM", "(5)", "größe"], None),
+        ];
+        for (words, ty) in cases {
+            for word in *words {
+                assert_eq!(field_type(word), *ty, "{word}");
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Are time forms found, within their time?
+
+use std::time::{Duration, Instant};
+
+use mesh_schema::{Catalog, TimeForm};
+use rusqlite::Connection;
+
+use super::super::read;
+
+fn made_by(sql: &str) -> (Catalog, Vec<String>) {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(sql).unwrap();
+    read(&connection).unwrap()
+}
+
+/// The form and the notes of a column of that type with those values.
+fn form(ty: &str, values: &str) -> (Option<TimeForm>, Vec<String>) {
+    let (catalog, notes) = made_by(&format!("CREATE TABLE t (at {ty}); INSERT INTO t (at) VALUES {values};"));
+    (catalog.tables[0].columns[0].time_form, notes)
+}
+
+#[test]
+fn time_forms_are_found_by_sampling() {
+    let text = |separator, fraction, zulu| Some(TimeForm::Text { separator, fraction, zulu });
+    let cases = [
+        ("DATETIME", "('2024-05-01T12:30:00')", text('T', 0, false)),
+        ("DATETIME", "(NULL), ('2024-05-01 12:30:00')", text(' ', 0, false)),
+        ("TIMESTAMP", "('2024-05-01T12:30:00.000Z')", text('T', 3, true)),
+        ("TIMESTAMP", "('2024-05-01 12:30:00.123456')", text(' ', 6, false)),
+        ("DATE", "('2024-05-01 12:30:00Z')", text(' ', 0, true)),
+        ("DATETIME", "(1714566600)", Some(TimeForm::UnixSeconds)),
+        ("DATETIME", "(-100000000000)", Some(TimeForm::UnixSeconds)),
+        ("DATETIME", "(100000000001)", Some(TimeForm::UnixMillis)),
+        ("DATETIME", "(-9223372036854775808)", Some(TimeForm::UnixMillis)),
+        ("DATETIME", "(1714566600.25)", Some(TimeForm::UnixSeconds)),
+        ("DATETIME", "(1714566600000.5)", Some(TimeForm::UnixMillis)),
+        ("DATE", "('2024-05-01')", None),
+        ("DATETIME", "('2024-05-01')", None),
+        ("DATETIME", "(NULL)", None),
+        ("TEXT", "('2024-05-01T12:30:00')", None),
+    ];
+    for (ty, values, expected) in cases {
+        assert_eq!(form(ty, values), (expected, vec![]), "{ty} {values}");
+    }
+}
+
+#[test]
+fn unknown_time_forms_are_noted() {
+    let unknown = [
+        "2024-05-01T12:30",
+        "2024-05-01T12:30:00+02:00",
+        "2024-05-01T12:30:00.",
+        "2024-05-01T12:30:00.1234567890",
+        "2024-05-01_12:30:00",
+        "2024-05-01T12:30:00.1a",
+        "2024-05-01T12:30:00Zs",
+        "May 1st",
+        "2024-5-1",
+        "",
+        "2024-05-01T",
+    ];
+    let note = "Column 't.at' writes times in a form that is not known";
+    for value in unknown {
+        assert_eq!(form("DATETIME", &format!("('{value}')")), (None, vec![note.to_owned()]), "{value}");
+    }
+    assert_eq!(form("DATETIME", "(x'00ff')"), (None, vec![note.to_owned()]));
+}
+
+#[test]
+fn of_several_time_forms_the_most_frequent_counts() {
+    let (found, notes) = form(
+        "DATETIME",
+        "(1714566600), ('2024-05-01 12:30:00.5Z'), ('2024-05-02 12:30:00.7Z'), ('soon'), (2)",
+    );
+    assert_eq!(found, Some(TimeForm::UnixSeconds));
+    let expected = "Column 't.at' writes times in several forms, the first is assumed: Unix seconds (2 of 5), \
+                    YYYY-MM-DD HH:MM:SS.sZ (2 of 5), an unknown form (1 of 5)";
+    assert_eq!(notes, [expected]);
+
+    let (found, notes) = form("DATETIME", "('2024-05-01'), ('2024-05-01T00:00:00')");
+    assert_eq!(found, Some(TimeForm::Text { separator: 'T', fraction: 0, zulu: false }));
+    assert_eq!(notes.len(), 1);
+}
+
+#[test]
+fn a_sample_is_small() {
+    let rows = |first: &str, count: u32| {
+        format!(
+            "CREATE TABLE t (at DATETIME);
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
+             INSERT INTO t SELECT {first} FROM n;
+             INSERT INTO t VALUES (1);"
+        )
+    };
+    let form = |sql: &str| made_by(sql).0.tables[0].columns[0].time_form;
+    assert_eq!(form(&rows("NULL", 999)), Some(TimeForm::UnixSeconds));
+    assert_eq!(form(&rows("NULL", 1000)), None);
+    assert_eq!(form(&rows("'2024-05-01'", 25)), None);
+}
+
+#[test]
+fn a_slow_view_does_not_hold_up_the_start() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE t (at DATETIME, until DATETIME); INSERT INTO t VALUES (1, 2);
+             CREATE VIEW slow AS SELECT at, until FROM t WHERE 0 < (
+               WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n);",
+        )
+        .unwrap();
+    let start = Instant::now();
+    let (catalog, notes) = read(&connection).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(catalog.tables[0].columns[0].time_form, Some(TimeForm::UnixSeconds));
+    assert_eq!(catalog.tables[1].columns.len(), 2);
+    let expected = [
+        "How column 'slow.at' writes times is not known: no time was left to sample it",
+        "How column 'slow.until' writes times is not known: no time was left to sample it",
+    ];
+    assert_eq!(notes, expected);
+    // No interrupt is left over for those who use the connection next.
+    let count: i64 = connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn a_view_that_fails_while_it_is_read_is_kept() {
+    let (catalog, notes) = made_by(
+        "CREATE TABLE t (at DATETIME, j JSON); INSERT INTO t VALUES (1, '{'), (2, '{}');
+         CREATE VIEW v AS SELECT at FROM t WHERE json_extract(j, '$.a') IS NULL;",
+    );
+    assert_eq!(catalog.tables[1].name, "v");
+    assert_eq!(notes, ["How column 'v.at' writes times is not known: malformed JSON"]);
+}

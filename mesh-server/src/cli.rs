@@ -1,0 +1,103 @@
+//! What does each command do? From what was typed to an exit status.
+
+mod args;
+mod check;
+mod demo;
+mod explain;
+mod introspect;
+mod query;
+mod serve;
+mod source;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::config::{Config, FILE_VARIABLE, Flags, SettingsFile};
+use args::{Cli, Command};
+
+/// Runs the command that was typed. Exit status 0, 1 where a check found faults or a request failed, 2 for
+/// wrong usage or a fault at start.
+pub(crate) fn run() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Introspect(args) => introspect::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Query(args) => query::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing is left to be done where even this cannot be written.
+            let _ = writeln!(io::stderr(), "{failure}");
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+/// Why a command ended without doing what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: u8,
+    message: String,
+}
+
+impl Failure {
+    /// Exit status 2: wrong usage, or a fault at start.
+    pub(crate) fn start(message: impl fmt::Display) -> Self {
+        Self { status: 2, message: format!("error: {message}") }
+    }
+
+    /// Exit status 1: a check found faults, or a request failed.
+    pub(crate) fn found(message: impl fmt::Display) -> Self {
+        Self { status: 1, message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Writes a line to standard output. Who reads it may have closed it, as `head` does; that ends the command.
+pub(crate) fn print(text: impl fmt::Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Failure::start(format!("output: {error}")))
+}
+
+/// Writes a remark to standard error.
+pub(crate) fn remark(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// The settings from flags, environment and file.
+pub(crate) fn settings(flags: Flags, file: Option<&Path>) -> Result<Config, Vec<String>> {
+    let named = std::env::var_os(FILE_VARIABLE).map(std::path::PathBuf::from);
+    let file = match file.map(Path::to_owned).or(named) {
+        None => None,
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| vec![format!("cannot read the configuration {name}: {error}")])?;
+            Some(SettingsFile { name, text })
+        }
+    };
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let loaded = Config::load(flags, environment, file.as_ref());
+    for warning in &loaded.warnings {
+        remark(format_args!("warning: {warning}"));
+    }
+    loaded.config.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+/// Many faults as one failure at start, a line each.
+pub(crate) fn faults_at_start(faults: &[String]) -> Failure {
+    Failure::start(faults.join("\nerror: "))
+}

@@ -1,0 +1,286 @@
+//! What can be typed after `mesh-server`? Commands, flags, and the examples that help shows.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::Flags;
+
+/// Bytes of a query that are read from standard input at most, far above what a server takes.
+const INPUT_BYTES: u64 = 16 << 20;
+
+/// Read APIs that return exactly the JSON shape asked for.
+#[derive(Debug, Parser)]
+#[command(name = "mesh-server", version, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  mesh-server demo                                  try it, with sample data
+  mesh-server serve --database sqlite:blog.db       serve a database you have
+
+Every setting of 'serve' may also stand in a TOML file (--config) or in an environment variable: \
+MESH_ and the setting's path in capitals, '__' between levels, as in MESH_LIMITS__PAGE_MAX=100. A flag is \
+stronger than a variable, a variable stronger than the file.")]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve a database over HTTP
+    #[command(after_help = "Examples:
+  mesh-server serve --database sqlite:blog.db
+  mesh-server serve --config mesh.toml --listen 0.0.0.0:8080 --log-format json
+
+Without a schema the entities and relations are inferred from the database. When the server is ready it prints \
+'listening on http://ADDR:PORT/BASE' to standard output; the log goes to standard error.")]
+    Serve(ServeArgs),
+    /// Serve a sample blog and print calls to try on it
+    #[command(after_help = "Examples:
+  mesh-server demo
+  mesh-server demo --listen 127.0.0.1:0 --database sample.db
+
+Without --database the sample data is gone when the server stops.")]
+    Demo(DemoArgs),
+    /// Write the schema document that is inferred from a database
+    #[command(after_help = "Examples:
+  mesh-server introspect --database sqlite:blog.db
+  mesh-server introspect --database sqlite:blog.db -o schema.json
+
+Edit the document to rename or to hide fields, then give it to 'serve' with --schema.")]
+    Introspect(IntrospectArgs),
+    /// Check configuration, schema and database, and report every fault at once
+    #[command(after_help = "Examples:
+  mesh-server check --config mesh.toml
+  mesh-server check --schema schema.json --database sqlite:blog.db
+
+The exit status is 0 when all is well and 1 when there are faults.")]
+    Check(CheckArgs),
+    /// Show the plan of a query and its SQL, without running it
+    #[command(after_help = "Examples:
+  mesh-server explain --database sqlite:blog.db '{ post title author { name } }'
+  mesh-server explain --schema schema.json --id 7 '{\"post\": {\"$select\": {\"title\": true}}}'")]
+    Explain(ExplainArgs),
+    /// Ask a server and print the JSON that it answers
+    #[command(after_help = "Examples:
+  mesh-server query '{ post title author { name } }'
+  mesh-server query --id 7 '{ post title comments { body author { name } } }'
+  mesh-server query --all '{\"user\": {\"$select\": {\"name\": true}, \"$page\": {\"first\": 100}}}'")]
+    Query(QueryArgs),
+}
+
+/// What `serve` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Address and port to listen on; port 0 picks a free one [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Path that all routes lie under; '' is the root [default: /mesh]
+    #[arg(long, value_name = "PATH")]
+    base: Option<String>,
+    /// Worker threads; 0 is one per core [default: 0]
+    #[arg(long, value_name = "N")]
+    threads: Option<String>,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl ServeArgs {
+    /// The settings among the flags.
+    pub(crate) fn settings(&self) -> Flags {
+        let own = given([("listen", &self.listen), ("base", &self.base), ("threads", &self.threads)]);
+        own.chain(self.source.settings()).chain(self.log.settings()).collect()
+    }
+}
+
+/// What `demo` takes.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Address and port to listen on; port 0 picks a free one [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Keep the sample data in this file; it is filled if it does not exist yet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) database: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl DemoArgs {
+    /// The settings among the flags; the database is a file of the demo's own and not among them.
+    pub(crate) fn settings(&self) -> Flags {
+        given([("listen", &self.listen)]).chain(self.log.settings()).collect()
+    }
+}
+
+/// What `introspect` takes.
+#[derive(Debug, Args)]
+pub(crate) struct IntrospectArgs {
+    /// Database to look at, such as sqlite:blog.db
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: String,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What `check` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+impl CheckArgs {
+    /// The settings among the flags.
+    pub(crate) fn settings(&self) -> Flags {
+        self.source.settings().collect()
+    }
+}
+
+/// What `explain` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The query.
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+    /// Explain the point read of this id instead of the collection read
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) id: Option<String>,
+}
+
+impl ExplainArgs {
+    /// The settings among the flags.
+    pub(crate) fn settings(&self) -> Flags {
+        self.source.settings().collect()
+    }
+}
+
+/// What `query` takes.
+#[derive(Debug, Args)]
+pub(crate) struct QueryArgs {
+    /// Where the server is, its base path included
+    #[arg(long, value_name = "BASE", default_value = "http://127.0.0.1:4000/mesh")]
+    pub(crate) url: String,
+    /// The query.
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+    /// Read the record with this id instead of the collection
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) id: Option<String>,
+    /// Follow the cursors and print the items of all pages
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) all: bool,
+}
+
+/// Where data and schema come from.
+#[derive(Debug, Args)]
+struct SourceArgs {
+    /// Database with the data, such as sqlite:blog.db
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Schema document; without one the schema is inferred from the database
+    #[arg(long, value_name = "FILE")]
+    schema: Option<String>,
+}
+
+impl SourceArgs {
+    fn settings(&self) -> impl Iterator<Item = (&'static str, String)> {
+        given([("database", &self.database), ("schema", &self.schema)])
+    }
+}
+
+/// What is logged, and how.
+#[derive(Debug, Args)]
+struct LogArgs {
+    /// What to log: a level, or levels by part as in mesh_server=debug [default: info]
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+    /// How log lines look [default: pretty]
+    #[arg(long, value_name = "FORMAT", value_parser = ["pretty", "json"])]
+    log_format: Option<String>,
+}
+
+impl LogArgs {
+    fn settings(&self) -> impl Iterator<Item = (&'static str, String)> {
+        given([("log", &self.log), ("log_format", &self.log_format)])
+    }
+}
+
+/// The flags that were given, by the path of their setting.
+fn given<const N: usize>(
+    flags: [(&'static str, &Option<String>); N],
+) -> impl Iterator<Item = (&'static str, String)> {
+    flags.map(|(path, text)| Some((path, text.clone()?))).into_iter().flatten()
+}
+
+/// A query and the format it is in.
+#[derive(Debug, Args)]
+pub(crate) struct TextArgs {
+    /// Format of the query; left out, it is told from the query itself
+    #[arg(long)]
+    format: Option<QueryFormat>,
+    /// The query, or '-' to read it from standard input
+    query: String,
+}
+
+impl TextArgs {
+    /// The format and the text of the query; `input` is read where the query is `-`.
+    pub(crate) fn resolve(&self, input: impl Read) -> io::Result<(QueryFormat, String)> {
+        let text = if self.query == "-" {
+            let mut text = String::new();
+            input.take(INPUT_BYTES).read_to_string(&mut text)?;
+            text
+        } else {
+            self.query.clone()
+        };
+        Ok((self.format.unwrap_or_else(|| QueryFormat::of(&text)), text))
+    }
+}
+
+/// The two query formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueryFormat {
+    /// A JSON object, with filters, order and pages
+    Json,
+    /// Braces and names, selection only
+    Ql,
+}
+
+impl QueryFormat {
+    /// The only format that the text can be in: in QL a name follows the first brace, in JSON it never does.
+    /// `SPEC §4`
+    pub(crate) fn of(text: &str) -> Self {
+        let blank = [' ', '\t', '\r', '\n'];
+        let inner = text.trim_start_matches(blank).strip_prefix('{');
+        let first = inner.and_then(|inner| inner.trim_start_matches(blank).chars().next());
+        match first {
+            Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => Self::Ql,
+            _ => Self::Json,
+        }
+    }
+}
+
+impl From<QueryFormat> for mesh_ql::Format {
+    fn from(format: QueryFormat) -> Self {
+        match format {
+            QueryFormat::Json => Self::Json,
+            QueryFormat::Ql => Self::Ql,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+//! `mesh-server check`: every fault of configuration, schema and database at once.
+
+use super::args::CheckArgs;
+use super::source::Source;
+use super::{Failure, print, remark, settings};
+
+pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
+    let config = settings(args.settings(), args.config.as_deref()).map_err(|faults| found(&faults))?;
+    let source = Source::open(&config).map_err(|faults| found(&faults))?;
+    for note in &source.notes {
+        remark(format_args!("note: {note}"));
+    }
+    let entities = source.schema.entities().count();
+    let relations: usize = source.schema.entities().map(|(_, entity)| entity.relations.len()).sum();
+    print(format_args!("no faults: {entities} entities, {relations} relations"))
+}
+
+fn found(faults: &[String]) -> Failure {
+    let count = match faults.len() {
+        1 => "1 fault".to_owned(),
+        count => format!("{count} faults"),
+    };
+    Failure::found(format!("{}\n{count}", faults.join("\n")))
+}

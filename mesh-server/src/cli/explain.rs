@@ -1,0 +1,52 @@
+//! `mesh-server explain`: the plan of a query, its SQL, and how the database would run that.
+
+use std::fmt::Write as _;
+use std::io;
+
+use mesh_plan::sql::Statements;
+use mesh_plan::{Mesh, Request};
+
+use super::args::ExplainArgs;
+use super::source::Source;
+use super::{Failure, faults_at_start, print, settings};
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let config = settings(args.settings(), None).map_err(|faults| faults_at_start(&faults))?;
+    let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
+    let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
+    let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build();
+    let request = match &args.id {
+        Some(id) => Request::point(format.into(), &text, id),
+        None => Request::collection(format.into(), &text),
+    };
+    let plan = mesh.plan(&request).map_err(|error| Failure::found(mesh_wire::WireError::from(error)))?;
+    let mut steps = Vec::new();
+    if let Some(database) = &source.database {
+        steps = database.query_plan(&plan).map_err(|error| {
+            let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+            Failure::found(format!("{error}{}", source.unwrap_or_default()))
+        })?;
+    }
+    let mut out = format!("{plan}\n");
+    let mut steps = steps.into_iter();
+    statements(&mut out, plan.statements(), plan.node(), &mut steps);
+    print(out.trim_end())
+}
+
+/// Statements are nested as deep as the query, which is bounded.
+fn statements(
+    out: &mut String,
+    tree: &Statements,
+    node: &mesh_plan::Node,
+    steps: &mut impl Iterator<Item = (String, Vec<String>)>,
+) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "-- {}\n{}", node.path, tree.statement);
+    for step in steps.next().map(|(_, steps)| steps).unwrap_or_default() {
+        let _ = writeln!(out, "  -> {step}");
+    }
+    out.push('\n');
+    for (tree, join) in tree.joins.iter().zip(&node.joins) {
+        statements(out, tree, &join.node, steps);
+    }
+}

@@ -1,0 +1,118 @@
+//! `mesh-server query`: a client that encodes, sends, pages and prints.
+
+use std::io::{self, IsTerminal};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, header};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use mesh_ql::{Format, Limits, Page};
+use mesh_wire::Source;
+use mesh_wire::client::{self, Endpoint};
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use super::args::QueryArgs;
+use super::{Failure, print, remark};
+
+/// Queries up to this go into a header; longer ones are posted.
+const HEADER_QUERY: usize = 8 * 1024;
+
+pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
+    let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
+    let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
+    runtime.block_on(async {
+        if args.all {
+            return all_pages(&endpoint, format.into(), &text).await;
+        }
+        let body = ask(&endpoint, format.into(), &text, args.id.as_deref()).await?;
+        show(&serde_json::from_slice(&body).map_err(Failure::found)?)
+    })
+}
+
+/// Follows the cursors and prints the items of all pages as one array.
+async fn all_pages(endpoint: &Endpoint, format: Format, text: &str) -> Result<(), Failure> {
+    let mut query = parse(format, text)?;
+    let mut items = Vec::new();
+    loop {
+        let body = ask(endpoint, Format::Json, &mesh_ql::print_json(&query), None).await?;
+        let mut page: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
+        if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
+            items.extend(more);
+        }
+        if page["pageInfo"]["hasNextPage"] != true {
+            return show(&items.into());
+        }
+        if io::stderr().is_terminal() {
+            remark(format_args!("{} items …", items.len()));
+        }
+        let after = page["pageInfo"]["endCursor"].as_str().map(str::to_owned);
+        let first = query.root.controls.page.as_ref().and_then(|page| page.first);
+        query.root.controls.page = Some(Page { first, after });
+    }
+}
+
+/// The server checks the query; here it is only taken apart, so no bound but that on nesting matters.
+fn parse(format: Format, text: &str) -> Result<mesh_ql::Query, Failure> {
+    let limits = Limits {
+        query_bytes: usize::MAX,
+        depth: Limits::MAX_DEPTH,
+        filter_depth: Limits::MAX_FILTER_DEPTH,
+        fields: usize::MAX,
+        filter_nodes: usize::MAX,
+        in_values: usize::MAX,
+        group_keys: usize::MAX,
+        aggregates: usize::MAX,
+        page_max: u32::MAX,
+    };
+    mesh_ql::parse(format, text, &limits).map_err(|error| Failure::found(mesh_wire::WireError::from(error)))
+}
+
+async fn ask(endpoint: &Endpoint, format: Format, text: &str, id: Option<&str>) -> Result<Bytes, Failure> {
+    let request = if text.len() > HEADER_QUERY {
+        client::post(endpoint, format, text, id)
+    } else {
+        let entity = parse(format, text)?.entity;
+        let source = Source::Text { format, text: text.to_owned() };
+        match id {
+            Some(id) => client::point(endpoint, &entity, id, &source),
+            None => client::collection(endpoint, &entity, &source),
+        }
+    };
+    let reply = send(request.map_err(Failure::start)?).await?;
+    client::result(reply).map_err(Failure::found)
+}
+
+async fn send(request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
+    let (mut head, body) = request.into_parts();
+    let failed = |error: &dyn std::fmt::Display| Failure::found(format!("cannot ask {}: {error}", head.uri));
+    if head.uri.scheme_str() != Some("http") {
+        return Err(failed(&"only http URLs can be asked"));
+    }
+    let host = head.uri.host().unwrap_or_default();
+    let address = (host.trim_matches(['[', ']']), head.uri.port_u16().unwrap_or(80));
+    let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| failed(&error))?;
+    let running = tokio::spawn(connection);
+    let authority = head.uri.authority().map(|it| it.as_str().to_owned()).unwrap_or_default();
+    let uri = head.uri.clone();
+    let failed = |error: &dyn std::fmt::Display| Failure::found(format!("cannot ask {uri}: {error}"));
+    head.headers.insert(header::HOST, HeaderValue::from_str(&authority).map_err(|error| failed(&error))?);
+    head.uri = head.uri.path_and_query().map(|it| it.as_str().parse()).transpose().map_err(|error| failed(&error))?.unwrap_or_default();
+    let reply = sender
+        .send_request(Request::from_parts(head, Full::new(body)))
+        .await
+        .map_err(|error| failed(&error))?;
+    let (head, body) = reply.into_parts();
+    let body = body.collect().await.map_err(|error| failed(&error))?.to_bytes();
+    running.abort();
+    Ok(Response::from_parts(head, body))
+}
+
+/// Indented for a person, on one line for a program.
+fn show(value: &Value) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { print(format_args!("{value:#}")) } else { print(value) }
+}

@@ -1,0 +1,103 @@
+//! `mesh-server serve`: a database over HTTP, until a signal ends it.
+
+use std::io;
+
+use mesh_plan::Mesh;
+use mesh_server::{App, Server};
+use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
+
+use super::args::ServeArgs;
+use super::source::Source;
+use super::{Failure, faults_at_start, print, settings};
+use crate::config::{Config, LogFormat};
+
+pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
+    let config = settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
+    if config.database.is_none() {
+        return Err(Failure::start(
+            "no database to serve: name one, as in `mesh-server serve --database sqlite:blog.db`, or try `mesh-server demo`",
+        ));
+    }
+    start_log(&config)?;
+    let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
+    serve(&config, source, |_| Ok(()))
+}
+
+/// Serves a source until SIGTERM or SIGINT. `ready` is called with the server's URL.
+pub(crate) fn serve(
+    config: &Config,
+    source: Source,
+    ready: impl FnOnce(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for note in &source.notes {
+        tracing::info!("{note}");
+    }
+    let entities = source.schema.entities().count();
+    let mut mesh = Mesh::builder(source.schema).limits(config.plan_limits());
+    if let Some(database) = source.database {
+        mesh = mesh.resolver_for_all(database);
+    }
+    let app = App::new(mesh.build()).at(config.base.clone()).limits(config.transport_limits());
+    let server = Server::new(app)
+        .connections(config.limits.connections)
+        .shutdown_timeout(config.shutdown_timeout);
+    let runtime = runtime(config.threads).map_err(Failure::start)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .map_err(|error| Failure::start(format!("cannot listen on {}: {error}", config.listen)))?;
+        let address = listener.local_addr().map_err(Failure::start)?;
+        let url = format!("http://{address}{}", config.base);
+        // The handlers stand before anybody is told that the server is ready.
+        let stop = stop_signal().map_err(Failure::start)?;
+        tracing::info!(entities, "serving at {url}");
+        print(format_args!("listening on {url}"))?;
+        ready(&url)?;
+        server.serve(listener, stop).await;
+        tracing::info!("stopped");
+        Ok(())
+    })
+}
+
+fn runtime(threads: usize) -> io::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if threads > 0 {
+        builder.worker_threads(threads);
+    }
+    builder.enable_all().thread_name("mesh").build()
+}
+
+/// Done when the process is told to stop.
+#[cfg(unix)]
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Done when the process is told to stop.
+#[cfg(not(unix))]
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+/// Logs to standard error as the settings say.
+pub(crate) fn start_log(config: &Config) -> Result<(), Failure> {
+    let filter = EnvFilter::try_new(&config.log)
+        .map_err(|error| Failure::start(format!("the log filter '{}' is not understood: {error}", config.log)))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let started = match config.log_format {
+        LogFormat::Pretty => log.with_target(false).compact().try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+    started.map_err(Failure::start)
+}

@@ -1,0 +1,82 @@
+//! What is served? Database and schema, opened and held against each other.
+
+use std::path::Path;
+
+use mesh_schema::{Catalog, Document, Fault, Schema};
+use mesh_server::backend::DatabaseUrl;
+use mesh_server::backend::sqlite::Sqlite;
+
+use crate::config::Config;
+
+/// A schema, with the database where one is given.
+pub(crate) struct Source {
+    pub(crate) schema: Schema,
+    pub(crate) database: Option<Sqlite>,
+    /// What was left out or renamed, and the like.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Source {
+    /// Opens what the settings name: a database, a schema document, or both.
+    pub(crate) fn open(config: &Config) -> Result<Self, Vec<String>> {
+        let mut notes = Vec::new();
+        let (database, catalog) = match &config.database {
+            None => (None, None),
+            Some(url) => {
+                let (database, catalog) = open(url, &mut notes).map_err(|fault| vec![fault])?;
+                (Some(database), Some(catalog))
+            }
+        };
+        let schema = match (&config.schema, &catalog) {
+            (Some(path), catalog) => read_schema(path, catalog.as_ref())?,
+            (None, Some(catalog)) => inferred(catalog, &mut notes).1?,
+            (None, None) => {
+                return Err(vec![
+                    "nothing to serve: name a database with --database, or a schema with --schema".to_owned(),
+                ]);
+            }
+        };
+        Ok(Self { schema, database, notes })
+    }
+}
+
+/// Opens a database and reads what it contains.
+pub(crate) fn open(url: &str, notes: &mut Vec<String>) -> Result<(Sqlite, Catalog), String> {
+    let database = match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Sqlite(path) => Sqlite::open(&path).map_err(|error| error.to_string())?,
+        other => return Err(format!("databases such as {other} are not served")),
+    };
+    let contents = database.contents().map_err(|error| error.to_string())?;
+    notes.extend(contents.notes);
+    Ok((database, contents.catalog))
+}
+
+/// The document that a database suggests, and the schema that it loads to.
+pub(crate) fn inferred(
+    catalog: &Catalog,
+    notes: &mut Vec<String>,
+) -> (Document, Result<Schema, Vec<String>>) {
+    let inference = mesh_schema::infer(catalog);
+    notes.extend(inference.notes.iter().map(ToString::to_string));
+    let schema = inference.document.load(Some(catalog)).map_err(|faults| lines("", &faults));
+    (inference.document, schema)
+}
+
+fn read_schema(path: &Path, catalog: Option<&Catalog>) -> Result<Schema, Vec<String>> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| vec![format!("cannot read the schema {name}: {error}")])?;
+    Schema::read(&text, catalog).map_err(|faults| lines(&name, &faults))
+}
+
+/// Each fault with the file, and line and column where they are known.
+fn lines(file: &str, faults: &[Fault]) -> Vec<String> {
+    faults
+        .iter()
+        .map(|fault| match (fault.line, fault.column) {
+            (Some(line), Some(column)) => format!("{file}:{line}:{column}: {fault}"),
+            _ if file.is_empty() => fault.to_string(),
+            _ => format!("{file}: {fault}"),
+        })
+        .collect()
+}

@@ -1,0 +1,250 @@
+//! What does the server do where the protocol leaves a choice? Every setting, complete and checked.
+//!
+//! A setting stands in one line of its section's `read`: its path, its check and its default. The allowed
+//! names, the environment variables and the suggestions all follow from those lines, so a new section is one
+//! struct and one line in [`Config::read`].
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mesh_wire::Base;
+
+use crate::config::load::Reader;
+pub(crate) use crate::config::load::{FILE_VARIABLE, SettingsFile};
+pub(crate) use crate::config::raw::{Flags, Place};
+
+mod bounds;
+mod load;
+mod raw;
+mod suggest;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// All settings of one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// The address to listen on; port 0 takes a free one.
+    pub(crate) listen: SocketAddr,
+    /// The path that all routes lie under.
+    pub(crate) base: Base,
+    /// Where the data is; some commands do without.
+    pub(crate) database: Option<String>,
+    /// The schema document; left out, the schema is inferred from the database.
+    pub(crate) schema: Option<PathBuf>,
+    /// Worker threads; 0 is one per core.
+    pub(crate) threads: usize,
+    /// How long one request may take.
+    pub(crate) request_timeout: Duration,
+    /// How long a stopping server waits for the requests under way.
+    pub(crate) shutdown_timeout: Duration,
+    /// Which log lines are written: a filter such as `info` or `mesh_server=debug`.
+    pub(crate) log: String,
+    /// How log lines look.
+    pub(crate) log_format: LogFormat,
+    /// Bounds on requests and replies.
+    pub(crate) limits: Limits,
+    /// What is kept in memory between requests.
+    pub(crate) cache: Cache,
+}
+
+impl Config {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let default = Self::default();
+        Self {
+            listen: reader.read("listen", units::address, default.listen),
+            base: reader.read("base", units::base, default.base),
+            database: reader.read("database", units::present, default.database),
+            schema: reader.read("schema", units::present, default.schema),
+            threads: reader.read("threads", units::count(0, 1_024), default.threads),
+            request_timeout: reader.read(
+                "request_timeout",
+                units::duration(Duration::from_millis(1), 24 * HOUR),
+                default.request_timeout,
+            ),
+            shutdown_timeout: reader.read(
+                "shutdown_timeout",
+                units::duration(Duration::ZERO, HOUR),
+                default.shutdown_timeout,
+            ),
+            log: reader.read("log", units::text, default.log),
+            log_format: reader.read("log_format", units::choice(&LogFormat::ALL), default.log_format),
+            limits: Limits::read(reader),
+            cache: Cache::read(reader),
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4_000)),
+            base: Base::default(),
+            database: None,
+            schema: None,
+            threads: 0,
+            request_timeout: 10 * SECOND,
+            shutdown_timeout: 10 * SECOND,
+            log: "info".to_owned(),
+            log_format: LogFormat::Pretty,
+            limits: Limits::default(),
+            cache: Cache::default(),
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object a line.
+    Json,
+}
+
+impl LogFormat {
+    const ALL: [(&'static str, Self); 2] = [("pretty", Self::Pretty), ("json", Self::Json)];
+}
+
+/// Bounds on requests and replies: the section `[limits]`. `SPEC §3.5`, `SPEC §3.11`, `SPEC §12.2`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Page size where a query leaves `first` out; follows `page_max` down unless given.
+    pub(crate) page_default: u32,
+    /// The largest `first`.
+    pub(crate) page_max: u32,
+    /// Levels of nested relations.
+    pub(crate) depth: usize,
+    /// Selected fields and relations in all.
+    pub(crate) fields: usize,
+    /// Objects built for one response.
+    pub(crate) rows: usize,
+    /// Bytes of query text.
+    pub(crate) query_bytes: usize,
+    /// Bytes of a JSON body.
+    pub(crate) body_bytes: usize,
+    /// Bytes of a header block, request line included.
+    pub(crate) header_bytes: usize,
+    /// Connections open at one time.
+    pub(crate) connections: usize,
+    /// Levels of a filter tree.
+    pub(crate) filter_depth: usize,
+    /// Combinators and conditions of one filter tree.
+    pub(crate) filter_nodes: usize,
+    /// Values of one `in` or `nin` list.
+    pub(crate) in_values: usize,
+    /// Fields of `$groupBy`, and of what is bounded like it.
+    pub(crate) group_keys: usize,
+    /// Entries of `$aggregate`.
+    pub(crate) aggregates: usize,
+}
+
+impl Limits {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let default = Self::default();
+        let depth = u64::try_from(mesh_ql::Limits::MAX_DEPTH).unwrap_or(u64::MAX);
+        let filter_depth = u64::try_from(mesh_ql::Limits::MAX_FILTER_DEPTH).unwrap_or(u64::MAX);
+        let page_max = reader.read("limits.page_max", units::count(1, 1_000_000), default.page_max);
+        let read = Self {
+            page_max,
+            page_default: reader.read(
+                "limits.page_default",
+                units::count(1, 1_000_000),
+                default.page_default.min(page_max),
+            ),
+            depth: reader.read("limits.depth", units::count(0, depth), default.depth),
+            fields: reader.read("limits.fields", units::count(1, 100_000), default.fields),
+            rows: reader.read("limits.rows", units::count(1, 100_000_000), default.rows),
+            query_bytes: reader.read("limits.query_bytes", units::size(1, GIBIBYTE), default.query_bytes),
+            body_bytes: reader.read("limits.body_bytes", units::size(1, GIBIBYTE), default.body_bytes),
+            header_bytes: reader.read(
+                "limits.header_bytes",
+                units::size(1_024, 16 * MEBIBYTE),
+                default.header_bytes,
+            ),
+            connections: reader.read("limits.connections", units::count(1, 1_000_000), default.connections),
+            filter_depth: reader.read(
+                "limits.filter_depth",
+                units::count(1, filter_depth),
+                default.filter_depth,
+            ),
+            filter_nodes: reader.read("limits.filter_nodes", units::count(1, 1_000), default.filter_nodes),
+            in_values: reader.read("limits.in_values", units::count(1, 10_000), default.in_values),
+            group_keys: reader.read("limits.group_keys", units::count(1, 64), default.group_keys),
+            aggregates: reader.read("limits.aggregates", units::count(1, 1_000), default.aggregates),
+        };
+        if read.page_default > read.page_max {
+            reader.conflict(
+                ["limits.page_default", "limits.page_max"],
+                format!("is {}, above 'limits.page_max', which is {}", read.page_default, read.page_max),
+            );
+        }
+        read
+    }
+}
+
+const MEBIBYTE: u64 = 1 << 20;
+const GIBIBYTE: u64 = 1 << 30;
+
+impl Default for Limits {
+    fn default() -> Self {
+        let query = mesh_ql::Limits::default();
+        Self {
+            page_default: 50,
+            page_max: query.page_max,
+            depth: query.depth,
+            fields: query.fields,
+            rows: 100_000,
+            query_bytes: query.query_bytes,
+            body_bytes: 1 << 20,
+            header_bytes: 32 << 10,
+            connections: 10_000,
+            filter_depth: query.filter_depth,
+            filter_nodes: query.filter_nodes,
+            in_values: query.in_values,
+            group_keys: query.group_keys,
+            aggregates: query.aggregates,
+        }
+    }
+}
+
+/// What is kept in memory between requests: the section `[cache]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cache {
+    /// Plans of queries seen before; 0 keeps none.
+    pub(crate) plans: usize,
+}
+
+impl Cache {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let default = Self::default();
+        Self { plans: reader.read("cache.plans", units::count(0, 1_000_000), default.plans) }
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { plans: 1_024 }
+    }
+}
+
+/// One thing that is wrong with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ConfigFault {
+    /// Where it is written.
+    pub(crate) place: Place,
+    /// What is wrong and what to do.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}

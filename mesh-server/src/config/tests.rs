@@ -1,0 +1,293 @@
+//! Does every way to write a setting give the value it should, and every wrong one its fault?
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::config::load::Loaded;
+
+fn load(flags: &[(&'static str, &str)], environment: &[(&str, &str)], file: &str) -> Loaded {
+    let flags = flags.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
+    let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let file = SettingsFile { name: "mesh.toml".to_owned(), text: file.to_owned() };
+    Config::load(flags, environment, Some(&file))
+}
+
+fn config(file: &str) -> Config {
+    load(&[], &[], file).config.unwrap()
+}
+
+fn lines(faults: &[ConfigFault]) -> String {
+    faults.iter().map(|fault| format!("{fault}\n")).collect()
+}
+
+fn check(file: &str, expected: Expect) {
+    expected.assert_eq(&lines(&load(&[], &[], file).config.unwrap_err()));
+}
+
+#[test]
+fn nothing_written_is_the_default() {
+    let loaded = Config::load(Vec::new(), [], None);
+    assert_eq!(loaded.config.unwrap(), Config::default());
+    assert_eq!(loaded.warnings, []);
+    assert_eq!(config(""), Config::default());
+}
+
+#[test]
+fn the_defaults_are_within_their_own_bounds() {
+    let default = Config::default();
+    let limits = &default.limits;
+    let file = format!(
+        "listen = '{}'\nbase = '{}'\nthreads = {}\nrequest_timeout = '10s'\nshutdown_timeout = '10s'\n\
+         log = '{}'\nlog_format = 'pretty'\n\
+         [limits]\npage_default = {}\npage_max = {}\ndepth = {}\nfields = {}\nrows = {}\nquery_bytes = {}\n\
+         body_bytes = {}\nheader_bytes = {}\nconnections = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
+         in_values = {}\ngroup_keys = {}\naggregates = {}\n[cache]\nplans = {}\n",
+        default.listen,
+        default.base,
+        default.threads,
+        default.log,
+        limits.page_default,
+        limits.page_max,
+        limits.depth,
+        limits.fields,
+        limits.rows,
+        limits.query_bytes,
+        limits.body_bytes,
+        limits.header_bytes,
+        limits.connections,
+        limits.filter_depth,
+        limits.filter_nodes,
+        limits.in_values,
+        limits.group_keys,
+        limits.aggregates,
+        default.cache.plans,
+    );
+    assert_eq!(config(&file), default);
+}
+
+#[test]
+fn every_setting_of_the_file_arrives() {
+    let config = config(
+        r#"
+        listen = "[::1]:0"
+        base = "/api/v1"
+        database = "sqlite:blog.db"
+        schema = "schema.json"
+        threads = 4
+        request_timeout = "500ms"
+        shutdown_timeout = "0s"
+        log = "mesh_server=debug"
+        log_format = "json"
+        cache.plans = 0
+        [limits]
+        page_default = 10
+        page_max = 20
+        depth = 32
+        fields = 0x10
+        rows = 1_000
+        query_bytes = "64KiB"
+        body_bytes = "1 MiB"
+        header_bytes = 8192
+        connections = 5
+        filter_depth = 32
+        filter_nodes = 2
+        in_values = 3
+        group_keys = 4
+        aggregates = 5
+        "#,
+    );
+    let expected = Config {
+        listen: "[::1]:0".parse().unwrap(),
+        base: Base::parse("/api/v1").unwrap(),
+        database: Some("sqlite:blog.db".to_owned()),
+        schema: Some(PathBuf::from("schema.json")),
+        threads: 4,
+        request_timeout: Duration::from_millis(500),
+        shutdown_timeout: Duration::ZERO,
+        log: "mesh_server=debug".to_owned(),
+        log_format: LogFormat::Json,
+        cache: Cache { plans: 0 },
+        limits: Limits {
+            page_default: 10,
+            page_max: 20,
+            depth: 32,
+            fields: 16,
+            rows: 1_000,
+            query_bytes: 65_536,
+            body_bytes: 1_048_576,
+            header_bytes: 8_192,
+            connections: 5,
+            filter_depth: 32,
+            filter_nodes: 2,
+            in_values: 3,
+            group_keys: 4,
+            aggregates: 5,
+        },
+    };
+    assert_eq!(config, expected);
+}
+
+#[test]
+fn the_stronger_source_wins() {
+    let file = "listen = '1.1.1.1:1'\nbase = '/file'\nthreads = 1\n[limits]\npage_max = 60";
+    let environment = [
+        ("MESH_LISTEN", "2.2.2.2:2"),
+        ("MESH_BASE", "/variable"),
+        ("MESH_LIMITS__PAGE_MAX", "70"),
+        ("MESH_LOG_FORMAT", "json"),
+        ("MESH_REQUEST_TIMEOUT", "2m"),
+        ("MESH_LOG", "warn"),
+        ("PATH", "/bin"),
+    ];
+    let loaded = load(&[("listen", "localhost:3")], &environment, file);
+    assert_eq!(loaded.warnings, []);
+    let config = loaded.config.unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:3");
+    assert_eq!(config.base.as_str(), "/variable");
+    assert_eq!(config.threads, 1);
+    assert_eq!(config.limits.page_max, 70);
+    assert_eq!(config.log_format, LogFormat::Json);
+    assert_eq!(config.request_timeout, Duration::from_secs(120));
+    assert_eq!(config.log, "warn");
+}
+
+#[test]
+fn a_wrong_value_that_a_stronger_source_hides_is_no_fault() {
+    assert!(load(&[("listen", "127.0.0.1:1")], &[("MESH_LISTEN", "?")], "listen = 5").config.is_ok());
+}
+
+#[test]
+fn unknown_variables_are_warnings() {
+    let environment = [
+        ("MESH_CONFIG", "mesh.toml"),
+        ("MESH_LIMITS__PAGE_MX", "5"),
+        ("MESH_LIMITS_PAGE_MAX", "5"),
+        ("MESH_REQUIRE_SERVICES", "1"),
+        ("MESHES", "1"),
+    ];
+    let loaded = load(&[], &environment, "");
+    assert_eq!(loaded.config.unwrap(), Config::default());
+    expect![[r#"
+        MESH_LIMITS_PAGE_MAX: no setting has this variable, it is ignored; did you mean MESH_LIMITS__PAGE_MAX?
+        MESH_LIMITS__PAGE_MX: no setting has this variable, it is ignored; did you mean MESH_LIMITS__PAGE_MAX?
+        MESH_REQUIRE_SERVICES: no setting has this variable, it is ignored
+    "#]]
+    .assert_eq(&lines(&loaded.warnings));
+}
+
+#[test]
+fn all_faults_come_at_once_with_their_places() {
+    let file =
+        "lisen = '127.0.0.1:4000'\n\nthreads = -1\n\n[limits]\ndepth = 33\nrowz = 5\n\n[limit]\nrows = 5\n";
+    let loaded = load(&[("listen", "4000")], &[("MESH_LIMITS__ROWS", "0")], file);
+    expect![[r#"
+        --listen: 'listen' must be an address and a port such as '127.0.0.1:4000', '[::]:4000' or 'localhost:4000', not '4000'
+        MESH_LIMITS__ROWS: 'limits.rows' must be a whole number from 1 to 100000000, not '0'
+        mesh.toml:1: there is no setting 'lisen'; did you mean 'listen'?
+        mesh.toml:3: 'threads' must be a whole number from 0 to 1024, not -1
+        mesh.toml:6: 'limits.depth' must be a whole number from 0 to 32, not 33
+        mesh.toml:7: there is no setting 'limits.rowz'; did you mean 'limits.rows'?
+        mesh.toml:9: there is no section [limit]; did you mean [limits]?
+    "#]]
+    .assert_eq(&lines(&loaded.config.unwrap_err()));
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_refused() {
+    check(
+        "listen = 4000\nbase = 'mesh?x'\ndatabase = true\nthreads = 1.5\nrequest_timeout = 10\n\
+         shutdown_timeout = '2 days'\nlog = []\nlog_format = 'jsn'\nschema = 1979-05-27\n\
+         [limits]\nquery_bytes = '64KB'\nbody_bytes = '99999999999GiB'\nrows = 9223372036854775808\n\
+         page_max = 'many'\npage_default = 100000\nheader_bytes = 10\n",
+        expect![[r#"
+            mesh.toml:1: 'listen' must be text in quotes, not 4000
+            mesh.toml:2: 'base' cannot be 'mesh?x': a base path begins with '/', as '/mesh' does
+            mesh.toml:3: 'database' must be text in quotes, not a boolean
+            mesh.toml:4: 'threads' must be a whole number from 0 to 1024, not a number with a fraction
+            mesh.toml:5: 'request_timeout' must be a time with its unit, such as '500ms', '10s' or '15m', from 1ms to 24h, not 10
+            mesh.toml:6: 'shutdown_timeout' must be a time with its unit, such as '500ms', '10s' or '15m', from 0ms to 1h, not '2 days'
+            mesh.toml:7: 'log' must be text in quotes, not an array
+            mesh.toml:8: 'log_format' must be 'pretty' or 'json', not 'jsn'; did you mean 'json'?
+            mesh.toml:9: 'schema' must be text in quotes, not a date or time
+            mesh.toml:11: 'limits.query_bytes' must be a number of bytes from 1 to 1073741824, plain or as '64KiB' or '1MiB', not '64KB'
+            mesh.toml:12: 'limits.body_bytes' must be a number of bytes from 1 to 1073741824, plain or as '64KiB' or '1MiB', not '99999999999GiB'
+            mesh.toml:13: 'limits.rows' must be a whole number from 1 to 100000000, not an integer beyond 64 bits
+            mesh.toml:14: 'limits.page_max' must be a whole number from 1 to 1000000, not 'many'
+            mesh.toml:16: 'limits.header_bytes' must be a number of bytes from 1024 to 16777216, plain or as '64KiB' or '1MiB', not 10
+        "#]],
+    );
+}
+
+#[test]
+fn unknown_names_get_the_nearest_right_one() {
+    check(
+        "page_max = 5\nlimits = 5\n'limits.rows' = 5\nzebra = 1\n[listen]\nport = 1\n[cache.plans]\n[metrics.deep]\nx = 1\n",
+        expect![[r#"
+            mesh.toml:1: there is no setting 'page_max'; did you mean 'limits.page_max'?
+            mesh.toml:2: 'limits' is a section with settings of its own: write [limits]
+            mesh.toml:3: there is no setting '"limits.rows"'; did you mean 'limits.rows'?
+            mesh.toml:4: there is no setting 'zebra'
+            mesh.toml:5: 'listen' is a setting with one value, not a section
+            mesh.toml:7: 'cache.plans' is a setting with one value, not a section
+            mesh.toml:8: there is no section [metrics]
+        "#]],
+    );
+}
+
+#[test]
+fn syntax_errors_have_a_line_and_hide_no_wrong_value() {
+    check(
+        "threads = 9999\nlisten = \"127.0.0.1:4000\nbase = '/a'\nbase = '/b'\n",
+        expect![[r#"
+            mesh.toml:1: 'threads' must be a whole number from 0 to 1024, not 9999
+            mesh.toml:2: not valid TOML: invalid basic string, expected `"`
+            mesh.toml:4: not valid TOML: duplicate key
+        "#]],
+    );
+    check(
+        "listen =\nthreads = 9999\n",
+        expect![[r#"
+        mesh.toml:1: not valid TOML: string values must be quoted, expected literal string
+        mesh.toml:2: 'threads' must be a whole number from 0 to 1024, not 9999
+    "#]],
+    );
+    check(
+        "[limits\nrows = 0\n",
+        expect![[r#"
+        mesh.toml:1: not valid TOML: unclosed table, expected `]`
+    "#]],
+    );
+}
+
+#[test]
+fn the_page_default_follows_a_smaller_maximum_unless_it_is_written() {
+    assert_eq!(config("limits.page_max = 20").limits.page_default, 20);
+    assert_eq!(config("limits.page_max = 500").limits.page_default, 50);
+    check(
+        "[limits]\npage_max = 20\npage_default = 30",
+        expect![[r#"
+            mesh.toml:3: 'limits.page_default' is 30, above 'limits.page_max', which is 20
+        "#]],
+    );
+    check(
+        "limits.page_default = 300",
+        expect![[r#"
+            mesh.toml:1: 'limits.page_default' is 300, above 'limits.page_max', which is 200
+        "#]],
+    );
+}
+
+#[test]
+fn the_base_may_be_empty() {
+    assert_eq!(config("base = ''").base.as_str(), "");
+    let loaded = load(&[], &[("MESH_BASE", ""), ("MESH_SCHEMA", "")], "schema = 'x.json'");
+    let config = loaded.config.unwrap();
+    assert_eq!(config.base.as_str(), "");
+    assert_eq!(config.schema, None);
+}
+
+#[test]
+fn deep_tables_are_no_danger() {
+    let path = vec!["a"; 5_000].join(".");
+    assert!(load(&[], &[], &format!("{path} = 1")).config.is_err());
+}

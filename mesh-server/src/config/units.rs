@@ -1,0 +1,130 @@
+//! What does a written value mean? Addresses, paths, counts, sizes and times, each with its bounds.
+//!
+//! A refusal is the end of a sentence that begins with the setting's name.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use mesh_wire::Base;
+
+use crate::config::raw::Value;
+use crate::config::suggest::nearest;
+
+/// Any text.
+pub(crate) fn text(value: &Value) -> Result<String, String> {
+    match value {
+        Value::Text(text) => Ok(text.clone()),
+        other => Err(format!("must be text in quotes, not {other}")),
+    }
+}
+
+/// A text that says something; an empty one is as good as none.
+pub(crate) fn present<T: From<String>>(value: &Value) -> Result<Option<T>, String> {
+    let text = text(value)?;
+    Ok((!text.trim().is_empty()).then(|| T::from(text)))
+}
+
+/// An address and a port; `localhost` is the IPv4 loopback address.
+pub(crate) fn address(value: &Value) -> Result<SocketAddr, String> {
+    let text = text(value)?;
+    let local = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let local = local.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    local.or_else(|| text.parse().ok()).ok_or_else(|| {
+        format!("must be an address and a port such as '127.0.0.1:4000', '[::]:4000' or 'localhost:4000', not {value}")
+    })
+}
+
+/// A base path.
+pub(crate) fn base(value: &Value) -> Result<Base, String> {
+    Base::parse(&text(value)?).map_err(|error| format!("cannot be {value}: {error}"))
+}
+
+/// One of a few words.
+pub(crate) fn choice<T: Copy>(choices: &[(&'static str, T)]) -> impl FnOnce(&Value) -> Result<T, String> {
+    move |value| {
+        let word = text(value)?;
+        if let Some((_, choice)) = choices.iter().find(|(name, _)| *name == word) {
+            return Ok(*choice);
+        }
+        let names: Vec<_> = choices.iter().map(|(name, _)| format!("'{name}'")).collect();
+        let hint = nearest(&word, choices.iter().map(|(name, _)| *name))
+            .map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
+        Err(format!("must be {}, not {value}{hint}", names.join(" or ")))
+    }
+}
+
+/// A whole number within bounds.
+pub(crate) fn count<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<T, String> {
+    move |value| {
+        let number = match value {
+            Value::Integer(integer) => u64::try_from(*integer).ok(),
+            Value::Text(text) => text.trim().parse().ok(),
+            Value::Other(_) => None,
+        };
+        number
+            .filter(|number| (least..=most).contains(number))
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| format!("must be a whole number from {least} to {most}, not {value}"))
+    }
+}
+
+/// A number of bytes within bounds, plain or with a unit.
+pub(crate) fn size(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<usize, String> {
+    const UNITS: [(&str, u64); 5] = [("", 1), ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+    move |value| {
+        let bytes = match value {
+            Value::Integer(integer) => u64::try_from(*integer).ok(),
+            Value::Text(text) => scaled(text, &UNITS),
+            Value::Other(_) => None,
+        };
+        bytes
+            .filter(|bytes| (least..=most).contains(bytes))
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .ok_or_else(|| {
+                format!(
+                    "must be a number of bytes from {least} to {most}, plain or as '64KiB' or '1MiB', not {value}"
+                )
+            })
+    }
+}
+
+/// A span of time within bounds; it always has a unit.
+pub(crate) fn duration(least: Duration, most: Duration) -> impl FnOnce(&Value) -> Result<Duration, String> {
+    const UNITS: [(&str, u64); 5] =
+        [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    move |value| {
+        let milliseconds = match value {
+            Value::Text(text) => scaled(text, &UNITS),
+            Value::Integer(_) | Value::Other(_) => None,
+        };
+        milliseconds.map(Duration::from_millis).filter(|span| (least..=most).contains(span)).ok_or_else(|| {
+            let (least, most) = (Span(least), Span(most));
+            format!("must be a time with its unit, such as '500ms', '10s' or '15m', from {least} to {most}, not {value}")
+        })
+    }
+}
+
+/// A whole number, then one of the units; blanks between the two are let pass.
+fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at_checked(end)?;
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
+    digits.parse::<u64>().ok()?.checked_mul(*factor)
+}
+
+/// A time in its largest whole unit, as it could be written.
+struct Span(Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let milliseconds = self.0.as_millis();
+        for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)] {
+            if milliseconds >= factor && milliseconds.is_multiple_of(factor) {
+                return write!(f, "{}{unit}", milliseconds / factor);
+            }
+        }
+        write!(f, "{milliseconds}ms")
+    }
+}

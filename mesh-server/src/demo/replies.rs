@@ -1,0 +1,76 @@
+//! What do readers say under any post? Whole replies, and what may stand before or after one.
+
+/// Replies that fit everywhere.
+#[rustfmt::skip]
+pub(crate) const GENERAL: [&str; 36] = [
+    "I read this twice and sent it to my sister.",
+    "This is the kind of post I keep the subscription for.",
+    "I had to laugh at the second paragraph, because that was me last week.",
+    "Not sure that I agree, but you made me think about it on the way home.",
+    "Could you write a follow-up on what happened next?",
+    "I came here by accident and stayed for an hour.",
+    "We do it the other way round, and it works too. There is probably a lesson in that.",
+    "Saved for the weekend.",
+    "The ending got me.",
+    "My experience was different, but then I started later than you did.",
+    "I have been putting this off for months. You have talked me into it.",
+    "Is there a picture somewhere? I would love to see it.",
+    "You make it sound easier than it is, and I mean that kindly.",
+    "I tried it yesterday. It half worked, which is more than I had hoped for.",
+    "Small typo in the third sentence, otherwise perfect.",
+    "How long did it take you, all in all?",
+    "I wish somebody had told me this ten years ago.",
+    "Came for the title, stayed for the details.",
+    "My partner says that you have been spying on us.",
+    "Good to see somebody write about what did not work.",
+    "What would you do differently, if you had to start over?",
+    "I am going to print this and pin it above the desk.",
+    "More of this, please, and more often.",
+    "I disagree with nearly all of it and enjoyed every line.",
+    "We tried this with the whole family. Nobody has complained yet.",
+    "A friend recommended your post, and now I understand why.",
+    "Where would you send a complete beginner first?",
+    "It took me three attempts, but you were right.",
+    "I have nothing clever to add, I only wanted to say that I liked it.",
+    "The bit about patience is the part that everybody needs and nobody wants.",
+    "I did something similar in 2019 and still have not recovered.",
+    "Reading this with a cup of tea was the best ten minutes of my day.",
+    "Do you have a source for that? I would like to read on.",
+    "So simple that I am slightly annoyed.",
+    "My father would have loved this one.",
+    "Coming back to say: it worked!",
+];
+
+/// What may stand before a reply.
+pub(crate) const HEADS: [&str; 12] = [
+    "Thanks for this.",
+    "Lovely post.",
+    "Ha!",
+    "Oh, this is good.",
+    "Very well put.",
+    "Yes, exactly.",
+    "Hm, interesting.",
+    "Wonderful.",
+    "So relatable.",
+    "A bit late to this, but:",
+    "Long-time reader, first comment.",
+    "Thank you for writing it down.",
+];
+
+/// What may stand after a reply.
+pub(crate) const TAILS: [&str; 14] = [
+    "Greetings from a rainy Porto.",
+    "Looking forward to the next one.",
+    "Anyway, keep going!",
+    "😄",
+    "Will report back.",
+    "Just my two cents.",
+    "Merci!",
+    "Curious what the others think.",
+    "No rush, of course.",
+    "Have a good weekend, everyone.",
+    "I will try again on Sunday.",
+    "🙏",
+    "Maybe that is only me, though.",
+    "Say hello to the cat.",
+];

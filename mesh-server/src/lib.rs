@@ -1,0 +1,46 @@
+//! Serves reads over HTTP: a finished server, and the parts to put one together.
+//!
+//! [`App`] turns any `http` request into a reply; it can be called from within a server of one's own.
+//! [`Server`] is a listener around it, with timeouts, limits and a graceful stop. [`backend`] has the
+//! databases whose tables can be served as they are. The `mesh-server` command is made of these.
+//!
+//! ```
+//! use mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
+//! use mesh_schema::{FieldType, Schema};
+//! use mesh_server::{App, Server};
+//!
+//! async fn posts(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
+//!     let mut rows = Rows::new(&plan);
+//!     rows.root().push_with(|column| if column == "id" { 1.into() } else { "Hello".into() });
+//!     Ok(rows)
+//! }
+//!
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! let schema = Schema::builder()
+//!     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
+//!     .build()
+//!     .map_err(|faults| faults[0].to_string())?;
+//! let app = App::new(Mesh::builder(schema).resolver("post", posts).build());
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
+//! Server::new(app).serve(listener, std::future::pending()).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Invariants
+//! - [`App::handle`] always answers: every failure, a panic included, becomes an error reply in one place.
+//! - Errors become replies only here and in `mesh-wire`; nothing below knows a status.
+//! - Only [`backend`] knows database drivers, and it knows nothing of HTTP.
+
+mod app;
+#[cfg(feature = "sqlite")]
+pub mod backend;
+mod body;
+mod read;
+mod server;
+
+pub use app::{App, Limits};
+pub use mesh_plan;
+pub use mesh_schema;
+pub use mesh_wire;
+pub use server::Server;

@@ -1,0 +1,139 @@
+//! Which base64 is taken? Standard alphabet, padding or none, UTF-8 inside. `SPEC §2.4`
+
+use std::fmt;
+
+use base64::DecodeError;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, Engine as _, GeneralPurpose, GeneralPurposeConfig};
+
+const ENGINE: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Why a value is not base64 of text. Positions count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base64Error {
+    /// A character that is not of the alphabet, or padding where none may stand.
+    Character {
+        /// Its place in the value.
+        position: usize,
+        /// The byte that stands there.
+        byte: u8,
+    },
+    /// The number of characters, which no encoder makes.
+    Length(usize),
+    /// The bytes inside are not UTF-8 from this one on.
+    Utf8(usize),
+}
+
+impl fmt::Display for Base64Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Character { position, byte } => {
+                write!(f, "character {position} ('{}') ", byte.escape_ascii())?;
+                match byte {
+                    b'=' => f.write_str("is padding where none may stand"),
+                    b'-' | b'_' => f.write_str("is of the URL-safe alphabet; use the standard one"),
+                    b'\r' | b'\n' => f.write_str("is a line break; remove it"),
+                    _ => f.write_str("is not in the standard base64 alphabet"),
+                }
+            }
+            Self::Length(length) => {
+                write!(
+                    f,
+                    "{length} characters cannot be a whole base64 text; it was cut off or is padded wrongly"
+                )
+            }
+            Self::Utf8(position) => write!(f, "the decoded bytes are not UTF-8 text from byte {position} on"),
+        }
+    }
+}
+
+impl std::error::Error for Base64Error {}
+
+/// The text inside a base64 value.
+pub fn decode(value: &[u8]) -> Result<String, Base64Error> {
+    let bytes = ENGINE.decode(value).map_err(|error| refusal(value, &error))?;
+    String::from_utf8(bytes).map_err(|error| Base64Error::Utf8(error.utf8_error().valid_up_to() + 1))
+}
+
+/// The base64 value of a text: standard alphabet, padded, on one line.
+pub fn encode(text: &str) -> String {
+    ENGINE.encode(text)
+}
+
+/// The first fault of a value. The decoder looks at the end first, so strangers are looked for anew.
+fn refusal(value: &[u8], error: &DecodeError) -> Base64Error {
+    let strange = |byte: &u8| !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte);
+    if let Some((offset, byte)) = value.iter().enumerate().find(|(_, byte)| strange(byte)) {
+        return Base64Error::Character { position: offset + 1, byte: *byte };
+    }
+    match *error {
+        DecodeError::InvalidByte(offset, byte) | DecodeError::InvalidLastSymbol(offset, byte) => {
+            Base64Error::Character { position: offset + 1, byte }
+        }
+        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => Base64Error::Length(value.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn padding_is_optional_and_trailing_bits_pass() {
+        for value in ["QQ==", "QQ=", "QQ", "QR", "QR=="] {
+            assert_eq!(decode(value.as_bytes()).as_deref(), Ok("A"), "{value}");
+        }
+    }
+
+    #[test]
+    fn other_characters_are_refused_at_their_position() {
+        for (value, position, byte) in [
+            ("QUJ-", 4, b'-'),
+            ("QU_D", 3, b'_'),
+            ("QU JD", 3, b' '),
+            ("QUJD\n", 5, b'\n'),
+            ("QU\r\nJD", 3, b'\r'),
+            ("=QUI", 1, b'='),
+            ("QUJD=", 5, b'='),
+            ("Q===", 2, b'='),
+            ("QUI\u{e9}", 4, 0xc3),
+        ] {
+            assert_eq!(decode(value.as_bytes()), Err(Base64Error::Character { position, byte }), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_lone_last_character_is_refused() {
+        assert_eq!(decode(b"QUJDQ"), Err(Base64Error::Length(5)));
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_refused() {
+        assert_eq!(decode(b"QUL/"), Err(Base64Error::Utf8(3)));
+        assert!(decode(b"7aCA").is_err(), "a surrogate is no text");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_comes_back(text in ".{0,200}") {
+            let value = encode(&text);
+            let bare = value.trim_end_matches('=');
+            prop_assert_eq!(decode(value.as_bytes()), Ok(text.clone()));
+            prop_assert_eq!(decode(bare.as_bytes()), Ok(text));
+        }
+
+        #[test]
+        fn nothing_panics(value in proptest::collection::vec(any::<u8>(), 0..64)) {
+            if let Err(error) = decode(&value) {
+                prop_assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+}

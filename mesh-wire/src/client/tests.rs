@@ -1,0 +1,146 @@
+//! Does a server read what a client sends, and the other way round?
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Asked, Base, ReadRequest, RequestId, Route, Target, WireError, response};
+
+fn endpoint() -> Endpoint {
+    Endpoint::parse("http://localhost:4000/mesh/").unwrap()
+}
+
+fn source(format: Format, text: &str) -> Source {
+    Source::Text { format, text: text.to_owned() }
+}
+
+fn served(request: &Request<Bytes>) -> ReadRequest<'_> {
+    let target = match Route::parse(&Base::default(), request.method(), request.uri().path()).unwrap() {
+        Route::Collection { entity } => Target::Collection { entity },
+        Route::Point { entity, id } => Target::Point { entity, id },
+        Route::Post => return ReadRequest::from_body(request.headers(), request.body()).unwrap(),
+        Route::Options { .. } => panic!("clients read"),
+    };
+    ReadRequest::from_head(target, request.headers()).unwrap()
+}
+
+#[test]
+fn a_list() {
+    let query = source(Format::Json, r#"{"user":{"$select":{"id":true}}}"#);
+    let request = collection(&endpoint(), "user", &query).unwrap();
+    assert_eq!(request.uri(), "http://localhost:4000/mesh/user");
+    assert!(!request.headers().contains_key("X-Mesh-Format"), "JSON is the default");
+    assert_eq!(
+        served(&request),
+        ReadRequest { source: query, target: Target::Collection { entity: "user".into() } }
+    );
+}
+
+#[test]
+fn a_registered_query() {
+    let query = Source::Id("q_1".to_owned());
+    let request = point(&endpoint(), "user", "a/b?c#%d", &query).unwrap();
+    assert_eq!(request.uri(), "http://localhost:4000/mesh/user/a%2Fb%3Fc%23%25d");
+    let target = Target::Point { entity: "user".into(), id: "a/b?c#%d".into() };
+    assert_eq!(served(&request), ReadRequest { source: query, target });
+    let broken = point(&endpoint(), "user", "1", &Source::Id("q\n".to_owned()));
+    assert_eq!(broken.unwrap_err(), ClientError::QueryId);
+}
+
+#[test]
+fn a_posted_read() {
+    let request = post(&endpoint(), Format::Ql, "{ user { id } }", Some("7")).unwrap();
+    assert_eq!(request.uri(), "http://localhost:4000/mesh");
+    assert_eq!(
+        served(&request),
+        ReadRequest {
+            source: source(Format::Ql, "{ user { id } }"),
+            target: Target::Posted { id: Some("7".to_owned()) }
+        }
+    );
+    let rooted = Endpoint::parse("https://example.org").unwrap();
+    assert_eq!(post(&rooted, Format::Json, "{}", None).unwrap().uri(), "https://example.org/");
+}
+
+#[test]
+fn names_that_would_change_the_route() {
+    let query = source(Format::Json, "{}");
+    assert_eq!(point(&endpoint(), "user", "", &query).unwrap_err(), ClientError::EmptySegment);
+    assert_eq!(collection(&endpoint(), "", &query).unwrap_err(), ClientError::EmptySegment);
+    let long = "é".repeat(30_000);
+    assert!(matches!(point(&endpoint(), "user", &long, &query).unwrap_err(), ClientError::Url { .. }));
+}
+
+#[test]
+fn endpoints_are_checked() {
+    for url in [
+        "",
+        "/mesh",
+        "localhost:4000",
+        "ftp://host/mesh",
+        "http://host/?x",
+        "http://host/#x",
+        "http://",
+        "http:// ",
+    ] {
+        let error = Endpoint::parse(url).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("'{url}' is no endpoint: ")), "{error}");
+    }
+}
+
+fn answered(failure: Option<&WireError>) -> Response<Bytes> {
+    let request = collection(&endpoint(), "user", &source(Format::Json, "{}")).unwrap();
+    let request_id = RequestId::choose(request.headers(), [0; 16]);
+    let asked = Asked { method: request.method(), headers: request.headers(), request_id: &request_id };
+    match failure {
+        Some(failure) => response::error(&asked, failure),
+        None => response::read(&asked, Bytes::from_static(b"null")),
+    }
+}
+
+#[test]
+fn replies() {
+    assert_eq!(result(answered(None)).unwrap(), "null");
+    let error = result(answered(Some(&WireError::query_id_unknown()))).unwrap_err();
+    let ReplyError::Refused { status, body } = &error else { panic!("an error of the server") };
+    assert_eq!((status.as_u16(), body.code.as_deref()), (400, Some("QUERY_ID_UNKNOWN")));
+    assert_eq!(
+        error.to_string(),
+        "TransportError: The query id is not registered here; register the query, or send it as text \
+         [QUERY_ID_UNKNOWN]"
+    );
+}
+
+#[test]
+fn replies_of_something_else() {
+    let page = |status: u16, content_type, body: &'static str| {
+        let reply = Response::builder().status(status).header(CONTENT_TYPE, content_type);
+        result(reply.body(Bytes::from_static(body.as_bytes())).unwrap())
+    };
+    for (status, content_type, body) in [
+        (200, "text/html", "<html>"),
+        (502, "text/html", "<html>"),
+        (502, "application/json", "{}"),
+        (502, "application/json", "{\"error\": 7}"),
+        (302, "application/json", ""),
+    ] {
+        let error = page(status, content_type, body).unwrap_err();
+        assert_eq!(error, ReplyError::Foreign { status: StatusCode::from_u16(status).unwrap() });
+    }
+    let error = page(400, "application/json", r#"{"error":"NewError","message":"m","code":"NEW","more":[]}"#);
+    assert_eq!(error.unwrap_err().to_string(), "NewError: m [NEW]");
+}
+
+proptest! {
+    #[test]
+    fn every_read_arrives(id in "\\PC{1,40}", text in any::<String>(), ql in any::<bool>()) {
+        let format = if ql { Format::Ql } else { Format::Json };
+        prop_assume!(!text.is_empty());
+        let query = source(format, &text);
+        let request = point(&endpoint(), "user", &id, &query).unwrap();
+        let target = Target::Point { entity: "user".into(), id: id.as_str().into() };
+        prop_assert_eq!(served(&request), ReadRequest { source: query.clone(), target });
+        let request = post(&endpoint(), format, &text, Some(&id)).unwrap();
+        let target = Target::Posted { id: Some(id) };
+        prop_assert_eq!(served(&request), ReadRequest { source: query, target });
+    }
+}

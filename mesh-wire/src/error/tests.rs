@@ -1,0 +1,95 @@
+//! Is the error table the protocol's, and does nothing slip out of it?
+
+use super::*;
+
+#[test]
+fn the_table() {
+    let rows: Vec<_> = ErrorKind::ALL.into_iter().map(|kind| (kind.name(), kind.status().as_u16())).collect();
+    assert_eq!(
+        rows,
+        [
+            ("TransportError", 400),
+            ("ValidationError", 400),
+            ("IntegrityError", 401),
+            ("ResolverError", 500),
+            ("InternalError", 500),
+            ("NotFound", 404),
+            ("MethodNotAllowed", 405),
+            ("ConflictError", 409),
+            ("RateLimitError", 429),
+            ("Unavailable", 503),
+        ]
+    );
+}
+
+#[test]
+fn names_lead_back() {
+    assert!(ErrorKind::ALL.into_iter().all(|kind| ErrorKind::parse(kind.name()) == Some(kind)));
+    assert!(Code::ALL.into_iter().all(|code| Code::parse(code.name()) == Some(code)));
+    assert_eq!((ErrorKind::parse("transporterror"), Code::parse("")), (None, None));
+}
+
+#[test]
+fn transport_errors_with_statuses_of_their_own() {
+    let statuses = [
+        (WireError::payload_too_large(1), 413),
+        (WireError::uri_too_long(1), 414),
+        (WireError::unsupported_media_type(), 415),
+        (WireError::headers_too_large(1), 431),
+        (WireError::query_id_unknown(), 400),
+    ];
+    for (error, status) in statuses {
+        assert_eq!((error.kind, error.status.as_u16()), (ErrorKind::Transport, status));
+    }
+}
+
+#[test]
+fn codes_of_constructors() {
+    assert_eq!(WireError::timeout().code, Some(Code::Timeout));
+    assert_eq!(WireError::timeout().status.as_u16(), 500);
+    assert_eq!(WireError::query_id_unknown().code, Some(Code::QueryIdUnknown));
+}
+
+#[test]
+fn an_empty_path_is_none() {
+    assert_eq!(WireError::validation("m").with_path("").path, None);
+    assert_eq!(WireError::validation("m").with_path("user.posts").path.as_deref(), Some("user.posts"));
+}
+
+#[test]
+fn absent_members_are_left_out() {
+    let body = WireError::internal().body(&RequestId::choose(&http::HeaderMap::new(), [0xab; 16]));
+    assert_eq!(
+        serde_json::to_string(&body).unwrap(),
+        "{\"error\":\"InternalError\",\"message\":\"The server failed; the log has the cause under this request \
+         id\",\"requestId\":\"abababababababababababababababab\"}"
+    );
+}
+
+#[test]
+fn shown_with_its_place() {
+    let body = ErrorBody {
+        error: "ValidationError".to_owned(),
+        message: "m".to_owned(),
+        request_id: None,
+        code: None,
+        path: Some("user.posts".to_owned()),
+        line: Some(3),
+        column: Some(9),
+    };
+    assert_eq!(body.to_string(), "ValidationError: m at user.posts (line 3, column 9)");
+}
+
+#[test]
+fn faults_of_a_text_keep_their_place() {
+    let text = "{\"user\": {\n \"$select\": {\"posts\": {\"$select\": {\"id\": 1}}}}}";
+    let fault = mesh_ql::parse(mesh_ql::Format::Json, text, &mesh_ql::Limits::default()).unwrap_err();
+    let error = WireError::from(fault.clone());
+    assert_eq!((error.kind, error.status.as_u16()), (ErrorKind::Validation, 400));
+    assert_eq!(error.message, fault.message);
+    assert_eq!(
+        (error.path.as_deref(), error.line, error.column),
+        (Some("user.posts"), Some(2), fault.column)
+    );
+    assert!(error.column.is_some());
+}

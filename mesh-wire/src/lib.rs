@@ -1,0 +1,55 @@
+//! How does Mesh look on the line? Routes, headers, statuses and error bodies, in both directions.
+//!
+//! A server turns the head of a request into a [`Route`] and a [`ReadRequest`], and a result or a
+//! [`WireError`] into a reply. A client ([`client`]) builds the same requests and takes the replies apart
+//! again. In reading order: [`headers`], [`base64`], [`route`], [`request`], [`response`], [`error`],
+//! [`client`].
+//!
+//! # Invariants
+//!
+//! Pure functions over the types of the `http` crate: no input or output, no clock, no random. This crate
+//! is the only place that knows header names, statuses and error codes. Nothing here knows a schema or
+//! reads a query's text. Whatever bytes come in, the outcome is a value or a [`WireError`], never a panic.
+//!
+//! # Example
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http::{HeaderMap, Method};
+//! use mesh_wire::{Asked, Base, ReadRequest, RequestId, Route, Source, Target, response};
+//!
+//! let base = Base::parse("/mesh").unwrap();
+//! let mut headers = HeaderMap::new();
+//! headers.insert("X-Mesh-Query", mesh_wire::base64::encode("{ user { id } }").parse().unwrap());
+//! headers.insert("X-Mesh-Format", "ql".parse().unwrap());
+//!
+//! let route = Route::parse(&base, &Method::GET, "/mesh/user/7").unwrap();
+//! let Route::Point { entity, id } = route else { panic!("a point read") };
+//! let read = ReadRequest::from_head(Target::Point { entity, id }, &headers).unwrap();
+//! assert!(matches!(read.source, Source::Text { ref text, .. } if text == "{ user { id } }"));
+//!
+//! let request_id = RequestId::choose(&headers, [0; 16]);
+//! let asked = Asked { method: &Method::GET, headers: &headers, request_id: &request_id };
+//! let reply = response::read(&asked, Bytes::from_static(b"{\"id\":7}"));
+//! assert_eq!(reply.status(), 200);
+//! assert!(reply.headers().contains_key("ETag"));
+//! ```
+
+pub mod base64;
+pub mod client;
+pub mod error;
+pub mod headers;
+mod percent;
+pub mod request;
+pub mod response;
+pub mod route;
+
+pub use error::{Code, ErrorBody, ErrorKind, WireError};
+pub use request::{Peek, Posted, ReadRequest, RequestId, Source, Target};
+pub use response::{Asked, ETag};
+pub use route::{Allow, Base, BaseError, Route};
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

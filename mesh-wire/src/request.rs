@@ -1,0 +1,230 @@
+//! What does a read request say? Head and body as one [`ReadRequest`], or the reason why not. `SPEC §2`
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, Uri};
+use mesh_ql::Format;
+
+use crate::{WireError, base64, headers, percent};
+
+mod body;
+
+pub use body::{Posted, decode_body};
+
+/// A read, decoded but not yet parsed or checked against a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadRequest<'p> {
+    /// The query.
+    pub source: Source,
+    /// What of the entity is asked for.
+    pub target: Target<'p>,
+}
+
+impl<'p> ReadRequest<'p> {
+    /// A read by GET, HEAD or PUT: the path's target and the query in the headers.
+    pub fn from_head(target: Target<'p>, headers: &HeaderMap) -> Result<Self, WireError> {
+        Ok(Self { source: decode_head(headers)?, target })
+    }
+
+    /// A read by `POST {base}`: query and target in the body.
+    pub fn from_body(headers: &HeaderMap, body: &[u8]) -> Result<Self, WireError> {
+        let Posted { format, text, id } = decode_body(headers, body)?;
+        Ok(Self { source: Source::Text { format, text }, target: Target::Posted { id } })
+    }
+}
+
+/// Where a query comes from. A server decodes it, a client sends it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// The request carries it.
+    Text {
+        /// How to read the text.
+        format: Format,
+        /// The decoded text.
+        text: String,
+    },
+    /// It was registered before, under this id; its format was kept with it.
+    Id(String),
+}
+
+/// What a read is aimed at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target<'p> {
+    /// A list of the entity in the path, which the query's root must name too.
+    Collection {
+        /// The entity key.
+        entity: Cow<'p, str>,
+    },
+    /// One record of the entity in the path, which the query's root must name too.
+    Point {
+        /// The entity key.
+        entity: Cow<'p, str>,
+        /// The record.
+        id: Cow<'p, str>,
+    },
+    /// The entity that the query's root names: one record of it with an id, else a list.
+    Posted {
+        /// The record.
+        id: Option<String>,
+    },
+}
+
+/// The query in the headers as it came, borrowed and undecoded: equal bytes in an equal format are equal
+/// queries, so a cache of plans can be asked before anything is decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Peek<'h> {
+    /// The value of `X-Mesh-Query`.
+    Text {
+        /// The format of the text inside.
+        format: Format,
+        /// The base64 value, unchecked.
+        raw: &'h [u8],
+    },
+    /// The value of `X-Mesh-Query-Id`.
+    Id(&'h str),
+}
+
+impl Peek<'_> {
+    /// The query itself.
+    pub fn decode(self) -> Result<Source, WireError> {
+        match self {
+            Self::Id(id) => Ok(Source::Id(id.to_owned())),
+            Self::Text { format, raw } => match base64::decode(raw) {
+                Ok(text) => Ok(Source::Text { format, text }),
+                Err(error) => {
+                    Err(WireError::transport(format!("{} is not base64 text: {error}", headers::QUERY)))
+                }
+            },
+        }
+    }
+}
+
+/// Finds the query in the headers without decoding it. `SPEC §2.3`, `SPEC §2.5`
+pub fn peek(headers: &HeaderMap) -> Result<Peek<'_>, WireError> {
+    let query = filled(headers, headers::QUERY)?;
+    let id = filled(headers, headers::QUERY_ID)?;
+    match (query, id) {
+        (Some(query), None) => Ok(Peek::Text { format: format(headers)?, raw: query.as_bytes() }),
+        // The format of a registered query was kept with it, so the header is not even looked at.
+        (None, Some(id)) => id.to_str().map(Peek::Id).map_err(|_| {
+            WireError::transport(format!("{} has characters that no query id has", headers::QUERY_ID))
+        }),
+        (None, None) => Err(WireError::transport(format!(
+            "The request has no query; send it in {} as base64, or its id in {}",
+            headers::QUERY,
+            headers::QUERY_ID
+        ))),
+        (Some(_), Some(_)) => Err(WireError::transport(format!(
+            "{} and {} exclude each other; send one of them",
+            headers::QUERY,
+            headers::QUERY_ID
+        ))),
+    }
+}
+
+/// The query of a read by GET, HEAD or PUT.
+pub fn decode_head(headers: &HeaderMap) -> Result<Source, WireError> {
+    peek(headers)?.decode()
+}
+
+fn filled<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
+    match headers::single(headers, name)? {
+        Some(value) if value.as_bytes().trim_ascii().is_empty() => {
+            Err(WireError::transport(format!("Header {name} is empty")))
+        }
+        value => Ok(value),
+    }
+}
+
+fn format(headers: &HeaderMap) -> Result<Format, WireError> {
+    let Some(value) = headers::single(headers, headers::FORMAT)? else { return Ok(Format::Json) };
+    value
+        .to_str()
+        .ok()
+        .and_then(Format::parse)
+        .ok_or_else(|| WireError::transport(format!("{} must be 'json' or 'ql'", headers::FORMAT)))
+}
+
+/// Refuses URL parameters that belong into a header or into the query. Others are ignored. `SPEC §2.6`
+pub fn check_url_query(query: Option<&str>) -> Result<(), WireError> {
+    let names = query.unwrap_or_default().split('&').filter_map(|pair| pair.split('=').next());
+    for name in names {
+        // A name that has no text is not one of ours.
+        let Ok(name) = percent::decode(name) else { continue };
+        let named = |known: &&&str| known.eq_ignore_ascii_case(&name);
+        if let Some(header) = headers::MESH.iter().find(named) {
+            let words = format!("'{header}' is no URL parameter; send it as a request header");
+            return Err(WireError::transport(words));
+        }
+        if let Some(control) = mesh_ql::CONTROLS.iter().find(named) {
+            let words = format!("'{control}' is no URL parameter; write it inside the query");
+            return Err(WireError::transport(words));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a head over the bound: 414 where the request line alone is, else 431. `SPEC §12.2`
+pub fn check_head_size(
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    limit: usize,
+) -> Result<(), WireError> {
+    let target = uri.path_and_query().map_or_else(|| uri.path().len(), |target| target.as_str().len());
+    let line = method.as_str().len() + target + "  HTTP/1.1".len();
+    if line > limit {
+        return Err(WireError::uri_too_long(limit));
+    }
+    let fields = headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    if line + fields.sum::<usize>() > limit {
+        return Err(WireError::headers_too_large(limit));
+    }
+    Ok(())
+}
+
+/// The id under which client and log know a request. `SPEC §2.11`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// The client's own id, where it sent one of 1 to 128 visible ASCII characters, else an id made of
+    /// the fresh bytes.
+    pub fn choose(headers: &HeaderMap, fresh: [u8; 16]) -> Self {
+        let sent = headers::single(headers, headers::REQUEST_ID.as_str()).ok().flatten();
+        let fits = |value: &&HeaderValue| {
+            (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic)
+        };
+        match sent.filter(fits) {
+            Some(value) => Self(value.clone()),
+            None => Self(headers::ascii(headers::hex(&fresh))),
+        }
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+
+    /// The id as a header's value.
+    pub fn value(&self) -> HeaderValue {
+        self.0.clone()
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whether the headers say that the body is JSON, with or without parameters such as a charset.
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers::single(headers, CONTENT_TYPE.as_str()).ok().flatten();
+    value.and_then(|value| value.to_str().ok()).is_some_and(headers::names_json)
+}
+
+#[cfg(test)]
+mod tests;

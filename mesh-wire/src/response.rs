@@ -1,0 +1,130 @@
+//! What does a reply look like? Results, errors and method lists with their headers. `SPEC §12.3`
+
+use bytes::Bytes;
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
+    RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
+use http::{Method, Response, StatusCode};
+
+use crate::{Allow, ErrorKind, RequestId, WireError, headers};
+
+/// What a reply needs to know of its request.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'r> {
+    /// The method: `HEAD` is answered without a body, and only `GET` and `HEAD` may be answered from
+    /// what the client has.
+    pub method: &'r Method,
+    /// The request's headers.
+    pub headers: &'r HeaderMap,
+    /// The request's id.
+    pub request_id: &'r RequestId,
+}
+
+/// The reply of a read that succeeded: 200, or 304 where the client has these bytes already.
+pub fn read(asked: &Asked<'_>, body: Bytes) -> Response<Bytes> {
+    let mut reply = Response::new(body);
+    // Caches ask every time: what a client may see can change with any write.
+    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if *asked.method == Method::GET || *asked.method == Method::HEAD {
+        let tag = ETag::of(reply.body());
+        let unchanged = tag.is_in(asked.headers);
+        reply.headers_mut().insert(ETAG, tag.value());
+        reply.headers_mut().insert(VARY, HeaderValue::from_static(headers::VARY));
+        if unchanged {
+            *reply.status_mut() = StatusCode::NOT_MODIFIED;
+            *reply.body_mut() = Bytes::new();
+            return identified(asked, reply);
+        }
+    }
+    json(asked, reply)
+}
+
+/// The reply of a request that failed.
+#[expect(clippy::expect_used, reason = "strings and integers always have a JSON text")]
+pub fn error(asked: &Asked<'_>, error: &WireError) -> Response<Bytes> {
+    let body = serde_json::to_vec(&error.body(asked.request_id)).expect("plain data");
+    let mut reply = Response::new(Bytes::from(body));
+    *reply.status_mut() = error.status;
+    let fields = reply.headers_mut();
+    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(allow) = error.allow {
+        fields.insert(ALLOW, headers::ascii(allow.to_string()));
+    }
+    if let Some(seconds) = error.retry_after {
+        fields.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if error.kind == ErrorKind::Integrity && error.status == StatusCode::UNAUTHORIZED {
+        fields.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Mesh"));
+    }
+    json(asked, reply)
+}
+
+/// The reply of `OPTIONS`: 204 and the methods of the path.
+pub fn options(asked: &Asked<'_>, allow: Allow) -> Response<Bytes> {
+    let mut reply = Response::new(Bytes::new());
+    *reply.status_mut() = StatusCode::NO_CONTENT;
+    reply.headers_mut().insert(ALLOW, headers::ascii(allow.to_string()));
+    identified(asked, reply)
+}
+
+fn json(asked: &Asked<'_>, mut reply: Response<Bytes>) -> Response<Bytes> {
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(headers::JSON));
+    if *asked.method == Method::HEAD {
+        // The length that GET would have sent; without it the empty body would be measured.
+        let length = HeaderValue::from(reply.body().len());
+        reply.headers_mut().insert(CONTENT_LENGTH, length);
+        *reply.body_mut() = Bytes::new();
+    }
+    identified(asked, reply)
+}
+
+fn identified(asked: &Asked<'_>, mut reply: Response<Bytes>) -> Response<Bytes> {
+    reply.headers_mut().insert(&headers::REQUEST_ID, asked.request_id.value());
+    reply
+}
+
+/// A strong tag of a body: equal tags mean equal bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ETag(HeaderValue);
+
+impl ETag {
+    /// The tag of those bytes.
+    pub fn of(body: &[u8]) -> Self {
+        let digest = ring::digest::digest(&ring::digest::SHA256, body);
+        let half: Vec<u8> = digest.as_ref().iter().copied().take(16).collect();
+        Self(headers::ascii(format!("\"{}\"", headers::hex(&half))))
+    }
+
+    /// The value of the `ETag` header, quotes and all.
+    pub fn value(&self) -> HeaderValue {
+        self.0.clone()
+    }
+
+    /// Whether `If-None-Match` names this tag: in a list over one or more lines, as a weak tag too, or by
+    /// `*`. What cannot be read as tags names nothing.
+    pub fn is_in(&self, headers: &HeaderMap) -> bool {
+        headers.get_all(IF_NONE_MATCH).iter().any(|line| {
+            let line = line.as_bytes().trim_ascii();
+            line == b"*" || tags(line).any(|tag| tag == self.0.as_bytes())
+        })
+    }
+}
+
+/// The tags of one line, each with its quotes. A comma inside quotes belongs to its tag.
+fn tags(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let start = rest.trim_ascii_start();
+        let start = start.strip_prefix(b"W/").unwrap_or(start);
+        let inner = start.strip_prefix(b"\"")?;
+        let length = inner.iter().position(|byte| *byte == b'"')? + 2;
+        let (tag, after) = start.split_at_checked(length)?;
+        let after = after.trim_ascii_start();
+        rest = after.strip_prefix(b",").unwrap_or_default();
+        Some(tag)
+    })
+}
+
+#[cfg(test)]
+mod tests;

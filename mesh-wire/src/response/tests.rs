@@ -1,0 +1,146 @@
+//! Do replies carry the headers that they must, and no others?
+
+use super::*;
+use crate::{Base, Code, Route};
+
+fn reply(method: Method, if_none_match: &[&str]) -> Response<Bytes> {
+    let mut headers = HeaderMap::new();
+    for value in if_none_match {
+        headers.append(IF_NONE_MATCH, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+    }
+    let request_id = RequestId::choose(&headers, [1; 16]);
+    let asked = Asked { method: &method, headers: &headers, request_id: &request_id };
+    read(&asked, Bytes::from_static(b"null"))
+}
+
+/// Status, headers by name and body.
+fn shown(reply: &Response<Bytes>) -> String {
+    let mut lines: Vec<String> =
+        reply.headers().iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
+    lines.sort();
+    let body = std::str::from_utf8(reply.body()).unwrap();
+    format!("{}\n{}\n{body}", reply.status().as_u16(), lines.join("\n"))
+}
+
+const TAG: &str = "\"74234e98afe7498fb5daf1f36ac2d78a\"";
+
+#[test]
+fn get_has_a_tag() {
+    assert_eq!(
+        shown(&reply(Method::GET, &[])),
+        format!(
+            "200\ncache-control: no-cache\ncontent-type: application/json; charset=utf-8\netag: {TAG}\nvary: \
+             X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Format, X-Mesh-Token, Accept-Encoding, Origin\nx-request-id: \
+             01010101010101010101010101010101\nnull"
+        )
+    );
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let (get, head) = (reply(Method::GET, &[]), reply(Method::HEAD, &[]));
+    assert!(head.body().is_empty());
+    assert_eq!(head.headers().get(CONTENT_LENGTH).unwrap(), "4");
+    assert!(get.headers().iter().all(|(name, value)| head.headers().get(name) == Some(value)));
+}
+
+#[test]
+fn other_methods_have_no_tag() {
+    for method in [Method::POST, Method::PUT] {
+        let reply = reply(method, &["*"]);
+        assert_eq!((reply.status().as_u16(), reply.body().as_ref()), (200, b"null".as_slice()));
+        assert!(!reply.headers().contains_key(ETAG));
+        assert_eq!(reply.headers().get(CACHE_CONTROL).unwrap(), "no-cache");
+    }
+}
+
+#[test]
+fn known_bytes_are_not_sent_again() {
+    let weak = format!("W/{TAG}");
+    let listed = format!("\"a\", W/\"b,c\" ,{TAG}");
+    for value in [TAG, &weak, &listed, "*", " * "] {
+        for method in [Method::GET, Method::HEAD] {
+            let reply = reply(method, &[value]);
+            assert_eq!(reply.status(), StatusCode::NOT_MODIFIED, "{value}");
+            assert!(reply.body().is_empty());
+            assert_eq!(reply.headers().get(ETAG).unwrap(), TAG);
+            assert!(reply.headers().contains_key(VARY) && reply.headers().contains_key(CACHE_CONTROL));
+            assert!(!reply.headers().contains_key(CONTENT_TYPE));
+        }
+    }
+    assert_eq!(reply(Method::GET, &["\"a\"", TAG]).status(), StatusCode::NOT_MODIFIED);
+}
+
+#[test]
+fn other_tags_do_not_match() {
+    let bare = TAG.trim_matches('"');
+    let quoted = format!("\"{TAG}\"");
+    let within = format!("\"x{TAG}");
+    for value in ["", "\"a\"", bare, &quoted, &within, "w/", "W/", "\"", ",,,", "**", "\"a\" \"b\"", "é"] {
+        assert_eq!(reply(Method::GET, &[value]).status(), StatusCode::OK, "{value}");
+    }
+}
+
+#[test]
+fn tags_follow_the_bytes() {
+    assert_ne!(ETag::of(b"a"), ETag::of(b"b"));
+    assert_eq!(ETag::of(b"a"), ETag::of(b"a"));
+}
+
+fn failed(method: Method, failure: &WireError) -> Response<Bytes> {
+    let headers = HeaderMap::new();
+    let request_id = RequestId::choose(&headers, [2; 16]);
+    error(&Asked { method: &method, headers: &headers, request_id: &request_id }, failure)
+}
+
+#[test]
+fn errors_are_json_and_not_stored() {
+    let failure = WireError::validation("Field 'x' not found on entity 'user'")
+        .with_code(Code::CursorMismatch)
+        .with_path("user.posts");
+    let failure = WireError { line: Some(1), column: Some(2), ..failure };
+    assert_eq!(
+        shown(&failed(Method::GET, &failure)),
+        "400\ncache-control: no-store\ncontent-type: application/json; charset=utf-8\nx-request-id: \
+         02020202020202020202020202020202\n{\"error\":\"ValidationError\",\"message\":\"Field 'x' not found on \
+         entity 'user'\",\"requestId\":\"02020202020202020202020202020202\",\"code\":\"CURSOR_MISMATCH\",\
+         \"path\":\"user.posts\",\"line\":1,\"column\":2}"
+    );
+    assert!(failed(Method::HEAD, &failure).body().is_empty());
+}
+
+#[test]
+fn errors_carry_what_their_kind_needs() {
+    let header =
+        |reply: Response<Bytes>, name| reply.headers().get(name).map(|v| v.to_str().unwrap().to_owned());
+    let wrong = Route::parse(&Base::default(), &Method::DELETE, "/mesh/user/1").unwrap_err();
+    assert_eq!(header(failed(Method::DELETE, &wrong), ALLOW).as_deref(), Some("GET, HEAD, PUT, OPTIONS"));
+    for failure in [WireError::unavailable(3), WireError::rate_limit(3)] {
+        assert_eq!(header(failed(Method::GET, &failure), RETRY_AFTER).as_deref(), Some("3"));
+    }
+    let unsigned = WireError::new(ErrorKind::Integrity, "no token");
+    assert_eq!(header(failed(Method::GET, &unsigned), WWW_AUTHENTICATE).as_deref(), Some("Mesh"));
+    let denied = WireError { status: StatusCode::FORBIDDEN, ..unsigned };
+    assert_eq!(header(failed(Method::GET, &denied), WWW_AUTHENTICATE), None);
+}
+
+#[test]
+fn options_has_no_body() {
+    let headers = HeaderMap::new();
+    let request_id = RequestId::choose(&headers, [0; 16]);
+    let asked = Asked { method: &Method::OPTIONS, headers: &headers, request_id: &request_id };
+    let Ok(Route::Options { allow }) = Route::parse(&Base::default(), asked.method, "/mesh/user") else {
+        panic!("a known path")
+    };
+    let reply = options(&asked, allow);
+    assert_eq!(reply.status(), StatusCode::NO_CONTENT);
+    assert_eq!(reply.headers().get(ALLOW).unwrap(), "GET, HEAD, OPTIONS");
+    assert!(reply.headers().contains_key(&headers::REQUEST_ID) && reply.body().is_empty());
+}
+
+proptest::proptest! {
+    #[test]
+    fn every_line_of_tags_ends(line in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
+        proptest::prop_assert!(tags(&line).count() <= line.len());
+    }
+}

@@ -1,0 +1,154 @@
+//! Which paths and methods are taken, and how are the others refused?
+
+use super::*;
+use crate::ErrorKind;
+
+/// The route, in short: what it reads, or status and `Allow` of the refusal.
+fn at(base: &str, method: &str, path: &str) -> String {
+    let base = Base::parse(base).unwrap();
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    match Route::parse(&base, &method, path) {
+        Ok(Route::Collection { entity }) => format!("list {entity}"),
+        Ok(Route::Point { entity, id }) => format!("one {entity} {id}"),
+        Ok(Route::Post) => "post".to_owned(),
+        Ok(Route::Options { allow }) => format!("options {allow}"),
+        Err(error) => match error.allow {
+            Some(allow) => format!("{} {allow}", error.status.as_u16()),
+            None => format!("{} {}", error.status.as_u16(), error.kind.name()),
+        },
+    }
+}
+
+#[test]
+fn reads() {
+    assert_eq!(at("/mesh", "GET", "/mesh/user"), "list user");
+    assert_eq!(at("/mesh", "HEAD", "/mesh/user"), "list user");
+    assert_eq!(at("/mesh", "GET", "/mesh/user/1"), "one user 1");
+    assert_eq!(at("/mesh", "HEAD", "/mesh/user/1"), "one user 1");
+    assert_eq!(at("/mesh", "PUT", "/mesh/user/1"), "one user 1");
+    assert_eq!(at("/mesh", "POST", "/mesh"), "post");
+}
+
+#[test]
+fn a_trailing_slash_is_ignored_once() {
+    assert_eq!(at("/mesh", "POST", "/mesh/"), "post");
+    assert_eq!(at("/mesh", "GET", "/mesh/user/"), "list user");
+    assert_eq!(at("/mesh", "GET", "/mesh/user/1/"), "one user 1");
+    for path in ["/mesh//", "/mesh/user//", "/mesh//user", "//mesh/user", "/mesh/user//1"] {
+        assert_eq!(at("/mesh", "GET", path), "404 NotFound", "{path}");
+    }
+}
+
+#[test]
+fn any_base() {
+    assert_eq!(at("/a/b", "GET", "/a/b/user/1"), "one user 1");
+    assert_eq!(at("/a/b/", "POST", "/a/b"), "post");
+    assert_eq!(at("", "GET", "/user/1"), "one user 1");
+    assert_eq!(at("/", "POST", "/"), "post");
+    assert_eq!(at("", "GET", "//"), "404 NotFound");
+    for path in ["/", "", "*", "/a", "/a/bc/user", "/x/b/user", "/A/b/user"] {
+        assert_eq!(at("/a/b", "GET", path), "404 NotFound", "{path}");
+    }
+}
+
+#[test]
+fn segments_are_decoded_once() {
+    assert_eq!(at("/mesh", "GET", "/mesh/user/a%20b"), "one user a b");
+    assert_eq!(at("/mesh", "GET", "/mesh/user/..%2fx"), "one user ../x");
+    assert_eq!(at("/mesh", "GET", "/mesh/user/%252F"), "one user %2F");
+    assert_eq!(at("/mesh", "GET", "/mesh/%C3%A9tat/%F0%9F%A6%80"), "one état 🦀");
+    assert_eq!(at("/mesh", "GET", "/m%65sh/user/1%3Bdrop"), "one user 1;drop");
+    assert_eq!(at("/mesh", "GET", "/mesh/user/%00"), "one user \0");
+}
+
+#[test]
+fn undecodable_segments_are_transport_errors() {
+    for path in ["/mesh/%", "/mesh/user/%4", "/mesh/user/%zz", "/mesh/user/%ff", "/mesh/%C3/1"] {
+        assert_eq!(at("/mesh", "GET", path), "400 TransportError", "{path}");
+        assert_eq!(at("/mesh", "DELETE", path), "400 TransportError", "{path}");
+    }
+    let error = Route::parse(&Base::default(), &Method::GET, "/mesh/user/%zz").unwrap_err();
+    assert_eq!(
+        error.message,
+        "Segment 3 of the path cannot be decoded: a '%' is not followed by two hex digits"
+    );
+}
+
+#[test]
+fn wrong_methods_name_the_right_ones() {
+    for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "BREW"] {
+        assert_eq!(at("/mesh", method, "/mesh"), "405 POST, OPTIONS", "{method}");
+    }
+    for method in ["PUT", "POST", "DELETE", "PATCH", "TRACE"] {
+        assert_eq!(at("/mesh", method, "/mesh/user"), "405 GET, HEAD, OPTIONS", "{method}");
+    }
+    for method in ["POST", "DELETE", "PATCH", "get"] {
+        assert_eq!(at("/mesh", method, "/mesh/user/1"), "405 GET, HEAD, PUT, OPTIONS", "{method}");
+    }
+}
+
+#[test]
+fn routes_of_profiles_that_are_off() {
+    for path in ["/mesh/queries", "/mesh/auth/", "/mesh/logout", "/mesh/%71ueries"] {
+        for method in ["GET", "POST", "PUT"] {
+            assert_eq!(at("/mesh", method, path), "405 OPTIONS", "{method} {path}");
+        }
+    }
+    for path in ["/mesh/user/1/avatar", "/mesh/user/1/posts/2", "/mesh/files/sha256/ab/cd"] {
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+            assert_eq!(at("/mesh", method, path), "405 OPTIONS", "{method} {path}");
+        }
+    }
+    assert_eq!(at("/mesh", "GET", "/mesh/user/1/events"), "404 NotFound");
+}
+
+#[test]
+fn reserved_keys_are_no_entities() {
+    for path in ["write", "files", "write/1", "files/1", "queries/1", "auth/1", "logout/1/x", "files/a/b/c"] {
+        assert_eq!(at("/mesh", "GET", &format!("/mesh/{path}")), "404 NotFound", "{path}");
+    }
+    assert_eq!(at("/mesh", "GET", "/mesh/queriesx"), "list queriesx");
+}
+
+#[test]
+fn longer_paths_are_unknown() {
+    assert_eq!(at("/mesh", "GET", "/mesh/a/b/c/d/e"), "404 NotFound");
+    assert_eq!(at("/mesh", "GET", &"/a".repeat(10_000)), "404 NotFound");
+    assert_eq!(at("", "GET", &"/".repeat(10_000)), "404 NotFound");
+}
+
+#[test]
+fn options_lists_the_methods() {
+    assert_eq!(at("/mesh", "OPTIONS", "/mesh"), "options POST, OPTIONS");
+    assert_eq!(at("/mesh", "OPTIONS", "/mesh/user"), "options GET, HEAD, OPTIONS");
+    assert_eq!(at("/mesh", "OPTIONS", "/mesh/user/1"), "options GET, HEAD, PUT, OPTIONS");
+    assert_eq!(at("/mesh", "OPTIONS", "/mesh/queries"), "options OPTIONS");
+    assert_eq!(at("/mesh", "OPTIONS", "/other"), "404 NotFound");
+}
+
+#[test]
+fn bases_are_checked() {
+    assert_eq!(Base::parse("/mesh/").unwrap(), Base::default());
+    assert_eq!(Base::parse("/").unwrap().as_str(), "");
+    assert_eq!(Base::parse("mesh"), Err(BaseError::NoSlash));
+    assert_eq!(Base::parse("/a//b"), Err(BaseError::Segment(String::new())));
+    assert_eq!(Base::parse("//"), Err(BaseError::Segment(String::new())));
+    assert_eq!(Base::parse("/a/.."), Err(BaseError::Segment("..".to_owned())));
+    for (text, character) in [("/a b", ' '), ("/a?b", '?'), ("/a%20", '%'), ("/é", 'é'), ("/a\n", '\n')] {
+        assert_eq!(Base::parse(text), Err(BaseError::Character(character)));
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn every_path_has_an_answer(path in "[/%.a-f0-9é]{0,24}", method in "GET|PUT|POST|DELETE|OPTIONS") {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        for base in ["", "/a", "/a/b"] {
+            if let Err(error) = Route::parse(&Base::parse(base).unwrap(), &method, &path) {
+                let known = [ErrorKind::Transport, ErrorKind::NotFound, ErrorKind::MethodNotAllowed];
+                proptest::prop_assert!(known.contains(&error.kind));
+                proptest::prop_assert_eq!(error.allow.is_some(), error.kind == ErrorKind::MethodNotAllowed);
+            }
+        }
+    }
+}
