@@ -8,7 +8,8 @@ use mesh_ql::Format;
 use crate::plan::Root;
 use crate::planner::Kind;
 
-/// Plans by what they were made from. It holds two generations: when the newer one is full it becomes the
+/// Plans by what they were made from, but for those of later pages: each has its own cursor in its text, and
+/// hardly any is asked for twice. It holds two generations: when the newer one is full it becomes the
 /// older, and what is used of the older moves on to the newer; so what is asked for often stays.
 pub(crate) struct PlanCache {
     capacity: usize,
@@ -41,6 +42,9 @@ impl PlanCache {
             older.get(key.as_str()).map(Arc::clone)
         };
         let root = older.map_or_else(|| plan().map(Arc::new), Ok)?;
+        if root.is_later_page() {
+            return Ok(root);
+        }
         let [newer, older] = &mut *self.generations.write().unwrap_or_else(PoisonError::into_inner);
         if newer.len() >= self.capacity.div_ceil(2) {
             *older = std::mem::take(newer);

@@ -85,7 +85,6 @@ pub enum PlanErrorKind {
     RelationInGroup { relation: String },
     UnknownAggregate { alias: String, control: &'static str },
     NotAGroupKey { field: String, control: &'static str },
-    AliasTaken { alias: String },
     Operator { field: String, op: FilterOp, ty: FieldType },
     Literal { field: String, ty: &'static str, found: String },
     Unordered { field: String, ty: FieldType, control: &'static str },
@@ -155,9 +154,6 @@ impl fmt::Display for PlanErrorKind {
             }
             Self::NotAGroupKey { field, control } => {
                 write!(f, "{control} names '{field}', which is not among the fields that the read is grouped by")
-            }
-            Self::AliasTaken { alias } => {
-                write!(f, "The aggregate '{alias}' has the name of a selected field: choose another alias")
             }
             Self::Operator { field, op, ty } => {
                 write!(f, "Operator '{}' cannot be used on '{field}', which is of type {}", op.name(), ty.name())

@@ -29,7 +29,7 @@ struct Part {
     seen: HashMap<(usize, Vec<Key>), usize>,
     table: Table,
     of_parent: Vec<Vec<usize>>,
-    parts: Vec<Part>,
+    parts: Vec<Self>,
 }
 
 impl Part {
@@ -71,7 +71,9 @@ impl Part {
     fn take(&mut self, wide: &Table, row: usize, parent: usize) {
         let cells = wide.row(row);
         let cell = |place: Option<usize>| place.and_then(|place| cells.get(place)).unwrap_or(&Value::Null);
-        if self.nested && self.columns.iter().all(|place| *cell(*place) == Value::Null) {
+        let mut places = self.columns.iter().flatten().chain(&self.identity).peekable();
+        let known = places.peek().is_some();
+        if self.nested && known && places.all(|place| *cell(Some(*place)) == Value::Null) {
             return;
         }
         let next = self.table.len();

@@ -146,8 +146,7 @@ impl Mesh {
             return Ok(plan.empty());
         }
         let entity = &plan.node().entity;
-        let resolver =
-            self.resolvers.find(entity).ok_or_else(|| ResolveError::Missing(entity.clone()))?;
+        let resolver = self.resolvers.find(entity).ok_or_else(|| ResolveError::Missing(entity.clone()))?;
         // A panic of the resolver ends this read only, whether it comes before its future or out of it.
         let answering = async { resolver.resolve(plan.clone(), context).await };
         match AssertUnwindSafe(answering).catch_unwind().await.map_err(panicked)?? {

@@ -31,7 +31,7 @@ pub(crate) struct Nest {
     /// For each column of the node, where it stands in the table.
     pub(crate) places: Vec<Option<usize>>,
     pub(crate) parents: Parents,
-    pub(crate) children: Vec<Nest>,
+    pub(crate) children: Vec<Self>,
 }
 
 /// Which rows belong to which parent.
@@ -73,7 +73,10 @@ impl Nest {
         let table = &self.table;
         let keep = |list: &mut Vec<usize>| {
             let mut seen = HashSet::with_capacity(list.len());
-            list.retain(|row| seen.insert(key_of(table, *row, &places)));
+            list.retain(|row| {
+                let key = key_of(table, *row, &places);
+                key.contains(&Key::Null) || seen.insert(key)
+            });
         };
         match &mut self.parents {
             Parents::ByKey { rows, .. } => rows.values_mut().for_each(keep),
@@ -111,7 +114,8 @@ fn place(table: &Table, path: &str, name: &str) -> Result<usize, ResolveError> {
 fn check_width(path: &str, table: &Table) -> Result<(), ResolveError> {
     table.misfit.map_or(Ok(()), |cells| {
         let columns = table.columns.len();
-        Err(ResolveError::new(format!("a row of '{path}' has {cells} cells, but there are {columns} columns")))
+        let path = if path.is_empty() { "the root" } else { path };
+        Err(ResolveError::new(format!("a row of {path} has {cells} cells, but there are {columns} columns")))
     })
 }
 
@@ -181,7 +185,9 @@ impl Key {
             ValueRef::Null => Self::Null,
             ValueRef::Boolean(value) => Self::Integer(value.into()),
             ValueRef::Integer(value) => Self::Integer(value),
-            ValueRef::Real(value) if value as i64 as f64 == value => Self::Integer(value as i64),
+            ValueRef::Real(value) if value.abs() < 2f64.powi(63) && value.fract() == 0.0 => {
+                Self::Integer(value as i64)
+            }
             ValueRef::Real(value) => Self::Real(value.to_bits()),
             ValueRef::Text(value) => Self::Text(value.to_vec()),
             ValueRef::Bytes(value) => Self::Bytes(value.to_vec()),

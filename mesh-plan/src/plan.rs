@@ -31,6 +31,13 @@ pub(crate) struct Root {
     pub(crate) heavy: std::sync::atomic::AtomicBool,
 }
 
+impl Root {
+    /// Whether the read starts at a cursor.
+    pub(crate) fn is_later_page(&self) -> bool {
+        self.node.slice.as_ref().is_some_and(|slice| slice.after.is_some())
+    }
+}
+
 /// One record or many.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
@@ -191,11 +198,11 @@ pub struct Join {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// Every one holds; an empty list always does.
-    All(Vec<Predicate>),
+    All(Vec<Self>),
     /// One of them holds; an empty list never does.
-    Any(Vec<Predicate>),
+    Any(Vec<Self>),
     /// It does not hold.
-    Not(Box<Predicate>),
+    Not(Box<Self>),
     /// A comparison with a value.
     Compare {
         /// The left side.

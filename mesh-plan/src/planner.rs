@@ -8,11 +8,11 @@ mod order;
 mod select;
 
 use mesh_ql::{Controls, Query, ReadNode};
-use mesh_schema::{Cardinality, Entity, EntityId, Schema};
+use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 
 use crate::cursor::{self, CursorKey};
-use crate::plan::{Column, Node, Root, Slice};
-use crate::{Limits, PlanError, PlanErrorKind};
+use crate::plan::{Column, Node, Root, Slice, SortKey};
+use crate::{Limits, PlanError, PlanErrorKind, Value};
 use columns::Columns;
 
 /// Whether a query is for one record or for many; controls differ.
@@ -52,7 +52,7 @@ pub(crate) fn plan(
         let keys = cursors
             .open(&scope, text, node.order.len())
             .ok_or_else(|| PlanError { kind: PlanErrorKind::CursorMismatch, path: node.path.clone() })?;
-        slice.after = Some(keys);
+        slice.after = Some(typed(&node.columns, &node.order, keys));
     }
     Ok(Root {
         node,
@@ -63,6 +63,16 @@ pub(crate) fn plan(
         statements: std::sync::OnceLock::new(),
         heavy: std::sync::atomic::AtomicBool::new(false),
     })
+}
+
+/// The values of a cursor, truth values as such again: cursors hold them as the numbers that some storages do.
+fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -> Vec<Value> {
+    let ty = |key: &SortKey| key.column.and_then(|column| columns.get(column)).and_then(|column| column.ty);
+    let values = order.iter().zip(values).map(|(key, value)| match (ty(key), value) {
+        (Some(FieldType::Boolean), Value::Integer(value @ (0 | 1))) => Value::Boolean(value == 1),
+        (_, value) => value,
+    });
+    values.collect()
 }
 
 /// The entity of that key.
@@ -167,7 +177,9 @@ fn check_place(controls: &Controls, place: Place<'_>, at: &At<'_>) -> Result<(),
             if at.entity.id.is_none() {
                 return Err(at.error(PlanErrorKind::NoId { entity: at.entity.key.clone() }));
             }
-            controls.first().map_or(Ok(()), |control| Err(at.error(PlanErrorKind::ControlOnPoint { control })))
+            controls
+                .first()
+                .map_or(Ok(()), |control| Err(at.error(PlanErrorKind::ControlOnPoint { control })))
         }
         Place::Relation(relation, Cardinality::One) => controls.first().map_or(Ok(()), |control| {
             Err(at.error(PlanErrorKind::ControlOnToOne { control, relation: relation.to_owned() }))
@@ -187,9 +199,13 @@ fn check_place(controls: &Controls, place: Place<'_>, at: &At<'_>) -> Result<(),
     }
 }
 
-/// The columns that tell an entity's rows apart.
+/// The columns that tell an entity's rows apart; none where only all columns together might.
 fn identity(entity: &Entity) -> Vec<Column> {
     let mut columns = Columns::default();
+    let is_key = |name: &String| entity.tie_break.iter().any(|key| key.column == *name);
+    if entity.id.is_none() && entity.fields.iter().all(|field| is_key(&field.column)) {
+        return columns.list;
+    }
     if let Some(id) = entity.id {
         columns.add_field(entity, id, false);
     }

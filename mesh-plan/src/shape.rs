@@ -15,6 +15,7 @@ use mesh_schema::Cardinality;
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
 use crate::{ResolveError, ValueRef, cursor};
 pub(crate) use json::json_key;
+pub(crate) use scalar::number_text;
 
 /// The cells of one row, by their place in [`Node::columns`].
 pub trait Cells {

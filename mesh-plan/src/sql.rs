@@ -33,7 +33,7 @@ pub struct Statements {
     /// The statement of this node.
     pub statement: Statement,
     /// Those of its joins, in the plan's order.
-    pub joins: Vec<Statements>,
+    pub joins: Vec<Self>,
 }
 
 /// SQL text with its parameters, in the order of their placeholders.

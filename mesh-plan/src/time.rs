@@ -31,7 +31,7 @@ impl Date {
         let days = match date.month {
             1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
             4 | 6 | 9 | 11 => 30,
-            2 if date.year % 4 == 0 && (date.year % 100 != 0 || date.year % 400 == 0) => 29,
+            2 if is_leap(date.year) => 29,
             2 => 28,
             _ => 0,
         };
@@ -120,13 +120,15 @@ impl Time {
             }
         }
         time.zone = zone(rest)?;
-        Some(time)
+        // A zone may lead out of the years that have a text of four digits.
+        let year = Date::from_days(time.seconds().div_euclid(86_400)).year;
+        (0..=9_999).contains(&year).then_some(time)
     }
 
     /// The time as its column stores it. A zone is turned into UTC, which columns without one are taken to
     /// be in; without a known form the text is kept in the ISO 8601 form in which it was written.
     pub(crate) fn stored(self, form: Option<TimeForm>) -> Value {
-        let seconds = self.date.days() * 86_400 + self.second - self.zone.unwrap_or(0) * 60;
+        let seconds = self.seconds();
         match form {
             None => {
                 let zulu = self.zone.is_some();
@@ -137,16 +139,23 @@ impl Time {
             }
             Some(TimeForm::UnixSeconds) if self.nanos == 0 => Value::Integer(seconds),
             Some(TimeForm::UnixSeconds) => Value::Real(seconds as f64 + f64::from(self.nanos) / 1e9),
-            Some(TimeForm::UnixMillis) => {
-                Value::Integer(seconds * 1_000 + i64::from(self.nanos / 1_000_000))
-            }
+            Some(TimeForm::UnixMillis) => Value::Integer(seconds * 1_000 + i64::from(self.nanos / 1_000_000)),
         }
+    }
+
+    /// Seconds since the Unix epoch.
+    fn seconds(self) -> i64 {
+        self.date.days() * 86_400 + self.second - self.zone.unwrap_or(0) * 60
     }
 
     /// Digits without which the fraction would lose something.
     fn needed(self) -> u8 {
-        (0..=9).find(|digits| self.nanos % 10u32.pow(9 - digits) == 0).unwrap_or(9) as u8
+        (0..=9).find(|digits| self.nanos.is_multiple_of(10u32.pow(9 - digits))).unwrap_or(9) as u8
     }
+}
+
+fn is_leap(year: i64) -> bool {
+    year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0)
 }
 
 /// ISO 8601 text of a number that stands for a time; `None` beyond the years that can be written.
@@ -208,9 +217,9 @@ fn zone(text: &str) -> Option<Option<i64>> {
 }
 
 fn digits(bytes: &[u8]) -> Option<i64> {
-    bytes.iter().try_fold(0i64, |value, byte| {
-        byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0'))
-    })
+    bytes
+        .iter()
+        .try_fold(0i64, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
 }
 
 #[cfg(test)]
@@ -235,9 +244,19 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in
-            ["", "2024", "2023-02-29", "2024-05-01T", "2024-05-01T25:00:00", "2024-05-01T12:00:00+9", "a024-05-01", "2024-05-01T12:00:00.", "2024-13-01", "2024-05-01x", "２024-05-01"]
-        {
+        for text in [
+            "",
+            "2024",
+            "2023-02-29",
+            "2024-05-01T",
+            "2024-05-01T25:00:00",
+            "2024-05-01T12:00:00+9",
+            "a024-05-01",
+            "2024-05-01T12:00:00.",
+            "2024-13-01",
+            "2024-05-01x",
+            "２024-05-01",
+        ] {
             assert_eq!(Time::parse(text), None, "{text}");
         }
     }

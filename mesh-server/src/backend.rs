@@ -21,7 +21,9 @@ impl DatabaseUrl {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (scheme, rest) = match text.split_once(':') {
             // A single letter is a drive, not a scheme.
-            Some((scheme, rest)) if scheme.len() > 1 && scheme.bytes().all(|it| it.is_ascii_alphanumeric()) => {
+            Some((scheme, rest))
+                if scheme.len() > 1 && scheme.bytes().all(|it| it.is_ascii_alphanumeric()) =>
+            {
                 (scheme, rest)
             }
             _ => ("sqlite", text),
@@ -33,7 +35,9 @@ impl DatabaseUrl {
                     return Err("`sqlite:` needs the path of a file, as in `sqlite:blog.db`".to_owned());
                 }
                 if path == ":memory:" {
-                    return Err("a database in memory is empty when the server opens it: name a file".to_owned());
+                    return Err(
+                        "a database in memory is empty when the server opens it: name a file".to_owned()
+                    );
                 }
                 Ok(Self::Sqlite(path.into()))
             }

@@ -68,7 +68,9 @@ impl fmt::Display for Failure {
 /// Writes a line to standard output. Who reads it may have closed it, as `head` does; that ends the command.
 pub(crate) fn print(text: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Failure::start(format!("output: {error}")))
+    writeln!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::start(format!("output: {error}")))
 }
 
 /// Writes a remark to standard error.

@@ -5,9 +5,7 @@ use std::fmt;
 use mesh_ql::{Direction, Nulls};
 use mesh_schema::{Cardinality, Link, TableName};
 
-use super::{
-    Aggregate, CompareOp, Grouping, Join, Node, Plan, Predicate, SortKey, Source, Target,
-};
+use super::{Aggregate, CompareOp, Grouping, Join, Node, Plan, Predicate, SortKey, Source, Target};
 use crate::Value;
 
 impl fmt::Display for Plan {
@@ -30,10 +28,10 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, level: usize) -> fmt::Result {
         let named = node.columns.iter().filter(move |column| column.selected == selected);
         named.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    writeln!(f, "{indent}fields  {}", columns(true))?;
-    let keys = columns(false);
-    if !keys.is_empty() {
-        writeln!(f, "{indent}keys    {keys}")?;
+    for (word, names) in [("fields ", columns(true)), ("keys   ", columns(false))] {
+        if !names.is_empty() {
+            writeln!(f, "{indent}{word} {names}")?;
+        }
     }
     if let Some(filter) = &node.filter {
         writeln!(f, "{indent}where   {filter}")?;

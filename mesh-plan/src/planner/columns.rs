@@ -21,7 +21,7 @@ impl Columns {
         match entity.field_of_column(column) {
             Some(id) => self.add_field(entity, id, false),
             None => self.add(Column {
-                name: column.to_owned(),
+                name: storage_name(entity, column),
                 source: Source::Column(column.to_owned()),
                 ty: None,
                 time_form: None,
@@ -61,6 +61,16 @@ impl Columns {
     /// Where a value with that source stands.
     pub(super) fn find(&self, source: &Source) -> Option<usize> {
         self.list.iter().position(|there| there.source == *source)
+    }
+}
+
+/// What flat rows call a storage column: its field's name, or where it has none its own, with the table's in
+/// front if a field elsewhere has taken that.
+pub(super) fn storage_name(entity: &Entity, column: &str) -> String {
+    match entity.field_of_column(column) {
+        Some(id) => entity.field(id).name.clone(),
+        None if entity.member(column).is_none() => column.to_owned(),
+        None => format!("{}.{column}", entity.table.name),
     }
 }
 

@@ -20,10 +20,9 @@ pub(super) struct Left<'a> {
 pub(super) fn plan(at: &At<'_>, tree: &Filter) -> Result<Predicate, PlanError> {
     walk(at, tree, &|condition| match &condition.subject {
         Subject::Field(name) => field(at, name, "$where"),
-        Subject::Aggregate(alias) => Err(at.error(PlanErrorKind::UnknownAggregate {
-            alias: alias.clone(),
-            control: "$where",
-        })),
+        Subject::Aggregate(alias) => {
+            Err(at.error(PlanErrorKind::UnknownAggregate { alias: alias.clone(), control: "$where" }))
+        }
     })
 }
 
@@ -91,8 +90,7 @@ fn comparison(at: &At<'_>, condition: &Condition, left: Left<'_>) -> Result<Pred
         Operand::Many(list) => list.iter().map(value).collect(),
         Operand::None | Operand::One(_) => Ok(Vec::new()),
     };
-    let compare =
-        |op| one().map(|value| Predicate::Compare { source: source.clone(), op, value });
+    let compare = |op| one().map(|value| Predicate::Compare { source: source.clone(), op, value });
     let like = |ignore_case| {
         pattern_of(&condition.value)
             .map(|pattern| Predicate::Like { source: source.clone(), pattern, ignore_case })

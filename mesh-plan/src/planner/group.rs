@@ -3,9 +3,9 @@
 use mesh_ql::{AggregateFn, Controls, ReadNode, Selection, Subject};
 use mesh_schema::{FieldType, Member};
 
+use super::At;
 use super::columns::{self, Columns};
 use super::filter::{self, Left};
-use super::At;
 use crate::plan::{Aggregate, Column, Grouping, Output, Source};
 use crate::shape::json_key;
 use crate::{PlanError, PlanErrorKind};
@@ -144,8 +144,7 @@ pub(super) fn subject<'q>(
     match subject {
         Subject::Field(name) => {
             let left = filter::field(at, name, control)?;
-            let is_key =
-                matches!(&left.source, Source::Column(column) if grouping.keys.contains(column));
+            let is_key = matches!(&left.source, Source::Column(column) if grouping.keys.contains(column));
             if is_key {
                 Ok(left)
             } else {
@@ -162,12 +161,7 @@ pub(super) fn subject<'q>(
                 .as_ref()
                 .and_then(|column| at.entity.field_of_column(column))
                 .and_then(|id| at.entity.field(id).time_form);
-            Ok(Left {
-                name: alias,
-                source: Source::Aggregate(index),
-                ty: result_type(aggregate),
-                time_form,
-            })
+            Ok(Left { name: alias, source: Source::Aggregate(index), ty: result_type(aggregate), time_form })
         }
     }
 }

@@ -4,6 +4,7 @@ use mesh_ql::{Literal, Operand};
 use mesh_schema::{FieldType, TimeForm};
 
 use crate::Value;
+use crate::shape::number_text;
 use crate::time::{Date, Time};
 
 /// Decimals of at most so many digits survive as a double.
@@ -19,9 +20,7 @@ pub(super) fn value(
     let value = match ty {
         FieldType::String => text(literal).map(|text| Value::Text(text.to_owned())),
         FieldType::Integer => integer(literal).map(Value::Integer),
-        FieldType::Bigint => {
-            integer(literal).or_else(|| text(literal)?.parse().ok()).map(Value::Integer)
-        }
+        FieldType::Bigint => integer(literal).or_else(|| text(literal)?.parse().ok()).map(Value::Integer),
         FieldType::Number => match literal {
             Literal::Integer(value) => Some(Value::Real(*value as f64)),
             Literal::Number(value) => Some(Value::Real(*value)),
@@ -56,7 +55,8 @@ pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> O
         None => Some(canonical(text).map_or_else(|| Value::Text(text.to_owned()), Value::Integer)),
         Some(FieldType::Integer | FieldType::Bigint) => canonical(text).map(Value::Integer),
         Some(FieldType::Number) => {
-            text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Real)
+            let value = text.parse().ok().filter(|value| number_text(*value) == text);
+            value.map(Value::Real)
         }
         Some(FieldType::Boolean) => text.parse().ok().map(Value::Boolean),
         Some(FieldType::Json | FieldType::Binary) => None,
@@ -163,10 +163,9 @@ mod tests {
         let literal = match literal.into() {
             serde_json::Value::Bool(value) => Literal::Boolean(value),
             serde_json::Value::String(value) => Literal::Text(value),
-            number => number.as_i64().map_or_else(
-                || Literal::Number(number.as_f64().unwrap()),
-                Literal::Integer,
-            ),
+            number => {
+                number.as_i64().map_or_else(|| Literal::Number(number.as_f64().unwrap()), Literal::Integer)
+            }
         };
         assert_eq!(value(Some(ty), None, &literal).ok(), expected);
     }

@@ -21,10 +21,9 @@ pub(super) fn plan(
             (Some(grouping), subject) => group::subject(at, subject, grouping, "$orderBy")?,
             (None, Subject::Field(name)) => filter::field(at, name, "$orderBy")?,
             (None, Subject::Aggregate(alias)) => {
-                return Err(at.error(PlanErrorKind::UnknownAggregate {
-                    alias: alias.clone(),
-                    control: "$orderBy",
-                }));
+                return Err(
+                    at.error(PlanErrorKind::UnknownAggregate { alias: alias.clone(), control: "$orderBy" })
+                );
             }
         };
         if let Some(ty @ FieldType::Json) = left.ty {
@@ -32,7 +31,13 @@ pub(super) fn plan(
             return Err(at.error(PlanErrorKind::Unordered { field, ty, control: "$orderBy" }));
         }
         let nullable = nullable(at.entity, &left.source);
-        keys.push(SortKey { source: left.source, direction: by.direction, nulls: by.nulls, nullable, column: None });
+        keys.push(SortKey {
+            source: left.source,
+            direction: by.direction,
+            nulls: by.nulls,
+            nullable,
+            column: None,
+        });
     }
     let direction = keys.last().map_or(Direction::Asc, |key| key.direction);
     let ties = match grouping {
@@ -64,20 +69,12 @@ pub(super) fn tie_break(at: &At<'_>) -> Vec<SortKey> {
 }
 
 fn tie(source: &Source, nullable: bool) -> SortKey {
-    SortKey {
-        source: source.clone(),
-        direction: Direction::Asc,
-        nulls: Nulls::Last,
-        nullable,
-        column: None,
-    }
+    SortKey { source: source.clone(), direction: Direction::Asc, nulls: Nulls::Last, nullable, column: None }
 }
 
 fn nullable(entity: &Entity, source: &Source) -> bool {
     match source {
-        Source::Column(column) => {
-            entity.field_of_column(column).is_none_or(|id| entity.field(id).nullable)
-        }
+        Source::Column(column) => entity.field_of_column(column).is_none_or(|id| entity.field(id).nullable),
         Source::Aggregate(_) => true,
     }
 }

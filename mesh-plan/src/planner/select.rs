@@ -3,7 +3,7 @@
 use mesh_ql::Selection;
 use mesh_schema::{Cardinality, Computed, Entity, Link, Member, Piece, Relation};
 
-use super::columns::Columns;
+use super::columns::{self, Columns};
 use super::{At, Place, Planner};
 use crate::plan::{Join, Output, TemplatePiece};
 use crate::shape::json_key;
@@ -47,8 +47,7 @@ impl Planner<'_> {
                 (Selection::Relation(name, read), Some(Member::Relation(id))) => {
                     let relation = at.entity.relation(id);
                     let place = Place::Relation(name, relation.cardinality);
-                    let mut node =
-                        self.node(relation.target, format!("{}.{name}", at.path), read, place)?;
+                    let mut node = self.node(relation.target, format!("{}.{name}", at.path), read, place)?;
                     let target = self.schema.entity(relation.target);
                     if relation.cardinality == Cardinality::One && leads_to_id(relation, target) {
                         node.order.clear();
@@ -105,13 +104,9 @@ fn parent_keys(parent: &Entity, relation: &Relation, columns: &mut Columns) -> V
 
 fn child_keys(relation: &Relation, target: &Entity) -> Vec<String> {
     match &relation.link {
-        Link::Direct { pairs } => pairs
-            .iter()
-            .map(|pair| match target.field_of_column(&pair.target) {
-                Some(id) => target.field(id).name.clone(),
-                None => pair.target.clone(),
-            })
-            .collect(),
+        Link::Direct { pairs } => {
+            pairs.iter().map(|pair| columns::storage_name(target, &pair.target)).collect()
+        }
         Link::Through { table, from, .. } => vec![format!("{}.{from}", table.name)],
     }
 }

@@ -48,7 +48,9 @@ pub(super) fn write_text(
 ) {
     match cell {
         ValueRef::Null => {}
-        ValueRef::Text(text) if !matches!(ty, Some(FieldType::Datetime | FieldType::Date | FieldType::Binary)) => {
+        ValueRef::Text(text)
+            if !matches!(ty, Some(FieldType::Datetime | FieldType::Date | FieldType::Binary)) =>
+        {
             out.extend_from_slice(text);
         }
         _ => {
@@ -72,11 +74,19 @@ fn number(out: &mut Vec<u8>, cell: ValueRef<'_>) {
         }
         ValueRef::Real(value) => {
             let mut buffer = zmij::Buffer::new();
-            let text = buffer.format_finite(value);
-            out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+            out.extend_from_slice(without_fraction(buffer.format(value)).as_bytes());
         }
         _ => {}
     }
+}
+
+/// A real as it stands in responses.
+pub(crate) fn number_text(value: f64) -> String {
+    without_fraction(zmij::Buffer::new().format(value)).to_owned()
+}
+
+fn without_fraction(text: &str) -> &str {
+    text.strip_suffix(".0").unwrap_or(text)
 }
 
 /// A time as stored, with a `T` where a blank parts day and time.

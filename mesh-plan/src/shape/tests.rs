@@ -233,13 +233,13 @@ fn a_row_of_another_width_is_refused() {
         rows.table("tags").unwrap().push(row![1, 2, 3]);
         rows
     }));
-    assert_eq!(text, "a row of 'tags' has 3 cells, but there are 4 columns");
+    assert_eq!(text, "a row of tags has 3 cells, but there are 4 columns");
     let text = failure(read(&posts(), |_| {
         let mut table = wide(true);
         table.push(row![1]);
         Rows::joined(table)
     }));
-    assert_eq!(text, "a row of '' has 1 cells, but there are 8 columns");
+    assert_eq!(text, "a row of the root has 1 cells, but there are 8 columns");
 }
 
 #[test]

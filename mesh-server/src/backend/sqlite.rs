@@ -3,8 +3,7 @@
 mod catalog;
 mod pool;
 mod read;
-#[cfg(test)]
-mod tests;
+mod sum;
 
 use std::fmt;
 use std::path::Path;

@@ -43,7 +43,9 @@ impl Sample {
         let folder = (0..100)
             .map(|attempt| std::env::temp_dir().join(format!("mesh-demo-{}-{attempt}", std::process::id())))
             .find(|folder| std::fs::create_dir(folder).is_ok())
-            .ok_or_else(|| Failure::start("cannot make a folder for the sample data; name a file with --database"))?;
+            .ok_or_else(|| {
+                Failure::start("cannot make a folder for the sample data; name a file with --database")
+            })?;
         let sample = Self { path: folder.join("blog.db"), folder: Some(folder) };
         fill(&sample.path)?;
         Ok(sample)
@@ -60,7 +62,8 @@ impl Drop for Sample {
 }
 
 fn fill(path: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::start(format!("cannot write the sample data to {}: {error}", path.display()));
+    let failed =
+        |error| Failure::start(format!("cannot write the sample data to {}: {error}", path.display()));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     demo::create(&mut connection).map_err(failed)

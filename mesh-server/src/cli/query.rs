@@ -21,7 +21,8 @@ const HEADER_QUERY: usize = 8 * 1024;
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
     runtime.block_on(async {
         if args.all {
             return all_pages(&endpoint, format.into(), &text).await;
@@ -41,13 +42,14 @@ async fn all_pages(endpoint: &Endpoint, format: Format, text: &str) -> Result<()
         if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
             items.extend(more);
         }
-        if page["pageInfo"]["hasNextPage"] != true {
+        let info = page.get("pageInfo").cloned().unwrap_or_default();
+        if info.get("hasNextPage") != Some(&Value::Bool(true)) {
             return show(&items.into());
         }
         if io::stderr().is_terminal() {
             remark(format_args!("{} items …", items.len()));
         }
-        let after = page["pageInfo"]["endCursor"].as_str().map(str::to_owned);
+        let after = info.get("endCursor").and_then(Value::as_str).map(str::to_owned);
         let first = query.root.controls.page.as_ref().and_then(|page| page.first);
         query.root.controls.page = Some(Page { first, after });
     }
@@ -93,15 +95,20 @@ async fn send(request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
     let host = head.uri.host().unwrap_or_default();
     let address = (host.trim_matches(['[', ']']), head.uri.port_u16().unwrap_or(80));
     let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| failed(&error))?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
     let running = tokio::spawn(connection);
     let authority = head.uri.authority().map(|it| it.as_str().to_owned()).unwrap_or_default();
     let uri = head.uri.clone();
     let failed = |error: &dyn std::fmt::Display| Failure::found(format!("cannot ask {uri}: {error}"));
     head.headers.insert(header::HOST, HeaderValue::from_str(&authority).map_err(|error| failed(&error))?);
-    head.uri = head.uri.path_and_query().map(|it| it.as_str().parse()).transpose().map_err(|error| failed(&error))?.unwrap_or_default();
+    head.uri = head
+        .uri
+        .path_and_query()
+        .map(|it| it.as_str().parse())
+        .transpose()
+        .map_err(|error| failed(&error))?
+        .unwrap_or_default();
     let reply = sender
         .send_request(Request::from_parts(head, Full::new(body)))
         .await

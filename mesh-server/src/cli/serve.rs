@@ -13,7 +13,8 @@ use super::{Failure, faults_at_start, print, settings};
 use crate::config::{Config, LogFormat};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let config = settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
+    let config =
+        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
     if config.database.is_none() {
         return Err(Failure::start(
             "no database to serve: name one, as in `mesh-server serve --database sqlite:blog.db`, or try `mesh-server demo`",
@@ -39,9 +40,8 @@ pub(crate) fn serve(
         mesh = mesh.resolver_for_all(database);
     }
     let app = App::new(mesh.build()).at(config.base.clone()).limits(config.transport_limits());
-    let server = Server::new(app)
-        .connections(config.limits.connections)
-        .shutdown_timeout(config.shutdown_timeout);
+    let server =
+        Server::new(app).connections(config.limits.connections).shutdown_timeout(config.shutdown_timeout);
     let runtime = runtime(config.threads).map_err(Failure::start)?;
     runtime.block_on(async {
         let listener = TcpListener::bind(config.listen)
@@ -92,8 +92,9 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 
 /// Logs to standard error as the settings say.
 pub(crate) fn start_log(config: &Config) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(&config.log)
-        .map_err(|error| Failure::start(format!("the log filter '{}' is not understood: {error}", config.log)))?;
+    let filter = EnvFilter::try_new(&config.log).map_err(|error| {
+        Failure::start(format!("the log filter '{}' is not understood: {error}", config.log))
+    })?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     let started = match config.log_format {
         LogFormat::Pretty => log.with_target(false).compact().try_init(),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::sum::Sum;
 use mesh_plan::{Pattern, ResolveError, sql::functions};
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
@@ -80,6 +81,9 @@ impl Reader {
             let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
             connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case))?;
         }
+        // In place of SQLite's own, which fails when a running sum overflows though the total does not.
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+        connection.create_aggregate_function("sum", 1, flags, Sum)?;
         let alarm = Arc::new(Alarm::new());
         let handler = Arc::clone(&alarm);
         connection.progress_handler(STEPS_PER_LOOK, Some(move || handler.is_past()))?;

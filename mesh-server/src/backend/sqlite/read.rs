@@ -1,5 +1,6 @@
 //! How is one plan read? Its statements, run parent by parent straight into the shaper.
 
+use super::sum;
 use mesh_plan::sql::{Param, Statements};
 use mesh_plan::{Cells, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Value, ValueRef};
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
@@ -29,9 +30,8 @@ pub(super) fn failed(error: rusqlite::Error) -> ResolveError {
     }
 }
 
-/// SQLite has no code of its own for a sum past 64 bits.
 fn is_overflow(error: &rusqlite::Error) -> bool {
-    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message == "integer overflow")
+    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message == sum::OVERFLOW)
 }
 
 /// A prepared statement with those below it.
@@ -39,7 +39,7 @@ struct Source<'c> {
     statement: CachedStatement<'c>,
     /// Places of parameters, counted from 1, and the parent's columns that fill them.
     parents: Vec<(usize, usize)>,
-    joins: Vec<Source<'c>>,
+    joins: Vec<Self>,
 }
 
 impl<'c> Source<'c> {

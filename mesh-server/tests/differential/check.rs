@@ -1,0 +1,256 @@
+//! Do both give the same? One seed's database and queries, put to SQLite and to memory.
+
+use std::fmt::{self, Write as _};
+use std::ops::AddAssign;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mesh_plan::sql::Statements;
+use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, Request, ResolveError, Value};
+use mesh_ql::Format;
+use mesh_server::backend::sqlite::Sqlite;
+use rusqlite::Connection;
+use serde_json::{Value as Json, json};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::data::Database;
+use crate::dice::Dice;
+use crate::query;
+
+/// How many queries each database is asked.
+const QUERIES: usize = 24;
+
+/// How much was compared.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) seeds: usize,
+    /// Answers that were the same.
+    pub(crate) bodies: usize,
+    /// Of those, pages after the first.
+    pub(crate) pages: usize,
+    /// Rows that walks along cursors came by.
+    pub(crate) rows: usize,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.seeds += other.seeds;
+        self.bodies += other.bodies;
+        self.pages += other.pages;
+        self.rows += other.rows;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seeds, bodies, pages, rows } = self;
+        write!(f, "{seeds} databases, {bodies} answers, {pages} later pages, {rows} rows")
+    }
+}
+
+/// Compares all that a seed makes; the error is the whole story of the first mismatch.
+pub(crate) fn seed(seed: u64, verbose: bool) -> Result<Tally, String> {
+    let mut dice = Dice::new(seed);
+    let database = Database::random(&mut dice);
+    let pair = Pair::new(seed, database, verbose);
+    let mut tally = Tally { seeds: 1, ..Tally::default() };
+    for _ in 0..QUERIES {
+        let root = dice.below(pair.database.entities.len());
+        let entity = &pair.database.entities[root];
+        if entity.points && dice.chance(15) {
+            let node = query::point(&mut dice, &pair.database.entities, root);
+            let id = point_id(&mut dice, &entity.ids);
+            let text = json!({entity.key: node}).to_string();
+            pair.compare(&Request::point(Format::Json, &text, &id))?;
+            tally.bodies += 1;
+        } else {
+            let node = query::collection(&mut dice, &pair.database.entities, root);
+            pair.walk(&mut dice, entity.key, node, &mut tally)?;
+        }
+    }
+    Ok(tally)
+}
+
+/// The id of a record as a path has it, or text that is no record's id.
+fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
+    let ids: Vec<_> = ids
+        .iter()
+        .filter_map(|id| match id {
+            Value::Integer(id) => Some(id.to_string()),
+            Value::Text(id) => Some(id.clone()),
+            _ => None,
+        })
+        .collect();
+    if ids.is_empty() || dice.chance(20) {
+        return dice.pick(&["77", "seven", "", "1.0", "01", "' OR 1=1 --", "NULL", "+1"]).to_owned();
+    }
+    dice.pick(&ids)
+}
+
+/// One database twice.
+struct Pair {
+    seed: u64,
+    verbose: bool,
+    database: Database,
+    runtime: Runtime,
+    memory: Mesh,
+    sqlite: Mesh,
+    /// Dropped last, when nothing has the file open any more.
+    _folder: Folder,
+}
+
+impl Pair {
+    fn new(seed: u64, database: Database, verbose: bool) -> Self {
+        let folder = Folder::new(seed);
+        let path = folder.0.join("data.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN;").unwrap();
+        connection
+            .execute_batch(&database.script)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", database.script));
+        connection.execute_batch("COMMIT").unwrap();
+        drop(connection);
+
+        let opened = Sqlite::open(&path).unwrap();
+        let catalog = opened.contents().unwrap().catalog;
+        let schema = database.schema.clone().build_with(&catalog).unwrap_or_else(|faults| {
+            panic!("seed {seed}: {}\n{}\n{}", faults[0], database.schema.document().to_json(), database.script)
+        });
+        let schema = Arc::new(schema);
+        let key = CursorKey::new(b"the same for both, or no cursor would be");
+        let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_key(key.clone());
+        Self {
+            memory: builder(&schema).resolver_for_all(database.tables.clone()).build(),
+            sqlite: builder(&schema).resolver_for_all(opened).build(),
+            runtime: Builder::new_current_thread().enable_all().build().unwrap(),
+            seed,
+            verbose,
+            database,
+            _folder: folder,
+        }
+    }
+
+    /// Follows cursors to the end. What the pages hold has to be what one large page holds.
+    fn walk(&self, dice: &mut Dice, entity: &str, mut node: Json, tally: &mut Tally) -> Result<(), String> {
+        let mut whole = node.clone();
+        whole["$page"] = json!({"first": 200});
+        let whole_text = json!({entity: whole}).to_string();
+        let Some(whole) = self.compare(&Request::collection(Format::Json, &whole_text))? else {
+            return Ok(());
+        };
+        tally.bodies += 1;
+        let expected = items(&whole);
+        let mut met: Vec<Json> = Vec::new();
+        loop {
+            let text = json!({entity: node}).to_string();
+            let Some(body) = self.compare(&Request::collection(Format::Json, &text))? else {
+                return Err(self.story(&text, None, "a page fails where the whole does not"));
+            };
+            tally.bodies += 1;
+            let page = items(&body);
+            let more = body["pageInfo"]["hasNextPage"] == json!(true);
+            if more && page.is_empty() || met.len() > expected.len() {
+                return Err(self.story(&text, None, "the walk does not end"));
+            }
+            met.extend(page);
+            if !more {
+                break;
+            }
+            tally.pages += 1;
+            // The size may change from page to page.
+            if dice.chance(20) {
+                node["$page"]["first"] = json!(1 + dice.below(4));
+            }
+            node["$page"]["after"] = body["pageInfo"]["endCursor"].clone();
+        }
+        tally.rows += met.len();
+        if met == expected {
+            return Ok(());
+        }
+        let what = format!("the pages hold\n  {}\ninstead of\n  {}", json!(met), json!(expected));
+        Err(self.story(&whole_text, None, &what))
+    }
+
+    /// The body that both give; `None` where both fail alike.
+    fn compare(&self, request: &Request<'_>) -> Result<Option<Json>, String> {
+        let of = |mesh: &Mesh| -> Result<String, Error> {
+            let body = self.runtime.block_on(mesh.read(mesh.plan(request)?, Context::default()))?;
+            Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
+        };
+        let (memory, sqlite) = (of(&self.memory), of(&self.sqlite));
+        if self.verbose {
+            eprintln!("{:?} {}\n  {}", request.id, request.text, shown(&memory));
+        }
+        match (&memory, &sqlite) {
+            (Ok(one), Ok(other)) if one == other => Ok(Some(serde_json::from_str(one).unwrap())),
+            // The generator is to make nothing that is refused: a refusal would compare nothing.
+            (Err(Error::Resolve(ResolveError::SumOverflow)), Err(Error::Resolve(ResolveError::SumOverflow)))
+            | (
+                Err(Error::Resolve(ResolveError::TooLarge { .. })),
+                Err(Error::Resolve(ResolveError::TooLarge { .. })),
+            ) => Ok(None),
+            _ => {
+                let what = format!("memory\n  {}\nSQLite\n  {}", shown(&memory), shown(&sqlite));
+                Err(self.story(request.text, request.id, &what))
+            }
+        }
+    }
+
+    /// All that is needed to see a mismatch again.
+    fn story(&self, text: &str, id: Option<&str>, what: &str) -> String {
+        let request = match id {
+            Some(id) => Request::point(Format::Json, text, id),
+            None => Request::collection(Format::Json, text),
+        };
+        let mut sql = String::new();
+        if let Ok(plan) = self.sqlite.plan(&request) {
+            write_sql(&mut sql, &plan);
+        }
+        let Self { seed, database, .. } = self;
+        format!(
+            "MESH_DIFF_SEED={seed}\nschema {}\n{}\nid {id:?} query {text}\n{what}\nSQL\n{sql}",
+            database.schema.document().to_json(),
+            database.script,
+        )
+    }
+}
+
+fn items(body: &Json) -> Vec<Json> {
+    body["items"].as_array().unwrap().clone()
+}
+
+fn shown(result: &Result<String, Error>) -> String {
+    match result {
+        Ok(body) => body.clone(),
+        Err(error) => {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            format!("{error} ({})", source.unwrap_or_default())
+        }
+    }
+}
+
+fn write_sql(out: &mut String, plan: &Plan) {
+    fn tree(out: &mut String, statements: &Statements, depth: usize) {
+        writeln!(out, "{}{}", "  ".repeat(depth), statements.statement).unwrap();
+        statements.joins.iter().for_each(|join| tree(out, join, depth + 1));
+    }
+    tree(out, plan.statements(), 0);
+}
+
+/// A folder of its own for each database, removed with all that is in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(seed: u64) -> Self {
+        let path = std::env::temp_dir().join(format!("mesh-differential-{}-{seed}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
