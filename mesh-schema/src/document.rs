@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::fault::Places;
-use crate::{Cardinality, Catalog, Entries, Fault, FieldType, Schema, Upload, load};
+use crate::{Cardinality, Catalog, Entries, Fault, FieldType, Schema, TableName, Upload, load};
 
 /// A schema as written, not yet checked beyond its form.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -34,6 +34,22 @@ impl Document {
     /// from it where the document is silent.
     pub fn load(&self, catalog: Option<&Catalog>) -> Result<Schema, Vec<Fault>> {
         load::load(self, catalog, &HashSet::new())
+    }
+
+    /// Tables and columns whose fields the document says are times, whatever type the columns have: how they
+    /// write times has to be found out before the document is loaded. `SPEC §5.5`
+    pub fn time_columns(&self) -> Vec<(String, String)> {
+        let mut places = Vec::new();
+        for (key, entity) in self.entities.iter() {
+            let table = entity.table.clone().unwrap_or_else(|| load::default_table(key));
+            let Ok(table) = TableName::parse(&table) else { continue };
+            let times = entity.types.iter().filter(|(_, ty)| matches!(ty, FieldType::Datetime | FieldType::Date));
+            places.extend(times.map(|(field, _)| {
+                let column = entity.columns.get(field).map_or(field, String::as_str);
+                (table.name.clone(), column.to_owned())
+            }));
+        }
+        places
     }
 
     /// The document as indented JSON text. [`Document::parse`] reads the same document again.

@@ -67,14 +67,15 @@ impl Sqlite {
         Ok(Self { pool: Arc::new(pool) })
     }
 
-    /// Reads what the database contains.
+    /// Reads what the database contains. `times` names tables and columns that hold times though their
+    /// declared types do not say so ([`mesh_schema::Document::time_columns`]).
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn contents(&self) -> Result<Contents, OpenError> {
+    pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let failed = |source| OpenError { path: self.pool.path().display().to_string(), source };
         let reader = self.pool.take().map_err(failed)?;
-        let (catalog, notes) = catalog::read(reader.connection()).map_err(failed)?;
+        let (catalog, notes) = catalog::read(reader.connection(), times).map_err(failed)?;
         self.pool.give(reader);
         Ok(Contents { catalog, notes })
     }

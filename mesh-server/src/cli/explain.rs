@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(id) => Request::point(format.into(), &text, id),
         None => Request::collection(format.into(), &text),
     };
-    let plan = mesh.plan(&request).map_err(|error| Failure::found(mesh_wire::WireError::from(error)))?;
+    let plan = mesh.plan(&request).map_err(Failure::found)?;
     let mut steps = Vec::new();
     if let Some(database) = &source.database {
         steps = database.query_plan(&plan).map_err(|error| {

@@ -5,7 +5,7 @@ use super::{Failure, print, remark, source};
 
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let mut notes = Vec::new();
-    let (_, catalog) = source::open(&args.database, &mut notes).map_err(Failure::start)?;
+    let (_, catalog) = source::open(&args.database, &[], &mut notes).map_err(Failure::start)?;
     let (document, _) = source::inferred(&catalog, &mut notes);
     for note in &notes {
         remark(format_args!("note: {note}"));

@@ -68,7 +68,7 @@ fn parse(format: Format, text: &str) -> Result<mesh_ql::Query, Failure> {
         aggregates: usize::MAX,
         page_max: u32::MAX,
     };
-    mesh_ql::parse(format, text, &limits).map_err(|error| Failure::found(mesh_wire::WireError::from(error)))
+    mesh_ql::parse(format, text, &limits).map_err(Failure::found)
 }
 
 async fn ask(endpoint: &Endpoint, format: Format, text: &str, id: Option<&str>) -> Result<Bytes, Failure> {

@@ -1,6 +1,6 @@
 //! `mesh-server serve`: a database over HTTP, until a signal ends it.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use mesh_plan::Mesh;
 use mesh_server::{App, Server};
@@ -95,7 +95,9 @@ pub(crate) fn start_log(config: &Config) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| {
         Failure::start(format!("the log filter '{}' is not understood: {error}", config.log))
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
     let started = match config.log_format {
         LogFormat::Pretty => log.with_target(false).compact().try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),

@@ -20,15 +20,21 @@ impl Source {
     /// Opens what the settings name: a database, a schema document, or both.
     pub(crate) fn open(config: &Config) -> Result<Self, Vec<String>> {
         let mut notes = Vec::new();
+        let text = config.schema.as_deref().map(read_text).transpose()?;
+        // A document with faults names no columns; they are reported below.
+        let document = text.as_ref().and_then(|(_, text)| Document::parse(text).ok());
+        let times = document.map(|document| document.time_columns()).unwrap_or_default();
         let (database, catalog) = match &config.database {
             None => (None, None),
             Some(url) => {
-                let (database, catalog) = open(url, &mut notes).map_err(|fault| vec![fault])?;
+                let (database, catalog) = open(url, &times, &mut notes).map_err(|fault| vec![fault])?;
                 (Some(database), Some(catalog))
             }
         };
-        let schema = match (&config.schema, &catalog) {
-            (Some(path), catalog) => read_schema(path, catalog.as_ref())?,
+        let schema = match (&text, &catalog) {
+            (Some((name, text)), catalog) => {
+                Schema::read(text, catalog.as_ref()).map_err(|faults| lines(name, &faults))?
+            }
             (None, Some(catalog)) => inferred(catalog, &mut notes).1?,
             (None, None) => {
                 return Err(vec![
@@ -41,12 +47,16 @@ impl Source {
 }
 
 /// Opens a database and reads what it contains.
-pub(crate) fn open(url: &str, notes: &mut Vec<String>) -> Result<(Sqlite, Catalog), String> {
+pub(crate) fn open(
+    url: &str,
+    times: &[(String, String)],
+    notes: &mut Vec<String>,
+) -> Result<(Sqlite, Catalog), String> {
     let database = match DatabaseUrl::parse(url)? {
         DatabaseUrl::Sqlite(path) => Sqlite::open(&path).map_err(|error| error.to_string())?,
         other => return Err(format!("databases such as {other} are not served")),
     };
-    let contents = database.contents().map_err(|error| error.to_string())?;
+    let contents = database.contents(times).map_err(|error| error.to_string())?;
     notes.extend(contents.notes);
     Ok((database, contents.catalog))
 }
@@ -62,11 +72,12 @@ pub(crate) fn inferred(
     (inference.document, schema)
 }
 
-fn read_schema(path: &Path, catalog: Option<&Catalog>) -> Result<Schema, Vec<String>> {
+/// A schema document with its name.
+fn read_text(path: &Path) -> Result<(String, String), Vec<String>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| vec![format!("cannot read the schema {name}: {error}")])?;
-    Schema::read(&text, catalog).map_err(|faults| lines(&name, &faults))
+    Ok((name, text))
 }
 
 /// Each fault with the file, and line and column where they are known.

@@ -112,7 +112,7 @@ impl Pair {
         drop(connection);
 
         let opened = Sqlite::open(&path).unwrap();
-        let catalog = opened.contents().unwrap().catalog;
+        let catalog = opened.contents(&[]).unwrap().catalog;
         let schema = database.schema.clone().build_with(&catalog).unwrap_or_else(|faults| {
             panic!("seed {seed}: {}\n{}\n{}", faults[0], database.schema.document().to_json(), database.script)
         });

@@ -16,14 +16,16 @@ use self::sample::Sampler;
 /// Reads what the main database of a connection contains. The texts beside it are notes for the log: what
 /// was left out and why, and what could not be told for certain.
 ///
+/// `times` are tables and columns that hold times though their declared types do not say so.
+///
 /// The connection is interrupted where sampling takes too long, so nothing else may be running on it.
-pub(crate) fn read(connection: &Connection) -> Result<(Catalog, Vec<String>), Error> {
+pub(crate) fn read(connection: &Connection, times: &[(String, String)]) -> Result<(Catalog, Vec<String>), Error> {
     // One snapshot for all the statements below. A caller inside a transaction has one already.
     let _snapshot = connection
         .is_autocommit()
         .then(|| Transaction::new_unchecked(connection, TransactionBehavior::Deferred))
         .transpose()?;
-    let mut reader = Reader { connection, sampler: Sampler::start(), notes: Vec::new() };
+    let mut reader = Reader { connection, sampler: Sampler::start(times.to_vec()), notes: Vec::new() };
     let mut tables = Vec::new();
     for source in reader.sources()? {
         match reader.table(&source) {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mesh_schema::{FieldType, Table, TimeForm};
+use mesh_schema::{Column, FieldType, Table, TimeForm};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 
@@ -23,12 +23,14 @@ const MAX_SECONDS: u64 = 100_000_000_000;
 /// Reads samples, and knows how much time is left for it.
 pub(super) struct Sampler {
     end: Instant,
+    /// Tables and columns that hold times whatever their declared type.
+    times: Vec<(String, String)>,
 }
 
 impl Sampler {
     /// From here the time runs.
-    pub(super) fn start() -> Self {
-        Self { end: Instant::now() + TOTAL_TIME }
+    pub(super) fn start(times: Vec<(String, String)>) -> Self {
+        Self { end: Instant::now() + TOTAL_TIME, times }
     }
 
     /// Finds out how the columns for times write them. Where that stays open, a note says why; an error is
@@ -39,12 +41,21 @@ impl Sampler {
         table: &mut Table,
         notes: &mut Vec<String>,
     ) -> Result<(), Error> {
-        let holds_times = |ty| matches!(ty, Some(FieldType::Datetime | FieldType::Date));
-        if !table.columns.iter().any(|column| holds_times(column.ty)) {
+        let of_table = table.name.clone();
+        let is_named = |column: &Column| {
+            let same = |(table, name): &(String, String)| {
+                table.eq_ignore_ascii_case(&of_table) && name.eq_ignore_ascii_case(&column.name)
+            };
+            self.times.iter().any(same)
+        };
+        let holds_times = |column: &Column| {
+            matches!(column.ty, Some(FieldType::Datetime | FieldType::Date)) || is_named(column)
+        };
+        if !table.columns.iter().any(holds_times) {
             return Ok(());
         }
         self.within_time(connection, |deadline| {
-            for column in table.columns.iter_mut().filter(|column| holds_times(column.ty)) {
+            for column in table.columns.iter_mut().filter(|column| holds_times(column)) {
                 let mut tally = Tally::default();
                 let place = format!("{}.{}", table.name, column.name);
                 let end = tally.count(connection, &table.name, &column.name, deadline);

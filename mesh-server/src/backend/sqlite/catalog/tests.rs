@@ -9,7 +9,7 @@ use super::read;
 fn made_by(sql: &str) -> (Catalog, Vec<std::string::String>) {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
-    read(&connection).unwrap()
+    read(&connection, &[]).unwrap()
 }
 
 /// The only table of a database that gives no cause for notes.
@@ -294,7 +294,7 @@ fn tables_of_missing_modules_and_with_broken_names_are_left_out() {
              PRAGMA writable_schema = RESET;",
         )
         .unwrap();
-    let (catalog, notes) = read(&connection).unwrap();
+    let (catalog, notes) = read(&connection, &[]).unwrap();
     assert_eq!(names(&catalog), ["t"]);
     assert_eq!(notes.len(), 3, "{notes:#?}");
     assert_eq!(notes[0], "Table 'b\u{fffd}' is left out: its name is not UTF-8");
@@ -320,9 +320,9 @@ fn other_databases_of_the_connection_are_not_meant() {
 fn reading_leaves_transactions_as_they_were() {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE t (a INT)").unwrap();
-    read(&connection).unwrap();
+    read(&connection, &[]).unwrap();
     assert!(connection.is_autocommit());
     connection.execute_batch("BEGIN; CREATE TABLE u (a INT)").unwrap();
-    assert_eq!(names(&read(&connection).unwrap().0), ["t", "u"]);
+    assert_eq!(names(&read(&connection, &[]).unwrap().0), ["t", "u"]);
     assert!(!connection.is_autocommit());
 }

@@ -10,7 +10,7 @@ use super::super::read;
 fn made_by(sql: &str) -> (Catalog, Vec<String>) {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
-    read(&connection).unwrap()
+    read(&connection, &[]).unwrap()
 }
 
 /// The form and the notes of a column of that type with those values.
@@ -109,7 +109,7 @@ fn a_slow_view_does_not_hold_up_the_start() {
         )
         .unwrap();
     let start = Instant::now();
-    let (catalog, notes) = read(&connection).unwrap();
+    let (catalog, notes) = read(&connection, &[]).unwrap();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(catalog.tables[0].columns[0].time_form, Some(TimeForm::UnixSeconds));
     assert_eq!(catalog.tables[1].columns.len(), 2);
@@ -131,4 +131,14 @@ fn a_view_that_fails_while_it_is_read_is_kept() {
     );
     assert_eq!(catalog.tables[1].name, "v");
     assert_eq!(notes, ["How column 'v.at' writes times is not known: malformed JSON"]);
+}
+
+#[test]
+fn a_column_that_is_said_to_hold_times_is_sampled_whatever_its_type() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('2024-05-01 12:30:00')").unwrap();
+    let form = |times: &[(String, String)]| read(&connection, times).unwrap().0.tables[0].columns[0].time_form;
+    assert_eq!(form(&[]), None);
+    let blank = TimeForm::Text { separator: ' ', fraction: 0, zulu: false };
+    assert_eq!(form(&[("T".to_owned(), "A".to_owned())]), Some(blank));
 }
