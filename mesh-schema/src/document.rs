@@ -43,7 +43,8 @@ impl Document {
         for (key, entity) in self.entities.iter() {
             let table = entity.table.clone().unwrap_or_else(|| load::default_table(key));
             let Ok(table) = TableName::parse(&table) else { continue };
-            let times = entity.types.iter().filter(|(_, ty)| matches!(ty, FieldType::Datetime | FieldType::Date));
+            let times =
+                entity.types.iter().filter(|(_, ty)| matches!(ty, FieldType::Datetime | FieldType::Date));
             places.extend(times.map(|(field, _)| {
                 let column = entity.columns.get(field).map_or(field, String::as_str);
                 (table.name.clone(), column.to_owned())

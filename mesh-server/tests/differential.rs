@@ -42,7 +42,7 @@ fn sqlite_and_memory_agree() {
         tally += check::seed(seed, false).unwrap_or_else(|mismatch| panic!("{mismatch}"));
     }
     // A generator that makes next to nothing would agree with everything.
-    assert!(tally.bodies > 3_000 && tally.rows > 10_000 && tally.pages > 1_000, "{tally}");
+    assert!(tally.bodies > 6_000 && tally.pages > 1_500 && tally.rows > 6_000, "{tally}");
     if let Some(seconds) = number("MESH_DIFF_SECONDS") {
         soak(Duration::from_secs(seconds), tally);
     }

@@ -48,16 +48,23 @@ fn an_unknown_name_is_refused_by_name_place_and_nearest_name() {
                 .says("Field 'secret' not found on entity 'user'")
                 .path("user"),
             read("/user", r#"{"user":{"$select":{"nmae":true}}}"#).says("'nmae'").says("'name'"),
-            read("/post", r#"{"post":{"$select":{"comments":{"$select":{"user":{"$select":{"nam":true}}}}}}}"#)
-                .path("post.comments.user")
-                .says("Field 'nam' not found on entity 'user'")
-                .says("'name'"),
+            read(
+                "/post",
+                r#"{"post":{"$select":{"comments":{"$select":{"user":{"$select":{"nam":true}}}}}}}"#,
+            )
+            .path("post.comments.user")
+            .says("Field 'nam' not found on entity 'user'")
+            .says("'name'"),
             read("/post", r#"{"post":{"$select":{"coments":{"$select":{"id":true}}}}}"#)
                 .path("post")
                 .says("coments")
                 .says("'comments'"),
-            read("/post", &posts_with(r#""$where":{"field":"titel","op":"eq","value":"x"}"#)).says("titel").says("'title'"),
-            read("/post", &posts_with(r#""$orderBy":[{"field":"titel","direction":"asc"}]"#)).says("titel").says("'title'"),
+            read("/post", &posts_with(r#""$where":{"field":"titel","op":"eq","value":"x"}"#))
+                .says("titel")
+                .says("'title'"),
+            read("/post", &posts_with(r#""$orderBy":[{"field":"titel","direction":"asc"}]"#))
+                .says("titel")
+                .says("'title'"),
             read("/post", &posts_with(r#""$distinct":["titel"]"#)).says("titel"),
             ql("/user", "{ user secret }").says("Field 'secret' not found on entity 'user'").path("user"),
             ql("/post", "{ post coments { id } }").says("coments").says("'comments'"),
@@ -164,13 +171,15 @@ fn a_control_in_the_wrong_place_is_refused() {
         let name = control.split('"').nth(1).unwrap();
         // SPEC §3.6: the root of a point read, and a to-one relation.
         cases.push(read("/post/1", &posts_with(control)).says(name));
-        let to_one = format!(r#"{{"post":{{"$select":{{"author":{{"$select":{{"id":true}},{control}}}}}}}}}"#);
+        let to_one =
+            format!(r#"{{"post":{{"$select":{{"author":{{"$select":{{"id":true}},{control}}}}}}}}}"#);
         cases.push(read("/post", &to_one).says(name).path("post.author"));
     }
     // Those that a to-many relation does not take.
     for control in &controls[3..] {
         let name = control.split('"').nth(1).unwrap();
-        let to_many = format!(r#"{{"post":{{"$select":{{"comments":{{"$select":{{"id":true}},{control}}}}}}}}}"#);
+        let to_many =
+            format!(r#"{{"post":{{"$select":{{"comments":{{"$select":{{"id":true}},{control}}}}}}}}}"#);
         cases.push(read("/post", &to_many).says(name).path("post.comments"));
     }
     let id = json!({"query": posts_with(controls[0]), "id": 1}).to_string();
@@ -270,6 +279,10 @@ fn an_operator_or_a_value_that_does_not_fit_is_refused() {
         filtered(r#"{"field":"title","op":"EQ","value":"a"}"#).says("EQ").says("'eq'"),
         filtered(r#"{"field":"title","op":"=","value":"a"}"#),
         filtered(r#"{"field":"title","op":5,"value":"a"}"#),
+        // Of no shape that any field's value has.
+        filtered(r#"{"field":"likes","op":"eq","value":[1]}"#).says("eq").path("post"),
+        filtered(r#"{"field":"title","op":"eq","value":["a"]}"#).says("eq").path("post"),
+        filtered(r#"{"field":"title","op":"eq","value":{}}"#).says("value").path("post"),
     ];
     for op in ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"] {
         cases.push(filtered(&format!(r#"{{"field":"title","op":"{op}","value":null}}"#)).says("isNull"));
@@ -287,14 +300,11 @@ fn an_operator_or_a_value_that_does_not_fit_is_refused() {
         ("likes", "eq", "\"five\""),
         ("likes", "in", "[1,1.5]"),
         ("likes", "eq", "true"),
-        ("likes", "eq", "[1]"),
         ("likes", "eq", "99999999999999999999"),
         ("score", "gt", "\"high\""),
         ("published", "eq", "\"yes\""),
         ("published", "eq", "2"),
         ("title", "eq", "5"),
-        ("title", "eq", "{}"),
-        ("title", "eq", "[\"a\"]"),
         ("title", "like", "5"),
         ("createdAt", "gt", "\"yesterday\""),
         ("createdAt", "gt", "\"2024-02-30T00:00:00\""),
@@ -369,12 +379,14 @@ fn leaf() -> &'static str {
 #[test]
 fn each_bound_holds_and_what_lies_within_is_answered() {
     let server = Server::of(&wide());
-    let wide_with = |select: &str, control: &str| format!(r#"{{"wide":{{"$select":{{{select}}}{control}}}}}"#);
+    let wide_with =
+        |select: &str, control: &str| format!(r#"{{"wide":{{"$select":{{{select}}}{control}}}}}"#);
     let nested = |depth: usize| {
         let open = r#""up":{"$select":{"#.repeat(depth);
         wide_with(&format!(r#"{open}"id":true{}"#, "}}".repeat(depth)), "")
     };
-    let deep = |depth: usize| format!("{}{}{}", r#"{"not":"#.repeat(depth - 1), leaf(), "}".repeat(depth - 1));
+    let deep =
+        |depth: usize| format!("{}{}{}", r#"{"not":"#.repeat(depth - 1), leaf(), "}".repeat(depth - 1));
     let many = |nodes: usize| format!(r#"{{"or":[{}]}}"#, vec![leaf(); nodes - 1].join(","));
     let list = |length: usize| {
         let values: Vec<String> = (0..length).map(|value| value.to_string()).collect();
@@ -401,7 +413,12 @@ fn each_bound_holds_and_what_lies_within_is_answered() {
     let bounds = [
         ("query text", padded(65_536), padded(65_537), "65536|65,536|64 KiB"),
         ("depth of relations", nested(10), nested(11), "10"),
-        ("fields", wide_with(&columns(1000), ""), wide_with(&format!(r#""id":true,{}"#, columns(1000)), ""), "1000|1,000"),
+        (
+            "fields",
+            wide_with(&columns(1000), ""),
+            wide_with(&format!(r#""id":true,{}"#, columns(1000)), ""),
+            "1000|1,000",
+        ),
         ("first", first(200), first(201), "200"),
         ("filter depth", filtered(deep(8)), filtered(deep(9)), "8"),
         ("filter nodes", filtered(many(64)), filtered(many(65)), "64"),
@@ -428,14 +445,19 @@ fn each_bound_holds_and_what_lies_within_is_answered() {
 #[test]
 fn a_configured_bound_takes_the_place_of_the_default() {
     let blog = Database::blog();
-    let config = blog.dir.write("mesh.toml", "[limits]\npage_max = 3\npage_default = 2\ndepth = 1\nfields = 3\nquery_bytes = 200\n");
+    let config = blog.dir.write(
+        "mesh.toml",
+        "[limits]\npage_max = 3\npage_default = 2\ndepth = 1\nfields = 3\nquery_bytes = 200\n",
+    );
     let server = Server::start(&["--config", &config, "--database", &blog.url()]);
     check(
         &server,
         &[
             read("/post", &posts_with(r#""$page":{"first":4}"#)).says("3"),
-            read("/post", r#"{"post":{"$select":{"author":{"$select":{"posts":{"$select":{"id":true}}}}}}}"#).says("1"),
-            read("/post", r#"{"post":{"$select":{"id":true,"title":true,"likes":true,"score":true}}}"#).says("3"),
+            read("/post", r#"{"post":{"$select":{"author":{"$select":{"posts":{"$select":{"id":true}}}}}}}"#)
+                .says("1"),
+            read("/post", r#"{"post":{"$select":{"id":true,"title":true,"likes":true,"score":true}}}"#)
+                .says("3"),
             read("/post", &format!("{}{}", " ".repeat(200), posts_with(r#""$page":{}"#))).says("200"),
         ],
     );
@@ -463,7 +485,11 @@ fn a_sum_past_64_bits_is_refused() {
          INSERT INTO coin VALUES (1, 9223372036854775807), (2, 1);",
     );
     let server = Server::of(&database);
-    let sum = |filter: &str| format!(r#"{{"coin":{{"$select":{{}},"$aggregate":{{"s":{{"fn":"sum","field":"worth"}}}}{filter}}}}}"#);
+    let sum = |filter: &str| {
+        format!(
+            r#"{{"coin":{{"$select":{{}},"$aggregate":{{"s":{{"fn":"sum","field":"worth"}}}}{filter}}}}}"#
+        )
+    };
     check(&server, &[read("/coin", &sum("")).code("SUM_OVERFLOW")]);
     let first = server.get("/coin", &sum(r#","$where":{"field":"id","op":"eq","value":1}"#));
     assert!(first.text().contains(r#"{"s":9223372036854775807}"#), "{}", first.text());
@@ -479,9 +505,12 @@ fn a_cursor_of_another_read_is_refused() {
         )
     };
     let order = r#""$orderBy":[{"field":"likes","direction":"desc"}],"#;
-    let first = server.get("/post", &page("post", "id", order, "").replace(r#""after":"""#, r#""after":null"#)).json();
+    let first = server
+        .get("/post", &page("post", "id", order, "").replace(r#""after":"""#, r#""after":null"#))
+        .json();
     let cursor = first["pageInfo"]["endCursor"].as_str().expect("a cursor").to_owned();
-    let is_opaque = cursor.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~'));
+    let is_opaque =
+        cursor.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~'));
     assert!(is_opaque, "URL-safe without padding: {cursor}");
     assert_eq!(server.get("/post", &page("post", "title", order, &cursor)).status, 200, "$select may change");
     let second = page("post", "id", order, &cursor).replace(r#""first":1"#, r#""first":7"#);
@@ -491,7 +520,10 @@ fn a_cursor_of_another_read_is_refused() {
         read("/post", &page("post", "id", "", &cursor)),
         read("/post", &page("post", "id", &order.replace("desc", "asc"), &cursor)),
         read("/post", &page("post", "id", &order.replace("likes", "score"), &cursor)),
-        read("/post", &page("post", "id", &order.replace("\"desc\"", "\"desc\",\"nulls\":\"first\""), &cursor)),
+        read(
+            "/post",
+            &page("post", "id", &order.replace("\"desc\"", "\"desc\",\"nulls\":\"first\""), &cursor),
+        ),
         read("/post", &page("post", "id", &format!(r#"{order}"$where":{},"#, leaf()), &cursor)),
         read("/post", &page("post", "likes", &format!(r#"{order}"$distinct":["likes"],"#), &cursor)),
         read("/post", &page("post", "likes", &format!(r#"{order}"$groupBy":["likes"],"#), &cursor)),

@@ -17,7 +17,16 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn new(name: impl Into<String>, request: Request, status: u16, error: &'static str) -> Self {
-        Self { name: name.into(), request, status, error, code: None, path: None, place: None, says: Vec::new() }
+        Self {
+            name: name.into(),
+            request,
+            status,
+            error,
+            code: None,
+            path: None,
+            place: None,
+            says: Vec::new(),
+        }
     }
 
     pub(crate) fn code(mut self, code: &'static str) -> Self {

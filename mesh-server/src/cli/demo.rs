@@ -69,13 +69,16 @@ fn fill(path: &Path) -> Result<(), Failure> {
     demo::create(&mut connection).map_err(failed)
 }
 
+/// One post with what belongs to it, in the brace format.
+const POST: &str = "{ post { title author { name } comments { body author { name } } } }";
+/// A page of posts, filtered and ordered, in JSON.
+const NEWEST: &str = r#"{"post": {"$select": {"title": true, "publishedAt": true, "tags": {"$select": {"label": true}}}, "$where": {"field": "status", "op": "eq", "value": "published"}, "$orderBy": [{"field": "publishedAt", "direction": "desc"}], "$page": {"first": 3}}}"#;
+/// A self relation, both ways.
+const STAFF: &str = "{ user name role manager { name } users { name } }";
+
 /// Calls that work when pasted into a shell.
 fn calls(url: &str) -> String {
-    let encoded = |query: &str| mesh_wire::base64::encode(query);
-    let author = encoded("{ post { title author { name } comments { body author { name } } } }");
-    let newest = encoded(
-        r#"{"post": {"$select": {"title": true, "publishedAt": true, "tags": {"$select": {"label": true}}}, "$where": {"field": "status", "op": "eq", "value": "published"}, "$orderBy": [{"field": "publishedAt", "direction": "desc"}], "$page": {"first": 3}}}"#,
-    );
+    let (post, newest) = (mesh_wire::base64::encode(POST), mesh_wire::base64::encode(NEWEST));
     format!(
         r#"
 A sample blog is served: users, posts, comments and tags. Try these in another terminal.
@@ -83,19 +86,48 @@ A sample blog is served: users, posts, comments and tags. Try these in another t
 One post with its author and comments; the header holds a query, in base64:
 
   curl -s {url}/post/1 -H 'X-Mesh-Format: ql' \
-    -H 'X-Mesh-Query: {author}'
+    -H 'X-Mesh-Query: {post}'
 
 The three newest published posts with their tags:
 
   curl -s {url}/post \
     -H 'X-Mesh-Query: {newest}'
 
-A query of your own, without encoding it first:
+Everyone with their manager and those they manage, without encoding the query first:
 
   curl -s {url} -H 'Content-Type: application/json' \
-    -d '{{"format": "ql", "query": "{{ user name role manager {{ name }} reports {{ name }} }}"}}'
+    -d '{{"format": "ql", "query": "{STAFF}"}}'
+
+The same without curl:
+
+  mesh-server query --url {url} '{STAFF}'
 
 Ctrl-C stops the server.
 "#
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_plan::{Mesh, Request};
+    use mesh_ql::Format;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn the_calls_fit_the_sample() {
+        let sample = Sample::temporary().unwrap();
+        let database = Some(format!("sqlite:{}", sample.path.display()));
+        let source = Source::open(&Config { database, ..Config::default() }).unwrap();
+        let mesh = Mesh::builder(source.schema).build();
+        mesh.plan(&Request::point(Format::Ql, POST, "1")).unwrap();
+        mesh.plan(&Request::collection(Format::Json, NEWEST)).unwrap();
+        mesh.plan(&Request::collection(Format::Ql, STAFF)).unwrap();
+        let text = calls("http://127.0.0.1:4000/mesh");
+        assert!(text.contains(&mesh_wire::base64::encode(NEWEST)) && text.contains(STAFF));
+        let folder = sample.folder.clone().unwrap();
+        drop(sample);
+        assert!(!folder.exists());
+    }
 }

@@ -95,7 +95,8 @@ pub(crate) fn start_log(config: &Config) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| {
         Failure::start(format!("the log filter '{}' is not understood: {error}", config.log))
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter)
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal());
     let started = match config.log_format {

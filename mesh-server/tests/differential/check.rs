@@ -18,7 +18,7 @@ use crate::dice::Dice;
 use crate::query;
 
 /// How many queries each database is asked.
-const QUERIES: usize = 24;
+const QUERIES: usize = 12;
 
 /// How much was compared.
 #[derive(Clone, Copy, Default)]
@@ -114,7 +114,12 @@ impl Pair {
         let opened = Sqlite::open(&path).unwrap();
         let catalog = opened.contents(&[]).unwrap().catalog;
         let schema = database.schema.clone().build_with(&catalog).unwrap_or_else(|faults| {
-            panic!("seed {seed}: {}\n{}\n{}", faults[0], database.schema.document().to_json(), database.script)
+            panic!(
+                "seed {seed}: {}\n{}\n{}",
+                faults[0],
+                database.schema.document().to_json(),
+                database.script
+            )
         });
         let schema = Arc::new(schema);
         let key = CursorKey::new(b"the same for both, or no cursor would be");
@@ -184,7 +189,10 @@ impl Pair {
         match (&memory, &sqlite) {
             (Ok(one), Ok(other)) if one == other => Ok(Some(serde_json::from_str(one).unwrap())),
             // The generator is to make nothing that is refused: a refusal would compare nothing.
-            (Err(Error::Resolve(ResolveError::SumOverflow)), Err(Error::Resolve(ResolveError::SumOverflow)))
+            (
+                Err(Error::Resolve(ResolveError::SumOverflow)),
+                Err(Error::Resolve(ResolveError::SumOverflow)),
+            )
             | (
                 Err(Error::Resolve(ResolveError::TooLarge { .. })),
                 Err(Error::Resolve(ResolveError::TooLarge { .. })),

@@ -101,8 +101,7 @@ const TIMES: [[&str; 3]; 5] = [
 pub(crate) const TEXTS: [&str; 16] =
     ["a", "b", "B", "é", "É", "", "ab", "%", "a_b", "it's", "say \"hi\"", "\\", "日本", "a%", " ", "12"];
 
-const TEXT_KEYS: [&str; 12] =
-    ["a", "A", "é", "x'y", "q\"q", "50%", "_", "日", "z z", "\\", "--;", "01"];
+const TEXT_KEYS: [&str; 12] = ["a", "A", "é", "x'y", "q\"q", "50%", "_", "日", "z z", "\\", "--;", "01"];
 
 impl Kind {
     fn random(dice: &mut Dice) -> Self {
@@ -193,7 +192,8 @@ impl Database {
                     let ids = entities[to].ids.clone();
                     entities[from].add_reference(dice, &column, &ids);
                     let child = format!("{}.{}", quoted(&entities[from].table), quoted(&column));
-                    let parent = format!("{}.{}", quoted(&entities[to].table), quoted(&entities[to].id_column));
+                    let parent =
+                        format!("{}.{}", quoted(&entities[to].table), quoted(&entities[to].id_column));
                     let on = format!("{parent} = {child}");
                     schema = relate(schema, &mut entities, from, to, format!("one{number}"), Some(&on));
                     let on = format!("{child} = {parent}");
@@ -380,9 +380,13 @@ impl Entity {
             _ => builder.no_id(),
         };
         for field in &self.fields {
+            builder = if field.told {
+                builder.field(&field.name, field.kind.ty())
+            } else {
+                builder.untyped(&field.name)
+            };
             builder =
-                if field.told { builder.field(&field.name, field.kind.ty()) } else { builder.untyped(&field.name) };
-            builder = if field.column == field.name { builder } else { builder.column(&field.name, &field.column) };
+                if field.column == field.name { builder } else { builder.column(&field.name, &field.column) };
         }
         builder
     }
@@ -398,7 +402,8 @@ fn write_table(
 ) {
     let columns: Vec<_> =
         columns.iter().map(|(name, declaration)| format!("{} {declaration}", quoted(name))).collect();
-    writeln!(script, "CREATE TABLE {} ({}{constraint}){options};", quoted(table), columns.join(", ")).unwrap();
+    writeln!(script, "CREATE TABLE {} ({}{constraint}){options};", quoted(table), columns.join(", "))
+        .unwrap();
     for row in rows {
         let cells: Vec<_> = row.iter().map(literal).collect();
         writeln!(script, "INSERT INTO {} VALUES ({});", quoted(table), cells.join(", ")).unwrap();

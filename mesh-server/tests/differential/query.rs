@@ -119,7 +119,9 @@ fn literal(dice: &mut Dice, kind: Kind) -> Json {
         Kind::Real => dice.pick(&[json!(0.25), json!(1), json!(2.0), json!(-3.25), json!(1e300), json!(0)]),
         Kind::Boolean => json!(dice.chance(50)),
         Kind::Bigint => dice.pick(&[json!("1"), json!(4), json!("9007199254740993"), json!(-5)]),
-        Kind::Huge => dice.pick(&[json!(i64::MIN), json!(i64::MAX), json!("0"), json!("9223372036854775806")]),
+        Kind::Huge => {
+            dice.pick(&[json!(i64::MIN), json!(i64::MAX), json!("0"), json!("9223372036854775806")])
+        }
         Kind::Decimal => {
             dice.pick(&[json!("1.50"), json!(2), json!(0.25), json!("10.0"), json!("12345678901234567890.5")])
         }

@@ -19,7 +19,10 @@ use self::sample::Sampler;
 /// `times` are tables and columns that hold times though their declared types do not say so.
 ///
 /// The connection is interrupted where sampling takes too long, so nothing else may be running on it.
-pub(crate) fn read(connection: &Connection, times: &[(String, String)]) -> Result<(Catalog, Vec<String>), Error> {
+pub(crate) fn read(
+    connection: &Connection,
+    times: &[(String, String)],
+) -> Result<(Catalog, Vec<String>), Error> {
     // One snapshot for all the statements below. A caller inside a transaction has one already.
     let _snapshot = connection
         .is_autocommit()

@@ -136,8 +136,11 @@ fn a_view_that_fails_while_it_is_read_is_kept() {
 #[test]
 fn a_column_that_is_said_to_hold_times_is_sampled_whatever_its_type() {
     let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('2024-05-01 12:30:00')").unwrap();
-    let form = |times: &[(String, String)]| read(&connection, times).unwrap().0.tables[0].columns[0].time_form;
+    connection
+        .execute_batch("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('2024-05-01 12:30:00')")
+        .unwrap();
+    let form =
+        |times: &[(String, String)]| read(&connection, times).unwrap().0.tables[0].columns[0].time_form;
     assert_eq!(form(&[]), None);
     let blank = TimeForm::Text { separator: ' ', fraction: 0, zulu: false };
     assert_eq!(form(&[("T".to_owned(), "A".to_owned())]), Some(blank));
