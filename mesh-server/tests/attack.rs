@@ -56,7 +56,7 @@ mod attack {
         .to_vec();
         texts.push("'\";--😀\0".repeat(64 * 1024 / 10));
         texts.push("'".repeat(64 * 1024));
-        texts.push("%_".repeat(1_000));
+        texts.push("%_".repeat(100));
         texts
     }
 
@@ -73,8 +73,8 @@ mod attack {
                 let note = note.table(TABLE).field("id", FieldType::String).column("id", "select");
                 note.field("name", FieldType::String).column("name", NAME)
             })
-            .relation("note.parent", JoinDocument::one("note", &format!("{key} = {parent}")))
-            .relation("note.kids", JoinDocument::many("note", &format!("{parent} = {key}")))
+            .relation("note.parent", JoinDocument::one("note", format!("{key} = {parent}")))
+            .relation("note.kids", JoinDocument::many("note", format!("{parent} = {key}")))
             .build()
             .unwrap_or_else(|faults| panic!("{}", faults[0]))
     }
@@ -139,16 +139,22 @@ mod attack {
             self.sqlite.plan(request).unwrap_or_else(|error| panic!("{error}: {request:?}"))
         }
 
-        /// The body, which is the same from both.
+        /// The bytes of the body, which are the same from both.
         #[track_caller]
-        fn read(&self, request: &Request<'_>) -> Json {
+        fn bytes(&self, request: &Request<'_>) -> Vec<u8> {
             let [memory, sqlite] = [&self.memory, &self.sqlite].map(|mesh| {
                 let plan = mesh.plan(request).unwrap_or_else(|error| panic!("{error}: {request:?}"));
                 let body = self.runtime.block_on(mesh.read(plan, Context::default()));
                 body.unwrap_or_else(|error| panic!("{error}: {request:?}")).bytes
             });
             assert!(memory == sqlite, "{request:?}\nmemory {memory:?}\nSQLite {sqlite:?}");
-            serde_json::from_slice(&sqlite).unwrap()
+            sqlite.to_vec()
+        }
+
+        /// The same as JSON.
+        #[track_caller]
+        fn read(&self, request: &Request<'_>) -> Json {
+            serde_json::from_slice(&self.bytes(request)).unwrap()
         }
     }
 
@@ -200,7 +206,10 @@ mod attack {
                 for (query, tame) in conditions(op, &text).iter().zip(&tame) {
                     let request = Request::collection(Format::Json, query);
                     assert_eq!(&sql(&world.plan(&request)), tame, "{op} {text:?}");
-                    world.read(&request);
+                    // The long ones take their time, and all comparisons bind alike.
+                    if text.len() < 1_000 || matches!(op, "eq" | "in" | "like" | "ilike") {
+                        world.bytes(&request);
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use mesh_ql::{Direction, Nulls};
 use mesh_schema::{Cardinality, Link, TableName};
 
-use super::{Aggregate, CompareOp, Grouping, Join, Node, Plan, Predicate, SortKey, Source, Target};
+use super::{Aggregate, CompareOp, Grouping, Join, Node, Output, Plan, Predicate, SortKey, Source, Target};
 use crate::Value;
 
 impl fmt::Display for Plan {
@@ -28,7 +28,12 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, level: usize) -> fmt::Result {
         let named = node.columns.iter().filter(move |column| column.selected == selected);
         named.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    for (word, names) in [("fields ", columns(true)), ("keys   ", columns(false))] {
+    let computed = node.output.iter().filter_map(|output| match output {
+        Output::Computed { key, .. } => Some(key.trim_matches([':', '"'])),
+        _ => None,
+    });
+    let computed = computed.collect::<Vec<_>>().join(", ");
+    for (word, names) in [("fields ", columns(true)), ("made   ", computed), ("keys   ", columns(false))] {
         if !names.is_empty() {
             writeln!(f, "{indent}{word} {names}")?;
         }

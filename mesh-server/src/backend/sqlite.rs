@@ -41,18 +41,33 @@ pub struct Contents {
 #[derive(Debug)]
 pub struct OpenError {
     path: String,
-    source: rusqlite::Error,
+    cause: Cause,
+}
+
+#[derive(Debug)]
+enum Cause {
+    Missing,
+    Folder,
+    Sqlite(rusqlite::Error),
 }
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read the database {}: {}", self.path, self.source)
+        write!(f, "cannot read the database {}: ", self.path)?;
+        match &self.cause {
+            Cause::Missing => f.write_str("there is no such file"),
+            Cause::Folder => f.write_str("it is a folder"),
+            Cause::Sqlite(error) => error.fmt(f),
+        }
     }
 }
 
 impl std::error::Error for OpenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+        match &self.cause {
+            Cause::Sqlite(error) => Some(error),
+            Cause::Missing | Cause::Folder => None,
+        }
     }
 }
 
@@ -62,8 +77,15 @@ impl Sqlite {
     /// # Errors
     /// When the file is missing, cannot be read or is no SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let failed = |source| OpenError { path: path.display().to_string(), source };
-        let pool = Pool::open(path).map_err(failed)?;
+        let failed = |cause| OpenError { path: path.display().to_string(), cause };
+        // SQLite has the same words for many causes; these two are the usual ones.
+        if path.is_dir() {
+            return Err(failed(Cause::Folder));
+        }
+        if !path.exists() {
+            return Err(failed(Cause::Missing));
+        }
+        let pool = Pool::open(path).map_err(|error| failed(Cause::Sqlite(error)))?;
         Ok(Self { pool: Arc::new(pool) })
     }
 
@@ -73,7 +95,8 @@ impl Sqlite {
     /// # Errors
     /// When the file cannot be read.
     pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
-        let failed = |source| OpenError { path: self.pool.path().display().to_string(), source };
+        let failed =
+            |error| OpenError { path: self.pool.path().display().to_string(), cause: Cause::Sqlite(error) };
         let reader = self.pool.take().map_err(failed)?;
         let (catalog, notes) = catalog::read(reader.connection(), times).map_err(failed)?;
         self.pool.give(reader);

@@ -151,6 +151,9 @@ impl CheckArgs {
 /// What `explain` takes.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
     /// The query.

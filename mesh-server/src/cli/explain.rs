@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 use std::io;
 
 use mesh_plan::sql::Statements;
-use mesh_plan::{Mesh, Request};
+use mesh_plan::{Error, Mesh, Request};
 
 use super::args::ExplainArgs;
 use super::source::Source;
 use super::{Failure, faults_at_start, print, settings};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let config = settings(args.settings(), None).map_err(|faults| faults_at_start(&faults))?;
+    let config =
+        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
     let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build();
@@ -19,7 +20,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(id) => Request::point(format.into(), &text, id),
         None => Request::collection(format.into(), &text),
     };
-    let plan = mesh.plan(&request).map_err(Failure::found)?;
+    let plan = mesh.plan(&request).map_err(|error| match &error {
+        Error::Plan(fault) if !fault.path.is_empty() => {
+            Failure::found(format!("{error} (at {})", fault.path))
+        }
+        _ => Failure::found(error),
+    })?;
     let mut steps = Vec::new();
     if let Some(database) = &source.database {
         steps = database.query_plan(&plan).map_err(|error| {

@@ -42,6 +42,9 @@ impl Source {
                 ]);
             }
         };
+        if schema.entities().next().is_none() {
+            notes.push("there is nothing to read: the database has no tables".to_owned());
+        }
         Ok(Self { schema, database, notes })
     }
 }

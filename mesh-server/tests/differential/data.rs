@@ -7,6 +7,7 @@ use mesh_plan::memory::Tables;
 use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder, ThroughDocument};
 
 use crate::dice::Dice;
+use crate::script::{quoted, write_table};
 
 /// A random database with the schema over it.
 pub(crate) struct Database {
@@ -195,9 +196,9 @@ impl Database {
                     let parent =
                         format!("{}.{}", quoted(&entities[to].table), quoted(&entities[to].id_column));
                     let on = format!("{parent} = {child}");
-                    schema = relate(schema, &mut entities, from, to, format!("one{number}"), Some(&on));
+                    schema = relate(schema, &mut entities, from, to, format!("one{number}"), &on);
                     let on = format!("{child} = {parent}");
-                    schema = relate(schema, &mut entities, to, from, format!("many{number}"), Some(&on));
+                    schema = relate(schema, &mut entities, to, from, format!("many{number}"), &on);
                 }
                 2 if both == (true, true) => {
                     let junction = format!("links{number}");
@@ -223,7 +224,7 @@ impl Database {
                         write!(on, " AND {target}.grade = {parent}.grade").unwrap();
                     }
                     let name = if choice == 3 { "some" } else { "any" };
-                    schema = relate(schema, &mut entities, from, to, format!("{name}{number}"), Some(&on));
+                    schema = relate(schema, &mut entities, from, to, format!("{name}{number}"), &on);
                 }
             }
         }
@@ -250,10 +251,10 @@ fn relate(
     from: usize,
     to: usize,
     name: String,
-    on: Option<&str>,
+    on: &str,
 ) -> SchemaBuilder {
     let many = name.starts_with("many") || name.starts_with("some");
-    let (target, on) = (entities[to].key, on.unwrap_or_default());
+    let target = entities[to].key;
     let join = if many { JoinDocument::many(target, on) } else { JoinDocument::one(target, on) };
     let schema = schema.relation(&format!("{}.{name}", entities[from].key), join);
     entities[from].relations.push(Relation { name, target: to, many });
@@ -389,41 +390,5 @@ impl Entity {
                 if field.column == field.name { builder } else { builder.column(&field.name, &field.column) };
         }
         builder
-    }
-}
-
-fn write_table(
-    script: &mut String,
-    table: &str,
-    columns: &[(String, &str)],
-    constraint: &str,
-    options: &str,
-    rows: &[Vec<Value>],
-) {
-    let columns: Vec<_> =
-        columns.iter().map(|(name, declaration)| format!("{} {declaration}", quoted(name))).collect();
-    writeln!(script, "CREATE TABLE {} ({}{constraint}){options};", quoted(table), columns.join(", "))
-        .unwrap();
-    for row in rows {
-        let cells: Vec<_> = row.iter().map(literal).collect();
-        writeln!(script, "INSERT INTO {} VALUES ({});", quoted(table), cells.join(", ")).unwrap();
-    }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn literal(value: &Value) -> String {
-    match value {
-        Value::Null => "NULL".to_owned(),
-        Value::Boolean(value) => u8::from(*value).to_string(),
-        Value::Integer(value) => value.to_string(),
-        Value::Real(value) => format!("{value:?}"),
-        Value::Text(value) => format!("'{}'", value.replace('\'', "''")),
-        Value::Bytes(value) => {
-            let digits: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("x'{digits}'")
-        }
     }
 }
