@@ -18,8 +18,6 @@ use crate::App;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How far the parser's bound on a head lies above the application's, so that the application answers.
 const HEAD_SLACK: usize = 4;
-/// Headers of one request; the parser's own default is lower than what fits the bound on bytes.
-const HEADERS: usize = 256;
 /// Requests under way on one HTTP/2 connection.
 const STREAMS: u32 = 100;
 /// Pause after the system refused a connection, for want of descriptors for instance.
@@ -94,7 +92,6 @@ impl Server {
             .http1()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
-            .max_headers(HEADERS)
             .max_buf_size(head)
             .half_close(false);
         builder

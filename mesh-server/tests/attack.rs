@@ -183,14 +183,14 @@ mod attack {
         let select = json!({"id": true, "parent": {"$select": {"name": true}}});
         let kids = json!({"$select": {"name": true}, "$where": field});
         [
-            json!({"note": {"$select": select, "$where": field, "$page": {"first": 100}}}),
-            json!({"note": {"$select": {"kids": kids}, "$where": {"not": field}}}),
+            json!({"note": {"$select": select, "$where": field, "$page": {"first": 10}}}),
+            json!({"note": {"$select": {"kids": kids}, "$where": {"not": field}, "$page": {"first": 5}}}),
             json!({"note": {
                 "$select": {"id": true},
                 "$groupBy": ["id"],
                 "$aggregate": {"most": {"fn": "max", "field": "name"}},
                 "$having": {"and": [aggregate, {"field": "id", "op": "ne", "value": text}]},
-                "$page": {"first": 100},
+                "$page": {"first": 10},
             }}),
         ]
         .map(|query| query.to_string())

@@ -113,7 +113,7 @@ pub(crate) fn shape_faults(response: &Response) -> Vec<String> {
         return faults;
     };
     for key in ["error", "message", "requestId"] {
-        if !body.get(key).is_some_and(|value| value.as_str().is_some_and(|text| !text.is_empty())) {
+        if body.get(key).and_then(Value::as_str).unwrap_or_default().is_empty() {
             faults.push(format!("no text in {key}"));
         }
     }

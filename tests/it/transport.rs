@@ -195,7 +195,7 @@ fn the_base_may_be_any_path_or_none() {
     let blog = Database::blog();
     for (base, under, outside) in [
         ("/", "/post/1", "/mesh/post/1/title/more"),
-        ("", "/post/1", "/a/b/c/d"),
+        ("", "/post/1", "/a/b/c/d/e"),
         ("/api/v1/data", "/api/v1/data/post/1", "/api/v1/post/1"),
     ] {
         let server = Server::start(&["--database", &blog.url(), "--base", base]);
@@ -388,6 +388,26 @@ fn refused_early(server: &Server, name: &str, bytes: &[u8], status: u16, faults:
     }
 }
 
+/// Four times the bound and more than a hundred headers are refused by the parser of HTTP, which knows a
+/// status but no body of ours.
+#[test]
+fn what_is_far_too_large_is_refused_while_it_is_read() {
+    let server = Server::of(&Database::blog());
+    let tiny =
+        (0..2000).fold(get("/post"), |request, index| request.header(&format!("X-{index}"), "y".repeat(20)));
+    let requests = [
+        get("/post").header("X-Padding", "x".repeat(300 * 1024)),
+        tiny,
+        get(&format!("/post/{}", "1".repeat(200 * 1024))),
+    ];
+    for request in requests {
+        let mut connection = server.connect();
+        connection.write(&request.bytes());
+        assert_eq!(connection.read(false).map(|reply| reply.status), Some(431));
+    }
+    assert_eq!(server.send(&Request::get("/mesh/post/1", POST)).status, 200);
+}
+
 #[test]
 fn what_is_too_large_is_refused_with_a_body_of_json() {
     let server = Server::of(&Database::blog());
@@ -395,17 +415,12 @@ fn what_is_too_large_is_refused_with_a_body_of_json() {
     let mut refuse =
         |name: &str, request: &[u8], status: u16| refused_early(&server, name, request, status, &mut faults);
     refuse("one header of 33 KiB", &get("/post").header("X-Padding", "x".repeat(33 * 1024)).bytes(), 431);
-    refuse("one header of 300 KiB", &get("/post").header("X-Padding", "x".repeat(300 * 1024)).bytes(), 431);
     let large = format!("{}{POST}", " ".repeat(30_000));
     refuse("a query header over the bound", &Request::get("/mesh/post", &large).bytes(), 431);
     let many =
         (0..80).fold(get("/post"), |request, index| request.header(&format!("X-{index}"), "y".repeat(500)));
     refuse("many headers of 40 KiB in all", &many.bytes(), 431);
-    let tiny =
-        (0..2000).fold(get("/post"), |request, index| request.header(&format!("X-{index}"), "y".repeat(20)));
-    refuse("very many headers", &tiny.bytes(), 431);
     refuse("a long request line", &get(&format!("/post/{}", "1".repeat(33 * 1024))).bytes(), 414);
-    refuse("a very long request line", &get(&format!("/post/{}", "1".repeat(200 * 1024))).bytes(), 414);
     refuse("a long parameter", &get(&format!("/post?a={}", "1".repeat(40 * 1024))).bytes(), 414);
 
     let body = |length: usize| {

@@ -173,7 +173,7 @@ impl Connection {
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         let mut response = Response { status, headers, body: Vec::new() };
-        if !is_head && status != 204 && status != 304 {
+        if !is_head && status >= 200 && status != 204 && status != 304 {
             response.body = self.body_of(&response);
         }
         Some(response)

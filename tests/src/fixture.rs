@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::Connection;
@@ -89,17 +90,17 @@ impl Drop for TempDir {
 #[derive(Debug)]
 pub struct Database {
     /// The folder, for other files of the same test.
-    pub dir: TempDir,
+    pub dir: Arc<TempDir>,
 }
 
 impl Database {
     /// A database made by statements.
     #[must_use]
     pub fn new(statements: &str) -> Self {
-        let database = Self { dir: TempDir::new() };
+        let database = Self { dir: Arc::new(TempDir::new()) };
         let connection = database.connect();
-        // The journal of a file that one process serves while another writes to it.
-        connection.execute_batch("PRAGMA journal_mode = WAL;").expect("a write-ahead log");
+        // The journal of a file that one process serves while another writes to it; and keys may lead nowhere.
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF;").expect("a setting");
         connection.execute_batch(statements).expect("the statements of the fixture");
         database
     }

@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::client::{Connection, Request, Response};
-use crate::fixture::Database;
+use crate::fixture::{Database, TempDir};
 
 /// A server that has not ended by then, having been asked to, is killed.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -66,13 +66,17 @@ pub struct Server {
     pub address: SocketAddr,
     /// The base path that it printed.
     pub base: String,
+    /// Kept for as long as the server may read in it.
+    folder: Option<Arc<TempDir>>,
 }
 
 impl Server {
     /// Serves a database with no other setting.
     #[must_use]
     pub fn of(database: &Database) -> Self {
-        Self::start(&["--database", &database.url()])
+        let mut server = Self::start(&["--database", &database.url()]);
+        server.folder = Some(Arc::clone(&database.dir));
+        server
     }
 
     /// Starts `mesh-server serve` with these arguments at a free port and waits until it is ready.
@@ -95,7 +99,7 @@ impl Server {
         let (address, base) = place.find('/').map_or((place, ""), |slash| place.split_at(slash));
         let address = address.parse().expect("an address");
         let base = base.to_owned();
-        Self { child, stdout, address, base }
+        Self { child, stdout, address, base, folder: None }
     }
 
     /// A read by GET of a path under the base.

@@ -1,1 +1,139 @@
-fn main() {}
+//! Which chores has this repository, and how is each done? `cargo xtask` lists them.
+
+mod steps;
+mod tidy;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use steps::Steps;
+
+const HELP: &str = "\
+The chores of this repository.
+
+Usage: cargo xtask <COMMAND>
+
+Commands:
+  test                 Build the server and run every test, those in documentation included
+  check                Formatting, lints, tidy, documentation, and every feature alone
+  soak [--seconds N]   Run the differential test in release, 60 seconds unless told otherwise
+  tidy                 Check the rules of the house that no compiler knows
+
+Options:
+  -h, --help           Print this
+
+Examples:
+  cargo xtask check
+  cargo xtask test
+  cargo xtask soak --seconds 600
+";
+
+/// What `test` does not run, and how to get it.
+const LEFT_OUT: &[(&str, &str)] = &[("the long differential run", "cargo xtask soak")];
+
+const SOAK_SECONDS: u64 = 60;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if arguments.iter().any(|argument| matches!(*argument, "-h" | "--help" | "help")) {
+        return help();
+    }
+    match arguments.as_slice() {
+        [] => help(),
+        ["test"] => test(),
+        ["check"] => check(),
+        ["tidy"] => Steps::new(root()).inside("tidy", tidy::run).finish(),
+        ["soak", options @ ..] => match soak_seconds(options) {
+            Ok(seconds) => soak(seconds),
+            Err(why) => misuse(&why),
+        },
+        [name @ ("test" | "check" | "tidy"), ..] => misuse(&format!("'{name}' takes no arguments")),
+        [name, ..] => misuse(&format!("there is no command '{name}'")),
+    }
+}
+
+fn help() -> ExitCode {
+    // A closed pipe, as with `| head`, is no failure of ours.
+    let _ = io::stdout().write_all(HELP.as_bytes());
+    ExitCode::SUCCESS
+}
+
+fn misuse(why: &str) -> ExitCode {
+    eprintln!("error: {why}; `cargo xtask` lists the commands");
+    ExitCode::from(2)
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    own.and_then(|own| own.parent().map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("."))
+}
+
+/// The tests in `tests/` start the server's binary, so it is built first. The summary of the test run ends
+/// the output, so what was left out is said before it.
+fn test() -> ExitCode {
+    let steps = Steps::new(root()).cargo("build mesh-server", "build --quiet -p mesh-server");
+    if steps.failed() {
+        return steps.finish();
+    }
+    for (what, how) in LEFT_OUT {
+        eprintln!("left out: {what}; get it with `{how}`");
+    }
+    steps.show("test --workspace --no-fail-fast", &[])
+}
+
+fn check() -> ExitCode {
+    Steps::new(root())
+        .cargo("fmt", "fmt --all --check")
+        .inside("tidy", tidy::run)
+        .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
+        .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])
+        .cargo("mesh-plan, no features", "check --quiet -p mesh-plan --no-default-features")
+        .cargo("mesh-wire, no features", "check --quiet -p mesh-wire --no-default-features")
+        .cargo("mesh-wire, plan", "check --quiet -p mesh-wire --no-default-features --features plan")
+        .cargo("mesh-server, no features", "check --quiet -p mesh-server --no-default-features")
+        .cargo("mesh-server, sqlite", "check --quiet -p mesh-server --no-default-features --features sqlite")
+        .cargo("examples, no features", "check --quiet -p mesh-server --no-default-features --examples")
+        .finish()
+}
+
+fn soak(seconds: u64) -> ExitCode {
+    let command = "test --release -p mesh-server --test differential -- --nocapture";
+    eprintln!("soak: {seconds} seconds");
+    Steps::new(root()).show(command, &[("MESH_DIFF_SECONDS", &seconds.to_string())])
+}
+
+fn soak_seconds(options: &[&str]) -> Result<u64, String> {
+    let text = match options {
+        [] => return Ok(SOAK_SECONDS),
+        ["--seconds", text] => text,
+        [one] if one.starts_with("--seconds=") => one.trim_start_matches("--seconds="),
+        _ => return Err("'soak' takes `--seconds N`".to_owned()),
+    };
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.ok_or_else(|| format!("`--seconds` takes a whole number from 1, not '{text}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_read_in_both_forms() {
+        assert_eq!(soak_seconds(&[]), Ok(60));
+        assert_eq!(soak_seconds(&["--seconds", "5"]), Ok(5));
+        assert_eq!(soak_seconds(&["--seconds=7"]), Ok(7));
+        for wrong in [&["--seconds"][..], &["--seconds", "0"], &["--seconds=-1"], &["5"]] {
+            assert!(soak_seconds(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_can_be_had() {
+        for (_, how) in LEFT_OUT {
+            assert!(HELP.contains(how.trim_start_matches("cargo xtask ")), "{how}");
+        }
+    }
+}

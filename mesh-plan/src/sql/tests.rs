@@ -1,3 +1,5 @@
+//! Which SQL does a plan come to? Snapshots of plans and statements.
+
 use expect_test::{Expect, expect};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};

@@ -80,10 +80,10 @@ impl<'t> Reader<'t> {
         let mut parts = Vec::new();
         for (key, node) in self.json.object(place, node)? {
             let inner = format!("{place}.{key}");
-            let before = self.json.faults.len();
+            let before = self.json.unsound;
             self.json.enter(&inner, node);
             parts.push((key, read(self, &inner, node)));
-            if self.json.faults.len() > before {
+            if self.json.unsound > before {
                 self.unsound.insert(inner);
             }
         }

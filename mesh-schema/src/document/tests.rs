@@ -395,6 +395,7 @@ fn faults_of_form_and_of_meaning_come_together() {
         3:51 entities.post.colums: Unknown key 'colums'; did you mean 'columns'?
         4:13 entities.user.idField: There is no field 'id'; set idField to the field that identifies a row, or to null if none does
         5:14 entities.files: The entity key 'files' is reserved for a route; rename it
+        8:45 joins.post.author.on: Expected table.column at character 1, found 'n'; write table.column = table.column, more of them joined by AND
         9:30 joins.user.files.entity: Entity 'fils' not found; did you mean 'files'?
     "#]].assert_eq(&show(&Schema::read(text, None).unwrap_err()));
     assert!(Schema::read(r#"{"entities": {"post": {"fields": ["id"]}}}"#, None).is_ok());

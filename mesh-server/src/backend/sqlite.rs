@@ -4,6 +4,8 @@ mod catalog;
 mod pool;
 mod read;
 mod sum;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::path::Path;
@@ -15,9 +17,13 @@ use mesh_schema::Catalog;
 
 use pool::{Pool, Reader};
 
-/// How long a read may hold up the runtime's thread. Most take a fraction of it, and handing them to
-/// another thread would cost more than running them; what takes longer is moved to a thread of its own.
-const INLINE_BUDGET: Duration = Duration::from_millis(1);
+/// How much of SQLite's work a read may do on the runtime's thread: one or two milliseconds. Most take a
+/// fraction of it, and handing them to another thread would cost more than running them; what takes more is
+/// moved to a thread of its own. Counted in steps, since a busy machine makes any read take long.
+const INLINE_LOOKS: u32 = 20;
+
+/// How long those steps may take at the most.
+const INLINE_TIME: Duration = Duration::from_millis(10);
 
 /// How long a read may take that comes without a deadline.
 const WITHOUT_DEADLINE: Duration = Duration::from_secs(60);
@@ -120,7 +126,7 @@ impl Sqlite {
         let deadline = context.deadline.unwrap_or(now + WITHOUT_DEADLINE);
         if !plan.is_heavy() {
             let reader = self.pool.take().map_err(read::failed)?;
-            let result = reader.read(&plan, deadline.min(now + INLINE_BUDGET));
+            let result = reader.read(&plan, deadline.min(now + INLINE_TIME), INLINE_LOOKS);
             self.pool.give(reader);
             match result {
                 // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
@@ -159,15 +165,15 @@ impl fmt::Debug for Sqlite {
 }
 
 impl Reader {
-    fn read(&self, plan: &Plan, deadline: Instant) -> Result<mesh_plan::JsonBody, ResolveError> {
-        self.until(deadline, || read::run(self.connection(), plan))
+    fn read(&self, plan: &Plan, deadline: Instant, looks: u32) -> Result<mesh_plan::JsonBody, ResolveError> {
+        self.until(deadline, looks, || read::run(self.connection(), plan))
     }
 
     /// The same on a thread that may wait for a writer to finish.
     fn read_waiting(&mut self, plan: &Plan, deadline: Instant) -> Result<mesh_plan::JsonBody, ResolveError> {
         let left = deadline.saturating_duration_since(Instant::now());
         self.wait_for_writers(left).map_err(read::failed)?;
-        let result = self.read(plan, deadline);
+        let result = self.read(plan, deadline, u32::MAX);
         self.wait_for_writers(Duration::ZERO).map_err(read::failed)?;
         result
     }

@@ -56,6 +56,8 @@ pub(super) struct Json<'t> {
     position: Position,
     places: Places,
     pub(super) faults: Vec<Fault>,
+    /// Faults that leave open what was meant.
+    pub(super) unsound: usize,
 }
 
 /// A place in the text that only moves forward, so that all lines are counted once.
@@ -71,7 +73,7 @@ const START: Position = Position { offset: 0, line: 1, column: 1 };
 impl<'t> Json<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { text, position: START, places: Places::default(), faults: Vec::new() }
+        Self { text, position: START, places: Places::default(), faults: Vec::new(), unsound: 0 }
     }
 
     pub(super) fn finish(self) -> (Places, Vec<Fault>) {
@@ -125,6 +127,7 @@ impl<'t> Json<'t> {
 
     pub(super) fn fault(&mut self, place: &str, message: impl Into<String>) {
         self.faults.push(self.places.fault(place, message));
+        self.unsound += 1;
     }
 
     pub(super) fn wrong(&mut self, place: &str, expected: &str, node: Node<'t>) {
@@ -138,7 +141,10 @@ impl<'t> Json<'t> {
     pub(super) fn unknown(&mut self, place: &str, key: &str, node: Node<'t>, known: &[&str]) {
         let inner = if place == "document" { key.to_owned() } else { format!("{place}.{key}") };
         self.enter(&inner, node);
+        // What has a key too many can be judged all the same.
+        let unsound = self.unsound;
         self.unknown_word(&inner, "key", key, known);
+        self.unsound = unsound;
     }
 
     pub(super) fn unknown_word(&mut self, place: &str, what: &str, word: &str, known: &[&str]) {

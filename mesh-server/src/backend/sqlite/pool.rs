@@ -1,7 +1,7 @@
 //! Who may read now? Connections opened for reading, kept with their prepared statements.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -94,9 +94,10 @@ impl Reader {
         &self.connection
     }
 
-    /// Runs something on the connection, which is interrupted when the deadline passes.
-    pub(super) fn until<T>(&self, deadline: Instant, run: impl FnOnce() -> T) -> T {
-        self.alarm.begin(deadline);
+    /// Runs something on the connection, which is interrupted when the deadline passes, or after the alarm has
+    /// looked at the clock that many times, each time after the same number of steps.
+    pub(super) fn until<T>(&self, deadline: Instant, looks: u32, run: impl FnOnce() -> T) -> T {
+        self.alarm.begin(deadline, looks);
         run()
     }
 
@@ -119,6 +120,8 @@ struct Alarm {
     read: AtomicU64,
     /// When the current read has to end, in nanoseconds after `start`.
     deadline: AtomicU64,
+    /// Looks at the clock that the current read has left; `u32::MAX` never ends.
+    looks: AtomicU32,
     /// The read whose result nobody waits for any more.
     cancelled: AtomicU64,
 }
@@ -129,17 +132,25 @@ impl Alarm {
             start: Instant::now(),
             read: AtomicU64::new(0),
             deadline: AtomicU64::new(u64::MAX),
+            looks: AtomicU32::new(u32::MAX),
             cancelled: AtomicU64::new(u64::MAX),
         }
     }
 
-    fn begin(&self, deadline: Instant) {
+    fn begin(&self, deadline: Instant, looks: u32) {
+        self.looks.store(looks, Ordering::Relaxed);
         let nanos = deadline.saturating_duration_since(self.start).as_nanos();
         self.deadline.store(u64::try_from(nanos).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.read.fetch_add(1, Ordering::Relaxed);
     }
 
     fn is_past(&self) -> bool {
+        // Only the thread that runs the read counts, so nothing is lost between load and store.
+        match self.looks.load(Ordering::Relaxed) {
+            0 => return true,
+            u32::MAX => {}
+            looks => self.looks.store(looks - 1, Ordering::Relaxed),
+        }
         self.cancelled.load(Ordering::Relaxed) == self.read.load(Ordering::Relaxed)
             || self.start.elapsed().as_nanos() >= u128::from(self.deadline.load(Ordering::Relaxed))
     }

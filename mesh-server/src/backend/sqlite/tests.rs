@@ -1,0 +1,164 @@
+//! Does a read over a real file keep its promises about time, writers and snapshots?
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use mesh_plan::{Context, Mesh, Plan, Request, ResolveError};
+use mesh_ql::Format;
+use rusqlite::Connection;
+
+use super::Sqlite;
+
+/// A database file in a folder of its own, removed at the end.
+struct File(PathBuf);
+
+impl File {
+    fn new(sql: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("mesh-sqlite-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let file = Self(folder);
+        file.connect().execute_batch(sql).unwrap();
+        file
+    }
+
+    fn connect(&self) -> Connection {
+        Connection::open(self.0.join("t.db")).unwrap()
+    }
+
+    fn mesh(&self) -> Mesh {
+        let database = Sqlite::open(&self.0.join("t.db")).unwrap();
+        let catalog = database.contents(&[]).unwrap().catalog;
+        let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+        Mesh::builder(schema).resolver_for_all(database).build()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const ROWS: &str = "PRAGMA journal_mode = wal; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+    WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100) INSERT INTO t SELECT i, i % 7 FROM c;";
+
+/// A view that takes a minute to read.
+const ENDLESS: &str = "CREATE VIEW endless AS WITH RECURSIVE c(i) AS
+    (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300000000) SELECT sum(i) AS total FROM c;";
+
+fn plan(mesh: &Mesh, text: &str) -> Plan {
+    mesh.plan(&Request::collection(Format::Ql, text)).unwrap()
+}
+
+fn until(time: Duration) -> Context {
+    Context::new("test").with_deadline(Instant::now() + time)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heavy_and_light_reads_share_connections() {
+    let file = File::new(ROWS);
+    let mesh = Arc::new(file.mesh());
+    let heavy = plan(&mesh, "{ t id n }");
+    heavy.mark_heavy();
+    let light = plan(&mesh, "{ t n id }");
+    let mut tasks = Vec::new();
+    for client in 0..16 {
+        let (mesh, heavy, light) = (Arc::clone(&mesh), heavy.clone(), light.clone());
+        tasks.push(tokio::spawn(async move {
+            for round in 0..50 {
+                let plan = if (client + round) % 2 == 0 { &heavy } else { &light };
+                mesh.read(plan.clone(), until(Duration::from_secs(60))).await.unwrap();
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_stopped_and_the_connection_goes_on() {
+    let file = File::new(&format!("{ROWS}{ENDLESS}"));
+    let mesh = file.mesh();
+    let slow = plan(&mesh, "{ endless total }");
+    for _ in 0..3 {
+        let start = Instant::now();
+        let result = mesh.read(slow.clone(), until(Duration::from_millis(50))).await;
+        assert!(matches!(result, Err(ResolveError::TimedOut)), "{result:?}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert_eq!(
+            mesh.read(plan(&mesh, "{ t id }"), until(Duration::from_secs(60))).await.unwrap().rows,
+            50
+        );
+    }
+    assert!(slow.is_heavy());
+}
+
+#[tokio::test]
+async fn a_read_that_nobody_waits_for_is_stopped() {
+    let file = File::new(&format!("{ROWS}{ENDLESS}"));
+    let mesh = file.mesh();
+    let slow = plan(&mesh, "{ endless total }");
+    slow.mark_heavy();
+    // More than may run at a time: only if those left behind stop does the last one get its turn.
+    for _ in 0..40 {
+        let read = mesh.read(slow.clone(), until(Duration::from_secs(60)));
+        assert!(tokio::time::timeout(Duration::from_millis(5), read).await.is_err());
+    }
+    let quick = plan(&mesh, "{ t id }");
+    quick.mark_heavy();
+    assert_eq!(mesh.read(quick, until(Duration::from_secs(60))).await.unwrap().rows, 50);
+}
+
+#[tokio::test]
+async fn a_writer_that_holds_the_file_is_waited_for() {
+    let file = File::new(&ROWS.replace("wal", "delete"));
+    let mesh = file.mesh();
+    let writer = file.connect();
+    writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let read = plan(&mesh, "{ t id }");
+    let result = mesh.read(read.clone(), until(Duration::from_millis(50))).await;
+    assert!(matches!(result, Err(ResolveError::Busy | ResolveError::TimedOut)), "{result:?}");
+    let ended = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        writer.execute_batch("COMMIT").unwrap();
+    });
+    assert_eq!(mesh.read(read, until(Duration::from_secs(60))).await.unwrap().rows, 50);
+    ended.join().unwrap();
+}
+
+#[tokio::test]
+async fn the_rows_of_one_read_are_of_one_moment() {
+    let file = File::new(
+        "PRAGMA journal_mode = wal; CREATE TABLE parent (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+         CREATE TABLE child (id INTEGER PRIMARY KEY, n INTEGER NOT NULL, parent_id INTEGER REFERENCES parent(id));
+         WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 40) INSERT INTO parent SELECT i, 0 FROM c;
+         INSERT INTO child SELECT id, 0, id FROM parent;",
+    );
+    let mesh = file.mesh();
+    let writer = file.connect();
+    let stop = Arc::new(AtomicU32::new(0));
+    let stopped = Arc::clone(&stop);
+    let writing = std::thread::spawn(move || {
+        while stopped.load(Ordering::Relaxed) == 0 {
+            writer
+                .execute_batch("BEGIN; UPDATE parent SET n = n + 1; UPDATE child SET n = n + 1; COMMIT")
+                .unwrap();
+        }
+    });
+    let read = plan(&mesh, "{ parent n children { n } }");
+    for _ in 0..200 {
+        let body = mesh.read(read.clone(), until(Duration::from_secs(60))).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+        let first = &body["items"][0]["n"];
+        for item in body["items"].as_array().unwrap() {
+            assert_eq!((&item["n"], &item["children"][0]["n"]), (first, first));
+        }
+    }
+    stop.store(1, Ordering::Relaxed);
+    writing.join().unwrap();
+}

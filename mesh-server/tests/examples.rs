@@ -1,0 +1,111 @@
+//! Do the examples do what they say? Both are started and spoken to over sockets.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "this is a test")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// A running example, which ends with the test.
+struct Example {
+    child: Child,
+    address: String,
+    /// Kept open, for an example that cannot write to it would panic.
+    _stderr: BufReader<ChildStderr>,
+}
+
+impl Example {
+    /// Cargo puts examples beside the folder of the test executables, and builds them before the tests run.
+    fn start(name: &str) -> Self {
+        let test = std::env::current_exe().unwrap();
+        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let program = test.parent().unwrap().parent().unwrap().join("examples").join(file);
+        let mut child = Command::new(&program)
+            .arg("127.0.0.1:0")
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{name}: {error}; build it with `cargo build --examples`"));
+        let mut line = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        stderr.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line}"));
+        Self { child, address: address.to_owned(), _stderr: stderr }
+    }
+
+    /// Status and body of a GET with a query.
+    fn get(&self, path: &str, query: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let query = if query.is_empty() { String::new() } else { format!("X-Mesh-Query: {query}\r\n") };
+        let host = &self.address;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{query}Connection: close\r\n\r\n").unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    fn json(&self, path: &str, query: &str) -> (u16, Value) {
+        let (status, body) = self.get(path, query);
+        (status, serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}")))
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_resolver_of_ones_own_gives_what_was_asked_for_and_no_more() {
+    let example = Example::start("custom_resolver");
+    let (status, body) = example.get("/mesh/post/1", "{ post title }");
+    assert_eq!((status, body.as_str()), (200, r#"{"title":"Hello"}"#));
+    let (status, body) = example.get("/mesh/post/1", "{ post comments { text } id }");
+    assert_eq!(
+        (status, body.as_str()),
+        (200, r#"{"comments":[{"text":"Welcome"},{"text":"Hi there"}],"id":1}"#)
+    );
+    let (status, body) = example.json("/mesh/post", "{ post title comments { id } }");
+    assert_eq!(status, 200);
+    assert_eq!(
+        body["items"],
+        json!([
+            { "title": "Hello", "comments": [{ "id": 1 }, { "id": 2 }] },
+            { "title": "Goodbye", "comments": [{ "id": 3 }] },
+        ])
+    );
+    assert_eq!(example.get("/mesh/post/9", "{ post title }"), (200, "null".to_owned()));
+}
+
+#[test]
+fn a_resolver_of_ones_own_is_never_asked_for_what_the_schema_lacks() {
+    let example = Example::start("custom_resolver");
+    let (status, body) = example.json("/mesh/post/1", "{ post title post_id }");
+    assert_eq!((status, &body["error"]), (400, &json!("ValidationError")));
+    assert_eq!(body["message"], "Field 'post_id' not found on entity 'post'");
+    let (status, body) = example.json("/mesh/comment", "{ comment text }");
+    assert_eq!((status, &body["error"]), (500, &json!("ResolverError")), "it has no resolver");
+    assert_eq!(example.get("/mesh/post/2", "{ post title }").0, 200);
+}
+
+#[test]
+fn a_mounted_application_leaves_the_other_routes_alone() {
+    let example = Example::start("mounted");
+    assert_eq!(example.get("/health", ""), (200, "ok\n".to_owned()));
+    assert_eq!(example.get("/", "").0, 200);
+    assert_eq!(example.get("/api/mesh/planet/3", "{ planet name }"), (200, r#"{"name":"Earth"}"#.to_owned()));
+    let (status, body) = example.json("/api/mesh/planet", "{ planet id name }");
+    assert_eq!((status, &body["items"]), (200, &json!([{ "id": 3, "name": "Earth" }])));
+    let (status, body) = example.json("/api/mesh/planet/3/moons", "{ planet id }");
+    assert_eq!((status, &body["error"]), (404, &json!("NotFound")), "Mesh answers under its base");
+    for path in ["/mesh/planet/3", "/api/meshes", "/nowhere"] {
+        assert_eq!(example.get(path, "{ planet id }"), (404, "Nothing is here\n".to_owned()), "{path}");
+    }
+}

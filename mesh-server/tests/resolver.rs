@@ -1,0 +1,104 @@
+//! What if a resolver goes wrong? The client learns that it did and nothing more, and the next read is answered.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "this is a test")]
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use mesh_server::mesh_plan::{self, Context, Mesh, Plan, ResolveError, Rows, Table, Value};
+use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::{App, Limits};
+use serde_json::{Value as Json, json};
+
+const SECRET: &str = "password=hunter2";
+
+/// A resolver that goes wrong in the way of the entity's name.
+async fn resolve(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
+    let mut rows = Rows::new(&plan);
+    match plan.node().entity.as_str() {
+        "failing" => return Err(ResolveError::new(SECRET)),
+        "panicking" => panic!("{SECRET}"),
+        "stuck" => std::future::pending().await,
+        "busy" => return Err(ResolveError::Busy),
+        "narrow" => {
+            let mut table = Table::new(["other"]);
+            table.push([SECRET.into()]);
+            rows.set("", table);
+        }
+        "ragged" => rows.root().push([1.into(), SECRET.into(), 3.into(), 4.into()]),
+        "endless" => {
+            for id in 0..1_000_i64 {
+                rows.root().push_with(|_| id.into());
+            }
+        }
+        _ => rows.root().push_with(|_| Value::from(1)),
+    }
+    Ok(rows)
+}
+
+const ENTITIES: [&str; 8] = ["good", "failing", "panicking", "stuck", "busy", "narrow", "ragged", "endless"];
+
+fn app() -> App {
+    let schema = ENTITIES.iter().fold(Schema::builder(), |schema, entity| {
+        schema.entity(entity, |entity| entity.field("id", FieldType::Integer))
+    });
+    let limits = mesh_plan::Limits { rows: 100, ..mesh_plan::Limits::default() };
+    let mesh = Mesh::builder(schema.build().unwrap()).resolver_for_all(resolve).limits(limits).build();
+    App::new(mesh).limits(Limits { request_timeout: Duration::from_millis(200), ..Limits::default() })
+}
+
+/// Status and body of a read, whose body is checked for what no client may see.
+async fn read(app: &App, entity: &str, page: &str) -> (u16, Json) {
+    let query = format!("{{ {entity} id {page} }}");
+    let request = Request::get(format!("/mesh/{entity}")).header("X-Mesh-Query", query);
+    let reply = app.handle(request.body(Full::<Bytes>::default()).unwrap()).await;
+    let status = reply.status().as_u16();
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    let text = std::str::from_utf8(&body).unwrap();
+    assert!(!text.contains("hunter2") && !text.contains("column"), "{text}");
+    (status, serde_json::from_str(text).unwrap())
+}
+
+/// Reads from a resolver that goes wrong, then from a good one through the same application.
+async fn wrong(entity: &str) -> (u16, Json) {
+    let app = app();
+    let answer = read(&app, entity, "").await;
+    let (status, body) = read(&app, "good", "").await;
+    assert_eq!((status, &body["items"]), (200, &json!([{ "id": 1 }])), "after {entity}");
+    answer
+}
+
+#[tokio::test]
+async fn what_goes_wrong_inside_is_a_resolver_error_without_its_cause() {
+    for entity in ["failing", "panicking", "narrow", "ragged"] {
+        let (status, body) = wrong(entity).await;
+        assert_eq!((status, &body["error"]), (500, &json!("ResolverError")), "{entity}");
+        assert_eq!(body.get("code"), None, "{entity}");
+        assert!(body["requestId"].as_str().is_some_and(|id| !id.is_empty()), "{entity}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_resolver_that_never_ends_is_stopped() {
+    let (status, body) = wrong("stuck").await;
+    assert_eq!((status, &body["error"], &body["code"]), (500, &json!("ResolverError"), &json!("TIMEOUT")));
+}
+
+#[tokio::test]
+async fn a_busy_resolver_says_to_try_again() {
+    let app = app();
+    let request = Request::get("/mesh/busy").header("X-Mesh-Query", "{ busy id }");
+    let reply = app.handle(request.body(Full::<Bytes>::default()).unwrap()).await;
+    assert_eq!(reply.status(), 503);
+    assert_eq!(reply.headers().get("Retry-After").unwrap(), "1");
+}
+
+#[tokio::test]
+async fn no_more_than_a_page_is_shown_of_too_many_rows() {
+    let (status, body) = wrong("endless").await;
+    assert_eq!(status, 200);
+    assert_eq!(body["items"].as_array().map(Vec::len), Some(50), "the page's default size");
+    assert_eq!(body["pageInfo"]["hasNextPage"], true, "{}", body["pageInfo"]);
+}

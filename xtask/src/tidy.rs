@@ -1,0 +1,32 @@
+//! Which rules of the house does no compiler know? Who may depend on whom, and what every file must have.
+
+mod arrows;
+mod sources;
+
+use std::fs;
+use std::path::Path;
+
+/// The commands that the front page must name.
+const COMMANDS: [&str; 2] = ["cargo xtask check", "cargo xtask test"];
+
+/// Everything that breaks a rule, one line each.
+pub(crate) fn run(root: &Path) -> Result<Vec<String>, String> {
+    let mut faults = arrows::faults(root)?;
+    faults.extend(sources::faults(root)?);
+    let readme = fs::read_to_string(root.join("README.md")).unwrap_or_default();
+    for command in COMMANDS {
+        if !readme.contains(command) {
+            faults.push(format!("README.md: does not name `{command}`"));
+        }
+    }
+    Ok(faults)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_repository_is_tidy() {
+        let faults = super::run(&crate::root()).unwrap();
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Who may depend on whom? The arrows between the crates, as the manifests draw them.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::steps;
+
+/// What belongs to the server alone: without these, every other crate works with any runtime.
+const SERVER_ONLY: [&str; 3] = ["tokio", "hyper", "hyper-util"];
+
+/// The arrows of all manifests of the workspace that must not be, development dependencies included.
+pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
+    let mut cargo = steps::command(root, "metadata --format-version 1 --no-deps --offline", &[]);
+    let output = cargo.output().map_err(|error| format!("cannot start cargo: {error}"))?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
+        format!("cannot read `cargo metadata`: {}", String::from_utf8_lossy(&output.stderr).trim())
+    })?;
+    let mut faults = Vec::new();
+    for package in list(&metadata, "packages") {
+        for dependency in list(package, "dependencies") {
+            let (from, to) = (name(package), name(dependency));
+            let optional = dependency.get("optional").and_then(Value::as_bool).unwrap_or(false);
+            faults.extend(fault(from, to, optional));
+        }
+    }
+    Ok(faults)
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn name(value: &Value) -> &str {
+    value.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
+    if SERVER_ONLY.contains(&to) && from != "mesh-server" {
+        return Some(format!("{from}: must not depend on {to}, which belongs to mesh-server"));
+    }
+    if !to.starts_with("mesh-") {
+        return None;
+    }
+    match (from, to) {
+        ("mesh-server", _) | ("mesh-plan", "mesh-ql" | "mesh-schema") | ("mesh-wire", "mesh-ql") => None,
+        ("mesh-wire", "mesh-plan") if optional => None,
+        ("mesh-wire", "mesh-plan") => Some("mesh-wire: mesh-plan must be optional".to_owned()),
+        _ => Some(format!("{from}: must not depend on {to}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_point_from_the_server_to_the_language() {
+        let allowed = [
+            ("mesh-server", "mesh-wire", false),
+            ("mesh-server", "tokio", false),
+            ("mesh-plan", "mesh-schema", false),
+            ("mesh-wire", "mesh-plan", true),
+            ("mesh-ql", "serde_json", false),
+        ];
+        for (from, to, optional) in allowed {
+            assert_eq!(fault(from, to, optional), None, "{from} → {to}");
+        }
+        let refused = [
+            ("mesh-ql", "mesh-schema", false),
+            ("mesh-schema", "mesh-ql", true),
+            ("mesh-plan", "mesh-wire", false),
+            ("mesh-wire", "mesh-plan", false),
+            ("mesh-wire", "mesh-schema", false),
+            ("mesh-tests", "mesh-ql", false),
+            ("xtask", "mesh-server", false),
+            ("mesh-plan", "tokio", false),
+            ("mesh-wire", "hyper", true),
+        ];
+        for (from, to, optional) in refused {
+            assert!(fault(from, to, optional).is_some_and(|fault| fault.starts_with(from)), "{from} → {to}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What must hold for every file? Its first line, its length, and the libraries it may name.
+
+use std::fs;
+use std::path::Path;
+
+const LINES_MAX: usize = 600;
+
+/// Libraries with the beginnings of the paths that may name them. Tests outside of `src` may use any.
+const HOMES: [(&str, &[&str]); 3] = [
+    ("sea_query", &["mesh-plan/src/sql"]),
+    ("rusqlite", &["mesh-server/src/backend/sqlite", "mesh-server/src/demo", "mesh-server/src/cli/demo.rs"]),
+    ("nom", &["mesh-ql/src/ql.rs", "mesh-schema/src/on.rs"]),
+];
+
+/// What is wrong with the text files of the repository.
+pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
+    let mut faults = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let unreadable = |error| format!("cannot read {}: {error}", folder.display());
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            let kind = entry.file_type().map_err(unreadable)?;
+            if name.starts_with('.') || (name == "target" && folder == root) {
+                continue;
+            }
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && [".rs", ".md", ".toml"].iter().any(|end| name.ends_with(end)) {
+                let text = fs::read_to_string(&path).map_err(unreadable)?;
+                let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                faults.extend(of_file(&shown, &text).into_iter().map(|fault| format!("{shown}: {fault}")));
+            }
+        }
+    }
+    faults.sort();
+    Ok(faults)
+}
+
+fn of_file(path: &str, text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    // Put together here, so that this file does not hold what it looks for.
+    let private = ["/", "home", "/"].concat();
+    if text.contains(&private) {
+        faults.push(format!("has a path of somebody's machine (`{private}`)"));
+    }
+    if !path.ends_with(".rs") {
+        return faults;
+    }
+    if !text.starts_with("//!") {
+        faults.push("does not begin with `//!` and what the file is for".to_owned());
+    }
+    let lines = text.lines().count();
+    if lines > LINES_MAX {
+        faults.push(format!("has {lines} lines; split it, {LINES_MAX} are the most"));
+    }
+    if path.starts_with("mesh-") && path.contains("/src/") {
+        for (library, homes) in HOMES {
+            let at_home = homes.iter().any(|home| path.starts_with(home));
+            if !at_home && text.lines().any(|line| names(line, library)) {
+                faults.push(format!("uses {library}, which belongs to {}", homes.join(", ")));
+            }
+        }
+    }
+    faults
+}
+
+/// Whether a line of code has a path that begins with the library, comments aside.
+fn names(line: &str, library: &str) -> bool {
+    let code = line.trim_start();
+    if code.starts_with("//") {
+        return false;
+    }
+    code.match_indices(library).any(|(at, _)| {
+        let before = code.get(..at).unwrap_or_default();
+        let after = code.get(at + library.len()..).unwrap_or_default();
+        let begins = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let imported = before.ends_with("use ") && (after.starts_with(';') || after.starts_with(" as "));
+        begins && (after.starts_with("::") || imported)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_stay_in_their_homes() {
+        let text = "//! A file.\nuse rusqlite::Connection;\n";
+        assert!(of_file("mesh-server/src/backend/sqlite/pool.rs", text).is_empty());
+        assert!(of_file("mesh-server/tests/differential.rs", text).is_empty());
+        let faults = of_file("mesh-server/src/app.rs", text);
+        assert!(faults.len() == 1 && faults[0].starts_with("uses rusqlite"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_library_is_named_by_paths_only() {
+        for line in ["use nom::IResult;", "    ::nom::bytes::tag(x)", "use nom;", "f(nom::error::Error)"] {
+            assert!(names(line, "nom"), "{line}");
+        }
+        for line in ["// nom::bytes", "let nominal = 1;", "economy::nom_de_plume()", "use binom::nom2::x;"] {
+            assert!(!names(line, "nom"), "{line}");
+        }
+    }
+
+    #[test]
+    fn files_begin_with_what_they_are_for_and_stay_short() {
+        assert_eq!(of_file("a/src/b.rs", "use std::fmt;\n").len(), 1);
+        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(600))).len(), 1);
+        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(599))).len(), 0);
+        let private = format!("see /{}/somebody", "home");
+        assert_eq!(of_file("docs/a.md", &private).len(), 1);
+    }
+}
