@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
+use mesh_server::mesh_wire::base64;
 use serde_json::{Value, json};
 
 /// A running example, which ends with the test.
@@ -36,11 +37,14 @@ impl Example {
         Self { child, address: address.to_owned(), _stderr: stderr }
     }
 
-    /// Status and body of a GET with a query.
+    /// Status and body of a GET with a query in the brace format, or without one.
     fn get(&self, path: &str, query: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let query = if query.is_empty() { String::new() } else { format!("X-Mesh-Query: {query}\r\n") };
+        let query = match query {
+            "" => String::new(),
+            text => format!("X-Mesh-Query: {}\r\nX-Mesh-Format: ql\r\n", base64::encode(text)),
+        };
         let host = &self.address;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{query}Connection: close\r\n\r\n").unwrap();
         let mut reply = String::new();
@@ -103,7 +107,7 @@ fn a_mounted_application_leaves_the_other_routes_alone() {
     assert_eq!(example.get("/api/mesh/planet/3", "{ planet name }"), (200, r#"{"name":"Earth"}"#.to_owned()));
     let (status, body) = example.json("/api/mesh/planet", "{ planet id name }");
     assert_eq!((status, &body["items"]), (200, &json!([{ "id": 3, "name": "Earth" }])));
-    let (status, body) = example.json("/api/mesh/planet/3/moons", "{ planet id }");
+    let (status, body) = example.json("/api/mesh/planet/3/moons/1/more", "{ planet id }");
     assert_eq!((status, &body["error"]), (404, &json!("NotFound")), "Mesh answers under its base");
     for path in ["/mesh/planet/3", "/api/meshes", "/nowhere"] {
         assert_eq!(example.get(path, "{ planet id }"), (404, "Nothing is here\n".to_owned()), "{path}");
