@@ -1,0 +1,62 @@
+//! Is HTTP/2 spoken without TLS, and does a stopping server let what is under way finish?
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Empty};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
+use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::{App, Server, mesh_wire};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+/// Takes long enough for the server to be told to stop meanwhile.
+async fn slow(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut rows = Rows::new(&plan);
+    rows.root().push_with(|_| 7.into());
+    Ok(rows)
+}
+
+#[tokio::test]
+async fn streams_share_a_connection_and_finish_before_the_server_stops() {
+    let schema =
+        Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build().unwrap();
+    let app = App::new(Mesh::builder(schema).resolver("post", slow).build());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(Server::new(app).serve(listener, async {
+        let _ = stopped.await;
+    }));
+
+    let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await.unwrap();
+    let running = tokio::spawn(connection);
+    let mut replies = Vec::new();
+    for id in 0..5 {
+        let query = mesh_wire::base64::encode("{ post id }");
+        let request = Request::get(format!("http://{address}/mesh/post/{id}"))
+            .header("X-Mesh-Query", query)
+            .header("X-Mesh-Format", "ql")
+            .body(Empty::<Bytes>::new())
+            .unwrap();
+        sender.ready().await.unwrap();
+        replies.push(tokio::spawn(sender.send_request(request)));
+    }
+    // Their heads are on the way before the server hears that it should stop.
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    stop.send(()).unwrap();
+    for reply in replies {
+        let reply = reply.await.unwrap().unwrap();
+        assert_eq!((reply.status().as_u16(), reply.version()), (200, http::Version::HTTP_2));
+        assert_eq!(reply.into_body().collect().await.unwrap().to_bytes(), r#"{"id":7}"#);
+    }
+    drop(sender);
+    tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    let _ = running.await;
+}
