@@ -21,7 +21,7 @@ fn comments() -> Vec<Record> {
     vec![comment(1, 1, "Welcome"), comment(2, 1, "Hi there"), comment(3, 2, "Stay")]
 }
 
-/// Order, page size and ids are honored here; a whole resolver would heed `where` and `after` as well.
+/// Ids and the page size are honored here; a whole resolver would heed filter, order and `after` as well.
 async fn resolve(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
     let mut rows = Rows::new(&plan);
     let wanted = |post: &&Record| match plan.target() {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::sum::Sum;
 use mesh_plan::{Pattern, ResolveError, sql::functions};
+use rusqlite::config::DbConfig;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
@@ -74,6 +75,9 @@ impl Reader {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         connection.pragma_update(None, "query_only", true)?;
+        // Otherwise SQLite looks at bound values, a limit for instance, when it plans, and so prepares a
+        // statement again each time another is bound: a quarter of the work of a nested read.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
         connection.busy_timeout(Duration::ZERO)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
