@@ -1,5 +1,8 @@
 //! How are flat rows matched to their parents? [`Rows`] as a source for the shaper.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::joined;

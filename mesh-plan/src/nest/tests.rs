@@ -1,0 +1,60 @@
+//! Do flat rows find their parents where names and keys are awkward?
+
+use mesh_ql::Format;
+use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder};
+
+use crate::memory::Tables;
+use crate::{Mesh, Request, Rows, Table, Value};
+
+fn mesh(schema: SchemaBuilder) -> Mesh {
+    Mesh::builder(schema.build().unwrap()).build()
+}
+
+#[track_caller]
+fn check(schema: SchemaBuilder, tables: &Tables, query: &str, items: &str) {
+    let plan = mesh(schema).plan(&Request::collection(Format::Ql, query)).unwrap();
+    let body = plan.nest(tables.evaluate(&plan).unwrap()).unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+    assert_eq!(body["items"].to_string(), items);
+}
+
+/// A field has the name of another column, over which a relation goes.
+#[test]
+fn a_key_column_is_not_taken_for_a_field_of_its_name() {
+    let schema = Schema::builder()
+        .entity("post", |post| {
+            let post = post.field("id", FieldType::Integer).field("author", FieldType::String);
+            post.column("author", "author_name")
+        })
+        .entity("user", |user| user.field("id", FieldType::Integer).field("name", FieldType::String))
+        .relation("post.writer", JoinDocument::one("user", "users.id = posts.author"))
+        .relation("user.posts", JoinDocument::many("post", "posts.author = users.id"));
+    let tables = Tables::new()
+        .with("posts", ["id", "author_name", "author"], [vec![1.into(), "Ada L.".into(), 7.into()]])
+        .with("users", ["id", "name"], [vec![7.into(), "Ada".into()]]);
+    let post = r#"[{"author":"Ada L.","writer":{"name":"Ada"}}]"#;
+    check(schema.clone(), &tables, "{ post author writer { name } }", post);
+    check(schema, &tables, "{ user posts { author } }", r#"[{"posts":[{"author":"Ada L."}]}]"#);
+}
+
+#[test]
+fn equal_rows_without_a_key_are_two_rows() {
+    let schema = Schema::builder().entity("reading", |it| it.field("value", FieldType::Integer).no_id());
+    let tables = Tables::new().with("readings", ["value"], [vec![3.into()], vec![3.into()]]);
+    check(schema, &tables, "{ reading value }", r#"[{"value":3},{"value":3}]"#);
+}
+
+#[test]
+fn a_joined_object_is_there_by_its_identity_even_if_all_it_shows_is_null() {
+    let schema = Schema::builder()
+        .entity("post", |post| post.field("id", FieldType::Integer))
+        .entity("note", |note| note.field("id", FieldType::Integer).field("text", FieldType::String))
+        .relation("post.notes", JoinDocument::many("note", "notes.post_id = posts.id"));
+    let plan = mesh(schema).plan(&Request::collection(Format::Ql, "{ post id notes { text } }")).unwrap();
+    let mut wide = Table::new(["id", "notes.id", "notes.text"]);
+    wide.push([1.into(), 5.into(), Value::Null]);
+    wide.push([2.into(), Value::Null, Value::Null]);
+    let body = plan.nest(Rows::joined(wide)).unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+    assert_eq!(body["items"].to_string(), r#"[{"id":1,"notes":[{"text":null}]},{"id":2,"notes":[]}]"#);
+}
