@@ -1,0 +1,132 @@
+//! How fast does a server answer? A load generator: some connections, each asking again as soon as it was
+//! answered, going through a file of requests. Where `wrk` is installed that is used instead.
+//!
+//! The file holds whole requests, a NUL byte after each. The result is one line of JSON.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use mesh_bench::argument;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+type Error = Box<dyn std::error::Error>;
+
+#[derive(Default)]
+struct Seen {
+    micros: Vec<u32>,
+    errors: u64,
+}
+
+fn main() -> Result<(), Error> {
+    let address = argument("--address").ok_or("--address HOST:PORT is missing")?;
+    let connections: usize = argument("--connections").unwrap_or_else(|| "16".to_owned()).parse()?;
+    let seconds: f64 = argument("--seconds").unwrap_or_else(|| "3".to_owned()).parse()?;
+    let file = std::fs::read(argument("--requests").ok_or("--requests FILE is missing")?)?;
+    let requests: Rc<[Vec<u8>]> =
+        file.split(|byte| *byte == 0).filter(|text| !text.is_empty()).map(<[u8]>::to_vec).collect();
+    if requests.is_empty() {
+        return Err("the file has no requests".into());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async move {
+        let start = Instant::now();
+        let end = start + Duration::from_secs_f64(seconds);
+        let clients: Vec<_> = (0..connections)
+            .map(|number| {
+                let (address, requests) = (address.clone(), Rc::clone(&requests));
+                let first = number * requests.len() / connections;
+                tokio::task::spawn_local(async move { client(&address, &requests, first, end).await })
+            })
+            .collect();
+        let mut all = Seen::default();
+        for client in clients {
+            let seen = client.await?;
+            all.micros.extend(seen.micros);
+            all.errors += seen.errors;
+        }
+        let elapsed = start.elapsed().as_secs_f64();
+        all.micros.sort_unstable();
+        let at = |part: usize| all.micros.get(all.micros.len() * part / 100).copied().unwrap_or_default();
+        println!(
+            "{{\"requests\":{},\"errors\":{},\"seconds\":{elapsed},\"p50\":{},\"p99\":{}}}",
+            all.micros.len(),
+            all.errors,
+            at(50),
+            at(99)
+        );
+        Ok(())
+    })
+}
+
+async fn client(address: &str, requests: &[Vec<u8>], first: usize, end: Instant) -> Seen {
+    let mut seen = Seen::default();
+    let mut buffer = vec![0; 1 << 20];
+    let mut stream = None;
+    for request in requests.iter().cycle().skip(first) {
+        let start = Instant::now();
+        if start >= end {
+            break;
+        }
+        let status = match &mut stream {
+            Some(stream) => ask(stream, request, &mut buffer).await,
+            None => match TcpStream::connect(address).await {
+                Ok(mut new) => {
+                    let _ = new.set_nodelay(true);
+                    let status = ask(&mut new, request, &mut buffer).await;
+                    stream = Some(new);
+                    status
+                }
+                Err(error) => Err(error.into()),
+            },
+        };
+        if status.as_ref().is_ok_and(|status| *status == 200) {
+            seen.micros.push(u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX));
+        } else {
+            seen.errors += 1;
+            if status.is_err() {
+                stream = None;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+    seen
+}
+
+/// Sends a request and reads its reply, which must tell its length. The status comes back.
+async fn ask(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) -> Result<u16, Error> {
+    stream.write_all(request).await?;
+    let mut filled = 0;
+    loop {
+        if filled == buffer.len() {
+            buffer.resize(filled * 2, 0);
+        }
+        let read = stream.read(&mut buffer[filled..]).await?;
+        if read == 0 {
+            return Err("closed".into());
+        }
+        filled += read;
+        let Some(head) = buffer[..filled].windows(4).position(|window| window == b"\r\n\r\n") else {
+            continue;
+        };
+        let text = std::str::from_utf8(&buffer[..head])?;
+        let status = text.get(9..12).ok_or("no status")?.parse()?;
+        let length = text.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+        });
+        let whole = head + 4 + length.ok_or("no length")?;
+        while filled < whole {
+            if filled == buffer.len() {
+                buffer.resize(whole, 0);
+            }
+            let read = stream.read(&mut buffer[filled..]).await?;
+            if read == 0 {
+                return Err("closed".into());
+            }
+            filled += read;
+        }
+        return Ok(status);
+    }
+}

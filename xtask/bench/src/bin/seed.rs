@@ -1,0 +1,111 @@
+//! What is measured on? A blog of fixed size, the same bytes in every row whenever it is made.
+
+use std::path::PathBuf;
+
+use mesh_bench::{COMMENTS, POSTS, USERS, argument};
+use rusqlite::{Connection, params};
+
+const TABLES: &str = "
+    CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, bio TEXT);
+    CREATE TABLE posts (
+        id INTEGER PRIMARY KEY, author_id INTEGER NOT NULL REFERENCES users (id), title TEXT NOT NULL,
+        body TEXT NOT NULL, published BOOLEAN NOT NULL, published_at DATETIME NOT NULL, views INTEGER NOT NULL
+    );
+    CREATE TABLE comments (
+        id INTEGER PRIMARY KEY, post_id INTEGER NOT NULL REFERENCES posts (id),
+        author_id INTEGER NOT NULL REFERENCES users (id), body TEXT NOT NULL, created_at DATETIME NOT NULL
+    );
+    CREATE TABLE accounts (id INTEGER PRIMARY KEY, email TEXT NOT NULL, password_hash TEXT NOT NULL, role TEXT);
+";
+
+const INDEXES: &str = "
+    CREATE INDEX posts_author ON posts (author_id);
+    CREATE INDEX posts_newest ON posts (published, published_at);
+    CREATE INDEX posts_views ON posts (views);
+    CREATE INDEX comments_post ON comments (post_id);
+    CREATE INDEX comments_author ON comments (author_id);
+    ANALYZE;
+";
+
+/// The account that signs in the bench, with the digest of its password.
+const ACCOUNT: [&str; 2] = [
+    "bench@example.com",
+    "$argon2id$v=19$m=19456,t=2,p=1$r8MxKwf22ES8/aAgzWTs4A$riv+32BasqWOgZkdOJ/KzmqFU8hE7orNs/OvjOT/8Lg",
+];
+
+const WORDS: [&str; 32] = [
+    "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "inlet", "jetty", "knoll",
+    "lagoon", "meadow", "north", "orchard", "prairie", "quarry", "ridge", "slope", "tundra", "upland",
+    "valley", "willow", "yonder", "zephyr", "copper", "silver", "granite", "marble", "thunder", "morning",
+    "evening",
+];
+
+/// A generator of numbers that look random and are the same in every run (an xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 32) % u64::from(bound)) as u32
+    }
+
+    fn text(&mut self, words: u32) -> String {
+        let mut text = String::new();
+        for place in 0..words {
+            if place > 0 {
+                text.push(' ');
+            }
+            text.push_str(WORDS[self.below(WORDS.len() as u32) as usize]);
+        }
+        text
+    }
+
+    fn moment(&mut self) -> String {
+        let (year, month, day) = (2015 + self.below(10), 1 + self.below(12), 1 + self.below(28));
+        let (hour, minute, second) = (self.below(24), self.below(60), self.below(60));
+        format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = PathBuf::from(argument("--out").ok_or("--out FILE is missing")?);
+    let scale: u32 = argument("--scale").map_or(Ok(1), |text| text.parse())?;
+    let journal = argument("--journal").unwrap_or_else(|| "wal".to_owned());
+    let (users, posts, comments) = (USERS * scale, POSTS * scale, COMMENTS * scale);
+    let unfinished = path.with_extension("unfinished");
+    let _ = std::fs::remove_file(&unfinished);
+    let mut connection = Connection::open(&unfinished)?;
+    connection.pragma_update(None, "journal_mode", "off")?;
+    connection.pragma_update(None, "synchronous", "off")?;
+    connection.execute_batch(TABLES)?;
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let rows = connection.transaction()?;
+    {
+        let mut insert = rows.prepare("INSERT INTO users VALUES (?, ?, ?, ?)")?;
+        for id in 1..=users {
+            let name = dice.text(2);
+            let email = format!("{}{id}@example.com", name.replace(' ', "."));
+            insert.execute(params![id, name, email, dice.text(10)])?;
+        }
+        let mut insert = rows.prepare("INSERT INTO posts VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+        for id in 1..=posts {
+            let (author, title, body) = (1 + dice.below(users), dice.text(5), dice.text(50));
+            let (published, moment) = (dice.below(10) > 0, dice.moment());
+            insert.execute(params![id, author, title, body, published, moment, dice.below(1_000_000)])?;
+        }
+        let mut insert = rows.prepare("INSERT INTO comments VALUES (?, ?, ?, ?, ?)")?;
+        for id in 1..=comments {
+            let (post, author) = (1 + dice.below(posts), 1 + dice.below(users));
+            insert.execute(params![id, post, author, dice.text(18), dice.moment()])?;
+        }
+    }
+    rows.execute("INSERT INTO accounts VALUES (1, ?, ?, 'reader')", ACCOUNT)?;
+    rows.commit()?;
+    connection.execute_batch(INDEXES)?;
+    connection.pragma_update(None, "journal_mode", journal)?;
+    connection.close().map_err(|(_, error)| error)?;
+    std::fs::rename(&unfinished, &path)?;
+    Ok(())
+}
