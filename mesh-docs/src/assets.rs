@@ -1,0 +1,53 @@
+//! Which files does the page load? They are built from `ui/`, committed, and part of the program.
+
+/// A file of the page. Its URL has a digest of its bytes, so that caches may keep it for good.
+#[derive(Debug)]
+pub(crate) struct Asset {
+    stem: &'static str,
+    end: &'static str,
+    pub(crate) content_type: &'static str,
+    pub(crate) bytes: &'static [u8],
+}
+
+pub(crate) static SCRIPT: Asset = Asset {
+    stem: "app",
+    end: "js",
+    content_type: "text/javascript; charset=utf-8",
+    bytes: include_bytes!("../assets/app.js"),
+};
+
+pub(crate) static STYLE: Asset = Asset {
+    stem: "app",
+    end: "css",
+    content_type: "text/css; charset=utf-8",
+    bytes: include_bytes!("../assets/app.css"),
+};
+
+pub(crate) static ICON: Asset = Asset {
+    stem: "icon",
+    end: "svg",
+    content_type: "image/svg+xml",
+    bytes: include_bytes!("../assets/icon.svg"),
+};
+
+static ALL: [&Asset; 3] = [&SCRIPT, &STYLE, &ICON];
+
+impl Asset {
+    /// The last segment of its URL.
+    pub(crate) fn name(&self) -> String {
+        format!("{}.{}.{}", self.stem, digest(self.bytes), self.end)
+    }
+
+    /// The file of that name, which must carry the digest of this very build.
+    pub(crate) fn find(name: &str) -> Option<&'static Self> {
+        ALL.into_iter().find(|asset| name == asset.name())
+    }
+}
+
+/// A digest that tells builds apart (FNV-1a); it guards nothing.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    let digest = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{digest:016x}")
+}

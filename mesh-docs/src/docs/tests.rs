@@ -1,0 +1,263 @@
+//! Are the routes as the protocol has them, and is what is hidden hidden?
+
+use std::future::Future;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use expect_test::{Expect, expect};
+use http::header::HeaderMap;
+use mesh_plan::Value;
+use mesh_plan::memory::Tables;
+use mesh_schema::{Document, Schema};
+use serde_json::Value as Json;
+
+use super::*;
+use crate::{Access, Sql, Theme};
+
+const SCHEMA: &str = r#"{
+  "entities": {
+    "user": {"fields": ["id", "first", "last"], "types": {"id": "integer", "first": "string", "last": "string"},
+             "computed": {"name": {"from": ["first", "last"], "template": "{first} {last}"}}},
+    "post": {"fields": ["id", "title", "picture", "authorId"],
+             "types": {"id": "integer", "title": "string", "picture": "string", "authorId": "integer"},
+             "uploads": {"picture": {"maxBytes": 100, "contentTypes": ["image/png"]}}},
+    "log": {"fields": ["line"], "table": "internal_log", "idField": null}
+  },
+  "joins": {
+    "post.author": {"entity": "user", "type": "one", "on": "users.id = posts.authorId"},
+    "user.posts": {"entity": "post", "type": "many", "on": "users.id = posts.authorId"}
+  }
+}"#;
+
+fn text(value: &str) -> Value {
+    value.into()
+}
+
+fn mesh() -> Mesh {
+    let schema: Schema = Document::parse(SCHEMA).unwrap().load(None).unwrap();
+    let tables = Tables::new()
+        .with("users", ["id", "first", "last"], [vec![1.into(), text("Ada"), text("Byron")]])
+        .with(
+            "posts",
+            ["id", "title", "picture", "authorId"],
+            [
+                vec![1.into(), text("One"), Value::Null, 1.into()],
+                vec![2.into(), text("</script>"), Value::Null, 1.into()],
+            ],
+        )
+        .with("internal_log", ["line"], [vec![text("secret")]]);
+    Mesh::builder(schema).resolver_for_all(tables).build()
+}
+
+fn run<F: Future>(future: F) -> F::Output {
+    let mut future = std::pin::pin!(future);
+    match future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("memory never waits"),
+    }
+}
+
+fn send(
+    docs: &Docs,
+    method: &Method,
+    path: &str,
+    fields: &[(&str, &str)],
+    body: &str,
+) -> Result<Response<Bytes>, Error> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in fields {
+        headers.insert(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+    }
+    let context = Context::default();
+    let call = docs.call(method, path).expect("a path of the surface")?;
+    run(docs.answer(call, &Visitor::new(&headers, &context), body.as_bytes(), Instant::now))
+}
+
+fn get(docs: &Docs, path: &str) -> Response<Bytes> {
+    send(docs, &Method::GET, path, &[], "").unwrap()
+}
+
+fn execute(docs: &Docs, body: &str) -> Result<Json, String> {
+    let json = [("content-type", "application/json")];
+    let reply = send(docs, &Method::POST, "/docs/execute", &json, body).map_err(|error| error.to_string())?;
+    let mut reply: Json = serde_json::from_slice(reply.body()).unwrap();
+    let duration = reply["meta"]["durationMs"].take();
+    assert!(duration.is_number(), "{duration}");
+    Ok(reply)
+}
+
+fn check(docs: &Docs, body: &str, expected: &Expect) {
+    let shown = execute(docs, body).map_or_else(|error| error, |reply| reply.to_string());
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn introspection_is_exact() {
+    let docs = Docs::new(mesh(), Options::default().title("Blog"));
+    let schema: Json = serde_json::from_slice(get(&docs, "/docs/schema").body()).unwrap();
+    assert_eq!(schema["title"], "Blog");
+    expect![[r#"{"formats":["json","ql"],"controls":["$select","$where","$orderBy","$page","$distinct","$groupBy","$aggregate","$having"],"filterOperators":["eq","ne","gt","gte","lt","lte","in","nin","like","ilike","isNull","isNotNull"],"aggregateFunctions":["count","sum","avg","min","max"],"pagination":{"style":"keyset","defaultFirst":50,"maxFirst":200}}"#]].assert_eq(&schema["query"].to_string());
+    let entities: Vec<_> = schema["entities"].as_array().unwrap().iter().map(Json::to_string).collect();
+    expect![[r#"
+        {"name":"log","fields":[{"name":"line","kind":"scalar"}],"joins":[],"listCapable":true,"idField":null}
+        {"name":"post","fields":[{"name":"id","kind":"scalar","type":"integer"},{"name":"title","kind":"scalar","type":"string"},{"name":"picture","kind":"scalar","type":"string"},{"name":"authorId","kind":"scalar","type":"integer"}],"joins":[{"name":"author","entity":"user","type":"one"}],"listCapable":true,"idField":"id","uploads":[{"field":"picture","maxBytes":100,"contentTypes":["image/png"]}]}
+        {"name":"user","fields":[{"name":"id","kind":"scalar","type":"integer"},{"name":"first","kind":"scalar","type":"string"},{"name":"last","kind":"scalar","type":"string"},{"name":"name","kind":"computed"}],"joins":[{"name":"posts","entity":"post","type":"many"}],"listCapable":true,"idField":"id"}"#]].assert_eq(&entities.join("\n"));
+    assert!(!schema.to_string().contains("internal_log"));
+}
+
+#[test]
+fn execute_answers_data_and_how_it_came_about() {
+    let docs = Docs::new(mesh(), Options::default().sql(Sql::Hidden));
+    let nested = r#"{"query": "{ user name posts { title author { first } } }", "format": "ql", "id": 1}"#;
+    check(
+        &docs,
+        nested,
+        &expect![[
+            r#"{"data":{"name":"Ada Byron","posts":[{"title":"One","author":{"first":"Ada"}},{"title":"</script>","author":{"first":"Ada"}}]},"meta":{"durationMs":null,"rows":5,"plan":{"entity":"user","fields":["name"],"joins":[{"path":"user.posts","entity":"post","type":"many","fields":["title"]},{"path":"user.posts.author","entity":"user","type":"one","fields":["first"]}]}}}"#
+        ]],
+    );
+    check(
+        &docs,
+        r#"{"query": "{ post title }", "format": "ql", "check": true}"#,
+        &expect![[
+            r#"{"data":null,"meta":{"durationMs":null,"rows":0,"plan":{"entity":"post","fields":["title"],"joins":[]}}}"#
+        ]],
+    );
+    check(
+        &docs,
+        r#"{"query": "{ post titel }", "format": "ql", "check": true}"#,
+        &expect![[
+            r#"{"data":null,"meta":{"durationMs":null,"rows":0,"fault":{"message":"Field 'titel' not found on entity 'post'; did you mean 'title'?","path":"post"}}}"#
+        ]],
+    );
+    check(
+        &docs,
+        r#"{"query": "{ post ", "format": "ql", "check": true}"#,
+        &expect![[
+            r#"{"data":null,"meta":{"durationMs":null,"rows":0,"fault":{"message":"Expected a name or '}', found the end of the query","path":"post","line":1,"column":8}}}"#
+        ]],
+    );
+    check(
+        &docs,
+        r#"{"query": "{ post title }", "format": "ql", "id": "9"}"#,
+        &expect![[
+            r#"{"data":null,"meta":{"durationMs":null,"rows":0,"plan":{"entity":"post","fields":["title"],"joins":[]}}}"#
+        ]],
+    );
+    check(
+        &docs,
+        r#"{"query": "{ post titel }", "format": "ql"}"#,
+        &expect!["Field 'titel' not found on entity 'post'; did you mean 'title'?"],
+    );
+    check(
+        &docs,
+        r#"{"query": "{ post ", "format": "ql"}"#,
+        &expect!["Expected a name or '}', found the end of the query at line 1, column 8 (in post)"],
+    );
+    check(&docs, "{}", &expect!["The body has no 'query'"]);
+}
+
+#[test]
+fn statements_are_told_in_development_only() {
+    let query = r#"{"query": "{ post title }", "format": "ql"}"#;
+    let meta = |sql| execute(&Docs::new(mesh(), Options::default().sql(sql)), query).unwrap()["meta"].clone();
+    // There are none in memory.
+    assert_eq!(meta(Sql::Dev)["sql"], Json::Array(Vec::new()));
+    assert_eq!(meta(Sql::Hidden).get("sql"), None);
+}
+
+#[test]
+fn hidden_entities_do_not_exist() {
+    let docs = Docs::new(mesh(), Options::default().entities(["post", "nowhere"]));
+    let schema: Json = serde_json::from_slice(get(&docs, "/docs/schema").body()).unwrap();
+    assert_eq!(schema["entities"].as_array().unwrap().len(), 1);
+    assert_eq!(schema["entities"][0]["joins"], Json::Array(Vec::new()));
+    let refused = |query: &str| {
+        let body = serde_json::json!({"query": query}).to_string();
+        let error = execute(&docs, &body).unwrap_err();
+        assert!(!error.contains("did you mean"), "{error}");
+        error
+    };
+    assert_eq!(refused(r#"{"log": {"$select": {"line": true}}}"#), "Entity 'log' not found");
+    assert_eq!(refused(r#"{"logg": {"$select": {"line": true}}}"#), "Entity 'logg' not found");
+    let field = "Field 'author' not found on entity 'post'";
+    for query in [
+        r#"{"post": {"$select": {"author": {"$select": {"first": true}}}}}"#,
+        r#"{"post": {"$select": {"author": {"$select": {"nonsense": true}}}}}"#,
+        r#"{"post": {"$select": {"author": true}}}"#,
+        r#"{"post": {"$select": {"id": true}, "$orderBy": [{"field": "author", "direction": "asc"}]}}"#,
+        r#"{"post": {"$select": {"id": true}, "$where": {"field": "author", "op": "eq", "value": 1}}}"#,
+        r#"{"post": {"$select": {}, "$groupBy": ["author"], "$aggregate": {"n": {"fn": "count"}}}}"#,
+    ] {
+        assert_eq!(refused(query), field, "{query}");
+    }
+    assert_eq!(
+        refused(r#"{"post": {"$select": {"autho": true}}}"#),
+        "Field 'autho' not found on entity 'post'"
+    );
+    assert!(execute(&docs, r#"{"query": "{ post id title }", "format": "ql"}"#).is_ok());
+}
+
+#[test]
+fn the_page_is_open_and_its_data_is_not() {
+    let docs = Docs::new(mesh(), Options::default().auth(Access::Admin));
+    assert_eq!(get(&docs, "/docs").status(), 200);
+    assert_eq!(get(&docs, "/docs/").status(), 200);
+    let json = [("content-type", "application/json"), ("x-mesh-role", "admin")];
+    for (method, path) in [(Method::GET, "/docs/schema"), (Method::POST, "/docs/execute")] {
+        let refused = send(&docs, &method, path, &json, r#"{"role": "admin"}"#);
+        assert!(matches!(refused, Err(Error::NoSession)), "{path}: {refused:?}");
+    }
+}
+
+#[test]
+fn the_page_says_nothing_unescaped_and_loads_nothing_foreign() {
+    let title = r#"</title><script>alert("1")</script>"#;
+    let docs = Docs::new(mesh(), Options::default().title(title).theme(Theme::Light).at("try/it/"));
+    let reply = get(&docs, "/try/it");
+    let policy = reply.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    let html = String::from_utf8(reply.body().to_vec()).unwrap();
+    assert!(html.contains(r#"data-theme="light""#) && !html.contains("<script>"), "{html}");
+    for quoted in html.split('"').filter(|part| part.contains("assets/")) {
+        assert_eq!(get(&docs, quoted).status(), 200, "{quoted}");
+    }
+    assert!(!html.contains("http:") && !html.contains("https:"), "{html}");
+}
+
+#[test]
+fn files_are_kept_for_good_and_the_page_is_asked_for_again() {
+    let docs = Docs::new(mesh(), Options::default());
+    let path = format!("/docs/assets/{}", assets::SCRIPT.name());
+    let policy = |path: &str| get(&docs, path).headers()[CACHE_CONTROL].to_str().unwrap().to_owned();
+    assert!(policy(&path).contains("immutable"));
+    assert_eq!(policy("/docs"), "no-cache");
+    for path in [&path, "/docs", "/docs/schema"] {
+        let tag = get(&docs, path).headers()[ETAG].to_str().unwrap().to_owned();
+        let known = format!("\"x\", W/{tag}");
+        let again = send(&docs, &Method::GET, path, &[("if-none-match", &known)], "").unwrap();
+        assert_eq!((again.status().as_u16(), again.body().len()), (304, 0), "{path}");
+        let head = send(&docs, &Method::HEAD, path, &[], "").unwrap();
+        assert_eq!(head.headers()[CONTENT_LENGTH], get(&docs, path).body().len().to_string().as_str());
+        assert!(head.body().is_empty());
+    }
+}
+
+#[test]
+fn other_paths_and_methods_are_not_the_surfaces() {
+    let docs = Docs::new(mesh(), Options::default());
+    for path in ["/mesh/post", "/", "/document", "/docs2/schema"] {
+        assert!(docs.call(&Method::GET, path).is_none(), "{path}");
+    }
+    for path in ["/docs/nothing", "/docs/assets/app.js", "/docs/schema/x"] {
+        assert!(matches!(docs.call(&Method::GET, path), Some(Err(Error::NotFound))), "{path}");
+    }
+    let wrong = [(Method::POST, "/docs"), (Method::GET, "/docs/execute"), (Method::PUT, "/docs/schema")];
+    for (method, path) in wrong {
+        assert!(matches!(docs.call(&method, path), Some(Err(Error::MethodNotAllowed(_)))), "{path}");
+    }
+    let allow = send(&docs, &Method::OPTIONS, "/docs/execute", &[], "").unwrap();
+    assert_eq!((allow.status().as_u16(), allow.headers()[ALLOW].to_str().unwrap()), (204, "POST, OPTIONS"));
+    let root = Docs::new(mesh(), Options::default().at("/"));
+    assert!(root.call(&Method::GET, "/").is_some() && root.call(&Method::GET, "/schema").is_some());
+    assert!(root.call(&Method::GET, "/mesh/post").is_none());
+}

@@ -1,0 +1,66 @@
+//! What does `POST {docs}/execute` do? A read in this process, and what it took.
+
+mod body;
+mod reply;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use mesh_plan::{Context, JsonBody, Mesh, Plan, Principal, Request, Trace};
+use mesh_ql::Limits;
+
+use crate::visible::Visible;
+use crate::{Error, Sql};
+use body::Posted;
+
+/// Reads the body, checks the query and runs it, unless only the check was asked for. `SPEC §13.2`
+pub(crate) async fn execute(
+    mesh: &Mesh,
+    visible: &Visible,
+    sql: Sql,
+    (headers, body): (&HeaderMap, &[u8]),
+    context: Context,
+    now: fn() -> Instant,
+) -> Result<Bytes, Error> {
+    let start = now();
+    let posted = Posted::decode(headers, body)?;
+    let plan = match plan(mesh, visible, &posted, context.principal.as_deref()) {
+        // That a query is wrong is what a check asks for, so it is an answer and no error.
+        Err(Error::Read(fault)) if posted.check => {
+            return Ok(reply::checked(now() - start, None, Some(&fault)));
+        }
+        planned => planned?,
+    };
+    if posted.check {
+        return Ok(reply::checked(now() - start, Some(&plan), None));
+    }
+    let trace = (sql == Sql::Dev).then(|| {
+        let trace = Trace::new();
+        Arc::new(if posted.explain { trace.with_query_plans() } else { trace })
+    });
+    let context = context.with_trace(trace.clone());
+    let read: JsonBody = mesh.read(plan.clone(), context).await.map_err(mesh_plan::Error::Resolve)?;
+    let statements = trace.map(|trace| trace.take());
+    Ok(reply::ran(now() - start, &plan, &read, statements.as_deref()))
+}
+
+/// The plan of a query that stays among the visible entities.
+fn plan(
+    mesh: &Mesh,
+    visible: &Visible,
+    posted: &Posted,
+    principal: Option<&Principal>,
+) -> Result<Plan, Error> {
+    if visible.is_partial() {
+        let limits: &Limits = &mesh.limits().query;
+        let query = mesh_ql::parse(posted.format, &posted.text, limits).map_err(mesh_plan::Error::Syntax)?;
+        visible.check(&query)?;
+    }
+    let request = match &posted.id {
+        Some(id) => Request::point(posted.format, &posted.text, id),
+        None => Request::collection(posted.format, &posted.text),
+    };
+    Ok(mesh.plan(&request.by(principal)).map_err(|error| visible.veil(error))?)
+}

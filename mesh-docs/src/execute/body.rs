@@ -1,0 +1,147 @@
+//! What does the body of an execute say?
+
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use mesh_ql::Format;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::Error;
+
+/// A decoded body: `{query, format?, id?, check?, explain?}`. The last two are additions of this surface.
+#[derive(Debug, PartialEq)]
+pub(super) struct Posted {
+    pub(super) format: Format,
+    pub(super) text: String,
+    /// The record, for a point read. A number keeps the text it was written as.
+    pub(super) id: Option<String>,
+    /// Whether to stop before the read.
+    pub(super) check: bool,
+    /// Whether the database's own query plans are asked for.
+    pub(super) explain: bool,
+}
+
+/// The members as they were written; others are ignored, and one that stands twice is refused.
+#[derive(Deserialize)]
+struct Members<'b> {
+    #[serde(default, borrow, deserialize_with = "written")]
+    query: Option<&'b RawValue>,
+    #[serde(default, borrow, deserialize_with = "written")]
+    format: Option<&'b RawValue>,
+    #[serde(default, borrow, deserialize_with = "written")]
+    id: Option<&'b RawValue>,
+    #[serde(default, borrow, deserialize_with = "written")]
+    check: Option<&'b RawValue>,
+    #[serde(default, borrow, deserialize_with = "written")]
+    explain: Option<&'b RawValue>,
+}
+
+/// A value that is there, even if it is `null`.
+fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+impl Posted {
+    pub(super) fn decode(headers: &HeaderMap, body: &[u8]) -> Result<Self, Error> {
+        if !is_json(headers) {
+            return Err(Error::NotJson);
+        }
+        let wrong = |why: &str| Error::Body(why.to_owned());
+        let text = std::str::from_utf8(body).map_err(|_| wrong("The body is not UTF-8"))?;
+        if !text.trim_ascii_start().starts_with('{') {
+            return Err(wrong("The body must be a JSON object {query, format?, id?}"));
+        }
+        let members: Members<'_> = serde_json::from_str(text)
+            .map_err(|error| Error::Body(format!("The body is not a JSON object as expected: {error}")))?;
+        let query = members.query.ok_or_else(|| wrong("The body has no 'query'"))?;
+        let format = match members.format {
+            None => Format::Json,
+            Some(format) => parsed::<String>(format)
+                .and_then(|name| Format::parse(&name))
+                .ok_or_else(|| wrong("'format' in the body must be \"json\" or \"ql\""))?,
+        };
+        let id = members.id.map(|id| {
+            let id = parsed::<String>(id).or_else(|| number(id));
+            id.ok_or_else(|| wrong("'id' in the body must be a string or a number"))
+        });
+        let switch = |name: &str, value: Option<&RawValue>| match value {
+            None => Ok(false),
+            Some(value) => parsed::<bool>(value)
+                .ok_or_else(|| Error::Body(format!("'{name}' in the body must be true or false"))),
+        };
+        Ok(Self {
+            format,
+            text: parsed(query).ok_or_else(|| wrong("'query' in the body must be a string"))?,
+            id: id.transpose()?,
+            check: switch("check", members.check)?,
+            explain: switch("explain", members.explain)?,
+        })
+    }
+}
+
+/// A web page of another origin cannot send this type without asking first.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(only), None) = (types.next(), types.next()) else { return false };
+    let kind = only.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+fn parsed<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Option<T> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// A number's text, so that ids past 53 bits stay exact.
+fn number(value: &RawValue) -> Option<String> {
+    let text = value.get();
+    text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn decode(body: &str) -> Result<Posted, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+        Posted::decode(&headers, body.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn ids_keep_their_digits() {
+        let id = |body| decode(body).unwrap().id;
+        assert_eq!(id(r#"{"query":"q","id":9007199254740993}"#).as_deref(), Some("9007199254740993"));
+        assert_eq!(id(r#"{"query":"q","id":"a b"}"#).as_deref(), Some("a b"));
+        assert_eq!(id(r#"{"query":"q","more":{}}"#), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let cases = [
+            ("[]", "must be a JSON object"),
+            ("{", "not a JSON object as expected"),
+            (r#"{"format":"ql"}"#, "no 'query'"),
+            (r#"{"query":1}"#, "'query' in the body must be a string"),
+            (r#"{"query":"q","format":"xml"}"#, "\"json\" or \"ql\""),
+            (r#"{"query":"q","id":null}"#, "'id' in the body"),
+            (r#"{"query":"q","check":1}"#, "'check' in the body"),
+            (r#"{"query":"q","query":"p"}"#, "duplicate field"),
+        ];
+        for (body, words) in cases {
+            let error = decode(body).unwrap_err();
+            assert!(error.contains(words), "{body}: {error}");
+        }
+    }
+
+    #[test]
+    fn only_json_is_read() {
+        for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_str(kind).unwrap());
+            assert!(matches!(Posted::decode(&headers, b"{}"), Err(Error::NotJson)), "{kind}");
+        }
+        assert!(matches!(Posted::decode(&HeaderMap::new(), b"{}"), Err(Error::NotJson)));
+    }
+}

@@ -1,0 +1,63 @@
+//! What is the page's HTML? A frame without data: what it shows it asks for, once it may.
+
+use crate::Options;
+use crate::Sql;
+use crate::assets::{Asset, ICON, SCRIPT, STYLE};
+
+/// What the page may load: this server's own files and answers, and nothing that is written into it.
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The page of a surface with these options.
+pub(crate) fn html(options: &Options) -> String {
+    let asset = |asset: &Asset| format!("{}/assets/{}", escape(&options.path), asset.name());
+    let title = options.title.as_deref().unwrap_or("Mesh");
+    format!(
+        r#"<!doctype html>
+<html lang="en" data-theme="{theme}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="mesh-docs" content="{path}">
+<meta name="mesh-base" content="{base}">
+<meta name="mesh-offers" content="{offers}">
+<meta name="mesh-sql" content="{sql}">
+<meta name="mesh-title" content="{title}">
+<title>{title} · Playground</title>
+<link rel="icon" href="{icon}" type="image/svg+xml">
+<link rel="stylesheet" href="{style}">
+<script type="module" src="{script}"></script>
+</head>
+<body>
+<div id="app"></div>
+<noscript>The playground is a program that runs in the browser: allow scripts of this page to use it.</noscript>
+</body>
+</html>
+"#,
+        theme = options.theme,
+        path = escape(&options.path),
+        base = escape(&options.offers.base),
+        offers = options.offers.words(),
+        sql = Sql::name(options.sql),
+        title = escape(title),
+        icon = asset(&ICON),
+        style = asset(&STYLE),
+        script = asset(&SCRIPT),
+    )
+}
+
+/// Text that stands for itself between tags and in quoted attributes.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

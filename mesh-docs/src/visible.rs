@@ -1,0 +1,128 @@
+//! Which entities does the surface know? Those of the allowlist; to it the others do not exist.
+//!
+//! A query that names a hidden entity, or a relation that leads to one, is refused in the words that a name
+//! that is nowhere gets, so that errors do not tell what the introspection keeps back.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use mesh_plan::{Error, Mesh, PlanError, PlanErrorKind};
+use mesh_ql::{Query, ReadNode, Selection};
+use mesh_schema::{Entity, EntityId, Member, Relation, Schema};
+
+/// The part of a schema that the surface shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Visible {
+    schema: Arc<Schema>,
+    /// `None` is all of them.
+    allowed: Option<HashSet<EntityId>>,
+}
+
+impl Visible {
+    pub(crate) fn new(mesh: &Mesh, names: Option<&[String]>) -> Self {
+        let schema = Arc::clone(mesh.schema());
+        let allowed = names.map(|names| names.iter().filter_map(|name| schema.find(name)).collect());
+        Self { schema, allowed }
+    }
+
+    /// The entities that are shown of a schema, in the order of their names. What policies have taken out of it
+    /// has no name there any more.
+    pub(crate) fn entities<'s>(&self, schema: &'s Schema) -> Vec<&'s Entity> {
+        let shown =
+            schema.entities().filter(|(id, entity)| self.shows(*id) && schema.find(&entity.key).is_some());
+        let mut shown: Vec<_> = shown.map(|(_, entity)| entity).collect();
+        shown.sort_by(|one, other| one.key.cmp(&other.key));
+        shown
+    }
+
+    /// The relations of an entity that are shown, with where they lead, in the order of their names.
+    pub(crate) fn relations<'s>(
+        &self,
+        schema: &'s Schema,
+        entity: &'s Entity,
+    ) -> Vec<(&'s Relation, &'s Entity)> {
+        let shown = entity
+            .relations
+            .iter()
+            .filter(|relation| self.shows(relation.target) && entity.member(&relation.name).is_some());
+        let mut shown: Vec<_> = shown.map(|relation| (relation, schema.entity(relation.target))).collect();
+        shown.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+        shown
+    }
+
+    /// Whether anything is hidden.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.allowed.is_some()
+    }
+
+    fn shows(&self, id: EntityId) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&id))
+    }
+
+    /// Whether the name is a relation of the entity that leads to a hidden one.
+    fn hides(&self, entity: &Entity, name: &str) -> bool {
+        match entity.member(name) {
+            Some(Member::Relation(id)) => !self.shows(entity.relation(id).target),
+            _ => false,
+        }
+    }
+
+    /// Refuses a query that selects from a hidden entity.
+    pub(crate) fn check(&self, query: &Query) -> Result<(), Error> {
+        // A root that is nowhere is refused by the planner, in its own words.
+        let Some(root) = self.schema.find(&query.entity) else { return Ok(()) };
+        if !self.shows(root) {
+            let kind = PlanErrorKind::UnknownEntity { entity: query.entity.clone(), nearest: None };
+            return Err(Error::Plan(PlanError { kind, path: String::new() }));
+        }
+        self.check_node(self.schema.entity(root), &query.root, &query.entity)
+    }
+
+    /// Queries are nested as deep as the bound allows.
+    fn check_node(&self, entity: &Entity, node: &ReadNode, path: &str) -> Result<(), Error> {
+        for selection in &node.select {
+            let name = selection.name();
+            if self.hides(entity, name) {
+                return Err(Error::Plan(PlanError {
+                    kind: unknown(&entity.key, name),
+                    path: path.to_owned(),
+                }));
+            }
+            if let (Selection::Relation(_, below), Some(Member::Relation(id))) =
+                (selection, entity.member(name))
+            {
+                let target = self.schema.entity(entity.relation(id).target);
+                self.check_node(target, below, &format!("{path}.{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes names of what is hidden out of an error of the planner: hints, and relations in controls.
+    pub(crate) fn veil(&self, error: Error) -> Error {
+        let Error::Plan(PlanError { kind, path }) = error else { return error };
+        let hidden = |entity: &str, name: &str| {
+            let entity = self.schema.find(entity).map(|id| self.schema.entity(id));
+            entity.is_some_and(|entity| self.hides(entity, name))
+        };
+        let kind = match kind {
+            PlanErrorKind::UnknownEntity { entity, nearest } => {
+                let shown = |name: &String| self.schema.find(name).is_some_and(|id| self.shows(id));
+                PlanErrorKind::UnknownEntity { entity, nearest: nearest.filter(shown) }
+            }
+            PlanErrorKind::UnknownField { entity, field, nearest } => {
+                let nearest = nearest.filter(|name| !hidden(&entity, name));
+                PlanErrorKind::UnknownField { entity, field, nearest }
+            }
+            PlanErrorKind::RelationAsField { entity, relation, .. } if hidden(&entity, &relation) => {
+                unknown(&entity, &relation)
+            }
+            other => other,
+        };
+        Error::Plan(PlanError { kind, path })
+    }
+}
+
+fn unknown(entity: &str, field: &str) -> PlanErrorKind {
+    PlanErrorKind::UnknownField { entity: entity.to_owned(), field: field.to_owned(), nearest: None }
+}

@@ -1,0 +1,94 @@
+// Who is logged in, and how are requests signed? Keys never leave the page, except to be kept for this tab.
+
+import { signal } from "@preact/signals";
+import { config } from "../config";
+import { hex, utf8 } from "./bytes";
+
+export interface Session {
+  login: string;
+  token: string;
+  signingToken: string;
+  /** Milliseconds since 1970. */
+  expiresAt: number;
+}
+
+const KEY = `mesh.session ${config.docs}`;
+
+export const session = signal<Session | null>(kept());
+
+function kept(): Session | null {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Session | null;
+    return found && found.expiresAt > Date.now() ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+function keep(next: Session | null): void {
+  session.value = next;
+  if (next) sessionStorage.setItem(KEY, JSON.stringify(next));
+  else sessionStorage.removeItem(KEY);
+}
+
+/** Logs in; throws with the server's words where it refuses. */
+export async function login(name: string, password: string): Promise<void> {
+  const body = JSON.stringify({ login: name, password });
+  const reply = await fetch(`${config.base}/auth`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const answer = (await reply.json().catch(() => ({}))) as Partial<Session> & { message?: string };
+  if (!reply.ok || !answer.token || !answer.signingToken) {
+    throw new Error(answer.message ?? `The server answered ${reply.status}`);
+  }
+  keep({ login: name, token: answer.token, signingToken: answer.signingToken, expiresAt: answer.expiresAt ?? 0 });
+}
+
+/** Ends the session here, and on the server if it can be reached. */
+export async function logout(): Promise<void> {
+  const headers = await signedHeaders("");
+  keep(null);
+  await fetch(`${config.base}/logout`, { method: "POST", headers }).catch(() => undefined);
+}
+
+/** Forgets a session that the server no longer takes. */
+export function forget(): void {
+  keep(null);
+}
+
+export async function sha256(text: string): Promise<string> {
+  return hex(await crypto.subtle.digest("SHA-256", utf8(text)));
+}
+
+export async function hmac(key: string, message: string): Promise<string> {
+  const usages: KeyUsage[] = ["sign"];
+  const imported = await crypto.subtle.importKey("raw", utf8(key), { name: "HMAC", hash: "SHA-256" }, false, usages);
+  return hex(await crypto.subtle.sign("HMAC", imported, utf8(message)));
+}
+
+/** What a signature is bound to, where the server wants it. */
+export interface Bound {
+  method: string;
+  path: string;
+  format: string;
+}
+
+/** Token and signature for a message; nothing without a session. */
+export async function signedHeaders(message: string, bound?: Bound): Promise<Record<string, string>> {
+  const current = session.value;
+  if (!current) return {};
+  const headers: Record<string, string> = { "X-Mesh-Token": current.token };
+  let signed = message;
+  if (bound && config.binding) {
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const nonce = hex(crypto.getRandomValues(new Uint8Array(16)).buffer);
+    headers["X-Mesh-Timestamp"] = timestamp;
+    headers["X-Mesh-Nonce"] = nonce;
+    signed = [message, bound.method, bound.path, bound.format, timestamp, nonce].join("\n");
+  }
+  headers["X-Mesh-Signature"] = `sha256=${await hmac(current.signingToken, signed)}`;
+  return headers;
+}
+
+/** The message of a request with a JSON body. */
+export async function bodyMessage(body: string, query = ""): Promise<string> {
+  return `${query}\n${await sha256(body)}`;
+}

@@ -1,0 +1,21 @@
+// Where is this page, and what does its server offer? Told by the page's head.
+
+function meta(name: string): string {
+  return document.querySelector<HTMLMetaElement>(`meta[name="mesh-${name}"]`)?.content ?? "";
+}
+
+const offers = new Set(meta("offers").split(" "));
+
+export const config = {
+  /** The prefix of the docs routes. */
+  docs: meta("docs"),
+  /** The base path of the reads. */
+  base: meta("base"),
+  title: meta("title"),
+  /** Whether replies tell statements. */
+  sql: meta("sql") === "dev",
+  integrity: offers.has("integrity"),
+  binding: offers.has("binding"),
+  persisted: offers.has("persisted"),
+  events: offers.has("events"),
+};

@@ -1,0 +1,99 @@
+// Where is the query typed? An editor that knows the schema, bound to the page's text.
+
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { bracketMatching, foldKeymap, indentOnInput } from "@codemirror/language";
+import { linter, lintKeymap, type Diagnostic } from "@codemirror/lint";
+import { Compartment, EditorState } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap, placeholder } from "@codemirror/view";
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { check } from "../api/client";
+import { locate } from "../query/locate";
+import { format, formatText, isPoint, query, recordId, run, schema, setText, text } from "../state";
+import { common, language } from "./base";
+import { completer } from "./complete";
+
+/** How long the hands must rest before the text is checked. */
+const REST_MS = 250;
+
+async function faults(view: EditorView): Promise<Diagnostic[]> {
+  const source = view.state.doc.toString();
+  if (source.trim() === "" || schema.value === null) return [];
+  const asked = { query: source, format: format.value, id: recordId.value };
+  const fault = await check(asked).catch(() => undefined);
+  if (!fault) return [];
+  const { from, to } = locate(asked.format, source, fault);
+  const until = Math.min(to, source.length);
+  const better = /did you mean '([^']+)'\?/.exec(fault.message)?.[1];
+  const actions = better === undefined ? [] : [{ name: `Use ${better}`, apply: (at: EditorView, a: number, b: number) => at.dispatch({ changes: { from: a, to: b, insert: better } }) }];
+  return [{ from: Math.min(from, until), to: until, severity: "error", message: fault.message, actions }];
+}
+
+export function QueryEditor() {
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<EditorView | null>(null);
+  const parts = useRef({ language: new Compartment(), lint: new Compartment() });
+
+  useEffect(() => {
+    if (!host.current) return;
+    const around = () => ({ schema: schema.value, format: format.value, query: query.value, isPoint: isPoint.value });
+    const runKey = { key: "Mod-Enter", run: () => (void run(), true) };
+    const formatKey = { key: "Shift-Alt-f", run: () => (formatText(), true) };
+    const tabKey = { key: "Tab", run: acceptCompletion };
+    const view = new EditorView({
+      parent: host.current,
+      state: EditorState.create({
+        doc: text.peek(),
+        extensions: [
+          keymap.of([runKey, formatKey, tabKey, ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...foldKeymap]),
+          history(),
+          drawSelection(),
+          highlightActiveLine(),
+          indentOnInput(),
+          bracketMatching(),
+          closeBrackets(),
+          placeholder("Type a query, or click fields in the schema"),
+          autocompletion({ override: [completer(around)], activateOnTyping: true, icons: false }),
+          common,
+          parts.current.language.of(language(format.peek())),
+          parts.current.lint.of(linter(faults, { delay: REST_MS })),
+          keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
+          EditorView.contentAttributes.of({ "aria-label": "Query", tabindex: "0" }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) setText(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    editor.current = view;
+    return () => view.destroy();
+  }, []);
+
+  useSignalEffect(() => {
+    const [view, next] = [editor.current, text.value];
+    if (!view) return;
+    const old = view.state.doc.toString();
+    if (old === next) return;
+    // Only what differs is replaced, so that cursor, folds and undo stay as they are elsewhere.
+    let from = 0;
+    while (from < old.length && from < next.length && old[from] === next[from]) from += 1;
+    let [to, end] = [old.length, next.length];
+    while (to > from && end > from && old[to - 1] === next[end - 1]) [to, end] = [to - 1, end - 1];
+    view.dispatch({ changes: { from, to, insert: next.slice(from, end) } });
+  });
+
+  useSignalEffect(() => {
+    editor.current?.dispatch({ effects: parts.current.language.reconfigure(language(format.value)) });
+  });
+
+  useSignalEffect(() => {
+    // What is right depends on these too; a new linter looks at once.
+    void [schema.value, recordId.value, format.value];
+    editor.current?.dispatch({ effects: parts.current.lint.reconfigure(linter(faults, { delay: REST_MS })) });
+  });
+
+  return <div class="query-editor" ref={host} />;
+}
+
+export { startCompletion };

@@ -1,0 +1,12 @@
+// Where does the page begin?
+
+import { render } from "preact";
+import "./style.css";
+import { setTheme, theme } from "./storage";
+import { start } from "./state";
+import { App } from "./view/App";
+
+setTheme(theme.value);
+start();
+const root = document.getElementById("app");
+if (root) render(<App />, root);

@@ -1,0 +1,90 @@
+// How does a click change a query? Each function takes a tree and gives back another.
+
+import type { Schema } from "../schema";
+import { entityOf, firstField, relationOf } from "../schema";
+import { emptyNode, newQuery, NOWHERE, nodeAt, type Node, type Query, type Value } from "./tree";
+
+/** Whether a field or relation is selected below these refs. */
+export function isSelected(query: Query | undefined, entity: string, refs: readonly string[], name: string): boolean {
+  if (query?.entity !== entity) return false;
+  return nodeAt(query, refs)?.select.some((one) => one.name === name) ?? false;
+}
+
+/**
+ * Adds a field or relation below these refs of an entity, with the relations on the way, or removes it. A
+ * relation that is left without fields goes too. Another entity than the query's begins a new query.
+ */
+export function toggle(schema: Schema, query: Query | undefined, entity: string, refs: readonly string[], name: string): Query {
+  const base = query?.entity === entity ? query : newQuery(entity);
+  if (isSelected(base, entity, refs, name)) {
+    return { ...base, root: remove(base.root, refs, name) };
+  }
+  return { ...base, root: add(schema, base.root, entity, refs, name) };
+}
+
+function add(schema: Schema, node: Node, entity: string, refs: readonly string[], name: string): Node {
+  const [ref, ...rest] = refs;
+  const target = (relation: string): string => relationOf(schema, entity, relation)?.entity ?? "";
+  if (ref === undefined) {
+    const relation = relationOf(schema, entity, name);
+    const one = { name, place: NOWHERE };
+    if (!relation) return { ...node, select: [...node.select, one] };
+    const field = firstField(entityOf(schema, relation.entity));
+    const below = { ...emptyNode(), select: field ? [{ name: field, place: NOWHERE }] : [] };
+    return { ...node, select: [...node.select, { ...one, node: below }] };
+  }
+  const below = (old: Node): Node => add(schema, old, target(ref), rest, name);
+  if (!node.select.some((one) => one.name === ref)) {
+    return { ...node, select: [...node.select, { name: ref, place: NOWHERE, node: below(emptyNode()) }] };
+  }
+  const select = node.select.map((one) => (one.name === ref ? { ...one, node: below(one.node ?? emptyNode()) } : one));
+  return { ...node, select };
+}
+
+function remove(node: Node, refs: readonly string[], name: string): Node {
+  const [ref, ...rest] = refs;
+  if (ref === undefined) return { ...node, select: node.select.filter((one) => one.name !== name) };
+  const select = node.select.flatMap((one) => {
+    if (one.name !== ref || !one.node) return [one];
+    const below = remove(one.node, rest, name);
+    return below.select.length > 0 ? [{ ...one, node: below }] : [];
+  });
+  return { ...node, select };
+}
+
+/** Sets a control of a node; `undefined` takes it out. */
+export function setControl(query: Query, refs: readonly string[], control: string, value: Value | undefined): Query {
+  const change = (node: Node, rest: readonly string[]): Node => {
+    const [ref, ...below] = rest;
+    if (ref === undefined) {
+      const controls = { ...node.controls };
+      if (value === undefined) delete controls[control];
+      else controls[control] = value;
+      return { ...node, controls };
+    }
+    const select = node.select.map((one) => (one.name === ref && one.node ? { ...one, node: change(one.node, below) } : one));
+    return { ...node, select };
+  };
+  return { ...query, root: change(query.root, refs) };
+}
+
+/** The same query from another place on; the page's size and all else stay. */
+export function withCursor(query: Query, after: string | null): Query {
+  const page = query.root.controls["$page"];
+  const old = typeof page === "object" && page !== null && !Array.isArray(page) ? (page as { [key: string]: Value }) : {};
+  return setControl(query, [], "$page", { ...old, after });
+}
+
+/** A selection with the controls of another tree where their nodes are the same. */
+export function withControlsOf(query: Query, other: Query | undefined): Query {
+  if (!other || other.entity !== query.entity) return query;
+  const merge = (node: Node, from: Node | undefined): Node => ({
+    ...node,
+    controls: Object.keys(node.controls).length > 0 ? node.controls : (from?.controls ?? {}),
+    select: node.select.map((one) => {
+      const below = from?.select.find((old) => old.name === one.name)?.node;
+      return one.node ? { ...one, node: merge(one.node, below) } : one;
+    }),
+  });
+  return { ...query, root: merge(query.root, other.root) };
+}

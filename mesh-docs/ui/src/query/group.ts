@@ -1,0 +1,68 @@
+// How is a read grouped by forms? Group keys and aggregates, and the selection that they allow.
+
+import { starterFields, type Entity } from "../schema";
+import { NOWHERE, RawNumber, type Node, type Query, type Value } from "./tree";
+
+export interface Aggregate {
+  alias: string;
+  fn: string;
+  /** Empty counts rows. */
+  field: string;
+  distinct: boolean;
+}
+
+export interface Grouping {
+  keys: string[];
+  aggregates: Aggregate[];
+}
+
+export function readGrouping(node: Node): Grouping {
+  const keys = node.controls["$groupBy"];
+  const aggregates = node.controls["$aggregate"];
+  const isObject = typeof aggregates === "object" && aggregates !== null && !Array.isArray(aggregates) && !(aggregates instanceof RawNumber);
+  return {
+    keys: Array.isArray(keys) ? keys.filter((key): key is string => typeof key === "string") : [],
+    aggregates: isObject ? Object.entries(aggregates).map(([alias, value]) => readAggregate(alias, value)) : [],
+  };
+}
+
+function readAggregate(alias: string, value: Value): Aggregate {
+  const { fn, field, distinct } = (typeof value === "object" && value !== null ? value : {}) as Record<string, Value>;
+  return { alias, fn: typeof fn === "string" ? fn : "count", field: typeof field === "string" && field !== "*" ? field : "", distinct: distinct === true };
+}
+
+/**
+ * The query with that grouping. A grouped read selects its keys and nothing else, and orders by keys and
+ * aggregates; a read that is grouped no longer gets a selection to begin with.
+ */
+export function writeGrouping(query: Query, entity: Entity, { keys, aggregates }: Grouping): Query {
+  const controls = { ...query.root.controls };
+  for (const control of ["$groupBy", "$aggregate", "$distinct"]) delete controls[control];
+  if (keys.length > 0) controls["$groupBy"] = keys;
+  if (aggregates.length > 0) {
+    controls["$aggregate"] = Object.fromEntries(
+      aggregates.map(({ alias, fn, field, distinct }): [string, Value] => [alias, { fn, ...(field ? { field } : {}), ...(distinct ? { distinct } : {}) }]),
+    );
+  } else delete controls["$having"];
+  const grouped = keys.length > 0 || aggregates.length > 0;
+  const names = new Set([...keys, ...aggregates.map((one) => one.alias)]);
+  const order = controls["$orderBy"];
+  if (Array.isArray(order)) {
+    const kept = order.filter((one) => {
+      const { field, aggregate } = one as { field?: string; aggregate?: string };
+      return grouped ? names.has(field ?? aggregate ?? "") : field !== undefined;
+    });
+    if (kept.length > 0) controls["$orderBy"] = kept;
+    else delete controls["$orderBy"];
+  }
+  const select = grouped ? keys : starterFields(entity);
+  return { ...query, root: { ...query.root, controls, select: select.map((name) => ({ name, place: NOWHERE })) } };
+}
+
+/** A name for an aggregate that no other has. */
+export function freeAlias(fn: string, field: string, taken: readonly string[]): string {
+  const base = field === "" ? fn : fn + field.charAt(0).toUpperCase() + field.slice(1);
+  let alias = base;
+  for (let n = 2; taken.includes(alias); n += 1) alias = base + n;
+  return alias;
+}

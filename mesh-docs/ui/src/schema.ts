@@ -1,0 +1,74 @@
+// What is there to ask for? The introspection, and ways to look things up in it.
+
+export interface Field {
+  name: string;
+  kind: "scalar" | "computed";
+  type?: string;
+  description?: string;
+}
+export interface Relation {
+  name: string;
+  entity: string;
+  type: "one" | "many";
+}
+export interface Entity {
+  name: string;
+  description?: string;
+  fields: Field[];
+  joins: Relation[];
+  listCapable: boolean;
+  idField: string | null;
+  uploads?: { field: string; maxBytes?: number; contentTypes?: string[] }[];
+}
+export interface Schema {
+  title: string | null;
+  query: {
+    formats: string[];
+    controls: string[];
+    filterOperators: string[];
+    aggregateFunctions: string[];
+    pagination: { style: string; defaultFirst: number; maxFirst: number };
+  };
+  entities: Entity[];
+}
+
+export function entityOf(schema: Schema, name: string | undefined): Entity | undefined {
+  return schema.entities.find((one) => one.name === name);
+}
+
+export function relationOf(schema: Schema, entity: string | undefined, name: string): Relation | undefined {
+  return entityOf(schema, entity)?.joins.find((one) => one.name === name);
+}
+
+export function fieldOf(schema: Schema, entity: string | undefined, name: string): Field | undefined {
+  return entityOf(schema, entity)?.fields.find((one) => one.name === name);
+}
+
+/** The entity that these refs lead to. */
+export function entityAt(schema: Schema, entity: string | undefined, refs: readonly string[]): Entity | undefined {
+  let name = entity;
+  for (const ref of refs) name = relationOf(schema, name, ref)?.entity;
+  return entityOf(schema, name);
+}
+
+/** What to show first of an entity: its most telling text, else its id. */
+export function firstField(entity: Entity | undefined): string | undefined {
+  const telling = entity?.fields.find((one) => /^(name|title|label)$/i.test(one.name));
+  return telling?.name ?? entity?.idField ?? entity?.fields[0]?.name;
+}
+
+/** Fields that tell much in few characters, which make a good beginning. */
+export function starterFields(entity: Entity): string[] {
+  const isWide = (one: Field): boolean => one.type === "json" || one.type === "binary" || /^(body|text|content|description|bio|summary|notes?)$/i.test(one.name);
+  const isKey = (one: Field): boolean => one.name !== entity.idField && /(Id|_id|ID)$/.test(one.name);
+  const short = entity.fields.filter((one) => !isWide(one) && !isKey(one)).map((one) => one.name);
+  const names = [entity.idField, firstField(entity), ...short, ...entity.fields.map((one) => one.name)];
+  return [...new Set(names.filter((name): name is string => typeof name === "string"))].slice(0, 3);
+}
+
+/** The relation that best shows what nesting is: to one record, with a name of its own. */
+export function starterRelation(schema: Schema, entity: Entity): { name: string; field: string } | undefined {
+  const one = entity.joins.find((join) => join.type === "one" && join.entity !== entity.name) ?? entity.joins.find((join) => join.type === "one");
+  const field = one && firstField(entityOf(schema, one.entity));
+  return one && field ? { name: one.name, field } : undefined;
+}

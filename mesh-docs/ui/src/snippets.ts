@@ -1,0 +1,82 @@
+// How would a program of one's own send this read? The same request in four languages.
+
+import type { Asked } from "./api/client";
+import { readHeaders, readPath } from "./api/client";
+
+export const LANGUAGES = ["curl", "JavaScript", "Rust", "Python"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** The request as source text, signed in a session. */
+export async function snippet(language: Language, asked: Asked, entity: string, origin: string): Promise<string> {
+  const path = readPath(entity, asked.id);
+  const headers = Object.entries(await readHeaders(asked, path));
+  const url = origin + path;
+  switch (language) {
+    case "curl":
+      return [`curl -s ${shell(url)}`, ...headers.map(([name, value]) => `  -H ${shell(`${name}: ${value}`)}`)].join(" \\\n");
+    case "JavaScript":
+      return [
+        `const query = ${template(asked.query)};`,
+        "const bytes = new TextEncoder().encode(query);",
+        `const reply = await fetch(${JSON.stringify(url)}, {`,
+        "  headers: {",
+        '    "X-Mesh-Query": btoa(String.fromCharCode(...bytes)),',
+        ...others(headers).map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+        "  },",
+        "});",
+        "if (!reply.ok) throw new Error((await reply.json()).message);",
+        "const data = await reply.json();",
+        "",
+      ].join("\n");
+    case "Rust":
+      return [
+        "// ureq 3 with its feature json, base64 0.22, serde_json 1",
+        "use base64::{Engine, engine::general_purpose::STANDARD};",
+        "",
+        `let query = ${rustRaw(asked.query)};`,
+        `let mut reply = ureq::get(${JSON.stringify(url)})`,
+        '    .header("X-Mesh-Query", STANDARD.encode(query))',
+        ...others(headers).map(([name, value]) => `    .header(${JSON.stringify(name)}, ${JSON.stringify(value)})`),
+        "    .call()?;",
+        "let data: serde_json::Value = reply.body_mut().read_json()?;",
+        "",
+      ].join("\n");
+    case "Python":
+      return [
+        "import base64, json, urllib.request",
+        "",
+        `query = ${python(asked.query)}`,
+        `request = urllib.request.Request(${JSON.stringify(url)}, headers={`,
+        '    "X-Mesh-Query": base64.b64encode(query.encode()).decode(),',
+        ...others(headers).map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+        "})",
+        "with urllib.request.urlopen(request) as reply:",
+        "    data = json.load(reply)",
+        "",
+      ].join("\n");
+  }
+}
+
+function others(headers: [string, string][]): [string, string][] {
+  return headers.filter(([name]) => name !== "X-Mesh-Query");
+}
+
+/** A word for a POSIX shell. */
+export function shell(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function template(text: string): string {
+  return `\`${text.trim().replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${")}\``;
+}
+
+function rustRaw(text: string): string {
+  const longest = Math.max(0, ...[...text.matchAll(/"(#*)/g)].map((match) => (match[1] ?? "").length + 1));
+  const marks = "#".repeat(longest);
+  return `r${marks}"${text.trim()}"${marks}`;
+}
+
+function python(text: string): string {
+  const trimmed = text.trim();
+  return /'''|\\|'$/.test(trimmed) ? JSON.stringify(trimmed) : `'''${trimmed}'''`;
+}

@@ -1,0 +1,32 @@
+// Which keys do what?
+
+import { Dialog } from "./Dialog";
+
+const KEYS: [string, string][] = [
+  ["Ctrl Enter", "Run the query"],
+  ["Ctrl K", "All commands"],
+  ["Ctrl Space", "Complete at the cursor"],
+  ["Ctrl S", "Save the query under a name"],
+  ["Shift Alt F", "Format the query"],
+  ["Alt 1, 2, 3", "Go to schema, query, result"],
+  ["F8", "Next fault in the query"],
+  ["Ctrl F", "Search in query or result"],
+  ["Escape, then Tab", "Leave the editor"],
+];
+
+export function KeysDialog() {
+  return (
+    <Dialog title="Keys">
+      <dl class="keys">
+        {KEYS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

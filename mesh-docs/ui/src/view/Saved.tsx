@@ -1,0 +1,59 @@
+// What was run before, and what was kept?
+
+import { readQuery } from "../query/read";
+import { open } from "../state";
+import { clearHistory, history, named, removeNamed, type Kept } from "../storage";
+import { Close } from "./icons";
+
+function summary(kept: Kept): { entity: string; rest: string } {
+  const tree = readQuery(kept.format, kept.query);
+  if (!tree) return { entity: "?", rest: kept.query.slice(0, 60) };
+  const names = tree.root.select.map((one) => (one.node ? `${one.name} {…}` : one.name));
+  const controls = Object.keys(tree.root.controls);
+  return { entity: tree.entity + (kept.id === "" ? "" : ` / ${kept.id}`), rest: [...names, ...controls].join(" ") };
+}
+
+function Item({ kept, remove }: { kept: Kept; remove?: () => void }) {
+  const { entity, rest } = summary(kept);
+  return (
+    <li class="saved-item">
+      <button type="button" class="saved-open" onClick={() => open(kept)}>
+        <span class="saved-name">{kept.name ?? entity}</span>
+        <span class="saved-rest">{kept.name === undefined ? rest : `${entity} ${rest}`}</span>
+      </button>
+      {remove && (
+        <button type="button" class="quiet square" aria-label={`Remove ${kept.name ?? entity}`} onClick={remove}>
+          <Close />
+        </button>
+      )}
+    </li>
+  );
+}
+
+export function Saved() {
+  return (
+    <div class="saved">
+      <h2 class="section">Named</h2>
+      {named.value.length === 0 && <p class="hint">None yet. Ctrl S keeps a query under a name.</p>}
+      <ul>
+        {named.value.map((kept) => (
+          <Item key={kept.name} kept={kept} remove={() => removeNamed(kept.name ?? "")} />
+        ))}
+      </ul>
+      <h2 class="section">
+        History
+        {history.value.length > 0 && (
+          <button type="button" class="quiet small" onClick={clearHistory}>
+            Clear
+          </button>
+        )}
+      </h2>
+      {history.value.length === 0 && <p class="hint">What you run is listed here, in this browser only.</p>}
+      <ul>
+        {history.value.map((kept) => (
+          <Item key={kept.format + kept.id + kept.query} kept={kept} />
+        ))}
+      </ul>
+    </div>
+  );
+}
