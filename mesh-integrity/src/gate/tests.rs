@@ -1,0 +1,320 @@
+//! Who passes, who does not, and why?
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{BoxFuture, Disallowed, Secret, SigningKey, StoreError};
+
+const NOW: u64 = 1_700_000_000_000;
+const AIM: Aim<'static> = Aim { method: "GET", path: "/mesh/post/7", format: "json" };
+const QUERY: &[u8] = b"eyJwb3N0Ijp7fX0=";
+const NONCE: &str = "abcdefghijklmnop";
+
+fn gate() -> Gate {
+    Gate::new(Keys::new(&Secret::new([1; 32]).unwrap()))
+}
+
+fn login(gate: &Gate) -> Issued {
+    gate.login(&Identity::new("7").with_role("editor").with_tenant("acme"), [3; 16], NOW).unwrap()
+}
+
+/// The stores of these tests never make anyone wait.
+fn done<T>(future: impl Future<Output = T>) -> T {
+    let mut cx = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut cx) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+fn pass(
+    gate: &Gate,
+    issued: &Issued,
+    proof: &Proof<'_>,
+    aim: &Aim<'_>,
+    now: u64,
+) -> Result<(), IntegrityError> {
+    done(async {
+        let pending = gate.open(Some(issued.token.as_bytes()), now).await?;
+        pending.verify(&Message::new(QUERY), proof, aim, now).await.map(drop)
+    })
+}
+
+fn plain(issued: &Issued) -> String {
+    SigningKey::new(&issued.signing_token).sign(QUERY)
+}
+
+fn bound(issued: &Issued, timestamp: &str, nonce: &str) -> String {
+    let message = Message::new(QUERY).bound(&AIM, timestamp.as_bytes(), nonce.as_bytes());
+    SigningKey::new(&issued.signing_token).sign(&message)
+}
+
+fn proof<'a>(signature: &'a str, timestamp: &'a str, nonce: &'a str) -> Proof<'a> {
+    let some = |text: &'a str| Some(text.as_bytes()).filter(|text| !text.is_empty());
+    Proof { signature: some(signature), timestamp: some(timestamp), nonce: some(nonce) }
+}
+
+/// The variant's name and what is in it.
+fn why(result: Result<(), IntegrityError>) -> String {
+    result.map_or_else(|error| format!("{error:?}"), |()| "passed".to_owned())
+}
+
+#[test]
+fn a_session_from_login_to_logout() {
+    let gate = gate();
+    let issued = login(&gate);
+    assert_eq!(issued.session.expires_at, NOW + 15 * 60 * 1000);
+    let signature = plain(&issued);
+    assert_eq!(why(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "passed");
+    let again = plain(&issued);
+    assert_eq!(
+        why(pass(&gate, &issued, &proof(&again, "", ""), &AIM, NOW + 1)),
+        "passed",
+        "unbound ones repeat"
+    );
+    let token = Some(issued.token.as_bytes());
+    done(gate.logout(token, &Proof::default(), &AIM, NOW)).unwrap();
+    assert_eq!(why(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "TokenRevoked");
+    assert_eq!(why(done(gate.check(&issued.session, NOW))), "TokenRevoked");
+    assert_eq!(why(done(gate.logout(token, &Proof::default(), &AIM, NOW)).map(drop)), "TokenRevoked");
+}
+
+#[test]
+fn what_is_made_of_a_session_is_made_once() {
+    let gate = gate();
+    let issued = login(&gate);
+    let made = std::cell::Cell::new(0);
+    let name = |session: &Session| {
+        made.set(made.get() + 1);
+        format!("user {}", session.user)
+    };
+    for _ in 0..3 {
+        let pending = done(gate.open(Some(issued.token.as_bytes()), NOW)).unwrap();
+        assert_eq!(*pending.keep(name), "user 7");
+        assert_eq!(*pending.keep(|session| session.expires_at), issued.session.expires_at, "another type");
+    }
+    assert_eq!(made.get(), 1);
+    let other = gate.login(&Identity::new("8"), [4; 16], NOW).unwrap();
+    assert_eq!(*done(gate.open(Some(other.token.as_bytes()), NOW)).unwrap().keep(name), "user 8");
+}
+
+#[test]
+fn tokens_that_do_not_open() {
+    let gate = gate();
+    let issued = login(&gate);
+    let open = |token: Option<&[u8]>, now| why(done(gate.open(token, now)).map(drop));
+    let token = issued.token.as_bytes();
+    assert_eq!(open(None, NOW), "TokenMissing");
+    assert_eq!(open(Some(b""), NOW), "TokenInvalid");
+    assert_eq!(open(Some(b"tok_\xff"), NOW), "TokenInvalid");
+    assert_eq!(open(Some(token), issued.session.expires_at - 1), "passed");
+    assert_eq!(open(Some(token), issued.session.expires_at), "TokenExpired");
+    assert_eq!(open(Some(token), u64::MAX), "TokenExpired");
+}
+
+#[test]
+fn signatures_that_do_not_fit() {
+    let gate = gate();
+    let issued = login(&gate);
+    let try_one = |signature: &str| why(pass(&gate, &issued, &proof(signature, "", ""), &AIM, NOW));
+    let good = plain(&issued);
+    assert_eq!(try_one(&good), "passed");
+    assert_eq!(try_one(""), "SignatureMissing { unbound: false }");
+    assert_eq!(try_one(&good["sha256=".len()..]), "SignatureInvalid", "the prefix is part of it");
+    let other = gate.login(&Identity::new("7"), [4; 16], NOW).unwrap();
+    assert_eq!(try_one(&plain(&other)), "SignatureInvalid", "another session's");
+    assert_eq!(try_one(&SigningKey::new(&issued.token).sign(QUERY)), "SignatureInvalid", "the wrong key");
+}
+
+#[test]
+fn bound_signatures_work_once_and_in_time() {
+    let gate = gate();
+    let issued = login(&gate);
+    let signature = bound(&issued, "1700000000", NONCE);
+    let good = proof(&signature, "1700000000", NONCE);
+    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW)), "passed");
+    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW)), "Replayed(Repeated)");
+    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW + 60_000)), "Replayed(Repeated)");
+    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW + 60_001)), "Replayed(Late)");
+    for (second, outcome) in [
+        (1_700_000_060, "passed"),
+        (1_700_000_061, "Replayed(Late)"),
+        (1_699_999_940, "passed"),
+        (1_699_999_939, "Replayed(Late)"),
+    ] {
+        let (text, nonce) = (second.to_string(), format!("nonce-at-{second}"));
+        let signature = bound(&issued, &text, &nonce);
+        assert_eq!(
+            why(pass(&gate, &issued, &proof(&signature, &text, &nonce), &AIM, NOW)),
+            outcome,
+            "{second}"
+        );
+    }
+    // Used again after its time, with a new timestamp, it is another one.
+    let signature = bound(&issued, "1700000200", NONCE);
+    let later = proof(&signature, "1700000200", NONCE);
+    assert_eq!(why(pass(&gate, &issued, &later, &AIM, NOW + 200_000)), "passed");
+}
+
+#[test]
+fn bound_signatures_are_aimed() {
+    let gate = gate();
+    let issued = login(&gate);
+    let signature = bound(&issued, "1700000000", NONCE);
+    let good = proof(&signature, "1700000000", NONCE);
+    for aim in [
+        Aim { method: "PUT", ..AIM },
+        Aim { method: "HEAD", ..AIM },
+        Aim { path: "/mesh/post/8", ..AIM },
+        Aim { path: "/mesh/post/7/", ..AIM },
+        Aim { format: "ql", ..AIM },
+    ] {
+        assert_eq!(why(pass(&gate, &issued, &good, &aim, NOW)), "SignatureInvalid", "{aim:?}");
+    }
+    for (timestamp, nonce) in
+        [("1700000001", NONCE), ("01700000000", NONCE), ("1700000000", "abcdefghijklmnoP")]
+    {
+        let moved = proof(&signature, timestamp, nonce);
+        assert_eq!(why(pass(&gate, &issued, &moved, &AIM, NOW)), "SignatureInvalid");
+    }
+    let stripped = proof(&signature, "", "");
+    assert_eq!(why(pass(&gate, &issued, &stripped, &AIM, NOW)), "SignatureInvalid");
+    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW)), "passed", "failures used up nothing");
+}
+
+#[test]
+fn forms_of_timestamp_and_nonce() {
+    let gate = gate();
+    let issued = login(&gate);
+    let plain = plain(&issued);
+    let long = "n".repeat(65);
+    for (timestamp, nonce, outcome) in [
+        ("1700000000", "", "Binding(NonceMissing)"),
+        ("", NONCE, "Binding(TimestampMissing)"),
+        ("now", NONCE, "Binding(Timestamp)"),
+        ("-1", NONCE, "Binding(Timestamp)"),
+        ("+1700000000", NONCE, "Binding(Timestamp)"),
+        ("1700000000.0", NONCE, "Binding(Timestamp)"),
+        ("1000000000000000", NONCE, "Binding(Timestamp)"),
+        ("1700000000", "abcdefghijklmno", "Binding(Nonce)"),
+        ("1700000000", "abcdefghijklmno=", "Binding(Nonce)"),
+        ("1700000000", "abcdefghijklmnoé", "Binding(Nonce)"),
+        ("1700000000", &long, "Binding(Nonce)"),
+        ("999999999999999", NONCE, "SignatureInvalid"),
+    ] {
+        let result = pass(&gate, &issued, &proof(&plain, timestamp, nonce), &AIM, NOW);
+        assert_eq!(why(result), outcome, "{timestamp} {nonce}");
+    }
+}
+
+#[test]
+fn what_the_setting_says_about_binding() {
+    let required = gate().binding(Binding::Require);
+    let issued = login(&required);
+    let unbound = plain(&issued);
+    let result = pass(&required, &issued, &proof(&unbound, "", ""), &AIM, NOW);
+    assert_eq!(why(result), "SignatureMissing { unbound: true }");
+    let signature = bound(&issued, "1700000000", NONCE);
+    assert_eq!(why(pass(&required, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW)), "passed");
+
+    let off = gate().binding(Binding::Off);
+    for (timestamp, nonce) in [("1", "short"), ("1700000000", ""), ("", "")] {
+        assert_eq!(why(pass(&off, &issued, &proof(&unbound, timestamp, nonce), &AIM, NOW)), "passed");
+    }
+}
+
+#[test]
+fn logout_with_a_signature() {
+    let gate = gate().binding(Binding::Require);
+    let issued = login(&gate);
+    let aim = Aim { method: "POST", path: "/mesh/logout", format: "json" };
+    let logout = |signature: &str| {
+        let result = done(gate.logout(Some(issued.token.as_bytes()), &proof(signature, "", ""), &aim, NOW));
+        why(result.map(drop))
+    };
+    assert_eq!(logout(&plain(&issued)), "SignatureInvalid");
+    assert_eq!(why(done(gate.check(&issued.session, NOW))), "passed", "nothing was revoked");
+    assert_eq!(logout(&SigningKey::new(&issued.signing_token).sign(b"")), "passed");
+    assert_eq!(why(done(gate.check(&issued.session, NOW))), "TokenRevoked");
+}
+
+#[test]
+fn a_forged_token_revokes_nobody() {
+    let gate = gate();
+    let issued = login(&gate);
+    let foreign = Gate::new(Keys::new(&Secret::new([2; 32]).unwrap()));
+    let forged = foreign.login(&Identity::new("7"), issued.session.session.0, NOW).unwrap();
+    let result = done(gate.logout(Some(forged.token.as_bytes()), &Proof::default(), &AIM, NOW));
+    assert_eq!(why(result.map(drop)), "TokenInvalid");
+    assert_eq!(why(done(gate.check(&issued.session, NOW))), "passed");
+}
+
+#[test]
+fn what_cannot_be_found_out_refuses() {
+    struct Broken;
+    impl RevocationStore for Broken {
+        fn is_revoked(&self, _: SessionId, _: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
+            Box::pin(async { Err(StoreError::new("gone")) })
+        }
+        fn revoke(&self, _: SessionId, _: u64, _: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+            Box::pin(async { Err(StoreError::Full) })
+        }
+    }
+    let broken = gate().revocations(Arc::new(Broken));
+    let issued = login(&broken);
+    let error = done(broken.open(Some(issued.token.as_bytes()), NOW)).unwrap_err();
+    let IntegrityError::Unavailable(StoreError::Failed(cause)) = &error else { panic!("{error:?}") };
+    assert_eq!(cause.to_string(), "gone");
+
+    let full = gate().nonces(Arc::new(MemoryNonces::new(0)));
+    let signature = bound(&issued, "1700000000", NONCE);
+    let result = pass(&full, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW);
+    assert_eq!(why(result), "Unavailable(Full)");
+}
+
+#[test]
+fn nothing_prints_what_signs() {
+    let gate = gate();
+    let issued = login(&gate);
+    let pending = done(gate.open(Some(issued.token.as_bytes()), NOW)).unwrap();
+    let shown = format!("{gate:?} {issued:?} {pending:?}");
+    assert!(!shown.contains(&issued.token) && !shown.contains(&issued.signing_token), "{shown}");
+    for error in [
+        IntegrityError::QueryNotAllowed(Disallowed::Closed),
+        IntegrityError::SignatureInvalid,
+        IntegrityError::Unavailable(StoreError::Full),
+    ] {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// One character of token, signature, message, timestamp, nonce or aim is another: refused.
+    #[test]
+    fn one_altered_character_is_refused(part in 0usize..7, index in 0usize..1000, with in "[!-~]") {
+        let gate = gate();
+        let issued = login(&gate);
+        let query = std::str::from_utf8(QUERY).unwrap().to_owned();
+        let signature = bound(&issued, "1700000000", NONCE);
+        let mut parts = [
+            issued.token.clone(), signature, query, "1700000000".to_owned(), NONCE.to_owned(),
+            AIM.method.to_owned(), AIM.path.to_owned(),
+        ];
+        let text = &mut parts[part];
+        let at = index % text.len();
+        prop_assume!(text[at..=at] != with);
+        text.replace_range(at..=at, &with);
+        let [token, signature, query, timestamp, nonce, method, path] = &parts;
+        let aim = Aim { method, path, format: "json" };
+        let refused = done(async {
+            let pending = gate.open(Some(token.as_bytes()), NOW).await?;
+            pending.verify(&Message::new(query.as_bytes()), &proof(signature, timestamp, nonce), &aim, NOW).await
+        });
+        prop_assert!(refused.is_err());
+    }
+}

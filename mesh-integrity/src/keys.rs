@@ -1,0 +1,151 @@
+//! Which keys follow from a deployment's secret? Two, by HKDF, so that neither tells anything of the other.
+//!
+//! Everything below can be computed in any language; `tests/vectors.json` has values to check against.
+//!
+//! - `HKDF-SHA256` (RFC 5869) with an empty salt, the secret's bytes as input key material, the label's
+//!   ASCII bytes as `info`, and 32 bytes of output.
+//! - The label [`TOKEN_LABEL`] gives the key that seals tokens, [`SIGNING_LABEL`] the key that signing
+//!   tokens are made with.
+//! - A session's signing token is the lowercase hex HMAC-SHA256, under the signing key, of the token's text
+//!   as it is sent, `tok_` included.
+//! - Requests are signed with HMAC-SHA256 whose key is the signing token's 64 characters, not the 32 bytes
+//!   that they stand for.
+
+use std::fmt;
+
+use ring::{hkdf, hmac};
+
+/// The label of the key that seals tokens.
+pub const TOKEN_LABEL: &str = "mesh token 1";
+/// The label of the key that signing tokens are made with.
+pub const SIGNING_LABEL: &str = "mesh signing 1";
+
+/// What all servers of a deployment share and nobody else knows. It cannot be printed.
+pub struct Secret(Box<[u8]>);
+
+impl Secret {
+    /// The fewest bytes that a secret may have. `SPEC §7.3`
+    pub const MIN_BYTES: usize = 32;
+
+    /// Takes a secret as configured.
+    ///
+    /// # Errors
+    /// When it is too short.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, SecretTooShort> {
+        let bytes = bytes.into();
+        if bytes.len() < Self::MIN_BYTES {
+            return Err(SecretTooShort { length: bytes.len() });
+        }
+        Ok(Self(bytes.into()))
+    }
+
+    /// A key for one purpose; keys of different labels have nothing in common.
+    #[expect(clippy::expect_used, reason = "HKDF refuses only outputs of more than 255 hashes; this is one")]
+    pub fn derive(&self, label: &str) -> [u8; 32] {
+        let mut key = [0; 32];
+        let extracted = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&self.0);
+        let info = [label.as_bytes()];
+        let expanded = extracted.expand(&info, hkdf::HKDF_SHA256);
+        expanded.and_then(|output| output.fill(&mut key)).expect("one hash of output");
+        key
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// A secret has too few bytes. Nothing of it is shown but its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecretTooShort {
+    /// How many it has.
+    pub length: usize,
+}
+
+impl fmt::Display for SecretTooShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (length, least) = (self.length, Secret::MIN_BYTES);
+        write!(
+            f,
+            "the secret has {length} bytes and needs at least {least}; `openssl rand -hex 32` makes one"
+        )
+    }
+}
+
+impl std::error::Error for SecretTooShort {}
+
+/// The keys of a deployment: those of the current secret make tokens, those of previous ones still verify
+/// them while secrets are rotated.
+pub struct Keys {
+    pub(crate) current: Pair,
+    pub(crate) previous: Vec<Pair>,
+}
+
+impl Keys {
+    /// The keys of one secret.
+    pub fn new(secret: &Secret) -> Self {
+        Self { current: Pair::new(secret), previous: Vec::new() }
+    }
+
+    /// The same, with a secret whose tokens are still accepted.
+    #[must_use]
+    pub fn with_previous(mut self, secret: &Secret) -> Self {
+        self.previous.push(Pair::new(secret));
+        self
+    }
+
+    /// All pairs, the current one first.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = &Pair> {
+        std::iter::once(&self.current).chain(&self.previous)
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Keys({} previous)", self.previous.len())
+    }
+}
+
+/// The two keys of one secret.
+pub(crate) struct Pair {
+    pub(crate) token: hmac::Key,
+    pub(crate) signing: hmac::Key,
+}
+
+impl Pair {
+    fn new(secret: &Secret) -> Self {
+        let key = |label| hmac::Key::new(hmac::HMAC_SHA256, &secret.derive(label));
+        Self { token: key(TOKEN_LABEL), signing: key(SIGNING_LABEL) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_secrets_are_refused() {
+        for length in [0, 1, 31] {
+            assert_eq!(Secret::new(vec![b'x'; length]).unwrap_err(), SecretTooShort { length });
+        }
+        assert!(Secret::new(vec![b'x'; 32]).is_ok());
+    }
+
+    #[test]
+    fn nothing_prints_a_secret() {
+        let secret = Secret::new(*b"correct horse battery staple, twice").unwrap();
+        let keys = Keys::new(&secret).with_previous(&secret);
+        assert_eq!(format!("{secret:?} {keys:?}"), "Secret(..) Keys(1 previous)");
+        let error = Secret::new(*b"too short").unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("too short"));
+    }
+
+    #[test]
+    fn labels_part_keys() {
+        let secret = Secret::new([7; 32]).unwrap();
+        assert_ne!(secret.derive(TOKEN_LABEL), secret.derive(SIGNING_LABEL));
+        assert_eq!(secret.derive("a"), secret.derive("a"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Who may ask this? Sealed session tokens, signed requests and revocation, without HTTP and without a
+//! database.
+//!
+//! A [`Gate`] is the whole of it. [`Gate::login`] begins a session for an [`Identity`], which an
+//! application's [`Authenticator`] found out, and hands out a token and a signing token. Requests carry the
+//! token and a signature that the signing token is the key of. [`Gate::open`] looks at the token,
+//! [`Pending::verify`] at the signature of a [`Message`], and [`Gate::logout`] ends the session. Ended
+//! sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`], of which there is one
+//! each in memory; servers that should see each other's logouts share others.
+//!
+//! In reading order: [`keys`], which also says how another language computes them, [`token`],
+//! [`Message`], [`SigningKey`], [`Gate`].
+//!
+//! # Invariants
+//!
+//! - No field of a token is read before the MAC over all of it has been found right.
+//! - Secrets and keys cannot be printed, and no error has any part of one.
+//! - MACs are compared in constant time.
+//! - Whatever cannot be found out refuses the request: a store that fails or is full lets nothing pass.
+//! - All that is kept is bounded, and goes when it is not needed any more.
+//! - Nothing here reads a clock or draws a random number: time and fresh bytes are arguments.
+//!
+//! # Example
+//!
+//! ```
+//! use mesh_integrity::{Aim, Gate, Identity, IntegrityError, Keys, Message, Proof, Secret, SigningKey};
+//!
+//! # async fn round() -> Result<(), Box<dyn std::error::Error>> {
+//! let secret = Secret::new(*b"at least 32 bytes that nobody else knows")?;
+//! let gate = Gate::new(Keys::new(&secret));
+//! let now = 1_700_000_000_000;
+//!
+//! let issued = gate.login(&Identity::new("7").with_role("editor"), [0; 16], now)?;
+//!
+//! // The client signs its query,
+//! let query = b"eyAgcG9zdCB0aXRsZSB9";
+//! let signature = SigningKey::new(&issued.signing_token).sign(query);
+//!
+//! // and the server looks at both.
+//! let proof = Proof { signature: Some(signature.as_bytes()), ..Proof::default() };
+//! let aim = Aim { method: "GET", path: "/mesh/post", format: "json" };
+//! let token = Some(issued.token.as_bytes());
+//! let session = gate.open(token, now).await?.verify(&Message::new(query), &proof, &aim, now).await?;
+//! assert_eq!((session.user.as_str(), session.role.as_deref()), ("7", Some("editor")));
+//!
+//! gate.logout(token, &Proof::default(), &aim, now).await?;
+//! assert!(matches!(gate.open(token, now).await, Err(IntegrityError::TokenRevoked)));
+//! # Ok(())
+//! # }
+//! # let mut round = std::pin::pin!(round());
+//! # let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+//! # assert!(matches!(std::future::Future::poll(round.as_mut(), &mut cx), std::task::Poll::Ready(Ok(()))));
+//! ```
+
+mod authenticator;
+mod error;
+mod gate;
+mod hex;
+pub mod keys;
+mod message;
+mod replay;
+mod revocation;
+mod session;
+mod signature;
+mod store;
+pub mod token;
+
+pub use authenticator::{Authenticator, Credentials, LoginError};
+pub use error::{BindingFault, Disallowed, IntegrityError, Replay};
+pub use gate::{Binding, Gate, Issued, Pending, Proof};
+pub use keys::{Keys, Secret, SecretTooShort};
+pub use message::{Aim, Message};
+pub use replay::{MemoryNonces, NonceStore};
+pub use revocation::{MemoryRevocations, RevocationStore};
+pub use session::{Identity, Session, SessionId};
+pub use signature::SigningKey;
+pub use store::{BoxFuture, StoreError};
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

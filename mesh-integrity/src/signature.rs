@@ -1,0 +1,75 @@
+//! Is this signature right? `sha256=` and the lowercase hex HMAC-SHA256 of a message. `SPEC §7.4`
+
+use std::fmt;
+
+use ring::hmac;
+
+use crate::hex;
+
+/// What every signature begins with.
+const PREFIX: &[u8] = b"sha256=";
+
+/// The key of one session's signatures, made of its signing token.
+#[derive(Clone)]
+pub struct SigningKey(hmac::Key);
+
+impl SigningKey {
+    /// The key that a signing token's characters are.
+    pub fn new(signing_token: &str) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, signing_token.as_bytes()))
+    }
+
+    /// The value of `X-Mesh-Signature` for a message.
+    pub fn sign(&self, message: &[u8]) -> String {
+        let tag = hmac::sign(&self.0, message);
+        let mut text = String::with_capacity(PREFIX.len() + 64);
+        text.push_str("sha256=");
+        text.push_str(&String::from_utf8_lossy(&hex::encode::<64>(tag.as_ref())));
+        text
+    }
+
+    /// Whether that is the signature of a message, in this spelling and no other.
+    pub fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
+        verify(&self.0, message, signature)
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+/// Compares in constant time; how long the reading of the digits takes depends on what the client sent only.
+pub(crate) fn verify(key: &hmac::Key, message: &[u8], signature: &[u8]) -> bool {
+    let tag = signature.strip_prefix(PREFIX).and_then(hex::decode::<32>);
+    tag.is_some_and(|tag| hmac::verify(key, message, &tag).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_spelling_only() {
+        let key = SigningKey::new("k");
+        let signature = key.sign(b"message");
+        assert!(key.verify(b"message", signature.as_bytes()));
+        let digits = &signature["sha256=".len()..];
+        for wrong in [
+            digits.to_owned(),
+            digits.to_uppercase(),
+            format!("SHA256={digits}"),
+            format!("sha256={}", digits.to_uppercase()),
+            format!("sha256= {digits}"),
+            format!("{signature} "),
+            format!("{signature}0"),
+            "sha256=".to_owned(),
+            String::new(),
+        ] {
+            assert!(!key.verify(b"message", wrong.as_bytes()), "{wrong}");
+        }
+        assert!(!key.verify(b"message ", signature.as_bytes()));
+        assert_eq!(format!("{key:?}"), "SigningKey(..)");
+    }
+}

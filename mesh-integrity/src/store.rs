@@ -1,0 +1,44 @@
+//! What do stores have in common? Answers that may have to be waited for, and ways to fail.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+/// A future on the heap, as trait objects need it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A store could not answer. Requests that depend on it are refused: what cannot be checked is not let pass.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// It holds as much as it may, and everything in it is still needed.
+    Full,
+    /// It cannot be reached, or failed.
+    Failed(Box<dyn Error + Send + Sync>),
+}
+
+impl StoreError {
+    /// A failure with its cause.
+    pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(cause.into())
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the store of sessions is full",
+            Self::Failed(_) => "the store of sessions failed",
+        })
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Full => None,
+            Self::Failed(cause) => Some(&**cause),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Does a token say what was sealed, and nothing else?
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Secret;
+
+fn keys(byte: u8) -> Keys {
+    Keys::new(&Secret::new([byte; 32]).unwrap())
+}
+
+fn session() -> Session {
+    Session {
+        user: "7".into(),
+        session: SessionId([9; 16]),
+        role: Some("editor".into()),
+        tenant: None,
+        expires_at: 1_700_000_900_000,
+    }
+}
+
+#[test]
+fn what_is_sealed_is_read() {
+    let empty = Session { user: String::new(), role: Some(String::new()), ..session() };
+    let long = "é".repeat(127);
+    let full = Session { user: long.clone(), role: Some(long.clone()), tenant: Some(long), ..session() };
+    for session in [session(), empty, full] {
+        let token = seal(&keys(1), &session).unwrap();
+        assert_eq!(open(&keys(1), &token).unwrap().session, session);
+    }
+}
+
+#[test]
+fn too_long_for_a_token() {
+    let long = Session { tenant: Some("x".repeat(255)), ..session() };
+    assert_eq!(seal(&keys(1), &long), Err(FieldTooLong { name: "tenant", length: 255 }));
+}
+
+#[test]
+fn previous_secrets_still_open_tokens() {
+    let old = seal(&keys(1), &session()).unwrap();
+    let rotated = keys(2).with_previous(&Secret::new([1; 32]).unwrap());
+    let opened = open(&rotated, &old).unwrap();
+    assert_eq!(opened.session, session());
+    let signature = crate::SigningKey::new(&signing_token(&keys(1), &old)).sign(b"m");
+    assert!(crate::signature::verify(&opened.key, b"m", signature.as_bytes()), "with the key of its time");
+    assert!(open(&keys(2), &old).is_err(), "not after the rotation");
+    assert!(open(&keys(1), &seal(&rotated, &session()).unwrap()).is_err(), "new ones are of the new secret");
+}
+
+/// Altering role, tenant, user, expiry or session in the payload breaks the MAC.
+#[test]
+fn every_byte_is_covered() {
+    let token = seal(&keys(1), &session()).unwrap();
+    let bytes = URL_SAFE_NO_PAD.decode(token.strip_prefix(PREFIX).unwrap()).unwrap();
+    for index in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut altered = bytes.clone();
+            altered[index] ^= 1 << bit;
+            let altered = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(altered));
+            assert!(matches!(open(&keys(1), &altered), Err(IntegrityError::TokenInvalid)), "byte {index}");
+        }
+    }
+}
+
+/// A payload under a right MAC that this version would not have made.
+#[test]
+fn other_layouts_do_not_open() {
+    let sealed = |payload: &[u8]| {
+        let tag = hmac::sign(&keys(1).current.token, payload);
+        format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode([payload, tag.as_ref()].concat()))
+    };
+    let good: Vec<u8> = [&[1; 25][..], &[0, ABSENT, ABSENT]].concat();
+    assert!(open(&keys(1), &sealed(&good)).is_ok());
+    let mut other = good.clone();
+    other[0] = 2;
+    let trailing = [&good[..], &[0]].concat();
+    let nobody: Vec<u8> = [&[1; 25][..], &[ABSENT, ABSENT, ABSENT]].concat();
+    let no_text: Vec<u8> = [&[1; 25][..], &[1, 0xff, ABSENT, ABSENT]].concat();
+    for payload in [&other[..], &trailing, &nobody, &no_text, &good[..27], &good[..10], b""] {
+        assert!(open(&keys(1), &sealed(payload)).is_err(), "{payload:?}");
+    }
+}
+
+#[test]
+fn texts_that_are_no_tokens() {
+    let token = seal(&keys(1), &session()).unwrap();
+    let padded = format!("{token}=");
+    let long = format!("{PREFIX}{}", "A".repeat(100_000));
+    for text in ["", "tok_", "tok", "TOK_AAAA", &token[4..], &padded, &format!(" {token}"), &long, "tok_é"] {
+        assert!(matches!(open(&keys(1), text), Err(IntegrityError::TokenInvalid)), "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_session_survives(
+        user in ".{0,60}", role in proptest::option::of(".{0,60}"), tenant in proptest::option::of(".{0,60}"),
+        id: [u8; 16], expires_at: u64,
+    ) {
+        let session = Session { user, session: SessionId(id), role, tenant, expires_at };
+        let token = seal(&keys(1), &session).unwrap();
+        prop_assert_eq!(open(&keys(1), &token).unwrap().session, session);
+    }
+
+    #[test]
+    fn any_other_text_is_refused(text in "(tok_)?[A-Za-z0-9_-]{0,200}") {
+        prop_assert!(open(&keys(1), &text).is_err());
+    }
+
+    #[test]
+    fn any_altered_character_is_refused(index in 0usize..1000, with in "[ -~]") {
+        let token = seal(&keys(1), &session()).unwrap();
+        let at = index % token.len();
+        let mut altered = token.clone();
+        altered.replace_range(at..=at, &with);
+        prop_assume!(altered != token);
+        prop_assert!(open(&keys(1), &altered).is_err());
+    }
+}
