@@ -1,0 +1,103 @@
+//! How is JSON read where a name given twice is a fault? Both the statement and `meta` decide what is stored,
+//! and two readers may not see two things in them.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Reads one value and nothing after it. Nesting is bounded by serde_json itself.
+pub(crate) fn read(text: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let value = Strict.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number out of range"))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = seq.next_element_seed(Self)? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut values = Map::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if values.contains_key(&name) {
+                return Err(A::Error::custom(format_args!("'{name}' is given twice")));
+            }
+            let value = map.next_value_seed(Self)?;
+            values.insert(name, value);
+        }
+        Ok(Value::Object(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_serde_json_reads() {
+        let text = r#"{"a": [1, -2, 0.5, "x\n", null, true, {"b": {}}], "c": 18446744073709551615}"#;
+        assert_eq!(read(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn a_name_given_twice_is_refused_at_any_depth() {
+        for text in [r#"{"a":1,"a":1}"#, r#"{"b":[{"a":1,"\u0061":2}]}"#] {
+            let message = read(text.as_bytes()).unwrap_err().to_string();
+            assert!(message.contains("'a' is given twice"), "{message}");
+        }
+    }
+
+    #[test]
+    fn nesting_and_rest_are_refused() {
+        assert!(read("[".repeat(100_000).as_bytes()).is_err());
+        assert!(read(b"{} {}").is_err());
+        assert!(read(b"").is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! Under which name are bytes stored, and how do clients write their hash? Both are the SHA-256 of the bytes.
+
+use std::fmt::{self, Write as _};
+
+use ring::digest::{Context, SHA256};
+
+const SCHEME: &str = "sha256";
+const BYTES: usize = 32;
+
+/// The SHA-256 of a file, written `sha256:<64 hex digits>`. `SPEC §9.1`
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ContentHash([u8; BYTES]);
+
+impl ContentHash {
+    /// The hash of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut hasher = Hasher::new();
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
+    /// Reads `sha256:<64 hex digits>`, in either letter case.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(SCHEME)?.strip_prefix(':')?;
+        digits_of(digits.as_bytes()).map(Self)
+    }
+
+    /// The key under which bytes of this hash are stored.
+    pub fn key(self) -> Key {
+        Key(self)
+    }
+
+    /// The 64 digits alone, in lower case.
+    pub fn hex(&self) -> String {
+        self.0.iter().fold(String::with_capacity(2 * BYTES), |mut text, byte| {
+            // Writing to a String does not fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    /// Reads the 64 digits alone, in lower case.
+    pub(crate) fn from_hex(digits: &str) -> Option<Self> {
+        let lower = !digits.bytes().any(|byte| byte.is_ascii_uppercase());
+        if lower { digits_of(digits.as_bytes()).map(Self) } else { None }
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SCHEME}:{}", self.hex())
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Where bytes are stored: `sha256/<2 hex digits>/<62 hex digits>`. Nothing that a client names is part of
+/// it. `SPEC §9.5`
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key(ContentHash);
+
+impl Key {
+    /// Reads a key as it is written, in lower case; any other text is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(SCHEME)?.strip_prefix('/')?;
+        let (folder, file) = rest.split_once('/')?;
+        if folder.len() != 2 {
+            return None;
+        }
+        ContentHash::from_hex(&format!("{folder}{file}")).map(Self)
+    }
+
+    /// The hash of the bytes that it names.
+    pub fn hash(self) -> ContentHash {
+        self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hex = self.0.hex();
+        let (folder, file) = hex.split_at(2);
+        write!(f, "{SCHEME}/{folder}/{file}")
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Hashes bytes as they come: for servers that receive a file, and clients that are about to send one.
+#[derive(Clone)]
+pub struct Hasher(Context);
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hasher")
+    }
+}
+
+impl Hasher {
+    /// Before the first byte.
+    pub fn new() -> Self {
+        Self(Context::new(&SHA256))
+    }
+
+    /// Takes the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all bytes.
+    pub fn finish(self) -> ContentHash {
+        let mut hash = [0; BYTES];
+        for (to, from) in hash.iter_mut().zip(self.0.finish().as_ref()) {
+            *to = *from;
+        }
+        ContentHash(hash)
+    }
+}
+
+fn digits_of(text: &[u8]) -> Option<[u8; BYTES]> {
+    if text.len() != 2 * BYTES {
+        return None;
+    }
+    let mut hash = [0; BYTES];
+    for (byte, pair) in hash.iter_mut().zip(text.chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    Some(hash)
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    #[test]
+    fn hash_and_key_of_no_bytes() {
+        let hash = ContentHash::of(b"");
+        assert_eq!(hash.to_string(), format!("sha256:{EMPTY}"));
+        assert_eq!(hash.key().to_string(), format!("sha256/{}/{}", &EMPTY[..2], &EMPTY[2..]));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let hash = ContentHash::of(b"some bytes");
+        assert_eq!(ContentHash::parse(&hash.to_string()), Some(hash));
+        assert_eq!(ContentHash::parse(&format!("sha256:{}", hash.hex().to_uppercase())), Some(hash));
+        assert_eq!(Key::parse(&hash.key().to_string()), Some(hash.key()));
+    }
+
+    #[test]
+    fn nothing_else_is_a_hash() {
+        for text in ["", "sha256:", "sha256", EMPTY, "md5:00", "sha256:é", &format!("sha256:{}", &EMPTY[1..])]
+        {
+            assert_eq!(ContentHash::parse(text), None, "{text}");
+        }
+        assert_eq!(ContentHash::parse(&format!("sha256:{EMPTY}0")), None);
+        assert_eq!(ContentHash::parse(&format!("sha256:{}g", &EMPTY[1..])), None);
+    }
+
+    #[test]
+    fn nothing_else_is_a_key() {
+        let upper = ContentHash::of(b"").key().to_string().to_uppercase();
+        let (two, rest) = EMPTY.split_at(2);
+        for text in [
+            "",
+            "sha256",
+            "sha256//",
+            "sha256/../../etc/passwd",
+            &upper,
+            &format!("sha256/{EMPTY}"),
+            &format!("sha256/{two}/{rest}/"),
+            &format!("sha256/{two}/{rest}.type"),
+            &format!("sha256/{}/{}", &EMPTY[..3], &EMPTY[3..]),
+            &format!("/sha256/{two}/{rest}"),
+        ] {
+            assert_eq!(Key::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Which part comes next, and which of its bytes? multer finds the boundaries; the bounds around it are here,
+//! since it reads whatever is ready and keeps a part's headers however long they are.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::stream::{BoxStream, Stream, StreamExt};
+
+use crate::error::{BoxError, PartsError, UploadError};
+use crate::policy::Bounds;
+
+/// The most that multer is given at once.
+const CHUNK: usize = 64 * 1024;
+/// How much of a strange part's name is repeated to the client.
+const SHOWN: usize = 40;
+
+/// A request's body.
+pub(crate) type Body<'b> = BoxStream<'b, Result<Bytes, BoxError>>;
+
+/// The boundary that a `Content-Type` names, if it is one of `multipart/form-data`.
+pub(crate) fn boundary_of(content_type: &str, bounds: &Bounds) -> Result<String, PartsError> {
+    let limit = bounds.boundary_bytes;
+    match multer::parse_boundary(content_type) {
+        Ok(boundary) if !boundary.is_empty() && boundary.len() <= limit => Ok(boundary),
+        Err(multer::Error::NoMultipart) => Err(PartsError::NotForm),
+        _ => Err(PartsError::Boundary { limit }),
+    }
+}
+
+/// The parts of a body, one after the other.
+pub(crate) struct Parts<'b> {
+    multer: multer::Multipart<'b>,
+    window: Window,
+    bounds: Bounds,
+}
+
+impl<'b> Parts<'b> {
+    pub(crate) fn new<'body: 'b>(body: &'b mut Body<'body>, boundary: String, bounds: Bounds) -> Self {
+        let window = Window::default();
+        let metered = Metered { body, window: window.clone(), rest: Bytes::new(), gave: false };
+        Self { multer: multer::Multipart::new(metered, boundary), window, bounds }
+    }
+
+    /// The next part, once its headers are read; `None` after the last boundary.
+    pub(crate) async fn next(&mut self) -> Result<Option<Part<'b>>, UploadError> {
+        self.window.narrow(self.bounds.header_bytes);
+        let next = self.multer.next_field().await;
+        self.window.widen();
+        let limit = self.bounds.header_bytes;
+        let field = match next {
+            Ok(Some(field)) => field,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(failure(error, limit)),
+        };
+        // Headers that came along with the end of the part before were not counted by the window.
+        let length: usize =
+            field.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        if length > limit {
+            return Err(PartsError::Headers { limit }.into());
+        }
+        Ok(Some(Part { field, limit }))
+    }
+}
+
+/// One part, whose bytes must be read before the next one is asked for.
+pub(crate) struct Part<'b> {
+    field: multer::Field<'b>,
+    limit: usize,
+}
+
+impl Part<'_> {
+    pub(crate) fn name(&self) -> &str {
+        self.field.name().unwrap_or_default()
+    }
+
+    /// Its name, as errors repeat it.
+    pub(crate) fn shown_name(&self) -> String {
+        self.name().chars().take(SHOWN).flat_map(char::escape_debug).collect()
+    }
+
+    /// Its declared type; one that is no readable text counts as an empty one, which is refused.
+    pub(crate) fn content_type(&self) -> Option<&str> {
+        self.field.headers().get("content-type").map(|value| value.to_str().unwrap_or_default())
+    }
+
+    /// The next of its bytes.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, UploadError> {
+        self.field.chunk().await.map_err(|error| failure(error, self.limit))
+    }
+}
+
+/// Reads what follows the last boundary, and checks that it is little. The rest of a request has to be read,
+/// or the connection could not be used again, and one that broke off would pass for complete.
+pub(crate) async fn finish(body: &mut Body<'_>, bounds: &Bounds) -> Result<(), UploadError> {
+    let limit = bounds.trailer_bytes;
+    let mut left = limit;
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(UploadError::Body)?;
+        left = left.checked_sub(chunk.len()).ok_or(PartsError::Trailer { limit })?;
+    }
+    Ok(())
+}
+
+fn failure(error: multer::Error, limit: usize) -> UploadError {
+    match error {
+        multer::Error::StreamReadFailed(error) if error.is::<WindowClosed>() => {
+            PartsError::Headers { limit }.into()
+        }
+        multer::Error::StreamReadFailed(error) => UploadError::Body(error),
+        _ => PartsError::Broken.into(),
+    }
+}
+
+/// How many bytes multer may still be given before a part's headers must have ended.
+#[derive(Clone)]
+struct Window(Arc<AtomicUsize>);
+
+impl Default for Window {
+    fn default() -> Self {
+        Self(Arc::new(AtomicUsize::new(usize::MAX)))
+    }
+}
+
+impl Window {
+    fn narrow(&self, bytes: usize) {
+        self.0.store(bytes, Ordering::Relaxed);
+    }
+
+    fn widen(&self) {
+        self.narrow(usize::MAX);
+    }
+
+    /// Takes up to that many bytes out of it.
+    fn take(&self, wanted: usize) -> usize {
+        let open = self.0.load(Ordering::Relaxed);
+        let taken = wanted.min(open);
+        if open != usize::MAX {
+            self.narrow(open - taken);
+        }
+        taken
+    }
+}
+
+#[derive(Debug)]
+struct WindowClosed;
+
+impl fmt::Display for WindowClosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the headers of a part are too long")
+    }
+}
+
+impl std::error::Error for WindowClosed {}
+
+/// A body in small pieces with a pause after each. multer keeps on reading as long as something is ready; a
+/// body that always is would be in memory whole before its first byte was looked at.
+struct Metered<'b, 'body> {
+    body: &'b mut Body<'body>,
+    window: Window,
+    rest: Bytes,
+    gave: bool,
+}
+
+impl Stream for Metered<'_, '_> {
+    type Item = Result<Bytes, BoxError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.gave) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        while self.rest.is_empty() {
+            match self.body.poll_next_unpin(cx) {
+                Poll::Ready(Some(Ok(chunk))) => self.rest = chunk,
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        let length = self.window.take(self.rest.len().min(CHUNK));
+        if length == 0 {
+            return Poll::Ready(Some(Err(WindowClosed.into())));
+        }
+        self.gave = true;
+        Poll::Ready(Some(Ok(self.rest.split_to(length))))
+    }
+}

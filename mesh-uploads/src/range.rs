@@ -1,0 +1,97 @@
+//! Which bytes of a file does a `Range` header ask for? One range of bytes; several at once are answered with
+//! the whole file, as HTTP permits.
+
+use std::ops::Range;
+
+/// What a `Range` header asks for, of a file of known size. `SPEC §9.7`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of it: there is no header, or one that is not understood and so is ignored.
+    Whole,
+    /// These bytes, at least one.
+    Part(Range<u64>),
+    /// Bytes that the file does not have.
+    Nothing,
+}
+
+impl Wanted {
+    /// Reads the value of a `Range` header. Whether `If-Range` lets it count is for the caller to say.
+    pub fn parse(header: Option<&str>, size: u64) -> Self {
+        let Some(ranges) = header.and_then(bytes_of) else { return Self::Whole };
+        let mut ranges = ranges.split(',').map(str::trim).filter(|range| !range.is_empty());
+        let (Some(range), None) = (ranges.next(), ranges.next()) else { return Self::Whole };
+        let Some((first, last)) = range.split_once('-') else { return Self::Whole };
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first > last => Self::Whole,
+            (Some(first), Some(last)) => within(first, last.saturating_add(1).min(size)),
+            (Some(first), None) if last.is_empty() => within(first, size),
+            (None, Some(count)) if first.is_empty() => within(size.saturating_sub(count), size),
+            _ => Self::Whole,
+        }
+    }
+}
+
+fn bytes_of(header: &str) -> Option<&str> {
+    let (unit, ranges) = header.split_once('=')?;
+    unit.trim().eq_ignore_ascii_case("bytes").then_some(ranges)
+}
+
+/// A number of digits only. One that is too large for the type is beyond any file as well.
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+fn within(start: u64, end: u64) -> Wanted {
+    if start < end { Wanted::Part(start..end) } else { Wanted::Nothing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_ten(header: &str) -> Wanted {
+        Wanted::parse(Some(header), 10)
+    }
+
+    #[test]
+    fn the_three_forms() {
+        assert_eq!(of_ten("bytes=2-4"), Wanted::Part(2..5));
+        assert_eq!(of_ten("bytes=2-"), Wanted::Part(2..10));
+        assert_eq!(of_ten("bytes=-3"), Wanted::Part(7..10));
+        assert_eq!(of_ten("Bytes = 0-0"), Wanted::Part(0..1));
+    }
+
+    #[test]
+    fn ends_beyond_the_file_are_cut() {
+        assert_eq!(of_ten("bytes=8-99"), Wanted::Part(8..10));
+        assert_eq!(of_ten("bytes=-99"), Wanted::Part(0..10));
+        assert_eq!(of_ten("bytes=0-99999999999999999999999999"), Wanted::Part(0..10));
+    }
+
+    #[test]
+    fn bytes_that_are_not_there() {
+        for header in ["bytes=10-", "bytes=10-12", "bytes=-0", "bytes=99999999999999999999999-"] {
+            assert_eq!(of_ten(header), Wanted::Nothing, "{header}");
+        }
+        assert_eq!(Wanted::parse(Some("bytes=0-"), 0), Wanted::Nothing);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_ignored() {
+        for header in [
+            "",
+            "bytes",
+            "bytes=",
+            "bytes=a-b",
+            "bytes=4-2",
+            "bytes=-",
+            "bytes=+1-2",
+            "lines=1-2",
+            "bytes=0-1,3-4",
+        ] {
+            assert_eq!(of_ten(header), Wanted::Whole, "{header}");
+        }
+        assert_eq!(Wanted::parse(None, 10), Wanted::Whole);
+    }
+}

@@ -1,0 +1,249 @@
+//! After a failure at any step: is nothing half-written seen, has every record its bytes, is all cleared?
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use futures_util::future::BoxFuture;
+
+use super::*;
+use crate::settle;
+use crate::store::{Blob, BlobInfo};
+
+#[tokio::test]
+async fn a_body_that_ends_early_leaves_nothing() {
+    let body = ended([file_part(&[b'x'; 5000]), part("name=meta", b"{}")].concat());
+    for tenth in 0..10 {
+        let cut = &body[..body.len() * tenth / 10];
+        let folder = Folder::new();
+        let store = folder.store();
+        assert!(take(&store, cut).await.is_err(), "ended after {} bytes", cut.len());
+        let broken = chunks(cut, 100).chain(stream::iter([Err(io::ErrorKind::ConnectionReset.into())]));
+        let failed = receive(&store, incoming(&Policy::default()), broken).await.unwrap_err();
+        assert!(matches!(failed, UploadError::Body(_)), "{failed:?}");
+        assert_eq!(folder.files(), [""; 0], "broke off after {} bytes", cut.len());
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_vanishes_leaves_nothing() {
+    let folder = Folder::new();
+    let store = folder.store();
+    let body = file_part(&[b'x'; 1_000_000]);
+    let stalled = chunks(&body, 50_000).chain(stream::pending());
+    let policy = Policy::default();
+    let receiving = receive(&store, incoming(&policy), stalled);
+    let mut receiving = Box::pin(receiving);
+    while folder.files().is_empty() {
+        assert!(futures_util::future::poll_immediate(&mut receiving).await.is_none());
+        tokio::task::yield_now().await;
+    }
+    drop(receiving);
+    assert_eq!(folder.files(), [""; 0]);
+}
+
+/// The states in which a crash can leave a store, and what the next start makes of them. A dropped handle is
+/// what remains of a process that has died: the system has let go of its locks.
+#[tokio::test]
+async fn recovery_decides_by_the_record() {
+    for is_recorded in [true, false] {
+        let folder = Folder::new();
+        let store = folder.store();
+        let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
+        let key = received.file.key;
+        drop(received);
+        fs::write(folder.0.join("pending/4000000-0.part"), b"half").unwrap();
+        assert_eq!(bytes_of(&store, key).await, None);
+
+        let done = recover(&folder.store(), async |_| Ok::<_, io::Error>(is_recorded)).await.unwrap();
+        assert_eq!((done.published, done.discarded), (usize::from(is_recorded), usize::from(!is_recorded)));
+        assert_eq!(bytes_of(&store, key).await.is_some(), is_recorded);
+        let wanted = if is_recorded { vec![key.to_string(), format!("{key}.type")] } else { vec![] };
+        assert_eq!(folder.files(), wanted);
+    }
+}
+
+#[tokio::test]
+async fn recovery_leaves_alone_what_others_are_at_and_what_it_cannot_decide() {
+    let folder = Folder::new();
+    let store = folder.store();
+    let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
+    let other = folder.store();
+    assert_eq!(
+        recover(&other, async |_| Ok::<_, io::Error>(false)).await.unwrap(),
+        crate::Recovered::default()
+    );
+    received.finish(recorded()).await.unwrap();
+
+    drop(take(&store, &ended(file_part(b"second"))).await.unwrap());
+    let done = recover(&other, async |_| Err(io::Error::other("no database"))).await.unwrap();
+    assert_eq!(done.undecided, 1);
+    assert_eq!(recover(&other, async |_| Ok::<_, io::Error>(true)).await.unwrap().published, 1);
+}
+
+#[tokio::test]
+async fn a_reader_that_is_faster_than_publishing_finds_the_bytes() {
+    let folder = Folder::new();
+    let store = folder.store();
+    let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
+    let key = received.file.key;
+    let record_then_read = async {
+        assert!(!settle(&store, key, async { Ok::<_, io::Error>(false) }).await.unwrap());
+        assert_eq!(bytes_of(&store, key).await, None);
+        assert!(settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+        assert_eq!(bytes_of(&store, key).await.as_deref(), Some(&b"hello"[..]));
+        recorded().await
+    };
+    received.finish(record_then_read).await.unwrap();
+    assert!(!settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+    assert_eq!(folder.files().len(), 2);
+}
+
+#[tokio::test]
+async fn a_refused_record_removes_the_file_and_an_uncertain_one_keeps_it_unseen() {
+    let folder = Folder::new();
+    let store = folder.store();
+    let body = ended(file_part(b"hello"));
+    let refused = take(&store, &body).await.unwrap();
+    let key = refused.file.key;
+    let result = refused.finish(async { Err::<(), _>(NotRecorded::Refused("no such record")) }).await;
+    assert!(matches!(result, Err(Unfinished::Record("no such record"))));
+    assert_eq!(folder.files(), [""; 0]);
+
+    let unknown = take(&store, &body).await.unwrap();
+    assert!(unknown.finish(async { Err::<(), _>(NotRecorded::Unknown("too slow")) }).await.is_err());
+    assert_eq!(bytes_of(&store, key).await, None);
+    assert!(settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+    assert!(bytes_of(&store, key).await.is_some());
+}
+
+#[tokio::test]
+async fn damaged_bytes_are_mended_by_the_next_upload() {
+    let folder = Folder::new();
+    let store = folder.store();
+    let body = ended(part("name=file", b"hello"));
+    let first = take(&store, &body).await.unwrap();
+    let key = first.file.key;
+    first.finish(recorded()).await.unwrap();
+    fs::write(folder.0.join(key.to_string()), b"he").unwrap();
+    take(&store, &body).await.unwrap().finish(recorded()).await.unwrap();
+    assert_eq!(bytes_of(&store, key).await.as_deref(), Some(&b"hello"[..]));
+}
+
+/// A store that fails at its n-th step, as a full disk does.
+#[derive(Clone, Debug)]
+struct Failing {
+    store: FileStore,
+    left: Arc<AtomicUsize>,
+}
+
+impl Failing {
+    fn step(&self) -> Result<(), StoreError> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        let full = || StoreError::new("write a file", io::Error::from(io::ErrorKind::StorageFull));
+        left.map(|_| ()).map_err(|_| full())
+    }
+}
+
+impl BlobStore for Failing {
+    fn stage<'a>(
+        &'a self,
+        content_type: &'a ContentType,
+    ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
+        Box::pin(async move {
+            self.step()?;
+            let staged = self.store.stage(content_type).await?;
+            Ok(Box::new(FailingFile { file: staged, failing: self.clone() }) as Box<dyn Staged>)
+        })
+    }
+
+    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+        self.store.find(key)
+    }
+
+    fn open(
+        &self,
+        key: Key,
+        range: Option<std::ops::Range<u64>>,
+    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+        BlobStore::open(&self.store, key, range)
+    }
+
+    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        self.store.sealed(key)
+    }
+
+    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+        self.store.left_over()
+    }
+}
+
+struct FailingFile<T: ?Sized> {
+    failing: Failing,
+    file: Box<T>,
+}
+
+impl Staged for FailingFile<dyn Staged> {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.failing.step()?;
+            self.file.write(bytes).await
+        })
+    }
+
+    fn seal(self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+        Box::pin(async move {
+            self.failing.step()?;
+            let file = self.file.seal(key).await?;
+            Ok(Box::new(FailingFile { failing: self.failing, file }) as Box<dyn Sealed>)
+        })
+    }
+}
+
+impl Sealed for FailingFile<dyn Sealed> {
+    fn key(&self) -> Key {
+        self.file.key()
+    }
+
+    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.failing.step()?;
+            self.file.publish().await
+        })
+    }
+
+    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.file.discard()
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_at_any_step_shows_nothing_and_loses_no_record() {
+    let bytes = vec![b'x'; 1_000_000];
+    let body = ended(file_part(&bytes));
+    let policy = Policy::default();
+    for steps in 0.. {
+        let folder = Folder::new();
+        let store = Failing { store: folder.store(), left: Arc::new(AtomicUsize::new(steps)) };
+        let key = ContentHash::of(&bytes).key();
+        match receive(&store, incoming(&policy), chunks(&body, 60_000)).await {
+            Err(error) => {
+                assert!(matches!(error, UploadError::Store(_)), "{error:?}");
+                assert_eq!(folder.files(), [""; 0], "after {steps} steps");
+                continue;
+            }
+            Ok(received) => {
+                let result = received.finish(recorded()).await;
+                if let Err(error) = result {
+                    // The record is there, so the bytes must be.
+                    assert!(matches!(error, Unfinished::Store { .. }), "{error:?}");
+                    assert_eq!(bytes_of(&store, key).await, None);
+                    assert!(settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+                    assert!(bytes_of(&store, key).await.is_some());
+                    continue;
+                }
+            }
+        }
+        assert!(steps > 6, "stage, four blocks, seal and publish can fail, and did at {steps} steps");
+        break;
+    }
+}

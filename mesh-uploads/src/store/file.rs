@@ -1,0 +1,348 @@
+//! How are files kept in a folder, so that a crash at any moment leaves nothing half-written to be seen?
+//!
+//! Published files are `sha256/<2>/<62>` under the root, with plain bytes in them; beside such a file stands
+//! `<62>.type` with its content type unless that is unknown. All else happens in `pending/`, in the same file
+//! system: `<unique>.part` while bytes come, `<hash>.<unique>.<type>` once sealed. A process holds a lock on each
+//! of its pending files. The system lets go of it when the process dies, however it dies, so that another one
+//! sharing the folder can tell a file that is under way from one that is left over.
+
+mod names;
+mod reading;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
+
+use self::names::Pending;
+use crate::content_type::ContentType;
+use crate::key::Key;
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError};
+
+/// How often another name is tried for a staged file.
+const ATTEMPTS: usize = 1000;
+
+/// A store in a folder of the local file system. It needs a tokio runtime, on whose blocking threads the
+/// system is called.
+#[derive(Clone, Debug)]
+pub struct FileStore(Arc<Folders>);
+
+#[derive(Debug)]
+struct Folders {
+    root: PathBuf,
+    pending: PathBuf,
+    next: AtomicU64,
+}
+
+impl FileStore {
+    /// A store in that folder, which is made if it is not there.
+    pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
+        let root = root.into();
+        let pending = root.join("pending");
+        for folder in [&root, &pending, &root.join("sha256")] {
+            fs::create_dir_all(folder)?;
+        }
+        sync_folder(&root)?;
+        Ok(Self(Arc::new(Folders { root, pending, next: AtomicU64::new(0) })))
+    }
+}
+
+impl BlobStore for FileStore {
+    fn stage<'a>(
+        &'a self,
+        content_type: &'a ContentType,
+    ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
+        let folders = Arc::clone(&self.0);
+        Box::pin(async move {
+            let content_type = content_type.clone();
+            let staged = blocking("begin a file", move || folders.begin(content_type)).await?;
+            Ok(Box::new(staged) as Box<dyn Staged>)
+        })
+    }
+
+    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+        let folders = Arc::clone(&self.0);
+        Box::pin(blocking("look for a file", move || {
+            let path = folders.path_of(key);
+            let Some(found) = present(fs::metadata(&path))? else { return Ok(None) };
+            let content_type = folders.type_of(key)?;
+            Ok(Some(BlobInfo { size: found.len(), content_type }))
+        }))
+    }
+
+    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+        let folders = Arc::clone(&self.0);
+        Box::pin(blocking("open a file", move || {
+            let Some(file) = present(File::open(folders.path_of(key)))? else { return Ok(None) };
+            let size = file.metadata()?.len();
+            let info = BlobInfo { size, content_type: folders.type_of(key)? };
+            let bytes = reading::bytes(file, range.unwrap_or(0..size))?;
+            Ok(Some(Blob { info, bytes }))
+        }))
+    }
+
+    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        let folders = Arc::clone(&self.0);
+        Box::pin(blocking("look for a sealed file", move || {
+            for entry in fs::read_dir(&folders.pending)? {
+                let path = entry?.path();
+                if let Some(Pending::Sealed { key: found, content_type }) = Pending::of(&path)
+                    && found == key
+                {
+                    let folders = Arc::clone(&folders);
+                    let sealed = SealedFile { folders, path, key, content_type, _lock: None };
+                    return Ok(Some(Box::new(sealed) as Box<dyn Sealed>));
+                }
+            }
+            Ok(None)
+        }))
+    }
+
+    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+        let folders = Arc::clone(&self.0);
+        Box::pin(blocking("clear left-over files", move || folders.left_over()))
+    }
+}
+
+impl Folders {
+    fn path_of(&self, key: Key) -> PathBuf {
+        // A key consists of a fixed word, slashes and hex digits.
+        self.root.join(key.to_string())
+    }
+
+    fn type_path_of(&self, key: Key) -> PathBuf {
+        self.root.join(format!("{key}.type"))
+    }
+
+    fn type_of(&self, key: Key) -> io::Result<ContentType> {
+        let text = present(fs::read_to_string(self.type_path_of(key)))?;
+        Ok(text.as_deref().and_then(ContentType::parse).unwrap_or_else(ContentType::unknown))
+    }
+
+    fn begin(self: Arc<Self>, content_type: ContentType) -> io::Result<StagedFile> {
+        let (file, unique) = self.create_part()?;
+        let file = Some(Arc::new(file));
+        Ok(StagedFile { folders: self, unique, content_type, file, writing: None })
+    }
+
+    /// Makes and locks a new file. Between the two somebody else may take it for left over; the name is then
+    /// given up.
+    fn create_part(&self) -> io::Result<(File, String)> {
+        for _ in 0..ATTEMPTS {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let unique = format!("{}-{number}", std::process::id());
+            let path = Pending::part_path(&self.pending, &unique);
+            let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            };
+            match file.try_lock() {
+                Ok(()) if path.try_exists()? => return Ok((file, unique)),
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                // A file system without locks: whoever shares such a folder must not clear it.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    return Ok((file, unique));
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Err(io::Error::other("no free name for a temporary file"))
+    }
+
+    fn left_over(self: &Arc<Self>) -> io::Result<Vec<Box<dyn Sealed>>> {
+        let mut left: Vec<Box<dyn Sealed>> = Vec::new();
+        for entry in fs::read_dir(&self.pending)? {
+            let path = entry?.path();
+            let Some(pending) = Pending::of(&path) else { continue };
+            let Some(file) = present(File::open(&path))? else { continue };
+            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                continue;
+            }
+            match pending {
+                Pending::Part => remove(&path)?,
+                Pending::Sealed { key, content_type } => {
+                    let folders = Arc::clone(self);
+                    let lock = Some(Arc::new(file));
+                    left.push(Box::new(SealedFile { folders, path, key, content_type, _lock: lock }));
+                }
+            }
+        }
+        Ok(left)
+    }
+
+    /// Moves a sealed file to where it is seen.
+    fn publish(&self, sealed: &Path, key: Key, content_type: &ContentType) -> io::Result<()> {
+        let path = self.path_of(key);
+        let folder = path.parent().unwrap_or(&self.root);
+        if present(fs::metadata(folder))?.is_none() {
+            fs::create_dir_all(folder)?;
+            sync_folder(&self.root.join("sha256"))?;
+        }
+        let Some(ours) = present(fs::metadata(sealed))? else {
+            return self.published_by_another(&path);
+        };
+        if self.type_of(key)? != *content_type {
+            self.write_type(key, content_type)?;
+        }
+        // Bytes of that hash are there already. A length that differs means they were damaged since.
+        if present(fs::metadata(&path))?.is_some_and(|theirs| theirs.len() == ours.len()) {
+            return remove(sealed);
+        }
+        match fs::rename(sealed, &path) {
+            Ok(()) => {
+                sync_folder(folder)?;
+                sync_folder(&self.pending)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.published_by_another(&path),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The type stands beside the place before the bytes come there.
+    fn write_type(&self, key: Key, content_type: &ContentType) -> io::Result<()> {
+        let (mut file, unique) = self.create_part()?;
+        file.write_all(content_type.as_str().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(Pending::part_path(&self.pending, &unique), self.type_path_of(key))
+    }
+
+    fn published_by_another(&self, path: &Path) -> io::Result<()> {
+        match present(fs::metadata(path))? {
+            Some(_) => sync_folder(path.parent().unwrap_or(&self.root)),
+            None => Err(io::Error::new(io::ErrorKind::NotFound, "the sealed file is gone")),
+        }
+    }
+}
+
+struct StagedFile {
+    folders: Arc<Folders>,
+    unique: String,
+    content_type: ContentType,
+    /// None once it is sealed.
+    file: Option<Arc<File>>,
+    /// The block that is being written while the next one comes.
+    writing: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl StagedFile {
+    async fn written(&mut self) -> Result<(), StoreError> {
+        match self.writing.take() {
+            Some(writing) => joined("write a file", writing.await),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Staged for StagedFile {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.written().await?;
+            if let Some(file) = self.file.clone() {
+                self.writing = Some(tokio::task::spawn_blocking(move || file.as_ref().write_all(&bytes)));
+            }
+            Ok(())
+        })
+    }
+
+    fn seal(mut self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+        Box::pin(async move {
+            self.written().await?;
+            blocking("seal a file", move || {
+                let part = Pending::part_path(&self.folders.pending, &self.unique);
+                let path = Pending::sealed_path(&self.folders.pending, key, &self.unique, &self.content_type);
+                if let Some(file) = &self.file {
+                    file.sync_all()?;
+                }
+                fs::rename(part, &path)?;
+                let lock = self.file.take();
+                let (folders, content_type) = (Arc::clone(&self.folders), self.content_type.clone());
+                let sealed = SealedFile { folders, path, key, content_type, _lock: lock };
+                sync_folder(&sealed.folders.pending)?;
+                Ok(Box::new(sealed) as Box<dyn Sealed>)
+            })
+            .await
+        })
+    }
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            // If even this fails, the next start clears it.
+            let _ = fs::remove_file(Pending::part_path(&self.folders.pending, &self.unique));
+        }
+    }
+}
+
+struct SealedFile {
+    folders: Arc<Folders>,
+    path: PathBuf,
+    key: Key,
+    content_type: ContentType,
+    /// Held as long as somebody is going to publish or discard it.
+    _lock: Option<Arc<File>>,
+}
+
+impl Sealed for SealedFile {
+    fn key(&self) -> Key {
+        self.key
+    }
+
+    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(blocking("publish a file", move || {
+            self.folders.publish(&self.path, self.key, &self.content_type)
+        }))
+    }
+
+    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(blocking("remove a file", move || remove(&self.path)))
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    doing: &'static str,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, StoreError> {
+    joined(doing, tokio::task::spawn_blocking(work).await)
+}
+
+fn joined<T>(
+    doing: &'static str,
+    result: Result<io::Result<T>, tokio::task::JoinError>,
+) -> Result<T, StoreError> {
+    match result {
+        Ok(result) => result.map_err(|error| StoreError::new(doing, error)),
+        Err(error) => Err(StoreError::new(doing, error)),
+    }
+}
+
+/// Makes renames inside a folder outlast a loss of power.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        // Systems that cannot open folders for this keep their entries durable themselves.
+        Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    present(fs::remove_file(path)).map(|_| ())
+}
+
+/// The answer, or none if there is no such file.
+fn present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,72 @@
+//! What is the name of a pending file, and what does it tell? After a crash the name is all that is known.
+
+use std::path::{Path, PathBuf};
+
+use crate::content_type::ContentType;
+use crate::key::{ContentHash, Key};
+
+/// What a file in the folder of pending ones is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pending {
+    /// Bytes are being written to it.
+    Part,
+    /// All bytes are there.
+    Sealed { key: Key, content_type: ContentType },
+}
+
+impl Pending {
+    pub(super) fn part_path(folder: &Path, unique: &str) -> PathBuf {
+        folder.join(format!("{unique}.part"))
+    }
+
+    /// A content type has one slash and no comma, so a comma can stand for it.
+    pub(super) fn sealed_path(folder: &Path, key: Key, unique: &str, content_type: &ContentType) -> PathBuf {
+        let content_type = content_type.as_str().replace('/', ",");
+        folder.join(format!("{}.{unique}.{content_type}", key.hash().hex()))
+    }
+
+    /// Reads a name; strange files are none of ours.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        if let Some(unique) = name.strip_suffix(".part")
+            && is_unique(unique)
+        {
+            return Some(Self::Part);
+        }
+        let mut pieces = name.splitn(3, '.');
+        let key = ContentHash::from_hex(pieces.next()?)?.key();
+        pieces.next().filter(|unique| is_unique(unique))?;
+        let content_type = ContentType::parse(&pieces.next()?.replace(',', "/"))?;
+        Some(Self::Sealed { key, content_type })
+    }
+}
+
+/// `<process>-<number>`
+fn is_unique(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once('-').is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_what_went_into_it() {
+        let key = ContentHash::of(b"x").key();
+        for text in ["image/png", "application/vnd.oasis.opendocument.text", "application/x-part"] {
+            let content_type = ContentType::parse(text).unwrap();
+            let path = Pending::sealed_path(Path::new("/p"), key, "12-3", &content_type);
+            assert_eq!(path.parent(), Some(Path::new("/p")), "{path:?}");
+            assert_eq!(Pending::of(&path), Some(Pending::Sealed { key, content_type }));
+        }
+        assert_eq!(Pending::of(&Pending::part_path(Path::new("/p"), "12-3")), Some(Pending::Part));
+    }
+
+    #[test]
+    fn strange_names_are_left_alone() {
+        for name in ["readme.txt", "x.part", ".part", "1-.part", "12-3", "..", "00.1-2.image,png"] {
+            assert_eq!(Pending::of(&Path::new("/p").join(name)), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! How are files kept in an S3 bucket, which knows neither renaming nor locks?
+//!
+//! Below the prefix, bytes come to `staging/<unique>`, with the content type as the object's own. Sealing adds an
+//! empty object `sealed/<hash>.<unique>`, and publishing copies the staged object to its key, then removes both.
+//! What belongs to a process that is gone cannot be told from what is under way, so left-overs are what is older
+//! than a bound, by the clock of the bucket.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{StreamExt as _, TryStreamExt as _};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::path::Path;
+use object_store::signer::Signer as _;
+use object_store::{
+    Attribute, Attributes, Error, GetOptions, GetRange, GetResult, MultipartUpload, ObjectMeta,
+    ObjectStore as _, ObjectStoreExt as _, PutMultipartOptions, PutOptions,
+};
+use tokio::task::JoinHandle;
+
+use crate::content_type::ContentType;
+use crate::key::{ContentHash, Key};
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError};
+
+/// The size of the parts in which bytes are sent; an upload has up to three of them in memory. The protocol
+/// takes 10,000 parts, so no file is larger than 80 GB here, and copying ends at 5 GB with some services.
+const PART: usize = 8 * 1024 * 1024;
+
+/// Where a bucket is, and how it is spoken to.
+#[derive(Clone)]
+pub struct S3Options {
+    /// `s3://bucket/prefix`
+    pub url: String,
+    /// Settings as they are called in the environment of other S3 tools: `AWS_ACCESS_KEY_ID`, `AWS_REGION`,
+    /// `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and so on.
+    pub settings: Vec<(String, String)>,
+    /// A name that no other process with this bucket has, of letters, digits, `-` and `_`.
+    pub instance: String,
+    /// What is older counts as left over. No upload may take longer.
+    pub stale_after: Duration,
+    /// How long a presigned URL is valid.
+    pub link_ttl: Duration,
+}
+
+impl S3Options {
+    /// Options for that bucket, with an hour until what is unfinished is stale, and five minutes for links.
+    pub fn new(url: impl Into<String>, instance: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            settings: Vec::new(),
+            instance: instance.into(),
+            stale_after: Duration::from_secs(3600),
+            link_ttl: Duration::from_secs(300),
+        }
+    }
+}
+
+/// The settings hold secrets, which are not shown.
+impl fmt::Debug for S3Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3Options").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// A store in a bucket that speaks the S3 protocol. It needs a tokio runtime.
+#[derive(Clone)]
+pub struct S3Store(Arc<Bucket>);
+
+struct Bucket {
+    s3: AmazonS3,
+    prefix: String,
+    instance: String,
+    next: AtomicU64,
+    stale_after: Duration,
+    link_ttl: Duration,
+}
+
+impl S3Store {
+    /// A store in that bucket. Nothing is sent yet.
+    pub fn new(options: S3Options) -> Result<Self, StoreError> {
+        let wrong = |what: &str| StoreError::new("read its settings", what);
+        let rest =
+            options.url.strip_prefix("s3://").ok_or_else(|| wrong("the URL must be s3://bucket/prefix"))?;
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if options.instance.is_empty() || !options.instance.bytes().all(letters) {
+            return Err(wrong("the instance must have letters, digits, '-' and '_' only"));
+        }
+        let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
+        for (name, value) in &options.settings {
+            // The environment has names besides those of this builder.
+            if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
+                builder = builder.with_config(key, value);
+            }
+        }
+        let s3 = builder.build().map_err(|error| StoreError::new("read its settings", error))?;
+        Ok(Self(Arc::new(Bucket {
+            s3,
+            prefix: prefix.trim_matches('/').to_owned(),
+            instance: options.instance,
+            next: AtomicU64::new(0),
+            stale_after: options.stale_after,
+            link_ttl: options.link_ttl,
+        })))
+    }
+}
+
+impl fmt::Debug for S3Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3Store").field("prefix", &self.0.prefix).finish_non_exhaustive()
+    }
+}
+
+impl BlobStore for S3Store {
+    fn stage<'a>(
+        &'a self,
+        content_type: &'a ContentType,
+    ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
+        let bucket = Arc::clone(&self.0);
+        let number = bucket.next.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("{}-{number}", bucket.instance);
+        let attributes = attributes(content_type);
+        let staged =
+            StagedObject { bucket, unique, attributes, part: BytesMut::new(), upload: None, sending: None };
+        Box::pin(async move { Ok(Box::new(staged) as Box<dyn Staged>) })
+    }
+
+    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+        Box::pin(async move {
+            let found = self.0.info_of(&self.0.published(key)).await;
+            found.map_err(|error| StoreError::new("look for a file", error))
+        })
+    }
+
+    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+        Box::pin(async move {
+            let range = range.map(GetRange::Bounded);
+            let options = GetOptions { range, ..GetOptions::default() };
+            let found = self.0.s3.get_opts(&self.0.published(key), options).await;
+            let Some(found) = present("open a file", found)? else { return Ok(None) };
+            let info = info(&found);
+            Ok(Some(Blob { info, bytes: found.into_stream().map_err(io::Error::other).boxed() }))
+        })
+    }
+
+    fn location(&self, key: Key) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        Box::pin(async move {
+            let get = "GET".parse().map_err(|error| StoreError::new("sign a link", error_of(error)))?;
+            let url = self.0.s3.signed_url(get, &self.0.published(key), self.0.link_ttl).await;
+            url.map(|url| Some(url.into())).map_err(|error| StoreError::new("sign a link", error))
+        })
+    }
+
+    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        Box::pin(async move {
+            let doing = "look for a sealed file";
+            // A listing is by whole segments of the path, so those of other keys come along.
+            let folder = self.0.path("sealed");
+            let mut listing = self.0.s3.list(Some(&folder));
+            while let Some(entry) = listing.next().await {
+                let entry = entry.map_err(|error| StoreError::new(doing, error))?;
+                if let Some(sealed) = self.0.sealed_of(&entry).filter(|sealed| sealed.key == key) {
+                    return Ok(Some(Box::new(sealed) as Box<dyn Sealed>));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+        Box::pin(async move {
+            self.0.left_over().await.map_err(|error| StoreError::new("clear left-over files", error))
+        })
+    }
+}
+
+impl Bucket {
+    fn path(&self, below: &str) -> Path {
+        // All that is put together here are hex digits, fixed words and the checked name of the instance.
+        if self.prefix.is_empty() {
+            Path::from(below)
+        } else {
+            Path::from(format!("{}/{below}", self.prefix))
+        }
+    }
+
+    fn published(&self, key: Key) -> Path {
+        self.path(&key.to_string())
+    }
+
+    fn staged(&self, unique: &str) -> Path {
+        self.path(&format!("staging/{unique}"))
+    }
+
+    fn mark(&self, key: Key, unique: &str) -> Path {
+        self.path(&format!("sealed/{}.{unique}", key.hash().hex()))
+    }
+
+    fn sealed_of(self: &Arc<Self>, entry: &ObjectMeta) -> Option<SealedObject> {
+        let (hash, unique) = entry.location.filename()?.split_once('.')?;
+        let key = ContentHash::from_hex(hash)?.key();
+        Some(SealedObject { bucket: Arc::clone(self), key, unique: unique.to_owned() })
+    }
+
+    async fn left_over(self: &Arc<Self>) -> Result<Vec<Box<dyn Sealed>>, Error> {
+        let now = self.now().await?;
+        let is_stale = |entry: &ObjectMeta| {
+            let age = now.last_modified.signed_duration_since(entry.last_modified).to_std();
+            age.is_ok_and(|age| age >= self.stale_after)
+        };
+        let mut sealed = Vec::new();
+        let mut known = Vec::new();
+        let mut listing = self.s3.list(Some(&self.path("sealed")));
+        while let Some(entry) = listing.try_next().await? {
+            let Some(found) = self.sealed_of(&entry) else { continue };
+            known.push(found.unique.clone());
+            if is_stale(&entry) {
+                sealed.push(Box::new(found) as Box<dyn Sealed>);
+            }
+        }
+        let mut listing = self.s3.list(Some(&self.path("staging")));
+        while let Some(entry) = listing.try_next().await? {
+            let is_known =
+                entry.location.filename().is_some_and(|name| known.iter().any(|known| known == name));
+            if is_stale(&entry) && !is_known {
+                self.remove(&entry.location).await?;
+            }
+        }
+        Ok(sealed)
+    }
+
+    /// An object that was made now, by the clock that stamps all others.
+    async fn now(&self) -> Result<ObjectMeta, Error> {
+        let path = self.path(&format!("clock/{}", self.instance));
+        self.s3.put(&path, Bytes::new().into()).await?;
+        let now = self.s3.head(&path).await?;
+        self.remove(&path).await?;
+        Ok(now)
+    }
+
+    async fn remove(&self, path: &Path) -> Result<(), Error> {
+        match self.s3.delete(path).await {
+            Err(Error::NotFound { .. }) => Ok(()),
+            result => result,
+        }
+    }
+
+    async fn publish(&self, key: Key, unique: &str) -> Result<(), Error> {
+        let (staged, published) = (self.staged(unique), self.published(key));
+        match (self.info_of(&staged).await?, self.info_of(&published).await?) {
+            // Copying takes the content type along, so equal bytes get the type that was declared last.
+            (Some(ours), theirs) if theirs.as_ref() != Some(&ours) => {
+                self.s3.copy(&staged, &published).await?
+            }
+            (None, None) => {
+                let source = "the sealed object is gone".into();
+                return Err(Error::NotFound { path: staged.to_string(), source });
+            }
+            // It is there, from another upload or by another process that published this one.
+            _ => {}
+        }
+        self.clear(key, unique).await
+    }
+
+    async fn info_of(&self, path: &Path) -> Result<Option<BlobInfo>, Error> {
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        match self.s3.get_opts(path, options).await {
+            Ok(found) => Ok(Some(info(&found))),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn clear(&self, key: Key, unique: &str) -> Result<(), Error> {
+        self.remove(&self.mark(key, unique)).await?;
+        self.remove(&self.staged(unique)).await
+    }
+}
+
+struct StagedObject {
+    bucket: Arc<Bucket>,
+    unique: String,
+    attributes: Attributes,
+    /// Bytes that are not enough for a part yet.
+    part: BytesMut,
+    /// None until a first part is full, and again once it is complete.
+    upload: Option<Box<dyn MultipartUpload>>,
+    /// The part that is being sent while the next one comes.
+    sending: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl StagedObject {
+    async fn sent(&mut self) -> Result<(), StoreError> {
+        match self.sending.take() {
+            Some(sending) => match sending.await {
+                Ok(result) => result.map_err(writing),
+                Err(error) => Err(StoreError::new("write a file", error)),
+            },
+            None => Ok(()),
+        }
+    }
+
+    async fn send(&mut self) -> Result<(), StoreError> {
+        self.sent().await?;
+        let path = self.bucket.staged(&self.unique);
+        let upload = match &mut self.upload {
+            Some(upload) => upload,
+            none => {
+                let attributes = self.attributes.clone();
+                let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
+                none.insert(self.bucket.s3.put_multipart_opts(&path, options).await.map_err(writing)?)
+            }
+        };
+        let part = self.part.split().freeze();
+        self.sending = Some(tokio::spawn(upload.put_part(part.into())));
+        Ok(())
+    }
+
+    async fn complete(&mut self) -> Result<(), StoreError> {
+        if self.upload.is_none() {
+            let options = PutOptions { attributes: self.attributes.clone(), ..PutOptions::default() };
+            let path = self.bucket.staged(&self.unique);
+            let bytes = self.part.split().freeze();
+            return self.bucket.s3.put_opts(&path, bytes.into(), options).await.map(|_| ()).map_err(writing);
+        }
+        if !self.part.is_empty() {
+            self.send().await?;
+        }
+        self.sent().await?;
+        if let Some(upload) = &mut self.upload {
+            upload.complete().await.map_err(writing)?;
+        }
+        self.upload = None;
+        Ok(())
+    }
+}
+
+impl Staged for StagedObject {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.part.extend_from_slice(&bytes);
+            if self.part.len() >= PART { self.send().await } else { Ok(()) }
+        })
+    }
+
+    fn seal(mut self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+        Box::pin(async move {
+            self.complete().await?;
+            let sealed = SealedObject { bucket: Arc::clone(&self.bucket), key, unique: self.unique.clone() };
+            let mark = sealed.bucket.mark(key, &sealed.unique);
+            match sealed.bucket.s3.put(&mark, Bytes::new().into()).await {
+                Ok(_) => Ok(Box::new(sealed) as Box<dyn Sealed>),
+                Err(error) => {
+                    // If even this fails, it is cleared as stale.
+                    let _ = sealed.bucket.remove(&sealed.bucket.staged(&sealed.unique)).await;
+                    Err(StoreError::new("seal a file", error))
+                }
+            }
+        })
+    }
+}
+
+/// An unfinished upload takes up room that no listing shows, so it is given up for good.
+impl Drop for StagedObject {
+    fn drop(&mut self) {
+        if let (Some(mut upload), Ok(runtime)) = (self.upload.take(), tokio::runtime::Handle::try_current()) {
+            let sending = self.sending.take();
+            runtime.spawn(async move {
+                if let Some(sending) = sending {
+                    let _ = sending.await;
+                }
+                let _ = upload.abort().await;
+            });
+        }
+    }
+}
+
+struct SealedObject {
+    bucket: Arc<Bucket>,
+    key: Key,
+    unique: String,
+}
+
+impl Sealed for SealedObject {
+    fn key(&self) -> Key {
+        self.key
+    }
+
+    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            let published = self.bucket.publish(self.key, &self.unique).await;
+            published.map_err(|error| StoreError::new("publish a file", error))
+        })
+    }
+
+    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            let cleared = self.bucket.clear(self.key, &self.unique).await;
+            cleared.map_err(|error| StoreError::new("remove a file", error))
+        })
+    }
+}
+
+/// Browsers get these from the service itself, which cannot be told to forbid guessing types.
+fn attributes(content_type: &ContentType) -> Attributes {
+    let mut attributes = Attributes::new();
+    attributes.insert(Attribute::ContentType, content_type.to_string().into());
+    if !content_type.is_safe_inline() {
+        attributes.insert(Attribute::ContentDisposition, "attachment".into());
+    }
+    attributes
+}
+
+fn info(found: &GetResult) -> BlobInfo {
+    let declared = found.attributes.get(&Attribute::ContentType);
+    let content_type = declared.and_then(|declared| ContentType::parse(declared));
+    BlobInfo { size: found.meta.size, content_type: content_type.unwrap_or_else(ContentType::unknown) }
+}
+
+fn present<T>(doing: &'static str, result: Result<T, Error>) -> Result<Option<T>, StoreError> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(StoreError::new(doing, error)),
+    }
+}
+
+fn writing(error: Error) -> StoreError {
+    StoreError::new("write a file", error)
+}
+
+fn error_of(error: impl std::error::Error + Send + Sync + 'static) -> crate::error::BoxError {
+    error.into()
+}

@@ -1,0 +1,202 @@
+//! Does the S3 store keep the promises of a store, before a real server of the protocol on loopback? The server is
+//! moto's (`pip install 'moto[server]'`); where it is not installed, these tests say so and check nothing, or
+//! fail if `MESH_REQUIRE_SERVICES` is 1.
+
+#![cfg(test)]
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::stream::{self, TryStreamExt as _};
+use mesh_uploads::{
+    BlobStore, Bounds, ContentHash, Incoming, Key, NotRecorded, Policy, Received, S3Options, S3Store,
+    receive, recover, settle,
+};
+
+struct Moto {
+    process: Child,
+    address: String,
+}
+
+impl Moto {
+    fn start() -> Option<Self> {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let started = Command::new("moto_server")
+            .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(process) = started else {
+            let required = std::env::var_os("MESH_REQUIRE_SERVICES").is_some_and(|value| value == "1");
+            assert!(
+                !required,
+                "moto_server is not installed, but MESH_REQUIRE_SERVICES says that it must be"
+            );
+            println!("moto_server is not installed: the S3 store is not tested");
+            return None;
+        };
+        let moto = Self { process, address: address.to_string() };
+        let begun = Instant::now();
+        while TcpStream::connect(&moto.address).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "moto_server does not come up");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(moto.send("PUT /files").starts_with("HTTP/1.1 200"));
+        Some(moto)
+    }
+
+    /// The answer to a request without credentials, which moto does not ask for.
+    fn send(&self, line: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let host = &self.address;
+        write!(stream, "{line} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn store(&self, instance: &str, stale_after: Duration) -> S3Store {
+        let settings = [
+            ("AWS_ENDPOINT", format!("http://{}", self.address)),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", "test".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
+            ("AWS_UNRELATED", "ignored".to_owned()),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        let options = S3Options { settings, stale_after, ..S3Options::new("s3://files/up/loads", instance) };
+        S3Store::new(options).unwrap()
+    }
+
+    /// The names of all objects.
+    fn objects(&self) -> Vec<String> {
+        let listing = self.send("GET /files?list-type=2");
+        let mut keys = listing.split("<Key>").skip(1);
+        let mut names: Vec<String> = keys
+            .by_ref()
+            .map(|rest| rest.split("</Key>").next().unwrap().trim_start_matches("up/loads/").to_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+async fn take(store: &S3Store, content_type: &str, bytes: &[u8]) -> Received {
+    let head = format!(
+        "--b\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: {content_type}\r\n\r\n"
+    );
+    let body = [head.as_bytes(), bytes, b"\r\n--b--"].concat();
+    let chunks: Vec<_> =
+        body.chunks(100_000).map(|chunk| Ok::<_, std::io::Error>(Bytes::copy_from_slice(chunk))).collect();
+    let incoming = Incoming {
+        content_type: "multipart/form-data; boundary=b",
+        hash: Some(ContentHash::of(bytes)),
+        policy: &Policy::default(),
+        bounds: Bounds::default(),
+    };
+    receive(store, incoming, stream::iter(chunks)).await.unwrap()
+}
+
+async fn recorded() -> Result<(), NotRecorded<()>> {
+    Ok(())
+}
+
+async fn bytes_of(store: &S3Store, key: Key, range: Option<std::ops::Range<u64>>) -> Option<Vec<u8>> {
+    let chunks: Vec<Bytes> = store.open(key, range).await.unwrap()?.bytes.try_collect().await.unwrap();
+    Some(chunks.concat())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_promises_of_a_store() {
+    let Some(moto) = Moto::start() else { return };
+    let store = moto.store("one", Duration::from_secs(3600));
+
+    // One object, of one part and of several.
+    for (content_type, length) in [("image/png", 5), ("text/html", 20_000_000), ("text/plain", 0)] {
+        let bytes: Vec<u8> = (0..length).map(|number: u32| (number % 251) as u8).collect();
+        let received = take(&store, content_type, &bytes).await;
+        let key = received.file.key;
+        assert_eq!(bytes_of(&store, key, None).await, None);
+        received.finish(recorded()).await.unwrap();
+        assert!(bytes_of(&store, key, None).await == Some(bytes.clone()));
+        let info = store.find(key).await.unwrap().unwrap();
+        assert_eq!((info.size, info.content_type.as_str()), (u64::from(length), content_type));
+        if length > 10 {
+            let part = bytes_of(&store, key, Some(1_000_000..9_000_000)).await.unwrap();
+            assert!(part == bytes[1_000_000..9_000_000]);
+        }
+
+        let location = store.location(key).await.unwrap().unwrap();
+        let path = location.strip_prefix(&format!("http://{}", moto.address)).unwrap();
+        assert!(path.contains("X-Amz-Signature="), "{path}");
+        let answer = moto.send(&format!("GET {path}"));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let lower = answer.split("\r\n\r\n").next().unwrap().to_ascii_lowercase();
+        assert!(lower.contains(&format!("content-type: {content_type}")), "{lower}");
+        assert_eq!(lower.contains("content-disposition: attachment"), content_type == "text/html");
+    }
+
+    // Equal bytes are stored once, with the type that was declared last.
+    let again = take(&store, "text/html", &[0, 1, 2, 3, 4]).await;
+    let key = again.file.key;
+    again.finish(recorded()).await.unwrap();
+    assert_eq!(store.find(key).await.unwrap().unwrap().content_type.as_str(), "text/html");
+    assert_eq!(moto.objects().len(), 3);
+    assert!(moto.objects().iter().all(|name| Key::parse(name).is_some()), "{:?}", moto.objects());
+    assert!(store.find(ContentHash::of(b"other").key()).await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_crash_leaves_is_settled_by_the_record() {
+    let Some(moto) = Moto::start() else { return };
+    let store = moto.store("one", Duration::from_secs(3600));
+
+    // Sealed, and the process gone: under way for an hour, then decided by the record.
+    for is_recorded in [false, true] {
+        let received = take(&store, "text/plain", b"hello").await;
+        let key = received.file.key;
+        drop(received);
+        let under_way = recover(&store, async |_| Ok::<_, ()>(is_recorded)).await.unwrap();
+        assert_eq!(under_way, mesh_uploads::Recovered::default());
+        assert_eq!(moto.objects().len(), 2);
+        let later = moto.store("two", Duration::ZERO);
+        let done = recover(&later, async |_| Ok::<_, ()>(is_recorded)).await.unwrap();
+        assert_eq!((done.published, done.discarded), (usize::from(is_recorded), usize::from(!is_recorded)));
+        let wanted = if is_recorded { vec![key.to_string()] } else { vec![] };
+        assert_eq!(moto.objects(), wanted);
+    }
+
+    // A reader who is faster than publishing.
+    let received = take(&store, "text/plain", b"fast").await;
+    let key = received.file.key;
+    assert!(!settle(&store, key, async { Ok::<_, ()>(false) }).await.unwrap());
+    assert!(settle(&store, key, async { Ok::<_, ()>(true) }).await.unwrap());
+    assert_eq!(bytes_of(&store, key, None).await.as_deref(), Some(&b"fast"[..]));
+    received.finish(recorded()).await.unwrap();
+    assert_eq!(moto.objects().len(), 2);
+
+    // Refused records leave nothing; nor do uploads that end early, of one part or several.
+    let received = take(&store, "text/plain", b"refused").await;
+    assert!(received.finish(async { Err::<(), _>(NotRecorded::Refused(())) }).await.is_err());
+    let mut staged = store.stage(&mesh_uploads::ContentType::unknown()).await.unwrap();
+    staged.write(Bytes::from(vec![0; 9_000_000])).await.unwrap();
+    drop(staged);
+    assert_eq!(moto.objects().len(), 2);
+    let begun = Instant::now();
+    while moto.send("GET /files?uploads").contains("<UploadId>") {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the upload is not given up");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
