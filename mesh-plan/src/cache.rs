@@ -23,23 +23,16 @@ impl PlanCache {
     }
 
     /// The plan of that text, made by `plan` where there is none yet.
-    pub(crate) fn find<E>(
-        &self,
-        format: Format,
-        kind: Kind,
-        text: &str,
-        plan: impl FnOnce() -> Result<Root, E>,
-    ) -> Result<Arc<Root>, E> {
+    pub(crate) fn find<E>(&self, key: &str, plan: impl FnOnce() -> Result<Root, E>) -> Result<Arc<Root>, E> {
         if self.capacity == 0 {
             return plan().map(Arc::new);
         }
-        let key = key(format, kind, text);
         let older = {
             let [newer, older] = &*self.generations.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(root) = newer.get(key.as_str()) {
+            if let Some(root) = newer.get(key) {
                 return Ok(Arc::clone(root));
             }
-            older.get(key.as_str()).map(Arc::clone)
+            older.get(key).map(Arc::clone)
         };
         let root = older.map_or_else(|| plan().map(Arc::new), Ok)?;
         if root.is_later_page() {
@@ -60,15 +53,17 @@ impl PlanCache {
     }
 }
 
-/// One letter for format and kind, then the text.
-fn key(format: Format, kind: Kind, text: &str) -> String {
+/// The class of whoever asks, if there are classes; one letter for format and kind; then the text. A class begins
+/// with a digit, so none of these parts can be taken for another.
+pub(crate) fn key(class: &str, format: Format, kind: Kind, text: &str) -> String {
     let prefix = match (format, kind) {
         (Format::Json, Kind::Point) => 'p',
         (Format::Json, Kind::Collection) => 'c',
         (Format::Ql, Kind::Point) => 'P',
         (Format::Ql, Kind::Collection) => 'C',
     };
-    let mut key = String::with_capacity(text.len() + 1);
+    let mut key = String::with_capacity(class.len() + text.len() + 1);
+    key.push_str(class);
     key.push(prefix);
     key.push_str(text);
     key

@@ -1,10 +1,14 @@
 //! Why was a read refused, or why did it fail? Facts, not statuses: those are the wire's.
 
+mod write;
+
 use std::error::Error as StdError;
 use std::fmt;
 
 use mesh_ql::{AggregateFn, FilterOp, SyntaxError};
 use mesh_schema::FieldType;
+
+pub use write::{Rule, WriteError, WriteFault};
 
 /// Whatever can go wrong between a query's text and its answer.
 #[derive(Debug)]
@@ -16,6 +20,8 @@ pub enum Error {
     Plan(PlanError),
     /// The query was fine; fetching or shaping the rows failed.
     Resolve(ResolveError),
+    /// The write was fine; carrying it out failed, and nothing of it was done.
+    Write(WriteError),
 }
 
 impl fmt::Display for Error {
@@ -24,6 +30,7 @@ impl fmt::Display for Error {
             Self::Syntax(error) => error.fmt(f),
             Self::Plan(error) => error.fmt(f),
             Self::Resolve(error) => error.fmt(f),
+            Self::Write(error) => error.fmt(f),
         }
     }
 }
@@ -33,6 +40,7 @@ impl StdError for Error {
         match self {
             Self::Syntax(_) | Self::Plan(_) => None,
             Self::Resolve(error) => error.source(),
+            Self::Write(error) => error.source(),
         }
     }
 }
@@ -46,6 +54,12 @@ impl From<SyntaxError> for Error {
 impl From<PlanError> for Error {
     fn from(error: PlanError) -> Self {
         Self::Plan(error)
+    }
+}
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        Self::Write(error)
     }
 }
 
@@ -90,6 +104,8 @@ pub enum PlanErrorKind {
     Unordered { field: String, ty: FieldType, control: &'static str },
     Function { function: AggregateFn, field: String, ty: FieldType },
     CursorMismatch,
+    Write(WriteFault),
+    Policy { entity: String, fault: String },
 }
 
 impl fmt::Display for PlanError {
@@ -118,14 +134,20 @@ impl fmt::Display for PlanErrorKind {
                 hint(f, nearest.as_deref())
             }
             Self::FieldWithSelection { entity, field } => {
-                write!(f, "'{field}' on entity '{entity}' is a scalar field, not a relation: select it with `true`")
+                write!(
+                    f,
+                    "'{field}' on entity '{entity}' is a scalar field, not a relation: select it with `true`"
+                )
             }
             Self::RelationWithoutSelection { entity, relation } => write!(
                 f,
                 "'{relation}' on entity '{entity}' is a relation: say which of its fields to read with `$select`"
             ),
             Self::RelationAsField { entity, relation, control } => {
-                write!(f, "'{relation}' on entity '{entity}' is a relation: {control} takes scalar fields only")
+                write!(
+                    f,
+                    "'{relation}' on entity '{entity}' is a relation: {control} takes scalar fields only"
+                )
             }
             Self::ComputedAsField { field, control } => {
                 write!(f, "'{field}' is a computed field: it can be selected, but not used in {control}")
@@ -144,7 +166,10 @@ impl fmt::Display for PlanErrorKind {
                 "`after` on the relation '{relation}' may only be null: nested lists have no cursors, so read the related entity as a collection to page through it"
             ),
             Self::NotSelectable { field, control } => {
-                write!(f, "'{field}' cannot be selected here: beside {control}, `$select` may name its fields only")
+                write!(
+                    f,
+                    "'{field}' cannot be selected here: beside {control}, `$select` may name its fields only"
+                )
             }
             Self::RelationInGroup { relation } => {
                 write!(f, "The relation '{relation}' cannot be selected in a grouped or distinct read")
@@ -153,24 +178,41 @@ impl fmt::Display for PlanErrorKind {
                 write!(f, "{control} names the aggregate '{alias}', which `$aggregate` does not define")
             }
             Self::NotAGroupKey { field, control } => {
-                write!(f, "{control} names '{field}', which is not among the fields that the read is grouped by")
+                write!(
+                    f,
+                    "{control} names '{field}', which is not among the fields that the read is grouped by"
+                )
             }
             Self::Operator { field, op, ty } => {
-                write!(f, "Operator '{}' cannot be used on '{field}', which is of type {}", op.name(), ty.name())
+                write!(
+                    f,
+                    "Operator '{}' cannot be used on '{field}', which is of type {}",
+                    op.name(),
+                    ty.name()
+                )
             }
             Self::Literal { field, ty, found } => write!(f, "'{field}' takes {ty}, not {found}"),
             Self::Unordered { field, ty, control } => {
                 write!(f, "{control} cannot use '{field}': values of type {} have no order", ty.name())
             }
             Self::Function { function, field, ty } => {
-                write!(f, "`{}` cannot be computed over '{field}', which is of type {}", function.name(), ty.name())
+                write!(
+                    f,
+                    "`{}` cannot be computed over '{field}', which is of type {}",
+                    function.name(),
+                    ty.name()
+                )
             }
-            Self::CursorMismatch => f.write_str(
-                "The cursor does not belong to this read: page on with the entity, order, filter and grouping it came from, or start over without `after`",
-            ),
+            Self::CursorMismatch => f.write_str(OTHER_CURSOR),
+            Self::Policy { entity, fault } => {
+                write!(f, "The condition of a policy on entity '{entity}' does not fit it: {fault}")
+            }
+            Self::Write(fault) => fault.fmt(f),
         }
     }
 }
+
+const OTHER_CURSOR: &str = "The cursor does not belong to this read: page on with the entity, order, filter and grouping it came from, or start over without `after`";
 
 fn hint(f: &mut fmt::Formatter<'_>, nearest: Option<&str>) -> fmt::Result {
     nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean '{nearest}'?"))

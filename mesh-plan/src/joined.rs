@@ -106,9 +106,11 @@ impl Part {
 fn is_needed(node: &Node, column: usize) -> bool {
     let shown = node.output.iter().any(|output| match output {
         Output::Field { column: shown, .. } => *shown == column,
-        Output::Computed { template, .. } => {
-            template.iter().any(|piece| matches!(piece, TemplatePiece::Column(shown) if *shown == column))
-        }
+        Output::Computed { template, .. } => template.iter().any(|piece| match piece {
+            TemplatePiece::Text(_) => false,
+            TemplatePiece::Column(shown) => *shown == column,
+            TemplatePiece::Code { columns, .. } => columns.contains(&column),
+        }),
         Output::Join { .. } => false,
     });
     shown || node.order.iter().any(|key| key.column == Some(column))

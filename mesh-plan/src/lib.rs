@@ -9,15 +9,19 @@
 //! 4. [`Plan::nest`] and [`Plan::shape`]: rows → JSON.
 //!
 //! [`memory::Tables`] is a resolver over data in memory that answers every plan, for tests, prototypes and
-//! small data that never changes.
+//! small data that never changes. [`policy`] says what of a schema is there for whom, and [`Changes`] is where
+//! writers tell of what they wrote to those who watch.
 //!
 //! # Invariants
 //! - A [`Plan`] is made by the planner only: what it names is in the schema.
 //! - Nothing here does input or output, reads a clock or draws a random number; the only thing awaited is a
 //!   resolver.
+//! - What a policy hides has no name: the planner looks names up in a schema that lacks it.
 //! - There is one nesting algorithm, [`Plan::shape`], and one place that decides how a scalar looks.
 
 mod cache;
+mod change;
+mod computed;
 mod cursor;
 mod error;
 mod joined;
@@ -25,27 +29,44 @@ mod like;
 mod limits;
 pub mod memory;
 mod mesh;
+mod mutation;
 mod nest;
+mod persisted;
 mod plan;
 mod planner;
+pub mod policy;
+mod principal;
 mod resolver;
 mod rows;
 mod shape;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod time;
+mod trace;
 mod value;
 
+pub use change::{Change, Changes, Listener};
+pub use computed::{Function, Parts};
 pub use cursor::CursorKey;
-pub use error::{Error, PlanError, PlanErrorKind, ResolveError};
+pub use error::{Error, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use like::Pattern;
 pub use limits::Limits;
-pub use mesh::{Mesh, MeshBuilder, Request};
+pub use mesh::{Mesh, MeshBuilder, Request, WriteReply};
+pub use mutation::{
+    Action, Assignment, Fields, FieldsError, Key, KeyColumns, Mutation, Mutator, Related, Subject, Written,
+};
+pub use persisted::{
+    MemoryQueries, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
+    Registration,
+};
 pub use plan::{
     Aggregate, Column, CompareOp, Grouping, Join, Node, Output, Plan, Predicate, Slice, SortKey, Source,
     Target, TemplatePiece,
 };
+pub use planner::write::{WriteRequest, WriteTarget};
+pub use principal::Principal;
 pub use resolver::{Answer, BoxFuture, Context, Resolver};
 pub use rows::{Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, RowSource};
+pub use trace::{Trace, Traced};
 pub use value::{Value, ValueRef};

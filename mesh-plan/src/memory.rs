@@ -100,7 +100,7 @@ impl Tables {
             predicate::filter(&mut records, &is_it)?;
         }
         if let Some(filter) = &node.filter {
-            predicate::filter(&mut records, filter)?;
+            predicate::filter(&mut records, &plan.bound(filter))?;
         }
         if let Some(grouping) = &node.grouping {
             records = group::fold(records, grouping)?;
@@ -115,7 +115,7 @@ impl Tables {
         }
         let mut rows = Rows::new(plan);
         fill(rows.root(), node, &ParentKey::NONE, &records)?;
-        self.below(node, &records, "", &mut rows)?;
+        self.below(plan, node, &records, "", &mut rows)?;
         Ok(rows)
     }
 
@@ -123,6 +123,7 @@ impl Tables {
     /// is bounded.
     fn below(
         &self,
+        plan: &Plan,
         node: &Node,
         parents: &Records<'_>,
         path: &str,
@@ -136,22 +137,22 @@ impl Tables {
             let mut all = self.scan(&join.node.table)?;
             all.rows.clear();
             for values in parent_keys(node, join, parents)? {
-                let mut children = self.children(join, &values)?;
+                let mut children = self.children(plan, join, &values)?;
                 let key = ParentKey { names: &join.child_keys, values: &values };
                 fill(table, &join.node, &key, &children)?;
                 all.rows.append(&mut children.rows);
             }
-            self.below(&join.node, &all, &path, rows)?;
+            self.below(plan, &join.node, &all, &path, rows)?;
         }
         Ok(())
     }
 
     /// The rows that belong to the parents with this key: filtered, in order, cut to their page.
-    fn children(&self, join: &Join, key: &[Value]) -> Result<Records<'_>, ResolveError> {
+    fn children(&self, plan: &Plan, join: &Join, key: &[Value]) -> Result<Records<'_>, ResolveError> {
         let node = &join.node;
         let mut children = self.linked(join, key)?;
         if let Some(filter) = &node.filter {
-            predicate::filter(&mut children, filter)?;
+            predicate::filter(&mut children, &plan.bound(filter))?;
         }
         order::sort(&mut children, &node.order)?;
         if let Some(slice) = &node.slice {
@@ -206,6 +207,10 @@ impl Tables {
 impl Resolver for Tables {
     fn resolve(&self, plan: Plan, _: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
         Box::pin(async move { self.evaluate(&plan).map(Answer::Rows) })
+    }
+
+    fn is_personal(&self) -> bool {
+        false
     }
 }
 

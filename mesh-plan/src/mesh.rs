@@ -1,5 +1,7 @@
 //! The core without transport: text in, JSON of exactly that shape out.
 
+mod write;
+
 use std::any::Any;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -9,11 +11,18 @@ use futures_util::FutureExt as _;
 use mesh_ql::Format;
 use mesh_schema::Schema;
 
-use crate::cache::PlanCache;
-use crate::plan::{Plan, Target};
+use crate::cache::{self, PlanCache};
+use crate::computed::Functions;
+use crate::mutation::Mutators;
+use crate::plan::{Plan, Root, Target};
 use crate::planner::{self, Kind, literal};
+use crate::policy::{Policy, SchemaPolicy, View, Views};
 use crate::resolver::{Answer, Context, Resolver, Resolvers};
-use crate::{CursorKey, Error, JsonBody, Limits, PlanError, PlanErrorKind, ResolveError};
+use crate::{
+    CursorKey, Error, JsonBody, Limits, PersistedQuery, PlanError, PlanErrorKind, Principal, ResolveError,
+};
+
+pub use write::WriteReply;
 
 /// Schema, resolvers and bounds: everything that answers a read, without HTTP and without a runtime.
 ///
@@ -43,8 +52,10 @@ use crate::{CursorKey, Error, JsonBody, Limits, PlanError, PlanErrorKind, Resolv
 /// # }
 /// ```
 pub struct Mesh {
-    schema: Arc<Schema>,
+    views: Views,
     resolvers: Resolvers,
+    mutators: Mutators,
+    functions: Functions,
     limits: Limits,
     cursors: CursorKey,
     cache: PlanCache,
@@ -62,22 +73,34 @@ pub struct Request<'a> {
     pub id: Option<&'a str>,
     /// The entity that the path names, where there is a path; the query must read the same one.
     pub entity: Option<&'a str>,
+    /// Who asks: what policies go by. Without it they take the request for anybody's.
+    pub principal: Option<&'a Principal>,
 }
 
 impl<'a> Request<'a> {
     /// A read of a collection.
     pub fn collection(format: Format, text: &'a str) -> Self {
-        Self { format, text, id: None, entity: None }
+        Self { format, text, id: None, entity: None, principal: None }
     }
 
     /// A read of one record.
     pub fn point(format: Format, text: &'a str, id: &'a str) -> Self {
-        Self { format, text, id: Some(id), entity: None }
+        Self { format, text, id: Some(id), entity: None, principal: None }
     }
 
     /// The same, for a path that names an entity.
     pub fn of_entity(mut self, entity: &'a str) -> Self {
         self.entity = Some(entity);
+        self
+    }
+
+    fn kind(&self) -> Kind {
+        if self.id.is_some() { Kind::Point } else { Kind::Collection }
+    }
+
+    /// The same on behalf of somebody.
+    pub fn by(mut self, principal: Option<&'a Principal>) -> Self {
+        self.principal = principal;
         self
     }
 }
@@ -88,14 +111,22 @@ impl Mesh {
         MeshBuilder {
             schema: schema.into(),
             resolvers: Resolvers::default(),
+            mutators: Mutators::default(),
+            functions: Functions::default(),
             limits: Limits::default(),
             cursors: CursorKey::default(),
+            policies: Vec::new(),
         }
     }
 
-    /// The schema that queries are checked against.
+    /// The schema that queries are checked against, before policies.
     pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
+        self.views.whole()
+    }
+
+    /// The schema as it is for somebody, without what policies hide. Ids are those of the whole.
+    pub fn schema_for(&self, principal: Option<&Principal>) -> Arc<Schema> {
+        Arc::clone(&self.views.of(principal).schema)
     }
 
     /// The bounds that reads are held to.
@@ -108,33 +139,93 @@ impl Mesh {
         self.cache.len()
     }
 
+    /// Whether what can be read depends on who asks.
+    pub fn has_policies(&self) -> bool {
+        !self.views.are_equal()
+    }
+
     /// Parses and checks a query. The plan of a text that was seen before is found, not made.
     ///
     /// # Errors
     /// [`Error::Syntax`] or [`Error::Plan`].
     pub fn plan(&self, request: &Request<'_>) -> Result<Plan, Error> {
+        self.plan_for(&self.views.of(request.principal), request)
+    }
+
+    /// The same for the application itself, which is held to no policy. Never for what a client asks.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::plan`].
+    pub fn plan_unrestricted(&self, request: &Request<'_>) -> Result<Plan, Error> {
+        self.plan_for(self.views.open(), request)
+    }
+
+    fn plan_for(&self, view: &View, request: &Request<'_>) -> Result<Plan, Error> {
         if let Some(entity) = request.entity {
-            planner::find_entity(&self.schema, entity)?;
+            planner::find_entity(&view.schema, entity)?;
         }
-        let kind = if request.id.is_some() { Kind::Point } else { Kind::Collection };
-        let root = self.cache.find(request.format, kind, request.text, || {
-            let query = mesh_ql::parse(request.format, request.text, &self.limits.query)?;
-            if let Some(path) = request.entity.filter(|path| *path != query.entity) {
-                return Err(mismatch(&query.entity, path));
-            }
-            Ok(planner::plan(&self.schema, &self.limits, &self.cursors, &query, kind)?)
+        let key = cache::key(&view.class, request.format, request.kind(), request.text);
+        let root = self.cache.find(&key, || self.root(view, request, &key))?;
+        aim(root, request)
+    }
+
+    /// The plan of a registered query. It is made with the first read of its kind and kept with the query,
+    /// so that later ones read no text. Where there are policies it is kept like that of any text, once for
+    /// each class of those who ask.
+    ///
+    /// # Errors
+    /// [`Error::Plan`], and [`Error::Syntax`] where the query was registered under other bounds.
+    pub fn plan_persisted(
+        &self,
+        query: &PersistedQuery,
+        id: Option<&str>,
+        entity: Option<&str>,
+        principal: Option<&Principal>,
+    ) -> Result<Plan, Error> {
+        let request = Request { format: query.format(), text: query.text(), id, entity, principal };
+        let view = self.views.of(principal);
+        if !view.class.is_empty() {
+            return self.plan(&request);
+        }
+        if let Some(entity) = entity {
+            planner::find_entity(&view.schema, entity)?;
+        }
+        let root = query.root(request.kind(), || {
+            let key = cache::key(&view.class, request.format, request.kind(), request.text);
+            self.root(&view, &request, &key)
         })?;
-        if let Some(path) = request.entity.filter(|path| *path != root.node.entity) {
-            return Err(mismatch(&root.node.entity, path));
+        aim(root, &request)
+    }
+
+    /// Checks a query on behalf of nobody, against all that the schema has. Nothing is kept.
+    pub(crate) fn check(&self, format: Format, text: &str) -> Result<(), Error> {
+        let view = View::open(Arc::clone(self.views.whole()));
+        self.root(&view, &Request::collection(format, text), "").map(drop)
+    }
+
+    /// Parses and checks: the part of a plan that does not depend on an id.
+    fn root(&self, view: &View, request: &Request<'_>, key: &str) -> Result<Root, Error> {
+        let query = mesh_ql::parse(request.format, request.text, &self.limits.query)?;
+        if let Some(path) = request.entity.filter(|path| *path != query.entity) {
+            return Err(mismatch(&query.entity, path));
         }
-        let target = match (request.id, &root.node.id) {
-            // An id that no record can have makes the read answer `null` without asking anyone.
-            (Some(id), Some(column)) => {
-                Target::Point(literal::id(column.ty, column.time_form, id).unwrap_or_default())
-            }
-            _ => Target::Collection,
-        };
-        Ok(Plan { root, target })
+        let mut root = planner::plan(view, &self.limits, &self.cursors, &query, request.kind())?;
+        self.functions.put_into(&mut root.node);
+        Ok(root.made_from(key))
+    }
+
+    /// Whether the answer to a plan may depend on who asks beyond what the plan itself holds.
+    pub fn is_personal(&self, plan: &Plan) -> bool {
+        self.resolvers.find(&plan.node().entity).is_none_or(|resolver| resolver.is_personal())
+    }
+
+    /// What [`Mesh::read`] would answer, where the plan's resolver knows that without doing anything.
+    pub fn known(&self, plan: &Plan) -> Option<JsonBody> {
+        if plan.target == Target::Point(crate::Value::Null) {
+            return Some(plan.empty());
+        }
+        let resolver = self.resolvers.find(&plan.node().entity)?;
+        std::panic::catch_unwind(AssertUnwindSafe(|| resolver.known(plan))).ok().flatten()
     }
 
     /// Runs a plan's resolver and shapes what it returns.
@@ -156,6 +247,35 @@ impl Mesh {
     }
 }
 
+/// Aims a plan at a record or a list.
+fn aim(root: Arc<Root>, request: &Request<'_>) -> Result<Plan, Error> {
+    if let Some(path) = request.entity.filter(|path| *path != root.node.entity) {
+        return Err(mismatch(&root.node.entity, path));
+    }
+    let target = target(&root, request.id);
+    let session = root.session(request.principal);
+    Ok(Plan { root, target, session })
+}
+
+fn target(root: &Root, id: Option<&str>) -> Target {
+    match (id, &root.node.id) {
+        // An id that no record can have makes the read answer `null` without asking anyone.
+        (Some(id), Some(column)) => {
+            Target::Point(literal::id(column.ty, column.time_form, id).unwrap_or_default())
+        }
+        _ => Target::Collection,
+    }
+}
+
+impl Plan {
+    /// The same plan aimed at another record: that of a point read with an id, of a list without one.
+    #[must_use]
+    pub fn aimed_at(&self, id: Option<&str>) -> Self {
+        let target = target(&self.root, id);
+        Self { root: Arc::clone(&self.root), target, session: self.session.clone() }
+    }
+}
+
 fn mismatch(query: &str, path: &str) -> Error {
     let kind = PlanErrorKind::RootMismatch { query: query.to_owned(), path: path.to_owned() };
     Error::Plan(PlanError { kind, path: query.to_owned() })
@@ -170,10 +290,13 @@ impl fmt::Debug for Mesh {
 /// Collects what a [`Mesh`] is made of.
 #[derive(Debug)]
 pub struct MeshBuilder {
-    schema: Arc<Schema>,
+    pub(crate) schema: Arc<Schema>,
     resolvers: Resolvers,
+    mutators: Mutators,
+    pub(crate) functions: Functions,
     limits: Limits,
     cursors: CursorKey,
+    policies: Vec<Arc<dyn Policy>>,
 }
 
 impl MeshBuilder {
@@ -189,6 +312,13 @@ impl MeshBuilder {
         self
     }
 
+    /// Adds a policy. Where there are several, that of the schema document among them, only what all of them
+    /// allow is allowed.
+    pub fn policy(mut self, policy: impl Policy) -> Self {
+        self.policies.push(Arc::new(policy));
+        self
+    }
+
     /// Sets bounds other than the protocol's defaults.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -201,11 +331,17 @@ impl MeshBuilder {
         self
     }
 
-    /// The finished core.
-    pub fn build(self) -> Mesh {
+    /// The finished core. Policies of the schema that are wrong ([`SchemaPolicy::of`]) let nobody see anything.
+    pub fn build(mut self) -> Mesh {
+        let policy = SchemaPolicy::of(&self.schema).unwrap_or_else(|_| Some(SchemaPolicy::closed()));
+        if let Some(policy) = policy {
+            self.policies.push(Arc::new(policy));
+        }
         Mesh {
-            schema: self.schema,
+            views: Views::new(self.schema, self.policies),
             resolvers: self.resolvers,
+            mutators: self.mutators,
+            functions: self.functions,
             cache: PlanCache::new(self.limits.plans),
             limits: self.limits,
             cursors: self.cursors,

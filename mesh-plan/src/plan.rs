@@ -4,18 +4,24 @@
 
 mod display;
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use mesh_ql::{AggregateFn, Direction, Nulls};
-use mesh_schema::{Cardinality, FieldType, Link, TableName, TimeForm};
+use mesh_schema::{Cardinality, FieldType, Link, NativeType, TableName, TimeForm};
+use ring::digest;
 
-use crate::{CursorKey, Value};
+use crate::policy::{SessionValue, Slot};
+use crate::{CursorKey, Principal, Value, cursor};
 
 /// A checked query with its target: all that a resolver needs to know. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) root: Arc<Root>,
     pub(crate) target: Target,
+    /// What the plan's slots hold in this run.
+    pub(crate) session: Option<Arc<[Value]>>,
 }
 
 /// The part of a plan that does not depend on the id of a point read, and so is kept in the plan cache.
@@ -26,12 +32,32 @@ pub(crate) struct Root {
     pub(crate) scope: [u8; 32],
     pub(crate) cursors: CursorKey,
     pub(crate) rows: usize,
+    /// Where values of the session stand in conditions.
+    pub(crate) slots: Vec<Slot>,
+    /// Stands for all that the plan was made from: equal for equal plans.
+    pub(crate) digest: [u8; 32],
     #[cfg(feature = "sql")]
     pub(crate) statements: std::sync::OnceLock<crate::sql::Statements>,
+    #[cfg(feature = "sql")]
+    pub(crate) one_statement: std::sync::OnceLock<crate::sql::OneStatement>,
     pub(crate) heavy: std::sync::atomic::AtomicBool,
+    /// Bytes that a response is expected to have.
+    pub(crate) size: std::sync::atomic::AtomicUsize,
 }
 
 impl Root {
+    /// The same with a digest of what it was made from.
+    pub(crate) fn made_from(mut self, key: &str) -> Self {
+        self.digest.copy_from_slice(digest::digest(&digest::SHA256, key.as_bytes()).as_ref());
+        self
+    }
+
+    /// What the slots hold for whoever asks; `None` where there are none.
+    pub(crate) fn session(&self, principal: Option<&Principal>) -> Option<Arc<[Value]>> {
+        let bind = |slot: &Slot| slot.bind(principal);
+        (!self.slots.is_empty()).then(|| self.slots.iter().map(bind).collect())
+    }
+
     /// Whether the read starts at a cursor.
     pub(crate) fn is_later_page(&self) -> bool {
         self.node.slice.as_ref().is_some_and(|slice| slice.after.is_some())
@@ -61,6 +87,41 @@ impl Plan {
     /// The most objects that the response may hold. `SPEC §3.11`
     pub fn rows_max(&self) -> usize {
         self.root.rows
+    }
+
+    /// What the values of the session come to in this run, by [`Predicate::Session`]'s slot; NULL where there
+    /// is none.
+    pub fn session_value(&self, slot: usize) -> &Value {
+        self.session.as_deref().and_then(|values| values.get(slot)).unwrap_or(&Value::Null)
+    }
+
+    /// Stands for the plan, its target and what it takes from a session: plans of one digest read the same.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut context = digest::Context::new(&digest::SHA256);
+        context.update(&self.root.digest);
+        let mut values = Vec::new();
+        match &self.target {
+            Target::Collection => values.push(u8::MAX),
+            Target::Point(id) => cursor::encode(&mut values, id.as_ref()),
+        }
+        for value in self.session.iter().flat_map(|values| values.iter()) {
+            cursor::encode(&mut values, value.as_ref());
+        }
+        context.update(&values);
+        let mut sum = [0; 32];
+        sum.copy_from_slice(context.finish().as_ref());
+        sum
+    }
+
+    /// A predicate of this plan with the session's values in their places, for those who evaluate it.
+    pub fn bound<'p>(&self, predicate: &'p Predicate) -> Cow<'p, Predicate> {
+        predicate.bound(self.session.as_deref().unwrap_or_default())
+    }
+
+    /// Tells plans of different queries apart as long as both live; whatever their targets are, plans that were
+    /// found as one query's in the cache share it. A cheap key, where [`Plan::digest`] would be a dear one.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.root).addr()
     }
 
     /// Whether an earlier run of this plan took long; see [`Plan::mark_heavy`].
@@ -102,6 +163,8 @@ pub struct Node {
     pub identity: Vec<Column>,
     /// The id column of a point read's root.
     pub id: Option<Column>,
+    /// The storage types of the table's columns, where they are known.
+    pub native: Arc<HashMap<String, NativeType>>,
 }
 
 impl Node {
@@ -173,6 +236,14 @@ pub enum TemplatePiece {
     Text(String),
     /// Index into [`Node::columns`]; NULL is empty text.
     Column(usize),
+    /// What code makes of some columns. It is the only piece of its template, and the field is of the type that
+    /// the code returns.
+    Code {
+        /// The code.
+        function: crate::Function,
+        /// Indexes into [`Node::columns`], in the order of the code's parts.
+        columns: Vec<usize>,
+    },
 }
 
 /// An edge to a nested node.
@@ -209,8 +280,20 @@ pub enum Predicate {
         source: Source,
         /// How.
         op: CompareOp,
-        /// The right side; never NULL.
+        /// The right side. NULL stands there only for what a session lacks.
         value: Value,
+    },
+    /// A comparison with a value of the session: a condition of a policy. It holds for nothing where the
+    /// session lacks the value.
+    Session {
+        /// The left side.
+        source: Source,
+        /// How.
+        op: CompareOp,
+        /// Which value.
+        value: SessionValue,
+        /// Where [`Plan::session_value`] has it.
+        slot: usize,
     },
     /// One of a list, which is not empty; `negated`: none of it.
     In {
@@ -237,6 +320,29 @@ pub enum Predicate {
         /// `isNotNull`.
         negated: bool,
     },
+}
+
+impl Predicate {
+    /// The same with the session's values in their places. Predicates are nested as deep as the parser, or the
+    /// author of a policy, lets them.
+    pub(crate) fn bound(&self, values: &[Value]) -> Cow<'_, Self> {
+        let all = |parts: &[Self]| parts.iter().map(|part| part.bound(values).into_owned()).collect();
+        if values.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        match self {
+            Self::All(parts) => Cow::Owned(Self::All(all(parts))),
+            Self::Any(parts) => Cow::Owned(Self::Any(all(parts))),
+            Self::Not(part) => Cow::Owned(Self::Not(Box::new(part.bound(values).into_owned()))),
+            Self::Session { source, op, slot, .. } => {
+                let value = values.get(*slot).cloned().unwrap_or_default();
+                Cow::Owned(Self::Compare { source: source.clone(), op: *op, value })
+            }
+            Self::Compare { .. } | Self::In { .. } | Self::Like { .. } | Self::IsNull { .. } => {
+                Cow::Borrowed(self)
+            }
+        }
+    }
 }
 
 /// A comparison of two values.

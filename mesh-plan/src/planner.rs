@@ -3,15 +3,20 @@
 mod columns;
 mod filter;
 mod group;
+pub(crate) mod guard;
 pub(crate) mod literal;
 mod order;
 mod select;
+pub(crate) mod write;
+
+use std::sync::Arc;
 
 use mesh_ql::{Controls, Query, ReadNode};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 
 use crate::cursor::{self, CursorKey};
-use crate::plan::{Column, Node, Root, Slice, SortKey};
+use crate::plan::{Column, Node, Predicate, Root, Slice, SortKey};
+use crate::policy::{Slot, View};
 use crate::{Limits, PlanError, PlanErrorKind, Value};
 use columns::Columns;
 
@@ -32,14 +37,14 @@ enum Place<'a> {
 
 /// Plans a query. The path's entity, if there is a path, must be the query's root. `SPEC §2.8`
 pub(crate) fn plan(
-    schema: &Schema,
+    view: &View,
     limits: &Limits,
     cursors: &CursorKey,
     query: &Query,
     kind: Kind,
 ) -> Result<Root, PlanError> {
-    let planner = Planner { schema, limits };
-    let entity = find_entity(schema, &query.entity)?;
+    let mut planner = Planner { view, schema: &view.schema, limits, slots: Vec::new() };
+    let entity = find_entity(&view.schema, &query.entity)?;
     let place = match kind {
         Kind::Point => Place::Point,
         Kind::Collection => Place::Collection,
@@ -59,9 +64,14 @@ pub(crate) fn plan(
         scope,
         cursors: cursors.clone(),
         rows: limits.rows,
+        slots: planner.slots,
+        digest: [0; 32],
         #[cfg(feature = "sql")]
         statements: std::sync::OnceLock::new(),
+        #[cfg(feature = "sql")]
+        one_statement: std::sync::OnceLock::new(),
         heavy: std::sync::atomic::AtomicBool::new(false),
+        size: std::sync::atomic::AtomicUsize::new(0),
     })
 }
 
@@ -87,12 +97,21 @@ pub(crate) fn find_entity(schema: &Schema, key: &str) -> Result<EntityId, PlanEr
 }
 
 struct Planner<'a> {
+    view: &'a View,
     schema: &'a Schema,
     limits: &'a Limits,
+    /// The session's values that conditions need.
+    slots: Vec<Slot>,
 }
 
 impl<'a> Planner<'a> {
-    fn node(&self, id: EntityId, path: String, read: &ReadNode, place: Place<'_>) -> Result<Node, PlanError> {
+    fn node(
+        &mut self,
+        id: EntityId,
+        path: String,
+        read: &ReadNode,
+        place: Place<'_>,
+    ) -> Result<Node, PlanError> {
         let at = At { entity: self.schema.entity(id), path: &path };
         check_place(&read.controls, place, &at)?;
         let mut columns = Columns::default();
@@ -101,10 +120,14 @@ impl<'a> Planner<'a> {
             let (output, grouping) = group::plan(&at, read, &mut columns)?;
             (output, Vec::new(), Some(grouping))
         } else {
-            let (output, joins) = self.select(&at, &read.select, &mut columns)?;
+            let (output, joins) = self.select(&at, id, &read.select, &mut columns)?;
             (output, joins, None)
         };
-        let filter = read.controls.filter.as_ref().map(|tree| filter::plan(&at, tree)).transpose()?;
+        let asked = read.controls.filter.as_ref().map(|tree| filter::plan(&at, tree)).transpose()?;
+        let filter = match (self.guard(id)?, asked) {
+            (Some(guard), Some(asked)) => Some(Predicate::All(vec![guard, asked])),
+            (guard, asked) => guard.or(asked),
+        };
         let order = match place {
             Place::Point => Vec::new(),
             Place::Relation(_, Cardinality::One) => order::tie_break(&at),
@@ -120,6 +143,7 @@ impl<'a> Planner<'a> {
             slice: self.slice(&read.controls, place),
             identity: if grouped { Vec::new() } else { identity(at.entity) },
             id: at.entity.id.map(|id| columns::of_field(at.entity, id, false)),
+            native: Arc::clone(&at.entity.native),
             grouping,
             columns: Vec::new(),
             path: String::new(),
@@ -132,6 +156,13 @@ impl<'a> Planner<'a> {
         node.columns = columns.list;
         node.path = path;
         Ok(node)
+    }
+
+    /// What the entity's records fulfill that are there for whoever asks.
+    fn guard(&mut self, id: EntityId) -> Result<Option<Predicate>, PlanError> {
+        let Some(condition) = self.view.condition(id) else { return Ok(None) };
+        let planned = guard::add(&self.view.whole, id, condition, &mut self.slots);
+        planned.map(Some).map_err(|error| guard::of_policy(&error))
     }
 
     fn slice(&self, controls: &Controls, place: Place<'_>) -> Option<Slice> {
@@ -152,19 +183,16 @@ struct At<'a> {
 }
 
 impl At<'_> {
-    fn error(&self, kind: PlanErrorKind) -> PlanError {
-        PlanError { kind, path: self.path.to_owned() }
+    fn error(&self, kind: impl Into<PlanErrorKind>) -> PlanError {
+        PlanError { kind: kind.into(), path: self.path.to_owned() }
     }
 
     fn unknown(&self, name: &str) -> PlanError {
         let entity = self.entity;
-        let names = (entity.fields.iter().map(|field| field.name.as_str()))
-            .chain(entity.relations.iter().map(|relation| relation.name.as_str()))
-            .chain(entity.computed.iter().map(|computed| computed.name.as_str()));
         self.error(PlanErrorKind::UnknownField {
             entity: entity.key.clone(),
             field: name.to_owned(),
-            nearest: nearest(name, names),
+            nearest: nearest(name, entity.names()),
         })
     }
 }

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::{JsonBody, Plan, ResolveError, Rows};
+use crate::{JsonBody, Plan, Principal, ResolveError, Rows, Trace};
 
 /// A future on the heap, as trait objects need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -32,6 +32,19 @@ pub trait Resolver: Send + Sync + 'static {
     /// # Errors
     /// Whatever goes wrong; the client sees fixed words, the log the whole chain.
     fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>>;
+
+    /// The answer, where it is known already and can be given without waiting. It must be right at the time of
+    /// the call.
+    fn known(&self, plan: &Plan) -> Option<JsonBody> {
+        let _ = plan;
+        None
+    }
+
+    /// Whether answers may depend on [`Context::principal`]. Where they do not, what one has read for somebody
+    /// can be shown to others with the same plan.
+    fn is_personal(&self) -> bool {
+        true
+    }
 }
 
 impl<F, Fut, A> Resolver for F
@@ -76,17 +89,33 @@ pub struct Context {
     pub request_id: Arc<str>,
     /// When the answer is no longer wanted.
     pub deadline: Option<Instant>,
+    /// Who is asking; `None` where there are no sessions, or for reads of the application's own.
+    pub principal: Option<Arc<Principal>>,
+    /// Where back ends tell their statements; `None` for all reads but those of whoever develops.
+    pub trace: Option<Arc<Trace>>,
 }
 
 impl Context {
     /// The context of a request of that id, without a deadline.
     pub fn new(request_id: impl Into<Arc<str>>) -> Self {
-        Self { request_id: request_id.into(), deadline: None }
+        Self { request_id: request_id.into(), ..Self::default() }
     }
 
     /// The same with a deadline.
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// The same on behalf of somebody.
+    pub fn with_principal(mut self, principal: Option<Arc<Principal>>) -> Self {
+        self.principal = principal;
+        self
+    }
+
+    /// The same, telling the back end's statements to `trace`.
+    pub fn with_trace(mut self, trace: Option<Arc<Trace>>) -> Self {
+        self.trace = trace;
         self
     }
 }

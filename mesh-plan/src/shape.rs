@@ -9,13 +9,19 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use bytes::Bytes;
 use mesh_schema::Cardinality;
 
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
-use crate::{ResolveError, ValueRef, cursor};
+use crate::{Parts, ResolveError, ValueRef, cursor};
 pub(crate) use json::json_key;
-pub(crate) use scalar::number_text;
+pub(crate) use scalar::{number_text, write_text};
+
+/// Bytes that are set aside for a response at the least, and for one that has been seen larger at the most.
+const SIZE_LEAST: usize = 512;
+const SIZE_MOST: usize = 64 * 1_024;
 
 /// The cells of one row, by their place in [`Node::columns`].
 pub trait Cells {
@@ -56,6 +62,16 @@ pub struct JsonBody {
     pub bytes: Bytes,
     /// Objects in it.
     pub rows: usize,
+    /// A digest of the text ([`JsonBody::digest`]), where somebody has it already.
+    pub digest: Option<u128>,
+}
+
+impl JsonBody {
+    /// A digest of some text: equal texts have one, and different ones do not by accident. It is no proof
+    /// against somebody who looks for two texts with one digest.
+    pub fn digest(bytes: &[u8]) -> u128 {
+        twox_hash::XxHash3_128::oneshot(bytes)
+    }
 }
 
 impl Plan {
@@ -64,17 +80,27 @@ impl Plan {
     /// # Errors
     /// What the source meets, and [`ResolveError::TooLarge`] past the bound on objects.
     pub fn shape<S: RowSource>(&self, source: &mut S) -> Result<JsonBody, ResolveError> {
-        let mut shaper = Shaper { out: Vec::with_capacity(1_024), rows: 0, rows_max: self.rows_max() };
+        let size = &self.root.size;
+        let known = size.load(Relaxed);
+        let mut shaper =
+            Shaper { out: Vec::with_capacity(known.max(SIZE_LEAST)), rows: 0, rows_max: self.rows_max() };
         match self.target {
             Target::Point(_) => shaper.one(self.node(), source, None)?,
             Target::Collection => self.collection(&mut shaper, source)?,
         }
-        Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows })
+        // Follows the largest responses, and lets go of what has not been seen again for long.
+        let length = shaper.out.len();
+        if length > known {
+            size.store(length.saturating_add(length / 8).min(SIZE_MOST), Relaxed);
+        } else if length < known / 4 {
+            size.store(known - known / 16, Relaxed);
+        }
+        Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows, digest: None })
     }
 
     /// The body of a read that finds nothing, without asking anyone.
     pub fn empty(&self) -> JsonBody {
-        JsonBody { bytes: Bytes::from_static(b"null"), rows: 0 }
+        JsonBody { bytes: Bytes::from_static(b"null"), rows: 0, digest: None }
     }
 
     /// `{items, pageInfo}`. The row past the page only tells that there is one. `SPEC §5.2`
@@ -217,8 +243,12 @@ impl Shaper {
         Ok(())
     }
 
-    /// A template's text. `SPEC §13.5`
+    /// A template's text, or what code makes of the row. `SPEC §13.5`
     fn computed(&mut self, node: &Node, row: &impl Cells, template: &[TemplatePiece]) {
+        if let [TemplatePiece::Code { function, columns }] = template {
+            let value = function.call(&Parts::new(row, function, columns));
+            return scalar::write(&mut self.out, None, None, value.as_ref());
+        }
         let mut text = Vec::new();
         for piece in template {
             match piece {
@@ -226,8 +256,9 @@ impl Shaper {
                 TemplatePiece::Column(column) => {
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
-                    scalar::write_text(&mut text, ty, form, row.cell(*column));
+                    write_text(&mut text, ty, form, row.cell(*column));
                 }
+                TemplatePiece::Code { .. } => {}
             }
         }
         json::write_bytes(&mut self.out, &text);

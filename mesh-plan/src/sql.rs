@@ -6,10 +6,12 @@
 
 mod group;
 mod keyset;
+mod postgres;
 mod predicate;
 mod select;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::fmt;
 
@@ -17,6 +19,8 @@ use sea_query::{SelectStatement, SqliteQueryBuilder, Value as SqlValue};
 
 use crate::plan::{Join, Node, Plan};
 use crate::{Target, Value};
+pub use postgres::{Bound, Features, OneStatement, Part, postgres_text};
+pub use write::{Missing, Step};
 
 /// The functions that a back end must provide to its database: `(text, pattern)` → whether it matches, as
 /// [`crate::Pattern`] says.
@@ -54,6 +58,8 @@ pub enum Param {
     Id,
     /// A cell of the parent's row, by its place in the parent's columns.
     Parent(usize),
+    /// A value of the session: what [`Plan::session_value`] has at that place.
+    Session(usize),
 }
 
 impl Plan {
@@ -91,6 +97,11 @@ mod slot {
         Value::SmallUnsigned(None)
     }
 
+    /// The value of the session at that place of the plan.
+    pub(super) fn session(index: usize) -> Value {
+        Value::SmallInt(i16::try_from(index).ok())
+    }
+
     /// The parent's key column of that place.
     pub(super) fn parent(index: usize) -> Value {
         Value::Unsigned(Some(index as u32))
@@ -104,6 +115,7 @@ fn param(value: SqlValue, join: Option<&Join>) -> Param {
             let column = join.and_then(|join| join.parent_keys.get(index as usize));
             Param::Parent(column.copied().unwrap_or_default())
         }
+        SqlValue::SmallInt(Some(index)) => Param::Session(index as usize),
         SqlValue::Bool(Some(value)) => Param::Value(Value::Boolean(value)),
         SqlValue::BigInt(Some(value)) => Param::Value(Value::Integer(value)),
         SqlValue::BigUnsigned(Some(value)) => Param::Value(Value::Integer(value as i64)),
@@ -140,6 +152,7 @@ impl fmt::Display for Param {
         match self {
             Self::Id => f.write_str("the id"),
             Self::Parent(column) => write!(f, "the parent's column {column}"),
+            Self::Session(slot) => write!(f, "the session's value {slot}"),
             Self::Value(Value::Null) => f.write_str("NULL"),
             Self::Value(Value::Boolean(value)) => write!(f, "{value}"),
             Self::Value(Value::Integer(value)) => write!(f, "{value}"),

@@ -53,6 +53,32 @@ pub struct Column {
     pub time_form: Option<TimeForm>,
     /// What the database's own comment says of it.
     pub description: Option<String>,
+    /// The database's own type, where statements have to say it.
+    pub native: Option<NativeType>,
+}
+
+/// A column's type as its database calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeType {
+    /// Its name as statements write it, without length or precision; of a domain, that of the type below.
+    pub name: String,
+    /// What sort of type it is.
+    pub kind: NativeKind,
+    /// The labels of an enumeration, in its order; of other types none.
+    pub labels: Vec<String>,
+}
+
+/// What sort of type a [`NativeType`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NativeKind {
+    /// One that the database brings with it.
+    BuiltIn,
+    /// An enumeration, whose values are labels.
+    Enum,
+    /// A list or a record of other values, which the database can write as JSON.
+    Composite,
+    /// Any other, of which only the text is known.
+    Other,
 }
 
 /// A foreign key.

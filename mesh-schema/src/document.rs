@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::fault::Places;
+use crate::policy::RoleDocument;
 use crate::{Cardinality, Catalog, Entries, Fault, FieldType, Schema, TableName, Upload, load};
 
 /// A schema as written, not yet checked beyond its form.
@@ -17,6 +18,9 @@ pub struct Document {
     /// `entityKey.ref` → relation.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub joins: Entries<JoinDocument>,
+    /// Role → what it may read and write; absent, everybody may what the schema offers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Entries<RoleDocument>>,
     #[serde(skip)]
     pub(crate) places: Places,
 }
@@ -202,6 +206,11 @@ impl ThroughDocument {
     pub fn new(table: impl Into<String>, from: impl Into<String>, to: impl Into<String>) -> Self {
         Self { table: table.into(), from: from.into(), to: to.into() }
     }
+}
+
+/// Whether nothing can be written.
+pub(crate) fn is_not_writable(writable: &Writable) -> bool {
+    writable.is_none()
 }
 
 impl Serialize for IdField {

@@ -9,6 +9,7 @@
 mod builder;
 mod catalog;
 mod check;
+mod computed;
 mod document;
 mod entries;
 mod fault;
@@ -17,11 +18,13 @@ mod load;
 mod model;
 mod naming;
 mod on;
+pub mod policy;
 mod table_name;
 mod template;
 
 pub use builder::{EntityBuilder, SchemaBuilder};
-pub use catalog::{Catalog, Column, ForeignKey, Table, TimeForm};
+pub use catalog::{Catalog, Column, ForeignKey, NativeKind, NativeType, Table, TimeForm};
+pub use computed::ComputedError;
 pub use document::{
     ComputedDocument, Document, EntityDocument, IdField, JoinDocument, ThroughDocument, Writable,
 };

@@ -1,6 +1,7 @@
 //! What does a document mean? Names become ids and joins become columns, or every fault is reported.
 
 mod entity;
+mod policy;
 mod relation;
 
 use std::collections::HashSet;
@@ -50,6 +51,9 @@ pub(crate) fn load(
     }
     for (key, join) in document.joins.iter() {
         loader.join(key, join);
+    }
+    if let Some(roles) = &document.policies {
+        loader.policies(roles);
     }
     if loader.faults.is_empty() { Ok(loader.schema) } else { Err(loader.faults) }
 }

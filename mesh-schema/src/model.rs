@@ -5,8 +5,10 @@
 //! the names that a client sends.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::TimeForm;
+use crate::policy::RoleDocument;
+use crate::{Entries, NativeType, TimeForm};
 
 /// Index of an entity in its [`Schema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +27,7 @@ pub struct RelationId(pub(crate) u32);
 pub struct Schema {
     pub(crate) entities: Vec<Entity>,
     pub(crate) by_key: HashMap<String, EntityId>,
+    pub(crate) policies: Option<Entries<RoleDocument>>,
 }
 
 impl Schema {
@@ -39,9 +42,15 @@ impl Schema {
         &self.entities[id.0 as usize]
     }
 
+    /// What each role may read and write, where the document says so. What stands in it has been checked.
+    pub fn policies(&self) -> Option<&Entries<RoleDocument>> {
+        self.policies.as_ref()
+    }
+
     /// All entities with their ids, in the order of the document.
     pub fn entities(&self) -> impl Iterator<Item = (EntityId, &Entity)> {
-        self.entities.iter().enumerate().map(|(index, entity)| (EntityId(index as u32), entity))
+        let all = self.entities.iter().enumerate().map(|(index, entity)| (EntityId(index as u32), entity));
+        all.filter(|(_, entity)| self.by_key.contains_key(&entity.key))
     }
 }
 
@@ -65,6 +74,9 @@ pub struct Entity {
     pub computed: Vec<Computed>,
     /// What introspection says of it.
     pub description: Option<String>,
+    /// The storage types of its table's columns, those that are no fields among them; empty where the
+    /// database has none or nothing is known of it.
+    pub native: Arc<HashMap<String, NativeType>>,
     pub(crate) members: HashMap<String, Member>,
 }
 
@@ -95,6 +107,14 @@ impl Entity {
     #[expect(clippy::indexing_slicing, reason = "ids are made by the loader of the same entity")]
     pub fn relation(&self, id: RelationId) -> &Relation {
         &self.relations[id.0 as usize]
+    }
+
+    /// The names that stand for something, in the order of the document: fields, relations, computed fields.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let fields = self.fields.iter().map(|field| field.name.as_str());
+        let relations = self.relations.iter().map(|relation| relation.name.as_str());
+        let computed = self.computed.iter().map(|computed| computed.name.as_str());
+        fields.chain(relations).chain(computed).filter(|name| self.members.contains_key(*name))
     }
 
     /// The scalar fields with their ids.

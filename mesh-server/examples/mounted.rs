@@ -5,15 +5,14 @@ use std::error::Error;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use mesh_server::App;
 use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows, Target, Value};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::Base;
+use mesh_server::{App, Body};
 
 /// The one planet there is.
 async fn planets(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
@@ -29,7 +28,7 @@ async fn planets(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
 }
 
 /// Hands Mesh what lies under its base path, and keeps the rest.
-async fn route(app: App, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn route(app: App, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let path = request.uri().path();
     let (status, text) = match path {
         "/" => (StatusCode::OK, "Read planets at /api/mesh/planet\n"),
@@ -39,7 +38,7 @@ async fn route(app: App, request: Request<Incoming>) -> Result<Response<Full<Byt
             _ => (StatusCode::NOT_FOUND, "Nothing is here\n"),
         },
     };
-    let mut response = Response::new(Full::from(text));
+    let mut response = Response::new(Body::from(Bytes::from_static(text.as_bytes())));
     *response.status_mut() = status;
     Ok(response)
 }

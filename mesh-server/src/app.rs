@@ -2,21 +2,28 @@
 
 use std::any::Any;
 use std::collections::hash_map::RandomState;
+use std::fmt;
 use std::hash::BuildHasher;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::Body;
-use mesh_plan::Mesh;
-use mesh_wire::{Asked, Base, RequestId, Route, WireError, request, response};
+use http::request::Parts;
+use http::{Method, Request, Response};
+use mesh_plan::{Changes, Mesh, Persisted};
+use mesh_uploads::{Recovered, StoreError};
+use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request, response};
 
-use crate::read;
+use crate::body::{Body, Incoming};
+use crate::events::{Events, Hub};
+use crate::integrity::Integrity;
+use crate::routes::custom::{self, Hit};
+use crate::routes::docs::Surface;
+use crate::routes::plans::Plans;
+use crate::routes::{self, Exchange, Peer};
+use crate::uploads::{self, Uploads};
 
 /// Bounds of the transport, with the protocol's defaults. `SPEC §12.2`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,31 +48,175 @@ pub struct App {
     shared: Arc<Shared>,
 }
 
+/// What every request needs, each part set once and never changed.
 #[derive(Clone, Debug)]
-struct Shared {
-    mesh: Arc<Mesh>,
-    base: Base,
-    limits: Limits,
+pub(crate) struct Shared {
+    pub(crate) mesh: Arc<Mesh>,
+    pub(crate) base: Base,
+    pub(crate) limits: Limits,
+    pub(crate) profiles: Profiles,
+    pub(crate) integrity: Option<Integrity>,
+    pub(crate) persisted: Option<Arc<Persisted>>,
+    pub(crate) uploads: Option<Uploads>,
+    pub(crate) routes: custom::Routes,
+    pub(crate) changes: Changes,
+    cors: Option<Cors>,
+    docs: Surface,
+    events: Option<Events>,
+    /// Made with the first stream, when all of the above is set.
+    hub: OnceLock<Hub>,
+    /// Plans of queries as they were sent.
+    pub(crate) plans: Arc<Plans>,
     ids: Arc<Ids>,
+}
+
+impl Shared {
+    /// The streams of changes, where there are any.
+    pub(crate) fn hub(&self) -> Option<&Hub> {
+        let events = self.events.as_ref()?;
+        Some(self.hub.get_or_init(|| {
+            let events = events.clone().read_timeout(self.limits.request_timeout);
+            Hub::new(Arc::clone(&self.mesh), self.changes.clone(), events)
+        }))
+    }
 }
 
 impl App {
     /// An application at the base path `/mesh` with the protocol's limits.
     pub fn new(mesh: impl Into<Arc<Mesh>>) -> Self {
-        let (base, limits) = (Base::default(), Limits::default());
-        Self { shared: Arc::new(Shared { mesh: mesh.into(), base, limits, ids: Arc::new(Ids::new()) }) }
+        let mesh = mesh.into();
+        let shared = Shared {
+            plans: Arc::new(Plans::of(&mesh)),
+            mesh,
+            base: Base::default(),
+            limits: Limits::default(),
+            profiles: Profiles::default(),
+            integrity: None,
+            uploads: None,
+            persisted: None,
+            routes: custom::Routes::default(),
+            changes: Changes::new(),
+            cors: None,
+            docs: Surface::default(),
+            events: None,
+            hub: OnceLock::new(),
+            ids: Arc::new(Ids::new()),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The same at another base path.
     #[must_use]
     pub fn at(self, base: Base) -> Self {
-        Self { shared: Arc::new(Shared { base, ..Arc::unwrap_or_clone(self.shared) }) }
+        self.with(|shared| shared.base = base)
     }
 
     /// The same with other limits.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        Self { shared: Arc::new(Shared { limits, ..Arc::unwrap_or_clone(self.shared) }) }
+        self.with(|shared| shared.limits = limits)
+    }
+
+    /// The same with sessions: every request but login and logout must be signed. `SPEC §7`
+    #[must_use]
+    pub fn integrity(self, integrity: Integrity) -> Self {
+        self.with(|shared| {
+            shared.integrity = Some(integrity);
+            shared.profiles.integrity = true;
+        })
+    }
+
+    /// The same with registered queries, which must be those of the same core. `SPEC §8`
+    #[must_use]
+    pub fn persisted(self, persisted: Persisted) -> Self {
+        self.with(|shared| {
+            shared.persisted = Some(Arc::new(persisted));
+            shared.profiles.persisted = true;
+        })
+    }
+
+    /// The same with write routes for the entities and fields that the schema has as writable. `SPEC §11`
+    #[must_use]
+    pub fn mutations(self, on: bool) -> Self {
+        self.with(|shared| shared.profiles.mutations = on)
+    }
+
+    /// The same with a notice board that others write to as well.
+    #[must_use]
+    pub fn changes(self, changes: Changes) -> Self {
+        self.with(|shared| shared.changes = changes)
+    }
+
+    /// The same with pages of other origins that may ask and read. `SPEC §12.5`
+    #[must_use]
+    pub fn cors(self, cors: Cors) -> Self {
+        self.with(|shared| shared.cors = Some(cors))
+    }
+
+    /// The same with streams of changes. They hear of writes over the board of [`App::changes`]. `SPEC §10`
+    #[must_use]
+    pub fn events(self, events: Events) -> Self {
+        self.with(|shared| {
+            shared.events = Some(events);
+            shared.profiles.events = true;
+        })
+    }
+
+    /// The same with a page to explore the schema and try queries on, beside the base path. `SPEC §13`
+    #[must_use]
+    pub fn docs(self, options: mesh_docs::Options) -> Self {
+        self.with(|shared| shared.docs = Surface::new(options))
+    }
+
+    /// Ends all streams of changes, as a server does that stops; none can begin after it.
+    pub fn end_streams(&self) {
+        if let Some(hub) = self.shared.hub() {
+            hub.close();
+        }
+    }
+
+    /// The same with a route of the application's own at a path under the base, such as `post/:id`. It comes
+    /// before the protocol's routes.
+    ///
+    /// # Errors
+    /// A pattern that is none.
+    pub fn route(
+        self,
+        method: Method,
+        pattern: &str,
+        handler: impl custom::Handler,
+    ) -> Result<Self, custom::PatternError> {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.routes.add(method, pattern, handler)?;
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The same with files, for fields that the schema declares under `uploads`. `SPEC §9`
+    #[must_use]
+    pub fn uploads(self, uploads: Uploads) -> Self {
+        self.with(|shared| {
+            shared.profiles.uploads = true;
+            shared.profiles.files = uploads.path.clone();
+            shared.uploads = Some(uploads);
+        })
+    }
+
+    /// Clears what a crash has left among the stored files, to be called when a server starts, and once in a
+    /// while where several share a store. `SPEC §9.4`
+    ///
+    /// # Errors
+    /// Whatever the store meets.
+    pub async fn recover_uploads(&self) -> Result<Recovered, StoreError> {
+        match &self.shared.uploads {
+            Some(uploads) => uploads::recover(&self.shared, uploads).await,
+            None => Ok(Recovered::default()),
+        }
+    }
+
+    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        change(&mut shared);
+        Self { shared: Arc::new(shared) }
     }
 
     /// The path that all routes lie under.
@@ -79,45 +230,75 @@ impl App {
     }
 
     /// Answers a request, whatever it is and whatever happens.
-    pub async fn handle<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
     where
-        B: Body,
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: fmt::Display,
+    {
+        let peer = request.extensions().get::<Peer>().copied();
+        self.handle_from(peer, request).await
+    }
+
+    /// The same for a client at that address, which then needs not be an extension of the request.
+    pub(crate) async fn handle_from<B>(&self, peer: Option<Peer>, request: Request<B>) -> Response<Body>
+    where
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: fmt::Display,
     {
         let (head, body) = request.into_parts();
         let request_id = RequestId::choose(&head.headers, self.shared.ids.fresh());
         let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
-        let answering = AssertUnwindSafe(self.answer(&asked, &head.uri, body)).catch_unwind();
+        let answering =
+            AssertUnwindSafe(self.answer(asked, peer, &head, || Incoming::new(body))).catch_unwind();
         let answer = answering.await.unwrap_or_else(|payload| Err(panicked(&request_id, &*payload)));
-        let reply = answer.unwrap_or_else(|error| {
+        let mut reply = answer.unwrap_or_else(|error| {
             tracing::debug!(request = %request_id, status = error.status.as_u16(), "{error}");
-            response::error(&asked, &error)
+            response::error(&asked, &error).map(Body::from)
         });
-        reply.map(Full::new)
+        if let Some(cors) = &self.shared.cors {
+            cors.dress(asked.method, asked.headers, reply.headers_mut());
+        }
+        pack(asked.headers, reply).await
     }
 
     /// The stages that may refuse a request, in the protocol's order. `SPEC §2.1`
-    async fn answer<B: Body>(
+    async fn answer(
         &self,
-        asked: &Asked<'_>,
-        uri: &http::Uri,
-        body: B,
-    ) -> Result<Response<Bytes>, WireError> {
-        let Shared { base, limits, mesh, .. } = &*self.shared;
-        let route = Route::parse(base, asked.method, uri.path())?;
-        request::check_head_size(asked.method, uri, asked.headers, limits.header_bytes)?;
-        if let Route::Options { allow } = route {
-            return Ok(response::options(asked, allow));
+        asked: Asked<'_>,
+        peer: Option<Peer>,
+        head: &Parts,
+        body: impl FnOnce() -> Incoming,
+    ) -> Result<Response<Body>, WireError> {
+        let limits = &self.shared.limits;
+        if let Some(hit) = self.shared.docs.find(&self.shared, asked.method, head.uri.path()) {
+            let deadline = Instant::now() + limits.request_timeout;
+            let (shared, uri) = (&self.shared, &head.uri);
+            return hit.answer(&Exchange { shared, asked, uri, peer, deadline }, body).await;
         }
-        request::check_url_query(uri.query())?;
+        let hit = custom::find(&self.shared, asked.method, head.uri.path())?;
+        request::check_head_size(asked.method, &head.uri, asked.headers, limits.header_bytes)?;
+        if !matches!(hit, Hit::BuiltIn(Route::Options { .. })) {
+            request::check_url_query(head.uri.query())?;
+        }
         let deadline = Instant::now() + limits.request_timeout;
-        let body = match route {
-            Route::Collection { entity } => read::collection(mesh, asked, &entity, deadline).await?,
-            Route::Point { entity, id } => read::point(mesh, asked, &entity, &id, deadline).await?,
-            Route::Post => read::posted(mesh, asked, body, limits.body_bytes, deadline).await?,
-            Route::Options { .. } => Bytes::new(),
-        };
-        Ok(response::read(asked, body))
+        let (shared, uri) = (&self.shared, &head.uri);
+        let cx = Exchange { shared, asked, uri, peer, deadline };
+        match hit {
+            Hit::BuiltIn(route) => routes::dispatch(&cx, route, body).await,
+            Hit::Own(own, params) => own.answer(&cx, params, body()).await,
+        }
     }
+}
+
+#[cfg(feature = "compression")]
+use crate::compress::pack;
+
+/// Replies as they are, in a build that cannot pack them.
+#[cfg(not(feature = "compression"))]
+async fn pack(_: &http::HeaderMap, reply: Response<Body>) -> Response<Body> {
+    reply
 }
 
 fn panicked(request_id: &RequestId, payload: &(dyn Any + Send)) -> WireError {

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "sqlite")]
 pub mod sqlite;
 
 /// A database as a setting names it.
@@ -11,6 +14,8 @@ pub mod sqlite;
 pub enum DatabaseUrl {
     /// `sqlite:FILE`.
     Sqlite(PathBuf),
+    /// `postgres://USER@HOST/DATABASE`, with a password and parameters where they are needed.
+    Postgres(String),
 }
 
 impl DatabaseUrl {
@@ -41,8 +46,13 @@ impl DatabaseUrl {
                 }
                 Ok(Self::Sqlite(path.into()))
             }
+            "postgres" | "postgresql" if rest.starts_with("//") => Ok(Self::Postgres(text.to_owned())),
+            "postgres" | "postgresql" => {
+                Err("a PostgreSQL database is named as in `postgres://user@host/database`".to_owned())
+            }
             other => Err(format!(
-                "databases of kind '{other}' are not served: use `sqlite:` and the path of a file"
+                "databases of kind '{other}' are not served: use `sqlite:` and the path of a file, or \
+                 `postgres://user@host/database`"
             )),
         }
     }
@@ -52,8 +62,22 @@ impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Postgres(url) => f.write_str(&without_password(url)),
         }
     }
+}
+
+/// A URL as messages show it.
+pub(crate) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let Some((account, host)) = authority.rsplit_once('@') else {
+        return format!("{scheme}://{authority}{path}");
+    };
+    let user = account.split_once(':').map_or(account, |(user, _)| user);
+    format!("{scheme}://{user}@{host}{path}")
 }
 
 #[cfg(test)]
@@ -67,8 +91,22 @@ mod tests {
         assert_eq!(DatabaseUrl::parse("sqlite:///var/blog.db"), file("/var/blog.db"));
         assert_eq!(DatabaseUrl::parse("blog.db"), file("blog.db"));
         assert_eq!(DatabaseUrl::parse("./a:b.db"), file("./a:b.db"));
-        for text in ["sqlite:", "sqlite::memory:", "mysql://x", "postgres://x"] {
+        let url = "postgres://ada:secret@db.example/blog?sslmode=require";
+        assert_eq!(DatabaseUrl::parse(url), Ok(DatabaseUrl::Postgres(url.to_owned())));
+        for text in ["sqlite:", "sqlite::memory:", "mysql://x", "postgres:x"] {
             assert!(DatabaseUrl::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (url, shown) in [
+            ("postgres://ada:secret@db.example/blog?sslmode=require", "postgres://ada@db.example/blog"),
+            ("postgres://ada@db/blog", "postgres://ada@db/blog"),
+            ("postgres:///blog?host=/run/db&password=secret", "postgres:///blog"),
+            ("postgres://db:5433", "postgres://db:5433"),
+        ] {
+            assert_eq!(without_password(url), shown);
         }
     }
 }

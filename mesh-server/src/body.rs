@@ -1,51 +1,110 @@
-//! What did the client send after the head? A JSON body, read whole within its bound. `SPEC §12.2`
+//! What is in a reply? Bytes that are there as a whole, or a stream of them.
 
-use std::time::Instant;
+mod incoming;
+mod pace;
+
+use std::error::Error;
+use std::fmt;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body;
-use mesh_wire::WireError;
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::{Frame, SizeHint};
 
-/// Reads the body. One that says that it is too large is not read at all.
-pub(crate) async fn read<B: Body>(body: B, limit: usize, deadline: Instant) -> Result<Bytes, WireError> {
-    let too_large = || WireError::payload_too_large(limit as u64);
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
-    }
-    let body = std::pin::pin!(body);
-    let collected = tokio::time::timeout_at(deadline.into(), Limited::new(Carried(body), limit).collect())
-        .await
-        .map_err(|_| WireError::transport("The body did not arrive in time"))?;
-    match collected {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => Err(WireError::transport("The body broke off before its end")),
-    }
-}
+pub(crate) use incoming::Incoming;
+pub(crate) use pace::{Pace, Paced};
 
-/// A body of any error type. What the error is does not matter: the client is gone, or not speaking HTTP.
-struct Carried<P>(P);
+/// An error of any type.
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
+/// A stream broke off before its end.
 #[derive(Debug)]
-struct Broken;
+pub struct BodyError(BoxError);
 
-impl std::fmt::Display for Broken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the body broke off")
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the reply broke off")
     }
 }
 
-impl std::error::Error for Broken {}
+impl Error for BodyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}
 
-impl<B: Body> Body for Carried<std::pin::Pin<&mut B>> {
-    type Data = B::Data;
-    type Error = Broken;
+/// The body of a reply. Results and errors are whole; files and events are streams.
+pub struct Body(Kind);
+
+enum Kind {
+    /// The bytes, until they are taken.
+    Whole(Bytes),
+    Stream(UnsyncBoxBody<Bytes, BodyError>),
+}
+
+impl Body {
+    /// A body that comes piece by piece.
+    pub fn stream<B>(body: B) -> Self
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self(Kind::Stream(body.map_err(|error| BodyError(error.into())).boxed_unsync()))
+    }
+
+    /// The bytes, where they are there as a whole.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Kind::Whole(bytes) => Some(bytes),
+            Kind::Stream(_) => None,
+        }
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self(Kind::Whole(bytes))
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = BodyError;
 
     fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<hyper::body::Frame<B::Data>, Broken>>> {
-        self.0.as_mut().poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(|_| Broken)))
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match &mut self.get_mut().0 {
+            Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(mem::take(bytes))))),
+            Kind::Stream(body) => Pin::new(body).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Whole(bytes) => bytes.is_empty(),
+            Kind::Stream(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Stream(body) => body.size_hint(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Whole(_) => "Body::Whole",
+            Kind::Stream(_) => "Body::Stream",
+        })
     }
 }

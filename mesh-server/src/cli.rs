@@ -2,12 +2,18 @@
 
 mod args;
 mod check;
+mod compose;
+mod database;
 mod demo;
 mod explain;
+mod hash_password;
 mod introspect;
+mod login;
+mod password;
 mod query;
 mod serve;
 mod source;
+mod upload;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -29,6 +35,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::HashPassword => hash_password::run(),
+        Command::Upload(args) => upload::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

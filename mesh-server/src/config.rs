@@ -13,10 +13,16 @@ use mesh_wire::Base;
 
 use crate::config::load::Reader;
 pub(crate) use crate::config::load::{FILE_VARIABLE, SettingsFile};
+pub(crate) use crate::config::postgres::Postgres;
+pub(crate) use crate::config::profiles::{
+    Cors, Docs, DocsAuth, Events, Integrity, Mutations, Persisted, State, Store, Uploads, Users,
+};
 pub(crate) use crate::config::raw::{Flags, Place};
 
 mod bounds;
 mod load;
+mod postgres;
+mod profiles;
 mod raw;
 mod suggest;
 mod units;
@@ -52,12 +58,30 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// What is kept in memory between requests.
     pub(crate) cache: Cache,
+    /// Sessions and signed requests.
+    pub(crate) integrity: Integrity,
+    /// Queries that are known by an id.
+    pub(crate) persisted: Persisted,
+    /// Files.
+    pub(crate) uploads: Uploads,
+    /// Streams of changes.
+    pub(crate) events: Events,
+    /// Write routes.
+    pub(crate) mutations: Mutations,
+    /// The playground.
+    pub(crate) docs: Docs,
+    /// Pages of other origins.
+    pub(crate) cors: Cors,
+    /// What outlives a restart.
+    pub(crate) state: State,
+    /// Connections to a PostgreSQL database.
+    pub(crate) postgres: Postgres,
 }
 
 impl Config {
     fn read(reader: &mut Reader<'_>) -> Self {
         let default = Self::default();
-        Self {
+        let read = Self {
             listen: reader.read("listen", units::address, default.listen),
             base: reader.read("base", units::base, default.base),
             database: reader.read("database", units::present, default.database),
@@ -77,7 +101,21 @@ impl Config {
             log_format: reader.read("log_format", units::choice(&LogFormat::ALL), default.log_format),
             limits: Limits::read(reader),
             cache: Cache::read(reader),
+            integrity: Integrity::read(reader),
+            persisted: Persisted::read(reader),
+            uploads: Uploads::read(reader),
+            events: Events::read(reader),
+            mutations: Mutations::read(reader),
+            docs: Docs::read(reader),
+            cors: Cors::read(reader),
+            state: State::read(reader),
+            postgres: Postgres::read(reader),
+        };
+        if read.docs.path == read.base.as_str() {
+            let message = format!("cannot be '{}', where the base path is", read.docs.path);
+            reader.conflict(["docs.path", "base"], message);
         }
+        read
     }
 }
 
@@ -95,6 +133,15 @@ impl Default for Config {
             log_format: LogFormat::Pretty,
             limits: Limits::default(),
             cache: Cache::default(),
+            integrity: Integrity::default(),
+            persisted: Persisted::default(),
+            uploads: Uploads::default(),
+            events: Events::default(),
+            mutations: Mutations::default(),
+            docs: Docs::default(),
+            cors: Cors::default(),
+            state: State::default(),
+            postgres: Postgres::default(),
         }
     }
 }
@@ -133,6 +180,8 @@ pub(crate) struct Limits {
     pub(crate) header_bytes: usize,
     /// Connections open at one time.
     pub(crate) connections: usize,
+    /// Attempts to log in, per account and per address.
+    pub(crate) login_per_minute: u32,
     /// Levels of a filter tree.
     pub(crate) filter_depth: usize,
     /// Combinators and conditions of one filter tree.
@@ -169,6 +218,11 @@ impl Limits {
                 default.header_bytes,
             ),
             connections: reader.read("limits.connections", units::count(1, 1_000_000), default.connections),
+            login_per_minute: reader.read(
+                "limits.login_per_minute",
+                units::count(1, 1_000_000),
+                default.login_per_minute,
+            ),
             filter_depth: reader.read(
                 "limits.filter_depth",
                 units::count(1, filter_depth),
@@ -205,6 +259,7 @@ impl Default for Limits {
             body_bytes: 1 << 20,
             header_bytes: 32 << 10,
             connections: 10_000,
+            login_per_minute: 10,
             filter_depth: query.filter_depth,
             filter_nodes: query.filter_nodes,
             in_values: query.in_values,
@@ -219,18 +274,23 @@ impl Default for Limits {
 pub(crate) struct Cache {
     /// Plans of queries seen before; 0 keeps none.
     pub(crate) plans: usize,
+    /// Bytes of answers that are served again while a SQLite database does not change; 0 keeps none.
+    pub(crate) responses: usize,
 }
 
 impl Cache {
     fn read(reader: &mut Reader<'_>) -> Self {
         let default = Self::default();
-        Self { plans: reader.read("cache.plans", units::count(0, 1_000_000), default.plans) }
+        Self {
+            plans: reader.read("cache.plans", units::count(0, 1_000_000), default.plans),
+            responses: reader.read("cache.responses", units::size(0, 64 * GIBIBYTE), default.responses),
+        }
     }
 }
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { plans: 1_024 }
+        Self { plans: 1_024, responses: 64 << 20 }
     }
 }
 

@@ -32,15 +32,31 @@
 //! - Errors become replies only here and in `mesh-wire`; nothing below knows a status.
 //! - Only [`backend`] knows database drivers, and it knows nothing of HTTP.
 
+pub mod accounts;
 mod app;
-#[cfg(feature = "sqlite")]
+mod attempts;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod backend;
 mod body;
-mod read;
+#[cfg(feature = "compression")]
+mod compress;
+mod events;
+mod integrity;
+mod routes;
 mod server;
+mod uploads;
 
 pub use app::{App, Limits};
+pub use body::{Body, BodyError, BoxError};
+pub use events::Events;
+pub use integrity::Integrity;
+pub use mesh_docs;
+pub use mesh_integrity;
 pub use mesh_plan;
 pub use mesh_schema;
+pub use mesh_uploads;
 pub use mesh_wire;
+pub use routes::Peer;
+pub use routes::custom::{Call, Handler, PatternError, Reply};
 pub use server::Server;
+pub use uploads::{Upload, UploadHandler, Uploads};

@@ -1,5 +1,7 @@
 //! Who is listening? Connections over a socket, each with its bounds, until the server is told to stop.
 
+mod linger;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +14,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::App;
+use self::linger::Lingering;
+use crate::{App, Peer};
 
 /// How long a connection may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,15 +67,15 @@ impl Server {
                 () = &mut shutdown => break,
                 accepted = accept(&listener, &slots) => accepted,
             };
-            let Some((stream, slot)) = accepted else { continue };
+            let Some((stream, peer, slot)) = accepted else { continue };
             let watcher = graceful.watcher();
             let (builder, app) = (Arc::clone(&builder), self.app.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |request| {
                     let app = app.clone();
-                    async move { Ok::<_, Infallible>(app.handle(request).await) }
+                    async move { Ok::<_, Infallible>(app.handle_from(Some(peer), request).await) }
                 });
-                let connection = builder.serve_connection(TokioIo::new(stream), service);
+                let connection = builder.serve_connection(TokioIo::new(Lingering::new(stream)), service);
                 if let Err(error) = watcher.watch(connection).await {
                     tracing::debug!("connection: {error}");
                 }
@@ -80,6 +83,7 @@ impl Server {
             });
         }
         drop(listener);
+        self.app.end_streams();
         if tokio::time::timeout(self.shutdown_timeout, graceful.shutdown()).await.is_err() {
             tracing::warn!("stopping with requests still under way after {:?}", self.shutdown_timeout);
         }
@@ -105,13 +109,16 @@ impl Server {
 }
 
 /// The next connection and its slot, or `None` after a failure of the system.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> Option<(TcpStream, Peer, OwnedSemaphorePermit)> {
     let slot = Arc::clone(slots).acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => {
+        Ok((stream, peer)) => {
             // Replies are written whole; waiting to fill packets would only delay them.
             let _ = stream.set_nodelay(true);
-            Some((stream, slot))
+            Some((stream, Peer(peer.ip()), slot))
         }
         Err(error) => {
             tracing::warn!("cannot accept a connection: {error}");

@@ -1,6 +1,6 @@
-//! Does SQLite answer every query as plain tables in memory do, byte for byte?
+//! Do SQLite and PostgreSQL answer every query as plain tables in memory do, byte for byte?
 //!
-//! Random schemas, data and queries are put to both, and cursors are followed to the end. The same seed
+//! Random schemas, data and queries are put to all, and cursors are followed to the end. The same seed
 //! always makes the same database and the same queries.
 //!
 //! - `MESH_DIFF_SEED=7` runs that seed alone and shows what it compares.
@@ -16,6 +16,14 @@ mod data;
 #[path = "differential/dice.rs"]
 mod dice;
 #[cfg(test)]
+#[path = "differential/others.rs"]
+mod others;
+#[cfg(test)]
+#[cfg(feature = "postgres")]
+#[allow(dead_code, unreachable_pub, reason = "other tests use what this one does not")]
+#[path = "../../tests/src/postgres.rs"]
+mod postgres;
+#[cfg(test)]
 #[path = "differential/query.rs"]
 mod query;
 #[cfg(test)]
@@ -28,24 +36,26 @@ mod soak;
 use std::time::Duration;
 
 use check::Tally;
+use others::Others;
 
 /// What every run of the tests compares.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=300;
 
 #[test]
-fn sqlite_and_memory_agree() {
+fn databases_and_memory_agree() {
+    let others = Others::start();
     if let Some(seed) = soak::number("MESH_DIFF_SEED") {
-        let tally = check::seed(seed, true).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         eprintln!("seed {seed}: {tally}");
         return;
     }
     let mut tally = Tally::default();
     for seed in SEEDS {
-        tally += check::seed(seed, false).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        tally += check::seed(seed, false, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
     }
     // A generator that makes next to nothing would agree with everything.
     assert!(tally.bodies > 6_000 && tally.pages > 800 && tally.rows > 6_000, "{tally}");
     if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
-        soak::run(Duration::from_secs(seconds), tally);
+        soak::run(Duration::from_secs(seconds), tally, &others);
     }
 }

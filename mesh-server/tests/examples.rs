@@ -1,4 +1,4 @@
-//! Do the examples do what they say? Both are started and spoken to over sockets.
+//! Do the examples do what they say? Each is started and spoken to over sockets.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "this is a test")]
 
@@ -7,7 +7,10 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-use mesh_server::mesh_wire::base64;
+use bytes::Bytes;
+use http::Request;
+use mesh_server::mesh_wire::client::{self, Endpoint, Session};
+use mesh_server::mesh_wire::{Source, base64};
 use serde_json::{Value, json};
 
 /// A running example, which ends with the test.
@@ -51,6 +54,25 @@ impl Example {
         stream.read_to_string(&mut reply).unwrap();
         let (head, body) = reply.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// Status and body of a request that was put together elsewhere.
+    fn send(&self, request: &Request<Bytes>) -> (u16, Value) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut head =
+            format!("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method(), request.uri().path(), self.address);
+        for (name, value) in request.headers() {
+            head.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
+        }
+        write!(stream, "{head}Content-Length: {}\r\nConnection: close\r\n\r\n", request.body().len())
+            .unwrap();
+        stream.write_all(request.body()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}")))
     }
 
     fn json(&self, path: &str, query: &str) -> (u16, Value) {
@@ -112,4 +134,31 @@ fn a_mounted_application_leaves_the_other_routes_alone() {
     for path in ["/mesh/planet/3", "/api/meshes", "/nowhere"] {
         assert_eq!(example.get(path, "{ planet id }"), (404, "Nothing is here\n".to_owned()), "{path}");
     }
+}
+
+#[test]
+fn a_login_of_ones_own_tells_whose_data_is_read() {
+    let example = Example::start("own_login");
+    let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
+    let login = |room: &str, code: &str| {
+        let credentials = json!({"room": room, "code": code});
+        example.send(&client::login(&at, credentials.as_object().unwrap()).unwrap())
+    };
+    let (status, body) = login("101", "1234");
+    assert_eq!((status, &body["code"]), (401, &json!("BAD_CREDENTIALS")));
+    let (status, body) = example.send(&client::login(&at, &serde_json::Map::new()).unwrap());
+    assert_eq!((status, &body["error"]), (400, &json!("TransportError")));
+    let (status, body) = login("101", "4711");
+    assert_eq!((status, &body["checkout"]), (200, &json!("11:00")), "what the application adds");
+
+    let session = Session::read(body.to_string().as_bytes()).unwrap();
+    let query = Source::Text { format: mesh_ql::Format::Ql, text: "{ booking id room }".to_owned() };
+    let read = || client::collection(&at, "booking", &query).unwrap();
+    assert_eq!(example.send(&read()).1["code"], "TOKEN_MISSING");
+    let (status, body) = example.send(&session.sign(read(), None).unwrap());
+    assert_eq!((status, &body["items"]), (200, &json!([{ "id": 1, "room": "101" }])));
+    let (status, _) = example.send(&session.sign(client::logout(&at).unwrap(), None).unwrap());
+    assert_eq!(status, 200);
+    let (_, body) = example.send(&session.sign(read(), None).unwrap());
+    assert_eq!(body["code"], "TOKEN_REVOKED");
 }

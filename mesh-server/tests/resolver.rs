@@ -50,7 +50,7 @@ fn app() -> App {
     App::new(mesh).limits(Limits { request_timeout: Duration::from_millis(200), ..Limits::default() })
 }
 
-async fn send(app: &App, entity: &str) -> Response<Full<Bytes>> {
+async fn send(app: &App, entity: &str) -> Response<mesh_server::Body> {
     let query = base64::encode(&format!("{{ {entity} id }}"));
     let request = Request::get(format!("/mesh/{entity}")).header("X-Mesh-Query", query);
     let request = request.header("X-Mesh-Format", "ql").body(Full::<Bytes>::default()).unwrap();

@@ -1,5 +1,8 @@
 //! How does a client ask, and what did it get? The sending side of the same rules.
 
+mod session;
+mod upload;
+
 use std::fmt;
 
 use bytes::Bytes;
@@ -10,6 +13,8 @@ use mesh_ql::Format;
 use serde_json::Map;
 
 use crate::{ErrorBody, Source, base64, headers, percent};
+pub use session::{Binding, Session, login, logout, register};
+pub use upload::{Form, Place, upload};
 
 /// Where a server is: scheme, host and base path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,11 +90,15 @@ pub fn post(
     if let Some(id) = id {
         body.insert("id".to_owned(), id.into());
     }
-    let mut request = Request::new(Bytes::from(serde_json::Value::Object(body).to_string()));
+    Ok(post_json(at.at(&[])?, &body))
+}
+
+fn post_json(uri: Uri, body: &Map<String, serde_json::Value>) -> Request<Bytes> {
+    let mut request = Request::new(Bytes::from(serde_json::json!(body).to_string()));
     *request.method_mut() = Method::POST;
-    *request.uri_mut() = at.at(&[])?;
+    *request.uri_mut() = uri;
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(request)
+    request
 }
 
 fn get(uri: Uri, query: &Source) -> Result<Request<Bytes>, ClientError> {
@@ -117,7 +126,7 @@ pub fn result(reply: Response<Bytes>) -> Result<Bytes, ReplyError> {
     let status = reply.status();
     let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_json = content_type.is_some_and(headers::names_json);
-    if status == StatusCode::OK && is_json {
+    if matches!(status, StatusCode::OK | StatusCode::CREATED) && is_json {
         return Ok(reply.into_body());
     }
     match serde_json::from_slice(reply.body()) {
@@ -140,6 +149,8 @@ pub enum ClientError {
     EmptySegment,
     /// A query id that no header can hold.
     QueryId,
+    /// A nonce that no header can hold.
+    Nonce,
 }
 
 impl fmt::Display for ClientError {
@@ -148,6 +159,7 @@ impl fmt::Display for ClientError {
             Self::Url { url, why } => write!(f, "'{url}' is no endpoint: {why}"),
             Self::EmptySegment => f.write_str("an entity or an id cannot be empty"),
             Self::QueryId => f.write_str("the query id has characters that no header can hold"),
+            Self::Nonce => f.write_str("the nonce has characters that no header can hold"),
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Which status and which words does a failure get? The error table of the protocol. `SPEC §12.1`
 
+#[cfg(feature = "integrity")]
+mod integrity;
 #[cfg(feature = "plan")]
 mod plan;
+#[cfg(feature = "uploads")]
+mod uploads;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -102,12 +106,53 @@ pub enum Code {
     Timeout,
     /// A query id that is not registered. `SPEC §8.4`
     QueryIdUnknown,
+    /// No token where one is needed. `SPEC §7.6`, as all that follow
+    TokenMissing,
+    /// A token that this deployment did not make, or that was altered.
+    TokenInvalid,
+    /// A token past its time.
+    TokenExpired,
+    /// A token whose session was ended.
+    TokenRevoked,
+    /// No signature, or none of the form that is required.
+    SignatureMissing,
+    /// A signature made at another time, or seen before.
+    Replayed,
+    /// A login that fits no account.
+    BadCredentials,
+    /// A signature of something else than what was sent.
+    SignatureInvalid,
+    /// An upload whose statement lacks the hash of its file.
+    ContentHashMissing,
+    /// A file that is not the one whose hash was stated.
+    ContentHashMismatch,
+    /// A query that is not among those that are allowed.
+    QueryNotAllowed,
+    /// Something that this session may not do.
+    Forbidden,
 }
 
 impl Code {
     /// All codes, in the order in which documents list them.
-    pub const ALL: [Self; 5] =
-        [Self::CursorMismatch, Self::ResultTooLarge, Self::SumOverflow, Self::Timeout, Self::QueryIdUnknown];
+    pub const ALL: [Self; 17] = [
+        Self::CursorMismatch,
+        Self::ResultTooLarge,
+        Self::SumOverflow,
+        Self::Timeout,
+        Self::QueryIdUnknown,
+        Self::TokenMissing,
+        Self::TokenInvalid,
+        Self::TokenExpired,
+        Self::TokenRevoked,
+        Self::SignatureMissing,
+        Self::Replayed,
+        Self::BadCredentials,
+        Self::SignatureInvalid,
+        Self::ContentHashMissing,
+        Self::ContentHashMismatch,
+        Self::QueryNotAllowed,
+        Self::Forbidden,
+    ];
 
     /// The value of `code`.
     pub fn name(self) -> &'static str {
@@ -117,6 +162,31 @@ impl Code {
             Self::SumOverflow => "SUM_OVERFLOW",
             Self::Timeout => "TIMEOUT",
             Self::QueryIdUnknown => "QUERY_ID_UNKNOWN",
+            Self::TokenMissing => "TOKEN_MISSING",
+            Self::TokenInvalid => "TOKEN_INVALID",
+            Self::TokenExpired => "TOKEN_EXPIRED",
+            Self::TokenRevoked => "TOKEN_REVOKED",
+            Self::SignatureMissing => "SIGNATURE_MISSING",
+            Self::Replayed => "REPLAYED",
+            Self::BadCredentials => "BAD_CREDENTIALS",
+            Self::SignatureInvalid => "SIGNATURE_INVALID",
+            Self::ContentHashMissing => "CONTENT_HASH_MISSING",
+            Self::ContentHashMismatch => "CONTENT_HASH_MISMATCH",
+            Self::QueryNotAllowed => "QUERY_NOT_ALLOWED",
+            Self::Forbidden => "FORBIDDEN",
+        }
+    }
+
+    /// The status of an integrity error of that code: 403 where the session is known but may not do this,
+    /// 401 where a login would help. `SPEC §7.6`
+    fn integrity_status(self) -> StatusCode {
+        match self {
+            Self::SignatureInvalid
+            | Self::ContentHashMissing
+            | Self::ContentHashMismatch
+            | Self::QueryNotAllowed
+            | Self::Forbidden => StatusCode::FORBIDDEN,
+            _ => StatusCode::UNAUTHORIZED,
         }
     }
 
@@ -180,7 +250,8 @@ impl WireError {
         self
     }
 
-    fn with_status(mut self, status: StatusCode) -> Self {
+    #[must_use]
+    pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
@@ -193,6 +264,11 @@ impl WireError {
     /// 400: the query does not fit.
     pub fn validation(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Validation, message)
+    }
+
+    /// 401 or 403, as the code says: the request is not permitted. `SPEC §7.6`
+    pub fn integrity(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Integrity, message).with_status(code.integrity_status()).with_code(code)
     }
 
     /// 404: nothing is at the path.

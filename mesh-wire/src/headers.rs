@@ -1,9 +1,12 @@
 //! What are the headers called? The only list of names that this protocol adds to HTTP.
 
+mod own;
+
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue};
 
 use crate::WireError;
+pub use own::Own;
 
 /// The query as base64 text. `SPEC §2.4`
 pub const QUERY: &str = "X-Mesh-Query";
@@ -11,9 +14,16 @@ pub const QUERY: &str = "X-Mesh-Query";
 pub const QUERY_ID: &str = "X-Mesh-Query-Id";
 /// The format of the text in [`QUERY`].
 pub const FORMAT: &str = "X-Mesh-Format";
+/// The signature of a request. `SPEC §7.4`
+pub const SIGNATURE: &str = "X-Mesh-Signature";
+/// The token of a session. `SPEC §7.2`
+pub const TOKEN: &str = "X-Mesh-Token";
+/// When a bound signature was made. `SPEC §7.9`
+pub const TIMESTAMP: &str = "X-Mesh-Timestamp";
+/// What makes a bound signature unlike all others. `SPEC §7.9`
+pub const NONCE: &str = "X-Mesh-Nonce";
 /// Every request header that only this protocol knows, as written in documents. `SPEC §2.6`
-pub const MESH: [&str; 7] =
-    [QUERY, QUERY_ID, FORMAT, "X-Mesh-Signature", "X-Mesh-Token", "X-Mesh-Timestamp", "X-Mesh-Nonce"];
+pub const MESH: [&str; 7] = [QUERY, QUERY_ID, FORMAT, SIGNATURE, TOKEN, TIMESTAMP, NONCE];
 /// Names one request, in both directions. `SPEC §2.11`
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -25,12 +35,21 @@ pub const JSON: &str = "application/json; charset=utf-8";
 /// The value of a header that may stand once: taking the first of several would let two parties read one
 /// request in two ways.
 pub fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
-    let mut values = headers.get_all(name).iter();
+    // Requests have few headers. Going through them is faster than to hash a name that is not known before, which
+    // has to be checked and put into lowercase first.
+    let named = |(known, _): &(&HeaderName, &HeaderValue)| {
+        known.as_str().len() == name.len() && known.as_str().eq_ignore_ascii_case(name)
+    };
+    let mut values = headers.iter().filter(named).map(|(_, value)| value);
     let value = values.next();
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(WireError::transport(format!("Header {name} is given more than once; send it once"))),
+        Some(_) => Err(repeated(name)),
     }
+}
+
+fn repeated(name: &str) -> WireError {
+    WireError::transport(format!("Header {name} is given more than once; send it once"))
 }
 
 /// Whether a `Content-Type` says JSON, with or without parameters such as a charset.
@@ -50,6 +69,11 @@ pub(crate) fn ascii(text: String) -> HeaderValue {
 
 /// Lowercase hex digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default();
+    let mut text = Vec::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.extend_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    }
+    String::from_utf8(text).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 //! A server turns the head of a request into a [`Route`] and a [`ReadRequest`], and a result or a
 //! [`WireError`] into a reply. A client ([`client`]) builds the same requests and takes the replies apart
 //! again. In reading order: [`headers`], [`base64`], [`route`], [`request`], [`response`], [`error`],
-//! [`client`].
+//! [`sse`], [`client`].
 //!
 //! # Invariants
 //!
@@ -16,14 +16,14 @@
 //! ```
 //! use bytes::Bytes;
 //! use http::{HeaderMap, Method};
-//! use mesh_wire::{Asked, Base, ReadRequest, RequestId, Route, Source, Target, response};
+//! use mesh_wire::{Asked, Base, Profiles, ReadRequest, RequestId, Route, Source, Target, response};
 //!
 //! let base = Base::parse("/mesh").unwrap();
 //! let mut headers = HeaderMap::new();
 //! headers.insert("X-Mesh-Query", mesh_wire::base64::encode("{ user { id } }").parse().unwrap());
 //! headers.insert("X-Mesh-Format", "ql".parse().unwrap());
 //!
-//! let route = Route::parse(&base, &Method::GET, "/mesh/user/7").unwrap();
+//! let route = Route::parse(&base, &Profiles::default(), &Method::GET, "/mesh/user/7").unwrap();
 //! let Route::Point { entity, id } = route else { panic!("a point read") };
 //! let read = ReadRequest::from_head(Target::Point { entity, id }, &headers).unwrap();
 //! assert!(matches!(read.source, Source::Text { ref text, .. } if text == "{ user { id } }"));
@@ -37,17 +37,22 @@
 
 pub mod base64;
 pub mod client;
+pub mod cors;
+pub mod encoding;
 pub mod error;
 pub mod headers;
 mod percent;
 pub mod request;
 pub mod response;
 pub mod route;
+pub mod sse;
 
+pub use cors::{Cors, OriginError};
+pub use encoding::Encoding;
 pub use error::{Code, ErrorBody, ErrorKind, WireError};
 pub use request::{Peek, Posted, ReadRequest, RequestId, Source, Target};
 pub use response::{Asked, ETag};
-pub use route::{Allow, Base, BaseError, Route};
+pub use route::{Allow, Base, BaseError, Profiles, Route};
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

@@ -149,7 +149,8 @@ fn format(headers: &HeaderMap) -> Result<Format, WireError> {
 
 /// Refuses URL parameters that belong into a header or into the query. Others are ignored. `SPEC §2.6`
 pub fn check_url_query(query: Option<&str>) -> Result<(), WireError> {
-    let names = query.unwrap_or_default().split('&').filter_map(|pair| pair.split('=').next());
+    let Some(query) = query else { return Ok(()) };
+    let names = query.split('&').filter_map(|pair| pair.split('=').next());
     for name in names {
         // A name that has no text is not one of ours.
         let Ok(name) = percent::decode(name) else { continue };
@@ -221,7 +222,7 @@ impl fmt::Display for RequestId {
 }
 
 /// Whether the headers say that the body is JSON, with or without parameters such as a charset.
-fn is_json(headers: &HeaderMap) -> bool {
+pub fn is_json(headers: &HeaderMap) -> bool {
     let value = headers::single(headers, CONTENT_TYPE.as_str()).ok().flatten();
     value.and_then(|value| value.to_str().ok()).is_some_and(headers::names_json)
 }

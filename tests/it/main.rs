@@ -10,9 +10,21 @@
 )]
 
 mod cli;
+mod conformance;
 mod errors;
+mod events;
+mod integrity;
+mod judge;
 mod lifecycle;
 mod paging;
+mod persisted;
+mod playground;
+mod policies;
+mod postgres;
 mod reads;
+mod signed;
+mod signing;
 mod table;
 mod transport;
+mod uploads;
+mod writes;

@@ -18,10 +18,15 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails its test by panicking")]
 
+mod browser;
 mod client;
 mod fixture;
+pub mod kit;
+mod postgres;
 mod server;
 
+pub use browser::Browser;
 pub use client::{Connection, Request, Response, encode};
 pub use fixture::{Database, TempDir};
-pub use server::{Server, command, run};
+pub use postgres::Cluster;
+pub use server::{Server, command, program, run};

@@ -14,7 +14,8 @@ use crate::fixture::{Database, TempDir};
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The program: it lies in the folder above that of the test's own program, and is built where it is missing.
-fn program() -> &'static PathBuf {
+#[must_use]
+pub fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let test = std::env::current_exe().expect("the test's own path");
@@ -102,6 +103,32 @@ impl Server {
         Self { child, stdout, address, base, folder: None }
     }
 
+    /// Starts a command that serves and waits until it is ready; says what came instead where it is not. The
+    /// folder is kept for as long as the server runs.
+    pub fn try_spawn(command: &mut Command, folder: Option<Arc<TempDir>>) -> Result<Self, String> {
+        let child = command.stdout(Stdio::piped()).spawn();
+        let mut child =
+            child.map_err(|error| format!("cannot start {:?}: {error}", command.get_program()))?;
+        let mut stdout = BufReader::new(child.stdout.take().ok_or("it has no output")?);
+        let mut line = String::new();
+        let read = stdout.read_line(&mut line);
+        let place = line.trim_end().strip_prefix("listening on http://").filter(|_| read.is_ok());
+        let Some((address, base)) =
+            place.map(|place| place.find('/').map_or((place, ""), |at| place.split_at(at)))
+        else {
+            let _ = child.kill();
+            return Err(format!("{line:?}, {:?}", child.wait()));
+        };
+        let base = base.to_owned();
+        match address.parse() {
+            Ok(address) => Ok(Self { child, stdout, address, base, folder }),
+            Err(_) => {
+                let _ = child.kill();
+                Err(format!("no address: {line:?}, {:?}", child.wait()))
+            }
+        }
+    }
+
     /// A read by GET of a path under the base.
     #[must_use]
     pub fn get(&self, path: &str, query: &str) -> Response {
@@ -124,6 +151,12 @@ impl Server {
     #[must_use]
     pub fn connect(&self) -> Connection {
         Connection::open(self.address)
+    }
+
+    /// The id of its process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a signal by its name, such as `TERM`.

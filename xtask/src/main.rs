@@ -1,5 +1,10 @@
 //! Which chores has this repository, and how is each done? `cargo xtask` lists them.
 
+#![expect(clippy::print_stdout, reason = "figures are the output of a command")]
+
+mod bench;
+mod conformance;
+mod screenshots;
 mod steps;
 mod tidy;
 
@@ -17,7 +22,18 @@ Usage: cargo xtask <COMMAND>
 Commands:
   test                 Build the server and run every test, those in documentation included
   check                Formatting, lints, tidy, documentation, and every feature alone
+  conformance          Judge a server by the cases in tests/conformance; ours, unless --target URL is given
+      [--level L1|L2|L3|L4] [--profile NAME]... [--case ID]... [--profile-file FILE] [--program FILE]
+      [--format pretty|tap|junit|json] [--report FILE.html]
   soak [--seconds N]   Run the differential test in release, 60 seconds unless told otherwise
+  bench [OPTIONS]      Measure the server against code written by hand; see docs/performance.md
+                       [--workload w1,w2,...|reads|cache|growth|starve|all] [--seconds N] [--rounds N]
+                       [--only limit,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
+  bench events         Measure streams of changes: 5,000 of one record, 10,000 that wait [--no-build]
+  bench postgres       Measure the server over PostgreSQL against one written by hand, and with replicas
+                       [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
+  bench uploads        Measure an upload of 256 MiB, or of 2 GiB, against cp and sha256sum [--full] [--no-build]
+  screenshots          Take the pictures of the playground that the README shows
   tidy                 Check the rules of the house that no compiler knows
 
 Options:
@@ -27,6 +43,7 @@ Examples:
   cargo xtask check
   cargo xtask test
   cargo xtask soak --seconds 600
+  cargo xtask conformance --target http://127.0.0.1:8080/mesh --level L1
 ";
 
 /// What `test` does not run, and how to get it.
@@ -45,11 +62,19 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["check"] => check(),
         ["tidy"] => Steps::new(root()).inside("tidy", tidy::run).finish(),
+        ["bench", options @ ..] => bench::run(&root(), options),
+        ["screenshots"] => screenshots::run(&root()),
+        ["conformance", options @ ..] => match conformance::options(options) {
+            Ok(options) => conformance::run(&root(), &options),
+            Err(why) => misuse(&why),
+        },
         ["soak", options @ ..] => match soak_seconds(options) {
             Ok(seconds) => soak(seconds),
             Err(why) => misuse(&why),
         },
-        [name @ ("test" | "check" | "tidy"), ..] => misuse(&format!("'{name}' takes no arguments")),
+        [name @ ("test" | "check" | "tidy" | "screenshots"), ..] => {
+            misuse(&format!("'{name}' takes no arguments"))
+        }
         [name, ..] => misuse(&format!("there is no command '{name}'")),
     }
 }
@@ -74,9 +99,16 @@ fn root() -> PathBuf {
 /// The tests in `tests/` start the server's binary, so it is built first. The summary of the test run ends
 /// the output, so what was left out is said before it.
 fn test() -> ExitCode {
-    let steps = Steps::new(root()).cargo("build mesh-server", "build --quiet -p mesh-server");
+    let steps = Steps::new(root())
+        .cargo("build mesh-server", "build --quiet -p mesh-server")
+        .cargo("mesh-uploads, s3", "test --quiet -p mesh-uploads --features s3 --test s3");
     if steps.failed() {
         return steps.finish();
+    }
+    // Its report is worth a look of its own, though the tests run the cases too.
+    if conformance::run(&root(), &conformance::Options::default()) != ExitCode::SUCCESS {
+        eprintln!("failed: conformance");
+        return ExitCode::FAILURE;
     }
     for (what, how) in LEFT_OUT {
         eprintln!("left out: {what}; get it with `{how}`");
@@ -89,6 +121,10 @@ fn check() -> ExitCode {
         .cargo("fmt", "fmt --all --check")
         .inside("tidy", tidy::run)
         .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
+        .cargo(
+            "clippy, s3",
+            "clippy --quiet -p mesh-uploads -p mesh-server --features s3 --all-targets -- -D warnings",
+        )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])
         .cargo("mesh-plan, no features", "check --quiet -p mesh-plan --no-default-features")
         .cargo("mesh-wire, no features", "check --quiet -p mesh-wire --no-default-features")

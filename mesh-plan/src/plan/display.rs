@@ -145,6 +145,9 @@ impl fmt::Display for Predicate {
             Self::Any(parts) => list(f, parts, " or ", "false"),
             Self::Not(part) => write!(f, "not {part}"),
             Self::Compare { source, op, value } => write!(f, "{source} {} {}", op.symbol(), Shown(value)),
+            Self::Session { source, op, value, .. } => {
+                write!(f, "{source} {} session.{}", op.symbol(), value.name())
+            }
             Self::In { source, values, negated } => {
                 let values: Vec<_> = values.iter().map(|value| Shown(value).to_string()).collect();
                 write!(f, "{source} {}in ({})", if *negated { "not " } else { "" }, values.join(", "))

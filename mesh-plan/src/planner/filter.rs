@@ -68,7 +68,7 @@ fn walk<'q>(at: &At<'_>, tree: &'q Filter, lookup: &Lookup<'_, 'q>) -> Result<Pr
     })
 }
 
-fn comparison(at: &At<'_>, condition: &Condition, left: Left<'_>) -> Result<Predicate, PlanError> {
+pub(super) fn comparison(at: &At<'_>, condition: &Condition, left: Left<'_>) -> Result<Predicate, PlanError> {
     let op = condition.op;
     if let Some(ty) = left.ty
         && !applies(op, ty)
@@ -121,7 +121,7 @@ fn comparison(at: &At<'_>, condition: &Condition, left: Left<'_>) -> Result<Pred
 }
 
 /// Whether an operator can be used on values of a type. `SPEC §3.7`
-fn applies(op: FilterOp, ty: FieldType) -> bool {
+pub(super) fn applies(op: FilterOp, ty: FieldType) -> bool {
     use FilterOp::{Eq, Ilike, In, IsNotNull, IsNull, Like, Ne, Nin};
     match (op, ty) {
         (IsNull | IsNotNull, _) => true,

@@ -140,8 +140,13 @@ fn takes(ty: FieldType) -> &'static str {
     }
 }
 
+/// What a field of that type takes.
+pub(super) fn takes_of(ty: Option<FieldType>) -> &'static str {
+    ty.map_or("a scalar", takes)
+}
+
 /// What was found, shortened to what fits into a message.
-fn found(literal: &Literal) -> String {
+pub(super) fn found(literal: &Literal) -> String {
     const SHOWN: usize = 40;
     match literal {
         Literal::Boolean(value) => value.to_string(),

@@ -1,7 +1,7 @@
 //! What does the client want to see? `$select`, field by field and relation by relation. `SPEC §3.3`
 
 use mesh_ql::Selection;
-use mesh_schema::{Cardinality, Computed, Entity, Link, Member, Piece, Relation};
+use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, Relation};
 
 use super::columns::{self, Columns};
 use super::{At, Place, Planner};
@@ -12,8 +12,9 @@ use crate::{PlanError, PlanErrorKind};
 impl Planner<'_> {
     /// The keys of the object, and the relations below it. Fields come first among the columns.
     pub(super) fn select(
-        &self,
+        &mut self,
         at: &At<'_>,
+        id: EntityId,
         select: &[Selection],
         columns: &mut Columns,
     ) -> Result<(Vec<Output>, Vec<Join>), PlanError> {
@@ -68,6 +69,8 @@ impl Planner<'_> {
                         field: name.clone(),
                     }));
                 }
+                // Nothing is fetched for it, and the response has no such key.
+                (_, None) if self.view.drops(id, selection.name()) => {}
                 (_, None) => return Err(at.unknown(selection.name())),
             }
         }

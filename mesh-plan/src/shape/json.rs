@@ -16,19 +16,40 @@ pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
+/// Bytes that are looked at together; the compiler turns a loop over them into a few instructions.
+const BLOCK: usize = 32;
+
 /// Writes text in quotes, escaping what JSON requires and no more.
 pub(super) fn write_str(out: &mut Vec<u8>, text: &str) {
+    let text = text.as_bytes();
+    out.reserve(text.len() + 2);
     out.push(b'"');
-    let mut rest = text.as_bytes();
-    while let Some(place) = rest.iter().position(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\') {
-        let (plain, special) = rest.split_at(place);
-        out.extend_from_slice(plain);
+    let mut rest = text;
+    loop {
+        let plain = plain(rest);
+        let (before, special) = rest.split_at(plain.min(rest.len()));
+        out.extend_from_slice(before);
         let Some((byte, after)) = special.split_first() else { break };
         escape(out, *byte);
         rest = after;
     }
-    out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+/// How many bytes stand before the first that must be escaped.
+fn plain(text: &[u8]) -> usize {
+    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    let mut blocks = text.chunks_exact(BLOCK);
+    let mut place = 0;
+    for block in &mut blocks {
+        // Without an early end, so that the block is looked at as a whole.
+        if block.iter().fold(false, |any, byte| any | special(*byte)) {
+            break;
+        }
+        place += BLOCK;
+    }
+    let tail = text.get(place..).unwrap_or_default();
+    place + tail.iter().position(|byte| special(*byte)).unwrap_or(tail.len())
 }
 
 #[cold]

@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeF
 }
 
 /// Writes a cell as plain text, NULL as none; what is text in JSON loses its quotes.
-pub(super) fn write_text(
+pub(crate) fn write_text(
     out: &mut Vec<u8>,
     ty: Option<FieldType>,
     form: Option<TimeForm>,

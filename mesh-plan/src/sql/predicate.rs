@@ -2,7 +2,7 @@
 
 use sea_query::{Expr, ExprTrait, Func};
 
-use super::{bound, functions, group};
+use super::{bound, functions, group, slot};
 use crate::plan::{CompareOp, Grouping, Predicate, Source};
 
 /// How values are called where an expression stands.
@@ -35,16 +35,9 @@ pub(super) fn lower(names: &Names<'_>, predicate: &Predicate) -> Expr {
         Predicate::All(parts) => list(parts, Expr::and, true),
         Predicate::Any(parts) => list(parts, Expr::or, false),
         Predicate::Not(part) => lower(names, part).not(),
-        Predicate::Compare { source, op, value } => {
-            let (left, right) = (names.expr(source), Expr::val(bound(value)));
-            match op {
-                CompareOp::Eq => left.eq(right),
-                CompareOp::Ne => left.ne(right),
-                CompareOp::Gt => left.gt(right),
-                CompareOp::Gte => left.gte(right),
-                CompareOp::Lt => left.lt(right),
-                CompareOp::Lte => left.lte(right),
-            }
+        Predicate::Compare { source, op, value } => compare(names.expr(source), *op, Expr::val(bound(value))),
+        Predicate::Session { source, op, slot, .. } => {
+            compare(names.expr(source), *op, Expr::val(slot::session(*slot)))
         }
         Predicate::In { source, values, negated } => {
             let (left, values) = (names.expr(source), values.iter().map(bound));
@@ -56,5 +49,16 @@ pub(super) fn lower(names: &Names<'_>, predicate: &Predicate) -> Expr {
         }
         Predicate::IsNull { source, negated: false } => names.expr(source).is_null(),
         Predicate::IsNull { source, negated: true } => names.expr(source).is_not_null(),
+    }
+}
+
+fn compare(left: Expr, op: CompareOp, right: Expr) -> Expr {
+    match op {
+        CompareOp::Eq => left.eq(right),
+        CompareOp::Ne => left.ne(right),
+        CompareOp::Gt => left.gt(right),
+        CompareOp::Gte => left.gte(right),
+        CompareOp::Lt => left.lt(right),
+        CompareOp::Lte => left.lte(right),
     }
 }

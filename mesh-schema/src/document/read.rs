@@ -1,6 +1,7 @@
 //! How does JSON text become a document? Value by value, each fault with its place, going on after it.
 
 mod json;
+mod policy;
 
 use std::collections::HashSet;
 
@@ -10,7 +11,7 @@ use crate::{
     JoinDocument, ThroughDocument, Upload, Writable,
 };
 
-const DOCUMENT: [&str; 2] = ["entities", "joins"];
+const DOCUMENT: [&str; 3] = ["entities", "joins", "policies"];
 const ENTITY: [&str; 8] =
     ["fields", "table", "columns", "idField", "types", "uploads", "writable", "computed"];
 const JOIN: [&str; 4] = ["entity", "on", "type", "through"];
@@ -55,6 +56,7 @@ impl<'t> Reader<'t> {
                     Some(joins) => document.joins = joins.into_iter().collect(),
                     None => joins_read = false,
                 },
+                "policies" => document.policies = self.policies(node),
                 _ => self.json.unknown("document", &key, node, &DOCUMENT),
             }
         }

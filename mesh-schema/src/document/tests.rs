@@ -312,7 +312,7 @@ fn unknown_keys_are_refused_with_the_nearest_known_one() {
         "{\"entites\": {}, \"entities\": {}, \"$schema\": \"x\"}",
         expect![[r#"
             1:13 entites: Unknown key 'entites'; did you mean 'entities'?
-            1:44 $schema: Unknown key '$schema'; expected one of entities, joins
+            1:44 $schema: Unknown key '$schema'; expected one of entities, joins, policies
         "#]],
     );
     check(

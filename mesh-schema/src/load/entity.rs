@@ -1,13 +1,14 @@
 //! What does one entity's document mean?
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::{Loader, default_table, is_reserved_entity};
 use crate::check::{find_column, tie_break};
 use crate::template::{self, Part};
 use crate::{
     Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, FieldType,
-    IdField, Member, Piece, Table, TableName, Upload, Writable,
+    IdField, Member, NativeType, Piece, Table, TableName, Upload, Writable,
 };
 
 impl<'a> Loader<'a> {
@@ -30,6 +31,7 @@ impl<'a> Loader<'a> {
             relations: Vec::new(),
             computed: Vec::new(),
             description: stored.and_then(|table| table.description.clone()),
+            native: Arc::new(stored.map(native_types).unwrap_or_default()),
             members: HashMap::new(),
         };
         self.fields(&place, document, stored, &mut entity);
@@ -151,7 +153,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn no_field(&mut self, place: String, name: &str, entity: &Entity) {
+    pub(super) fn no_field(&mut self, place: String, name: &str, entity: &Entity) {
         let hint = self.hint(name, entity.fields.iter().map(|field| field.name.as_str()));
         self.fault(place, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
     }
@@ -293,6 +295,12 @@ impl<'a> Loader<'a> {
 /// The name of a catalog's table, in the catalog's own spelling.
 pub(super) fn name_of(table: &Table) -> TableName {
     TableName { schema: table.schema.clone(), name: table.name.clone() }
+}
+
+/// The storage types that the catalog knows, by column.
+fn native_types(table: &Table) -> HashMap<String, NativeType> {
+    let known = table.columns.iter().filter_map(|column| Some((column.name.clone(), column.native.clone()?)));
+    known.collect()
 }
 
 /// Takes what the catalog knows of a field's column, if it has that column.

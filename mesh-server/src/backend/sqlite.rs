@@ -1,21 +1,38 @@
 //! How is a SQLite file read? A resolver for every entity of a schema over one database file.
 
+mod accounts;
+mod alarm;
+mod cache;
 mod catalog;
+mod changes;
+mod local;
 mod pool;
+mod prepared;
 mod read;
+mod stamp;
+mod state;
 mod sum;
 #[cfg(test)]
 mod tests;
+mod traced;
+mod write;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Answer, BoxFuture, Context, Plan, ResolveError, Resolver};
+use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
 use mesh_schema::Catalog;
 
+pub use accounts::{SqliteAccounts, UsersTableError};
+use alarm::Budget;
+use cache::Cache;
+pub use local::before_park;
 use pool::{Pool, Reader};
+use stamp::Stamp;
+pub use state::{SqliteState, StateError, StateLimits};
+pub use write::SqliteWriter;
 
 /// How much of SQLite's work a read may do on the runtime's thread: one or two milliseconds. Most take a
 /// fraction of it, and handing them to another thread would cost more than running them; what takes more is
@@ -28,10 +45,14 @@ const INLINE_TIME: Duration = Duration::from_millis(10);
 /// How long a read may take that comes without a deadline.
 const WITHOUT_DEADLINE: Duration = Duration::from_secs(60);
 
+/// Bytes of answers that are kept unless told otherwise.
+const RESPONSE_CACHE: usize = 64 << 20;
+
 /// A SQLite database, opened for reading.
 #[derive(Clone)]
 pub struct Sqlite {
     pool: Arc<Pool>,
+    cache: Option<Arc<Cache>>,
 }
 
 /// What a database contains, and what of it was left out and why.
@@ -55,6 +76,7 @@ enum Cause {
     Missing,
     Folder,
     Sqlite(rusqlite::Error),
+    Unwritable(rusqlite::Error),
 }
 
 impl fmt::Display for OpenError {
@@ -64,6 +86,7 @@ impl fmt::Display for OpenError {
             Cause::Missing => f.write_str("there is no such file"),
             Cause::Folder => f.write_str("it is a folder"),
             Cause::Sqlite(error) => error.fmt(f),
+            Cause::Unwritable(error) => write!(f, "it cannot be written to: {error}"),
         }
     }
 }
@@ -71,7 +94,7 @@ impl fmt::Display for OpenError {
 impl std::error::Error for OpenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.cause {
-            Cause::Sqlite(error) => Some(error),
+            Cause::Sqlite(error) | Cause::Unwritable(error) => Some(error),
             Cause::Missing | Cause::Folder => None,
         }
     }
@@ -92,7 +115,16 @@ impl Sqlite {
             return Err(failed(Cause::Missing));
         }
         let pool = Pool::open(path).map_err(|error| failed(Cause::Sqlite(error)))?;
-        Ok(Self { pool: Arc::new(pool) })
+        Ok(Self { pool: Arc::new(pool), cache: None }.response_cache(RESPONSE_CACHE))
+    }
+
+    /// Sets how many bytes of answers are kept, 0 for none. An answer is served again only while the database is
+    /// in the very state that it was read from; that is looked up for every request. For a database that lies on
+    /// a network file system, whose clients may see each other's writes late, turn it off.
+    #[must_use]
+    pub fn response_cache(mut self, bytes: usize) -> Self {
+        self.cache = (bytes > 0).then(|| Arc::new(Cache::new(bytes)));
+        self
     }
 
     /// Reads what the database contains. `times` names tables and columns that hold times though their
@@ -121,60 +153,85 @@ impl Sqlite {
         Ok(steps)
     }
 
-    async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
-        let now = Instant::now();
-        let deadline = context.deadline.unwrap_or(now + WITHOUT_DEADLINE);
+    async fn read(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+        if let Some(trace) = context.trace.clone() {
+            return self.read_traced(plan, context, trace).await;
+        }
+        let stamp = self.pool.stamps().now();
         if !plan.is_heavy() {
-            let reader = self.pool.take().map_err(read::failed)?;
-            let result = reader.read(&plan, deadline.min(now + INLINE_TIME), INLINE_LOOKS);
-            self.pool.give(reader);
+            let budget = Budget::Steps { looks: INLINE_LOOKS, time: INLINE_TIME };
+            let result = local::read(&self.pool, &plan, budget, stamp).map(|read| self.keep(&plan, read));
             match result {
                 // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
-                Err(ResolveError::TimedOut) if Instant::now() < deadline => plan.mark_heavy(),
+                Err(ResolveError::TimedOut) if context.deadline.is_none_or(|it| Instant::now() < it) => {
+                    plan.mark_heavy();
+                }
                 Err(ResolveError::Busy) => {}
-                result => return result.map(Answer::Json),
+                result => return result,
             }
         }
+        self.read_on_thread(plan, context).await
+    }
+
+    /// Reads where waiting and working hold up nobody else.
+    async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
         let permit = tokio::time::timeout_at(deadline.into(), self.pool.heavy()).await;
         let permit = permit.map_err(|_| ResolveError::Busy)??;
         let mut reader = self.pool.take().map_err(read::failed)?;
-        let alarm = reader.cancel_on_drop();
-        let pool = Arc::clone(&self.pool);
+        let alarm = reader.alarm().cancel_on_drop();
+        let database = self.clone();
         let running = tokio::task::spawn_blocking(move || {
-            let result = reader.read_waiting(&plan, deadline);
-            pool.give(reader);
+            let result = database.read_waiting(&mut reader, &plan, deadline);
+            database.pool.give(reader);
             drop(permit);
             result
         });
         let result = running.await;
         drop(alarm);
-        result.map_err(|error| ResolveError::Panicked(error.to_string()))?.map(Answer::Json)
+        result.map_err(|error| ResolveError::Panicked(error.to_string()))?
+    }
+
+    /// Reads on a thread that may wait for a writer to finish.
+    fn read_waiting(
+        &self,
+        reader: &mut Reader,
+        plan: &Plan,
+        deadline: Instant,
+    ) -> Result<JsonBody, ResolveError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        reader.wait_for_writers(left).map_err(read::failed)?;
+        let result = reader.read(plan, Budget::Until(deadline), self.pool.stamps());
+        reader.wait_for_writers(Duration::ZERO).map_err(read::failed)?;
+        result.map(|read| self.keep(plan, read))
+    }
+
+    /// Keeps an answer, if the state that it was read from is known.
+    fn keep(&self, plan: &Plan, (body, state): (JsonBody, Option<Stamp>)) -> JsonBody {
+        match (&self.cache, state) {
+            (Some(cache), Some(state)) => cache.keep(plan, state, body),
+            _ => body,
+        }
     }
 }
 
 impl Resolver for Sqlite {
     fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
-        Box::pin(self.read(plan, context))
+        Box::pin(async move { self.read(plan, context).await.map(Answer::Json) })
+    }
+
+    fn known(&self, plan: &Plan) -> Option<JsonBody> {
+        let cache = self.cache.as_ref()?;
+        cache.find(plan, &self.pool.stamps().now()?)
+    }
+
+    fn is_personal(&self) -> bool {
+        false
     }
 }
 
 impl fmt::Debug for Sqlite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sqlite").field("path", &self.pool.path()).finish_non_exhaustive()
-    }
-}
-
-impl Reader {
-    fn read(&self, plan: &Plan, deadline: Instant, looks: u32) -> Result<mesh_plan::JsonBody, ResolveError> {
-        self.until(deadline, looks, || read::run(self.connection(), plan))
-    }
-
-    /// The same on a thread that may wait for a writer to finish.
-    fn read_waiting(&mut self, plan: &Plan, deadline: Instant) -> Result<mesh_plan::JsonBody, ResolveError> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        self.wait_for_writers(left).map_err(read::failed)?;
-        let result = self.read(plan, deadline, u32::MAX);
-        self.wait_for_writers(Duration::ZERO).map_err(read::failed)?;
-        result
     }
 }

@@ -67,8 +67,26 @@ The exit status is 0 when all is well and 1 when there are faults.")]
     #[command(after_help = "Examples:
   mesh-server query '{ post title author { name } }'
   mesh-server query --id 7 '{ post title comments { body author { name } } }'
-  mesh-server query --all '{\"user\": {\"$select\": {\"name\": true}, \"$page\": {\"first\": 100}}}'")]
+  mesh-server query --all '{\"user\": {\"$select\": {\"name\": true}, \"$page\": {\"first\": 100}}}'
+  mesh-server query --login ada@example.org '{ post title }'
+
+With --login the password is asked for, or taken from the variable MESH_PASSWORD.")]
     Query(QueryArgs),
+    /// Send a file to a field of a record
+    #[command(after_help = "Examples:
+  mesh-server upload user 7 avatar me.png
+  mesh-server upload --login ada@example.org user 7 avatar me.png --meta '{\"caption\": \"Me\"}'
+
+With --login the password is asked for; where standard input is no terminal, its first line is the password. \
+The file's hash is part of what is signed, so the server takes these bytes and no others.")]
+    Upload(UploadArgs),
+    /// Print the hash of a password, for the table of accounts
+    #[command(after_help = "Examples:
+  mesh-server hash-password
+  printf %s \"$PASSWORD\" | mesh-server hash-password
+
+The password is typed unseen, or is the first line of standard input. The hash is argon2id, with salt of its own.")]
+    HashPassword,
 }
 
 /// What `serve` takes.
@@ -88,6 +106,15 @@ pub(crate) struct ServeArgs {
     /// Worker threads; 0 is one per core [default: 0]
     #[arg(long, value_name = "N")]
     threads: Option<String>,
+    /// Offer the playground
+    #[arg(long)]
+    docs: bool,
+    /// Offer the playground to everybody, or with SQL, on an address that is not loopback
+    #[arg(long)]
+    pub(crate) allow_open_docs: bool,
+    /// Offer write routes, for what the schema document says is writable
+    #[arg(long)]
+    mutations: bool,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -96,7 +123,9 @@ impl ServeArgs {
     /// The settings among the flags.
     pub(crate) fn settings(&self) -> Flags {
         let own = given([("listen", &self.listen), ("base", &self.base), ("threads", &self.threads)]);
-        own.chain(self.source.settings()).chain(self.log.settings()).collect()
+        let switches = [("docs.enabled", self.docs), ("mutations.enabled", self.mutations)];
+        let switches = switches.into_iter().filter(|(_, on)| *on).map(|(path, _)| (path, "true".to_owned()));
+        own.chain(switches).chain(self.source.settings()).chain(self.log.settings()).collect()
     }
 }
 
@@ -123,9 +152,12 @@ impl DemoArgs {
 /// What `introspect` takes.
 #[derive(Debug, Args)]
 pub(crate) struct IntrospectArgs {
-    /// Database to look at, such as sqlite:blog.db
+    /// Database to look at, such as sqlite:blog.db or postgres://user@host/db
     #[arg(long, value_name = "URL")]
     pub(crate) database: String,
+    /// Schemas of a PostgreSQL database to look at [default: the one that names without a schema mean]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) schema: Vec<String>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -139,6 +171,9 @@ pub(crate) struct CheckArgs {
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
+    /// Print the statements that make PostgreSQL tell of changes, and with 'run' carry them out
+    #[arg(long, value_name = "run", num_args = 0..=1, default_missing_value = "print", value_parser = ["print", "run"])]
+    pub(crate) install_triggers: Option<String>,
 }
 
 impl CheckArgs {
@@ -186,12 +221,41 @@ pub(crate) struct QueryArgs {
     /// Follow the cursors and print the items of all pages
     #[arg(long, conflicts_with = "id")]
     pub(crate) all: bool,
+    /// Log in under this name, sign what is asked, and log out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) login: Option<String>,
+}
+
+/// What `upload` takes.
+#[derive(Debug, Args)]
+pub(crate) struct UploadArgs {
+    /// Where the server is, its base path included
+    #[arg(long, value_name = "BASE", default_value = "http://127.0.0.1:4000/mesh")]
+    pub(crate) url: String,
+    /// Log in under this name first
+    #[arg(long, value_name = "NAME")]
+    pub(crate) login: Option<String>,
+    /// Further fields of the record to write, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub(crate) meta: Option<String>,
+    /// Content type of the file; left out, it is told from the file's name
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) content_type: Option<String>,
+    /// Entity of the record
+    pub(crate) entity: String,
+    /// Id of the record
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) id: String,
+    /// Field that takes the file
+    pub(crate) field: String,
+    /// The file
+    pub(crate) file: PathBuf,
 }
 
 /// Where data and schema come from.
 #[derive(Debug, Args)]
 struct SourceArgs {
-    /// Database with the data, such as sqlite:blog.db
+    /// Database with the data, such as sqlite:blog.db or postgres://user@host/db
     #[arg(long, value_name = "URL")]
     database: Option<String>,
     /// Schema document; without one the schema is inferred from the database

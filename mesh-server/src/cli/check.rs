@@ -10,6 +10,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     for note in &source.notes {
         remark(format_args!("note: {note}"));
     }
+    if let Some(how) = &args.install_triggers {
+        let database =
+            source.database.as_ref().ok_or_else(|| Failure::start("--install-triggers needs a database"))?;
+        return match database.triggers(&source.schema, how == "run").map_err(Failure::start)? {
+            Some(statements) => print(statements.trim_end()),
+            None => print("-- SQLite needs none: the server sees for itself when its file has changed"),
+        };
+    }
     let entities = source.schema.entities().count();
     let relations: usize = source.schema.entities().map(|(_, entity)| entity.relations.len()).sum();
     print(format_args!("no faults: {entities} entities, {relations} relations"))

@@ -19,8 +19,17 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     };
     config.database = Some(format!("sqlite:{}", sample.path.display()));
     config.schema = None;
+    // Whoever tries the demo wants to look around, on this machine.
+    config.docs.enabled = config.listen.ip().is_loopback();
+    if config.docs.title.is_empty() {
+        "Sample blog".clone_into(&mut config.docs.title);
+    }
     let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
-    serve(&config, source, |url| print(calls(url)))
+    serve(&config, source, |url| {
+        let origin = url.strip_suffix(config.base.as_str()).unwrap_or(url);
+        let page = config.docs.enabled.then(|| format!("{origin}{}", config.docs.path));
+        print(calls(url, page.as_deref()))
+    })
 }
 
 /// The file with the sample data.
@@ -77,13 +86,16 @@ const NEWEST: &str = r#"{"post": {"$select": {"title": true, "publishedAt": true
 const STAFF: &str = "{ user name role manager { name } users { name } }";
 
 /// Calls that work when pasted into a shell.
-fn calls(url: &str) -> String {
+fn calls(url: &str, page: Option<&str>) -> String {
+    let page = page.map_or_else(String::new, |page| {
+        format!("\nThe playground, to click queries together and see their SQL, is at\n\n  {page}\n")
+    });
     let (post, newest) = (mesh_wire::base64::encode(POST), mesh_wire::base64::encode(NEWEST));
     format!(
         r#"
-A sample blog is served: users, posts, comments and tags. Try these in another terminal.
-
-One post with its author and comments; the header holds a query, in base64:
+A sample blog is served: users, posts, comments and tags.
+{page}
+Try these in another terminal. One post with its author and comments; the header holds a query, in base64:
 
   curl -s {url}/post/1 -H 'X-Mesh-Format: ql' \
     -H 'X-Mesh-Query: {post}'
@@ -124,8 +136,9 @@ mod tests {
         mesh.plan(&Request::point(Format::Ql, POST, "1")).unwrap();
         mesh.plan(&Request::collection(Format::Json, NEWEST)).unwrap();
         mesh.plan(&Request::collection(Format::Ql, STAFF)).unwrap();
-        let text = calls("http://127.0.0.1:4000/mesh");
+        let text = calls("http://127.0.0.1:4000/mesh", Some("http://127.0.0.1:4000/docs"));
         assert!(text.contains(&mesh_wire::base64::encode(NEWEST)) && text.contains(STAFF));
+        assert!(text.contains("  http://127.0.0.1:4000/docs\n"));
         let folder = sample.folder.clone().unwrap();
         drop(sample);
         assert!(!folder.exists());

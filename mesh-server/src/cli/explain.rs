@@ -1,14 +1,18 @@
 //! `mesh-server explain`: the plan of a query, its SQL, and how the database would run that.
 
+mod advice;
+
 use std::fmt::Write as _;
 use std::io;
 
 use mesh_plan::sql::Statements;
-use mesh_plan::{Error, Mesh, Request};
+use mesh_plan::{Error, Join, Mesh, Request};
 
 use super::args::ExplainArgs;
+use super::database::Database;
 use super::source::Source;
 use super::{Failure, faults_at_start, print, settings};
+use advice::Advice;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let config =
@@ -20,7 +24,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(id) => Request::point(format.into(), &text, id),
         None => Request::collection(format.into(), &text),
     };
-    let plan = mesh.plan(&request).map_err(|error| match &error {
+    let plan = mesh.plan_unrestricted(&request).map_err(|error| match &error {
         Error::Plan(fault) if !fault.path.is_empty() => {
             Failure::found(format!("{error} (at {})", fault.path))
         }
@@ -35,7 +39,17 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     }
     let mut out = format!("{plan}\n");
     let mut steps = steps.into_iter();
-    statements(&mut out, plan.statements(), plan.node(), &mut steps);
+    if let Some(Database::Postgres(_)) = &source.database {
+        for (statement, steps) in steps {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "-- {}\n{statement}", plan.node().path);
+            for step in &steps {
+                let _ = writeln!(out, "  -> {step}");
+            }
+        }
+        return print(out.trim_end());
+    }
+    statements(&mut out, plan.statements(), (plan.node(), None), &mut steps);
     print(out.trim_end())
 }
 
@@ -43,16 +57,20 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 fn statements(
     out: &mut String,
     tree: &Statements,
-    node: &mesh_plan::Node,
+    (node, join): (&mesh_plan::Node, Option<&Join>),
     steps: &mut impl Iterator<Item = (String, Vec<String>)>,
 ) {
     // Writing to a String cannot fail.
     let _ = writeln!(out, "-- {}\n{}", node.path, tree.statement);
-    for step in steps.next().map(|(_, steps)| steps).unwrap_or_default() {
+    let account = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+    for step in &account {
         let _ = writeln!(out, "  -> {step}");
+    }
+    if let Some(advice) = Advice::of(node, join, &account) {
+        let _ = writeln!(out, "  {advice}");
     }
     out.push('\n');
     for (tree, join) in tree.joins.iter().zip(&node.joins) {
-        statements(out, tree, &join.node, steps);
+        statements(out, tree, (&join.node, Some(join)), steps);
     }
 }

@@ -1,11 +1,16 @@
 //! `mesh-server introspect`: the schema document that a database suggests.
 
 use super::args::IntrospectArgs;
+use super::database::Database;
 use super::{Failure, print, remark, source};
+use crate::config::Config;
 
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let mut notes = Vec::new();
-    let (_, catalog) = source::open(&args.database, &[], &mut notes).map_err(Failure::start)?;
+    let mut config = Config::default();
+    config.postgres.schemas.clone_from(&args.schema);
+    let opened = Database::open(&args.database, &config, &[], &mut notes);
+    let (_, catalog) = opened.map_err(Failure::start)?;
     let (document, _) = source::inferred(&catalog, &mut notes);
     for note in &notes {
         remark(format_args!("note: {note}"));

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 
 use super::args::QueryArgs;
+use super::login::{self, Login};
 use super::{Failure, print, remark};
 
 /// Queries up to this go into a header; longer ones are posted.
@@ -21,37 +22,82 @@ const HEADER_QUERY: usize = 8 * 1024;
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
+    let who = match &args.login {
+        Some(login) => Some((login.as_str(), login::password(login)?)),
+        None => None,
+    };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
     runtime.block_on(async {
-        if args.all {
-            return all_pages(&endpoint, format.into(), &text).await;
+        let login = match who {
+            Some((login, password)) => Some(Login::begin(&endpoint, login, password).await?),
+            None => None,
+        };
+        let asker = Asker { endpoint: &endpoint, login };
+        let answer = asker.answer(args, format.into(), &text).await;
+        if let Some(login) = asker.login {
+            login.end().await;
         }
-        let body = ask(&endpoint, format.into(), &text, args.id.as_deref()).await?;
-        show(&serde_json::from_slice(&body).map_err(Failure::found)?)
+        show(&answer?)
     })
 }
 
-/// Follows the cursors and prints the items of all pages as one array.
-async fn all_pages(endpoint: &Endpoint, format: Format, text: &str) -> Result<(), Failure> {
-    let mut query = parse(format, text)?;
-    let mut items = Vec::new();
-    loop {
-        let body = ask(endpoint, Format::Json, &mesh_ql::print_json(&query), None).await?;
-        let mut page: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
-        if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
-            items.extend(more);
+/// Whom to ask, and on whose behalf.
+struct Asker<'e> {
+    endpoint: &'e Endpoint,
+    login: Option<Login<'e>>,
+}
+
+impl Asker<'_> {
+    /// What the command prints.
+    async fn answer(&self, args: &QueryArgs, format: Format, text: &str) -> Result<Value, Failure> {
+        if args.all {
+            return self.all_pages(format, text).await;
         }
-        let info = page.get("pageInfo").cloned().unwrap_or_default();
-        if info.get("hasNextPage") != Some(&Value::Bool(true)) {
-            return show(&items.into());
+        let body = self.ask(format, text, args.id.as_deref()).await?;
+        serde_json::from_slice(&body).map_err(Failure::found)
+    }
+
+    /// Follows the cursors and collects the items of all pages in one array.
+    async fn all_pages(&self, format: Format, text: &str) -> Result<Value, Failure> {
+        let mut query = parse(format, text)?;
+        let mut items = Vec::new();
+        loop {
+            let body = self.ask(Format::Json, &mesh_ql::print_json(&query), None).await?;
+            let mut page: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
+            if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
+                items.extend(more);
+            }
+            let info = page.get("pageInfo").cloned().unwrap_or_default();
+            if info.get("hasNextPage") != Some(&Value::Bool(true)) {
+                return Ok(items.into());
+            }
+            if io::stderr().is_terminal() {
+                remark(format_args!("{} items …", items.len()));
+            }
+            let after = info.get("endCursor").and_then(Value::as_str).map(str::to_owned);
+            let first = query.root.controls.page.as_ref().and_then(|page| page.first);
+            query.root.controls.page = Some(Page { first, after });
         }
-        if io::stderr().is_terminal() {
-            remark(format_args!("{} items …", items.len()));
+    }
+
+    async fn ask(&self, format: Format, text: &str, id: Option<&str>) -> Result<Bytes, Failure> {
+        let request = if text.len() > HEADER_QUERY {
+            client::post(self.endpoint, format, text, id)
+        } else {
+            let entity = parse(format, text)?.entity;
+            let source = Source::Text { format, text: text.to_owned() };
+            match id {
+                Some(id) => client::point(self.endpoint, &entity, id, &source),
+                None => client::collection(self.endpoint, &entity, &source),
+            }
+        };
+        let mut request = request.map_err(Failure::start)?;
+        if let Some(login) = &self.login {
+            request = login.sign(request)?;
         }
-        let after = info.get("endCursor").and_then(Value::as_str).map(str::to_owned);
-        let first = query.root.controls.page.as_ref().and_then(|page| page.first);
-        query.root.controls.page = Some(Page { first, after });
+        let reply = send(request).await?;
+        client::result(reply).map_err(Failure::found)
     }
 }
 
@@ -71,22 +117,8 @@ fn parse(format: Format, text: &str) -> Result<mesh_ql::Query, Failure> {
     mesh_ql::parse(format, text, &limits).map_err(Failure::found)
 }
 
-async fn ask(endpoint: &Endpoint, format: Format, text: &str, id: Option<&str>) -> Result<Bytes, Failure> {
-    let request = if text.len() > HEADER_QUERY {
-        client::post(endpoint, format, text, id)
-    } else {
-        let entity = parse(format, text)?.entity;
-        let source = Source::Text { format, text: text.to_owned() };
-        match id {
-            Some(id) => client::point(endpoint, &entity, id, &source),
-            None => client::collection(endpoint, &entity, &source),
-        }
-    };
-    let reply = send(request.map_err(Failure::start)?).await?;
-    client::result(reply).map_err(Failure::found)
-}
-
-async fn send(request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
+/// Sends a request over a connection of its own.
+pub(super) async fn send(request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
     let (mut head, body) = request.into_parts();
     let failed = |error: &dyn std::fmt::Display| Failure::found(format!("cannot ask {}: {error}", head.uri));
     if head.uri.scheme_str() != Some("http") {

@@ -2,15 +2,15 @@
 
 use std::io::{self, IsTerminal};
 
-use mesh_plan::Mesh;
-use mesh_server::{App, Server};
+use mesh_docs::Sql;
+use mesh_server::Server;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use super::args::ServeArgs;
 use super::source::Source;
-use super::{Failure, faults_at_start, print, settings};
-use crate::config::{Config, LogFormat};
+use super::{Failure, compose, faults_at_start, print, settings};
+use crate::config::{Config, DocsAuth, LogFormat};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let config =
@@ -20,9 +20,30 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
             "no database to serve: name one, as in `mesh-server serve --database sqlite:blog.db`, or try `mesh-server demo`",
         ));
     }
+    if !args.allow_open_docs {
+        refuse_open_docs(&config)?;
+    }
     start_log(&config)?;
     let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
     serve(&config, source, |_| Ok(()))
+}
+
+/// A playground for everybody, or one that shows SQL, is for the own machine only.
+fn refuse_open_docs(config: &Config) -> Result<(), Failure> {
+    let docs = &config.docs;
+    if !docs.enabled || config.listen.ip().is_loopback() {
+        return Ok(());
+    }
+    let fault = match (docs.auth, docs.sql) {
+        (DocsAuth::Open, _) => "the playground is open to everybody (docs.auth = \"false\")",
+        (DocsAuth::Admin, Sql::Dev) => "the playground shows SQL (docs.sql = \"dev\")",
+        (DocsAuth::Admin, Sql::Hidden) => return Ok(()),
+    };
+    Err(Failure::start(format!(
+        "{fault}, and {} is not a loopback address: set docs.auth = \"admin\" and docs.sql = \"false\", or give \
+         --allow-open-docs if that is what you want",
+        config.listen
+    )))
 }
 
 /// Serves a source until SIGTERM or SIGINT. `ready` is called with the server's URL.
@@ -35,15 +56,11 @@ pub(crate) fn serve(
         tracing::info!("{note}");
     }
     let entities = source.schema.entities().count();
-    let mut mesh = Mesh::builder(source.schema).limits(config.plan_limits());
-    if let Some(database) = source.database {
-        mesh = mesh.resolver_for_all(database);
-    }
-    let app = App::new(mesh.build()).at(config.base.clone()).limits(config.transport_limits());
-    let server =
-        Server::new(app).connections(config.limits.connections).shutdown_timeout(config.shutdown_timeout);
     let runtime = runtime(config.threads).map_err(Failure::start)?;
     runtime.block_on(async {
+        let app = compose::app(config, source).await?;
+        let server =
+            Server::new(app).connections(config.limits.connections).shutdown_timeout(config.shutdown_timeout);
         let listener = TcpListener::bind(config.listen)
             .await
             .map_err(|error| Failure::start(format!("cannot listen on {}: {error}", config.listen)))?;
@@ -60,12 +77,16 @@ pub(crate) fn serve(
     })
 }
 
+/// One thread needs no machinery for handing work to others.
 fn runtime(threads: usize) -> io::Result<tokio::runtime::Runtime> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let mut builder = match threads {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
     if threads > 0 {
         builder.worker_threads(threads);
     }
-    builder.enable_all().thread_name("mesh").build()
+    builder.enable_all().thread_name("mesh").on_thread_park(mesh_server::backend::sqlite::before_park).build()
 }
 
 /// Done when the process is told to stop.

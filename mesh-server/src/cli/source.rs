@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use mesh_plan::policy::SchemaPolicy;
 use mesh_schema::{Catalog, Document, Fault, Schema};
-use mesh_server::backend::DatabaseUrl;
-use mesh_server::backend::sqlite::Sqlite;
 
+use super::database::Database;
 use crate::config::Config;
 
 /// A schema, with the database where one is given.
 pub(crate) struct Source {
     pub(crate) schema: Schema,
-    pub(crate) database: Option<Sqlite>,
+    pub(crate) database: Option<Database>,
     /// What was left out or renamed, and the like.
     pub(crate) notes: Vec<String>,
 }
@@ -27,7 +27,8 @@ impl Source {
         let (database, catalog) = match &config.database {
             None => (None, None),
             Some(url) => {
-                let (database, catalog) = open(url, &times, &mut notes).map_err(|fault| vec![fault])?;
+                let opened = Database::open(url, config, &times, &mut notes);
+                let (database, catalog) = opened.map_err(|fault| vec![fault])?;
                 (Some(database), Some(catalog))
             }
         };
@@ -42,26 +43,14 @@ impl Source {
                 ]);
             }
         };
+        // Types, which a database may have to tell, are known only now.
+        let file = text.as_ref().map_or("", |(name, _)| name);
+        SchemaPolicy::of(&schema).map_err(|faults| lines(file, &faults))?;
         if schema.entities().next().is_none() {
             notes.push("there is nothing to read: the database has no tables".to_owned());
         }
         Ok(Self { schema, database, notes })
     }
-}
-
-/// Opens a database and reads what it contains.
-pub(crate) fn open(
-    url: &str,
-    times: &[(String, String)],
-    notes: &mut Vec<String>,
-) -> Result<(Sqlite, Catalog), String> {
-    let database = match DatabaseUrl::parse(url)? {
-        DatabaseUrl::Sqlite(path) => Sqlite::open(&path).map_err(|error| error.to_string())?,
-        other => return Err(format!("databases such as {other} are not served")),
-    };
-    let contents = database.contents(times).map_err(|error| error.to_string())?;
-    notes.extend(contents.notes);
-    Ok((database, contents.catalog))
 }
 
 /// The document that a database suggests, and the schema that it loads to.

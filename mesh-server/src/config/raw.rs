@@ -138,6 +138,8 @@ pub(crate) struct Written {
 pub(crate) enum Value {
     Text(String),
     Integer(i64),
+    Boolean(bool),
+    List(Vec<Self>),
     /// A value that no setting takes, by the name of its type.
     Other(&'static str),
 }
@@ -149,10 +151,20 @@ impl Value {
             DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
                 .map_or(Self::Other("an integer beyond 64 bits"), Self::Integer),
             DeValue::Float(_) => Self::Other("a number with a fraction"),
-            DeValue::Boolean(_) => Self::Other("a boolean"),
+            DeValue::Boolean(value) => Self::Boolean(*value),
             DeValue::Datetime(_) => Self::Other("a date or time"),
-            DeValue::Array(_) => Self::Other("an array"),
+            DeValue::Array(values) => {
+                Self::List(values.iter().map(|value| Self::from_scalar(value.get_ref())).collect())
+            }
             DeValue::Table(_) => Self::Other("a table"),
+        }
+    }
+
+    /// An item of a list; lists in lists mean nothing to any setting.
+    fn from_scalar(value: &DeValue<'_>) -> Self {
+        match value {
+            DeValue::Array(_) => Self::Other("a list in a list"),
+            value => Self::from_toml(value),
         }
     }
 }
@@ -163,6 +175,8 @@ impl fmt::Display for Value {
         match self {
             Self::Text(text) => write!(f, "'{}'", text.escape_debug()),
             Self::Integer(integer) => write!(f, "{integer}"),
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::List(_) => f.write_str("a list"),
             Self::Other(kind) => f.write_str(kind),
         }
     }

@@ -40,8 +40,8 @@ fn the_defaults_are_within_their_own_bounds() {
         "listen = '{}'\nbase = '{}'\nthreads = {}\nrequest_timeout = '10s'\nshutdown_timeout = '10s'\n\
          log = '{}'\nlog_format = 'pretty'\n\
          [limits]\npage_default = {}\npage_max = {}\ndepth = {}\nfields = {}\nrows = {}\nquery_bytes = {}\n\
-         body_bytes = {}\nheader_bytes = {}\nconnections = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
-         in_values = {}\ngroup_keys = {}\naggregates = {}\n[cache]\nplans = {}\n",
+         body_bytes = {}\nheader_bytes = {}\nconnections = {}\nlogin_per_minute = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
+         in_values = {}\ngroup_keys = {}\naggregates = {}\n[cache]\nplans = {}\nresponses = {}\n",
         default.listen,
         default.base,
         default.threads,
@@ -55,12 +55,14 @@ fn the_defaults_are_within_their_own_bounds() {
         limits.body_bytes,
         limits.header_bytes,
         limits.connections,
+        limits.login_per_minute,
         limits.filter_depth,
         limits.filter_nodes,
         limits.in_values,
         limits.group_keys,
         limits.aggregates,
         default.cache.plans,
+        default.cache.responses,
     );
     assert_eq!(config(&file), default);
 }
@@ -79,6 +81,7 @@ fn every_setting_of_the_file_arrives() {
         log = "mesh_server=debug"
         log_format = "json"
         cache.plans = 0
+        cache.responses = "1GiB"
         [limits]
         page_default = 10
         page_max = 20
@@ -89,6 +92,7 @@ fn every_setting_of_the_file_arrives() {
         body_bytes = "1 MiB"
         header_bytes = 8192
         connections = 5
+        login_per_minute = 6
         filter_depth = 32
         filter_nodes = 2
         in_values = 3
@@ -106,7 +110,7 @@ fn every_setting_of_the_file_arrives() {
         shutdown_timeout: Duration::ZERO,
         log: "mesh_server=debug".to_owned(),
         log_format: LogFormat::Json,
-        cache: Cache { plans: 0 },
+        cache: Cache { plans: 0, responses: 1 << 30 },
         limits: Limits {
             page_default: 10,
             page_max: 20,
@@ -117,12 +121,14 @@ fn every_setting_of_the_file_arrives() {
             body_bytes: 1_048_576,
             header_bytes: 8_192,
             connections: 5,
+            login_per_minute: 6,
             filter_depth: 32,
             filter_nodes: 2,
             in_values: 3,
             group_keys: 4,
             aggregates: 5,
         },
+        ..Config::default()
     };
     assert_eq!(config, expected);
 }
@@ -202,11 +208,11 @@ fn values_of_the_wrong_kind_are_refused() {
         expect![[r#"
             mesh.toml:1: 'listen' must be text in quotes, not 4000
             mesh.toml:2: 'base' cannot be 'mesh?x': a base path begins with '/', as '/mesh' does
-            mesh.toml:3: 'database' must be text in quotes, not a boolean
+            mesh.toml:3: 'database' must be text in quotes, not true
             mesh.toml:4: 'threads' must be a whole number from 0 to 1024, not a number with a fraction
             mesh.toml:5: 'request_timeout' must be a time with its unit, such as '500ms', '10s' or '15m', from 1ms to 24h, not 10
             mesh.toml:6: 'shutdown_timeout' must be a time with its unit, such as '500ms', '10s' or '15m', from 0ms to 1h, not '2 days'
-            mesh.toml:7: 'log' must be text in quotes, not an array
+            mesh.toml:7: 'log' must be text in quotes, not a list
             mesh.toml:8: 'log_format' must be 'pretty' or 'json', not 'jsn'; did you mean 'json'?
             mesh.toml:9: 'schema' must be text in quotes, not a date or time
             mesh.toml:11: 'limits.query_bytes' must be a number of bytes from 1 to 1073741824, plain or as '64KiB' or '1MiB', not '64KB'

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mesh_wire::Base;
 
+use crate::config::profiles::Hidden;
 use crate::config::raw::Value;
 use crate::config::suggest::nearest;
 
@@ -23,6 +24,77 @@ pub(crate) fn text(value: &Value) -> Result<String, String> {
 pub(crate) fn present<T: From<String>>(value: &Value) -> Result<Option<T>, String> {
     let text = text(value)?;
     Ok((!text.trim().is_empty()).then(|| T::from(text)))
+}
+
+/// A text that says something, where there has to be one.
+pub(crate) fn filled(value: &Value) -> Result<String, String> {
+    present(value)?.ok_or_else(|| "cannot be empty".to_owned())
+}
+
+/// Yes or no.
+pub(crate) fn boolean(value: &Value) -> Result<bool, String> {
+    match value {
+        Value::Boolean(value) => Ok(*value),
+        Value::Text(text) if text == "true" => Ok(true),
+        Value::Text(text) if text == "false" => Ok(false),
+        other => Err(format!("must be true or false, not {other}")),
+    }
+}
+
+/// Texts: a list of them, or one text with commas between, as flags and variables have it.
+pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::Text(text) => {
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Ok(items.map(str::to_owned).collect())
+        }
+        Value::List(items) => items
+            .iter()
+            .map(|item| match item {
+                Value::Text(text) => Ok(text.clone()),
+                other => Err(format!("must be a list of texts in quotes, not with {other} in it")),
+            })
+            .collect(),
+        other => Err(format!("must be a list of texts such as [\"one\", \"two\"], not {other}")),
+    }
+}
+
+/// A text that is not shown again, not even where it is wrong.
+pub(crate) fn secret(value: &Value) -> Result<Option<Hidden>, String> {
+    present(value).map_err(|_| "must be text in quotes".to_owned())
+}
+
+/// Origins of pages.
+pub(crate) fn origins(value: &Value) -> Result<Vec<String>, String> {
+    let origins = list(value)?;
+    mesh_wire::Cors::new(&origins).map_err(|error| format!("cannot be so: {error}"))?;
+    Ok(origins)
+}
+
+/// Texts that are not shown again.
+pub(crate) fn secrets(value: &Value) -> Result<Vec<Hidden>, String> {
+    match list(value) {
+        Ok(items) => Ok(items.into_iter().map(Hidden).collect()),
+        Err(_) => Err("must be a list of texts in quotes".to_owned()),
+    }
+}
+
+/// One segment of a path, without slashes.
+pub(crate) fn segment(value: &Value) -> Result<String, String> {
+    let text = filled(value)?;
+    match Base::parse(&format!("/{text}")) {
+        Ok(_) if !text.contains('/') => Ok(text),
+        _ => Err(format!("must be one segment of a path, such as 'files', not {value}")),
+    }
+}
+
+/// A path that begins with a slash and is not the root.
+pub(crate) fn path(value: &Value) -> Result<String, String> {
+    let base = base(value)?;
+    match base.as_str() {
+        "" => Err("cannot be the root".to_owned()),
+        path => Ok(path.to_owned()),
+    }
 }
 
 /// An address and a port; `localhost` is the IPv4 loopback address.
@@ -43,7 +115,11 @@ pub(crate) fn base(value: &Value) -> Result<Base, String> {
 /// One of a few words.
 pub(crate) fn choice<T: Copy>(choices: &[(&'static str, T)]) -> impl FnOnce(&Value) -> Result<T, String> {
     move |value| {
-        let word = text(value)?;
+        let word = match value {
+            // `false` without its quotes is the word all the same.
+            Value::Boolean(value) => value.to_string(),
+            value => text(value)?,
+        };
         if let Some((_, choice)) = choices.iter().find(|(name, _)| *name == word) {
             return Ok(*choice);
         }
@@ -60,7 +136,7 @@ pub(crate) fn count<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Valu
         let number = match value {
             Value::Integer(integer) => u64::try_from(*integer).ok(),
             Value::Text(text) => text.trim().parse().ok(),
-            Value::Other(_) => None,
+            Value::Boolean(_) | Value::List(_) | Value::Other(_) => None,
         };
         number
             .filter(|number| (least..=most).contains(number))
@@ -76,7 +152,7 @@ pub(crate) fn size(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<usize
         let bytes = match value {
             Value::Integer(integer) => u64::try_from(*integer).ok(),
             Value::Text(text) => scaled(text, &UNITS),
-            Value::Other(_) => None,
+            Value::Boolean(_) | Value::List(_) | Value::Other(_) => None,
         };
         bytes
             .filter(|bytes| (least..=most).contains(bytes))
@@ -96,7 +172,7 @@ pub(crate) fn duration(least: Duration, most: Duration) -> impl FnOnce(&Value) -
     move |value| {
         let milliseconds = match value {
             Value::Text(text) => scaled(text, &UNITS),
-            Value::Integer(_) | Value::Other(_) => None,
+            Value::Integer(_) | Value::Boolean(_) | Value::List(_) | Value::Other(_) => None,
         };
         milliseconds.map(Duration::from_millis).filter(|span| (least..=most).contains(span)).ok_or_else(|| {
             let (least, most) = (Span(least), Span(most));

@@ -1,4 +1,4 @@
-//! Do both give the same? One seed's database and queries, put to SQLite and to memory.
+//! Do all give the same? One seed's database and queries, put to memory, SQLite and PostgreSQL.
 
 use std::fmt::{self, Write as _};
 use std::ops::AddAssign;
@@ -11,10 +11,10 @@ use mesh_ql::Format;
 use mesh_server::backend::sqlite::Sqlite;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
-use tokio::runtime::{Builder, Runtime};
 
 use crate::data::Database;
 use crate::dice::Dice;
+use crate::others::Others;
 use crate::query;
 
 /// How many queries each database is asked.
@@ -49,10 +49,10 @@ impl fmt::Display for Tally {
 }
 
 /// Compares all that a seed makes; the error is the whole story of the first mismatch.
-pub(crate) fn seed(seed: u64, verbose: bool) -> Result<Tally, String> {
+pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, String> {
     let mut dice = Dice::new(seed);
     let database = Database::random(&mut dice);
-    let pair = Pair::new(seed, database, verbose);
+    let pair = Pair::new(seed, database, verbose, others);
     let mut tally = Tally { seeds: 1, ..Tally::default() };
     for _ in 0..QUERIES {
         let root = dice.below(pair.database.entities.len());
@@ -87,27 +87,28 @@ fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
     dice.pick(&ids)
 }
 
-/// One database twice.
-struct Pair {
+/// One database several times over.
+struct Pair<'o> {
+    postgres: Option<Mesh>,
+    others: &'o Others,
     seed: u64,
     verbose: bool,
     database: Database,
-    runtime: Runtime,
     memory: Mesh,
     sqlite: Mesh,
     /// Dropped last, when nothing has the file open any more.
     _folder: Folder,
 }
 
-impl Pair {
-    fn new(seed: u64, database: Database, verbose: bool) -> Self {
+impl<'o> Pair<'o> {
+    fn new(seed: u64, database: Database, verbose: bool, others: &'o Others) -> Self {
         let folder = Folder::new(seed);
         let path = folder.0.join("data.db");
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN;").unwrap();
         connection
-            .execute_batch(&database.script)
-            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", database.script));
+            .execute_batch(&database.scripts.sqlite)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", database.scripts.sqlite));
         connection.execute_batch("COMMIT").unwrap();
         drop(connection);
 
@@ -118,16 +119,21 @@ impl Pair {
                 "seed {seed}: {}\n{}\n{}",
                 faults[0],
                 database.schema.document().to_json(),
-                database.script
+                database.scripts.sqlite
             )
         });
         let schema = Arc::new(schema);
         let key = CursorKey::new(b"the same for both, or no cursor would be");
         let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_key(key.clone());
+        let postgres = others.postgres.as_ref().filter(|_| others.has_turn(seed)).map(|served| {
+            let (schema, opened) = served.open(&database, &catalog);
+            builder(&Arc::new(schema)).resolver_for_all(opened).build()
+        });
         Self {
+            postgres,
+            others,
             memory: builder(&schema).resolver_for_all(database.tables.clone()).build(),
             sqlite: builder(&schema).resolver_for_all(opened).build(),
-            runtime: Builder::new_current_thread().enable_all().build().unwrap(),
             seed,
             verbose,
             database,
@@ -179,10 +185,16 @@ impl Pair {
     /// The body that both give; `None` where both fail alike.
     fn compare(&self, request: &Request<'_>) -> Result<Option<Json>, String> {
         let of = |mesh: &Mesh| -> Result<String, Error> {
-            let body = self.runtime.block_on(mesh.read(mesh.plan(request)?, Context::default()))?;
+            let body = self.others.runtime.block_on(mesh.read(mesh.plan(request)?, Context::default()))?;
             Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
         };
         let (memory, sqlite) = (of(&self.memory), of(&self.sqlite));
+        if let Some(postgres) = self.postgres.as_ref().map(of)
+            && shown(&postgres) != shown(&sqlite)
+        {
+            let what = format!("SQLite\n  {}\nPostgreSQL\n  {}", shown(&sqlite), shown(&postgres));
+            return Err(self.story(request.text, request.id, &what));
+        }
         if self.verbose {
             eprintln!("{:?} {}\n  {}", request.id, request.text, shown(&memory));
         }
@@ -214,11 +226,14 @@ impl Pair {
         if let Ok(plan) = self.sqlite.plan(&request) {
             write_sql(&mut sql, &plan);
         }
+        if let Some(Ok(plan)) = self.postgres.as_ref().map(|mesh| mesh.plan(&request)) {
+            writeln!(sql, "{}", plan.one_statement(self.others.features()).statement).unwrap();
+        }
         let Self { seed, database, .. } = self;
         format!(
             "MESH_DIFF_SEED={seed}\nschema {}\n{}\nid {id:?} query {text}\n{what}\nSQL\n{sql}",
             database.schema.document().to_json(),
-            database.script,
+            database.scripts.postgres,
         )
     }
 }

@@ -7,13 +7,13 @@ use mesh_plan::memory::Tables;
 use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder, ThroughDocument};
 
 use crate::dice::Dice;
-use crate::script::{quoted, write_table};
+use crate::script::{Column, Scripts, quoted};
 
 /// A random database with the schema over it.
 pub(crate) struct Database {
     pub(crate) entities: Vec<Entity>,
-    /// Makes the database in SQLite.
-    pub(crate) script: String,
+    /// Make the database in SQLite and PostgreSQL.
+    pub(crate) scripts: Scripts,
     /// The same in memory.
     pub(crate) tables: Tables,
     pub(crate) schema: SchemaBuilder,
@@ -32,7 +32,7 @@ pub(crate) struct Entity {
     id: Id,
     id_column: String,
     /// Storage columns with their declarations.
-    columns: Vec<(String, &'static str)>,
+    columns: Vec<Column>,
     /// What is said of the table as a whole.
     constraint: &'static str,
     options: &'static str,
@@ -150,6 +150,24 @@ impl Kind {
         }
     }
 
+    /// PostgreSQL's own types, where their values look as SQLite's do.
+    fn postgres(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Integer => "integer",
+            Self::Real => "double precision",
+            Self::Boolean => "boolean",
+            Self::Bigint | Self::Huge => "bigint",
+            Self::Decimal => "numeric",
+            Self::Time(0) => "timestamp",
+            Self::Time(1 | 2) => "text",
+            Self::Time(_) => "bigint",
+            Self::Date => "date",
+            Self::Json => "json",
+            Self::Binary => "bytea",
+        }
+    }
+
     fn value(self, dice: &mut Dice) -> Value {
         if dice.chance(25) {
             return Value::Null;
@@ -181,7 +199,7 @@ impl Database {
         for entity in &entities {
             schema = schema.entity(entity.key, |builder| entity.describe(builder));
         }
-        let mut script = String::new();
+        let mut scripts = Scripts::default();
         let mut tables = Tables::new();
         for number in 0..count + 3 {
             let (from, to) = (dice.below(count), dice.below(count));
@@ -191,7 +209,8 @@ impl Database {
                     // The key of the one in a column of the other, to be followed either way.
                     let column = format!("ref {number}");
                     let ids = entities[to].ids.clone();
-                    entities[from].add_reference(dice, &column, &ids);
+                    let ty = entities[to].key_type();
+                    entities[from].add_reference(dice, &column, ty, &ids);
                     let child = format!("{}.{}", quoted(&entities[from].table), quoted(&column));
                     let parent =
                         format!("{}.{}", quoted(&entities[to].table), quoted(&entities[to].id_column));
@@ -205,8 +224,13 @@ impl Database {
                     let rows: Vec<Vec<Value>> = (0..dice.below(14))
                         .map(|_| vec![key(dice, &entities[from].ids), key(dice, &entities[to].ids)])
                         .collect();
-                    let columns = [("from".to_owned(), ""), ("to".to_owned(), "")];
-                    write_table(&mut script, &junction, &columns, "", "", &rows);
+                    let column = |name: &str, entity: &Entity| Column {
+                        name: name.to_owned(),
+                        sqlite: "",
+                        postgres: entity.key_type(),
+                    };
+                    let columns = [column("from", &entities[from]), column("to", &entities[to])];
+                    scripts.add_table(&junction, &columns, "", "", &rows);
                     tables = tables.with(&junction, ["from", "to"], rows);
                     for (from, to, start, end) in [(from, to, "from", "to"), (to, from, "to", "from")] {
                         let name = format!("via{number}{start}");
@@ -229,18 +253,17 @@ impl Database {
             }
         }
         for entity in &entities {
-            write_table(
-                &mut script,
+            scripts.add_table(
                 &entity.table,
                 &entity.columns,
                 entity.constraint,
                 entity.options,
                 &entity.rows,
             );
-            let columns = entity.columns.iter().map(|(name, _)| name);
+            let columns = entity.columns.iter().map(|column| &column.name);
             tables = tables.with(&entity.table, columns, entity.rows.clone());
         }
-        Self { entities, script, tables, schema }
+        Self { entities, scripts, tables, schema }
     }
 }
 
@@ -312,10 +335,13 @@ impl Entity {
         }
         for field in &fields {
             let declaration = if typed { field.kind.declaration() } else { "" };
-            entity.add_column(dice, &field.column, declaration, |dice| field.kind.value(dice));
+            // Where SQLite cannot tell how times are written, it compares their texts.
+            let timeless = !typed && matches!(field.kind, Kind::Time(0));
+            let declared = (declaration, if timeless { "text" } else { field.kind.postgres() });
+            entity.add_column(dice, &field.column, declared, |dice| field.kind.value(dice));
         }
         for column in ["code", "grade"] {
-            entity.add_column(dice, column, "", |dice| match dice.below(4) {
+            entity.add_column(dice, column, ("", "integer"), |dice| match dice.below(4) {
                 0 => Value::Null,
                 number => (number as i64).into(),
             });
@@ -336,7 +362,10 @@ impl Entity {
             Id::Loose => (Kind::Integer, "INTEGER", numbers),
             Id::None => return self.rows = vec![Vec::new(); count],
             Id::Pair => {
-                self.columns = vec![("k 1".to_owned(), "INTEGER"), ("k2".to_owned(), "TEXT")];
+                self.columns = vec![
+                    Column { name: "k 1".to_owned(), sqlite: "INTEGER", postgres: "integer" },
+                    Column { name: "k2".to_owned(), sqlite: "TEXT", postgres: "text" },
+                ];
                 self.constraint = ", PRIMARY KEY (\"k 1\", k2)";
                 self.options = " WITHOUT ROWID";
                 let pairs = [1, 2, 3].into_iter().flat_map(|one| ["a", "b", "é"].map(|two| (one, two)));
@@ -350,7 +379,8 @@ impl Entity {
             ids.iter_mut().filter(|_| dice.chance(20)).for_each(|id| *id = Value::Null);
         }
         self.fields.push(Field { name: name.to_owned(), kind, column: self.id_column.clone(), told: true });
-        self.columns.push((self.id_column.clone(), declaration));
+        let postgres = self.key_type();
+        self.columns.push(Column { name: self.id_column.clone(), sqlite: declaration, postgres });
         self.rows = ids.iter().map(|id| vec![id.clone()]).collect();
         self.ids = ids;
     }
@@ -359,15 +389,20 @@ impl Entity {
         &mut self,
         dice: &mut Dice,
         column: &str,
-        declaration: &'static str,
+        (sqlite, postgres): (&'static str, &'static str),
         mut value: impl FnMut(&mut Dice) -> Value,
     ) {
-        self.columns.push((column.to_owned(), declaration));
+        self.columns.push(Column { name: column.to_owned(), sqlite, postgres });
         self.rows.iter_mut().for_each(|row| row.push(value(dice)));
     }
 
-    fn add_reference(&mut self, dice: &mut Dice, column: &str, ids: &[Value]) {
-        self.add_column(dice, column, "", |dice| key(dice, ids));
+    fn add_reference(&mut self, dice: &mut Dice, column: &str, ty: &'static str, ids: &[Value]) {
+        self.add_column(dice, column, ("", ty), |dice| key(dice, ids));
+    }
+
+    /// What PostgreSQL calls the type of its id.
+    fn key_type(&self) -> &'static str {
+        if self.id == Id::Text { "text" } else { "integer" }
     }
 
     fn has_id(&self) -> bool {

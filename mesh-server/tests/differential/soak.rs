@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::check::{self, Tally};
+use crate::others::Others;
 
 /// The number that a variable of the environment holds, if it is set.
 pub(crate) fn number(variable: &str) -> Option<u64> {
@@ -10,14 +11,14 @@ pub(crate) fn number(variable: &str) -> Option<u64> {
 }
 
 /// Goes on with seeds that no run has seen before.
-pub(crate) fn run(time: Duration, mut tally: Tally) {
+pub(crate) fn run(time: Duration, mut tally: Tally, others: &Others) {
     let start = Instant::now();
     let mut shown = start;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970");
     let mut seed = now.as_micros() as u64;
     while start.elapsed() < time {
         seed += 1;
-        tally += check::seed(seed, false).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        tally += check::seed(seed, false, others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         if shown.elapsed() > Duration::from_secs(5) {
             shown = Instant::now();
             eprintln!("{:4} s, seed {seed}: {tally}", start.elapsed().as_secs());

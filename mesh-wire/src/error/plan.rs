@@ -1,8 +1,9 @@
-//! Which row of the error table does a failed read get?
+//! Which row of the error table does a failed read or write get?
 
-use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError};
+use http::Method;
+use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};
 
-use crate::{Code, WireError};
+use crate::{Allow, Code, ErrorKind, WireError};
 
 /// Seconds after which a client may try again what the server had no room for.
 const RETRY_AFTER: u32 = 1;
@@ -13,6 +14,7 @@ impl From<Error> for WireError {
             Error::Syntax(error) => error.into(),
             Error::Plan(error) => error.into(),
             Error::Resolve(error) => error.into(),
+            Error::Write(error) => error.into(),
             _ => Self::internal(),
         }
     }
@@ -20,10 +22,34 @@ impl From<Error> for WireError {
 
 impl From<PlanError> for WireError {
     fn from(error: PlanError) -> Self {
-        let wire = Self::validation(error.to_string()).with_path(error.path);
+        let words = error.to_string();
+        // The path is one for a relation of the other kind, so the method is what is wrong. `SPEC §11`
+        if let PlanErrorKind::Write(WriteFault::WrongCardinality { many, .. }) = error.kind {
+            let allow = Allow::of(if many { &[Method::POST] } else { &[Method::PUT, Method::DELETE] });
+            return Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, words) };
+        }
+        // A policy that does not fit the schema is not the client's fault, nor to be told to it.
+        if let PlanErrorKind::Policy { .. } = error.kind {
+            return Self::internal();
+        }
+        let wire = Self::validation(words).with_path(error.path);
         match error.kind {
             PlanErrorKind::CursorMismatch => wire.with_code(Code::CursorMismatch),
             _ => wire,
+        }
+    }
+}
+
+/// `SPEC §11`
+impl From<WriteError> for WireError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::NotFound { .. } => Self::new(ErrorKind::NotFound, error.to_string()),
+            WriteError::Conflict { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
+            WriteError::Value => Self::validation(error.to_string()),
+            WriteError::Refused(words) => Self::integrity(Code::Forbidden, words),
+            WriteError::Failed(error) => error.into(),
+            _ => Self::internal(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Do replies carry the headers that they must, and no others?
 
 use super::*;
-use crate::{Base, Code, Route};
+use crate::{Base, Code, Profiles, Route};
 
 fn reply(method: Method, if_none_match: &[&str]) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
@@ -22,7 +22,7 @@ fn shown(reply: &Response<Bytes>) -> String {
     format!("{}\n{}\n{body}", reply.status().as_u16(), lines.join("\n"))
 }
 
-const TAG: &str = "\"74234e98afe7498fb5daf1f36ac2d78a\"";
+const TAG: &str = "\"dc32537e27486e2c652e7b35ccc22eda\"";
 
 #[test]
 fn get_has_a_tag() {
@@ -113,7 +113,8 @@ fn errors_are_json_and_not_stored() {
 fn errors_carry_what_their_kind_needs() {
     let header =
         |reply: Response<Bytes>, name| reply.headers().get(name).map(|v| v.to_str().unwrap().to_owned());
-    let wrong = Route::parse(&Base::default(), &Method::DELETE, "/mesh/user/1").unwrap_err();
+    let wrong =
+        Route::parse(&Base::default(), &Profiles::default(), &Method::DELETE, "/mesh/user/1").unwrap_err();
     assert_eq!(header(failed(Method::DELETE, &wrong), ALLOW).as_deref(), Some("GET, HEAD, PUT, OPTIONS"));
     for failure in [WireError::unavailable(3), WireError::rate_limit(3)] {
         assert_eq!(header(failed(Method::GET, &failure), RETRY_AFTER).as_deref(), Some("3"));
@@ -129,7 +130,9 @@ fn options_has_no_body() {
     let headers = HeaderMap::new();
     let request_id = RequestId::choose(&headers, [0; 16]);
     let asked = Asked { method: &Method::OPTIONS, headers: &headers, request_id: &request_id };
-    let Ok(Route::Options { allow }) = Route::parse(&Base::default(), asked.method, "/mesh/user") else {
+    let Ok(Route::Options { allow }) =
+        Route::parse(&Base::default(), &Profiles::default(), asked.method, "/mesh/user")
+    else {
         panic!("a known path")
     };
     let reply = options(&asked, allow);

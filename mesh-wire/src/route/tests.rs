@@ -5,13 +5,32 @@ use crate::ErrorKind;
 
 /// The route, in short: what it reads, or status and `Allow` of the refusal.
 fn at(base: &str, method: &str, path: &str) -> String {
+    with(&Profiles::default(), base, method, path)
+}
+
+/// The same on a server with more profiles.
+fn with(profiles: &Profiles, base: &str, method: &str, path: &str) -> String {
     let base = Base::parse(base).unwrap();
     let method = Method::from_bytes(method.as_bytes()).unwrap();
-    match Route::parse(&base, &method, path) {
+    match Route::parse(&base, profiles, &method, path) {
         Ok(Route::Collection { entity }) => format!("list {entity}"),
         Ok(Route::Point { entity, id }) => format!("one {entity} {id}"),
         Ok(Route::Post) => "post".to_owned(),
         Ok(Route::Options { allow }) => format!("options {allow}"),
+        Ok(Route::Register) => "register".to_owned(),
+        Ok(Route::Login) => "login".to_owned(),
+        Ok(Route::Logout) => "logout".to_owned(),
+        Ok(Route::Events { entity, id }) => format!("events of {entity} {id}"),
+        Ok(Route::File { key }) => format!("file {key}"),
+        Ok(Route::Create { entity }) => format!("create {entity}"),
+        Ok(Route::Update { entity, id }) => format!("update {entity} {id}"),
+        Ok(Route::Delete { entity, id }) => format!("delete {entity} {id}"),
+        Ok(Route::Attach { entity, id, member }) => format!("attach {member} to {entity} {id}"),
+        Ok(Route::Connect { entity, id, relation }) => format!("connect {relation} of {entity} {id}"),
+        Ok(Route::Disconnect { entity, id, relation }) => format!("disconnect {relation} of {entity} {id}"),
+        Ok(Route::Remove { entity, id, relation, child }) => {
+            format!("remove {child} from {relation} of {entity} {id}")
+        }
         Err(error) => match error.allow {
             Some(allow) => format!("{} {allow}", error.status.as_u16()),
             None => format!("{} {}", error.status.as_u16(), error.kind.name()),
@@ -67,7 +86,8 @@ fn undecodable_segments_are_transport_errors() {
         assert_eq!(at("/mesh", "GET", path), "400 TransportError", "{path}");
         assert_eq!(at("/mesh", "DELETE", path), "400 TransportError", "{path}");
     }
-    let error = Route::parse(&Base::default(), &Method::GET, "/mesh/user/%zz").unwrap_err();
+    let error =
+        Route::parse(&Base::default(), &Profiles::default(), &Method::GET, "/mesh/user/%zz").unwrap_err();
     assert_eq!(
         error.message,
         "Segment 3 of the path cannot be decoded: a '%' is not followed by two hex digits"
@@ -100,6 +120,63 @@ fn routes_of_profiles_that_are_off() {
         }
     }
     assert_eq!(at("/mesh", "GET", "/mesh/user/1/events"), "404 NotFound");
+}
+
+fn everything() -> Profiles {
+    let files = Cow::Borrowed("files");
+    Profiles { integrity: true, persisted: true, uploads: true, events: true, mutations: true, files }
+}
+
+#[test]
+fn routes_of_profiles_that_are_on() {
+    let on = |method, path| with(&everything(), "/mesh", method, path);
+    assert_eq!(on("POST", "/mesh/queries"), "register");
+    assert_eq!(on("POST", "/mesh/auth"), "login");
+    assert_eq!(on("POST", "/mesh/logout/"), "logout");
+    assert_eq!(on("GET", "/mesh/logout"), "405 POST, OPTIONS");
+    assert_eq!(on("GET", "/mesh/user/1/events"), "events of user 1");
+    assert_eq!(on("DELETE", "/mesh/user/1/events"), "405 GET, HEAD, OPTIONS");
+    assert_eq!(on("HEAD", "/mesh/files/sha256/ab/cd"), "file sha256/ab/cd");
+    assert_eq!(on("GET", "/mesh/files/sha256/..%2f/cd"), "file sha256/..//cd");
+    assert_eq!(on("POST", "/mesh/user"), "create user");
+    assert_eq!(on("PUT", "/mesh/user/1"), "update user 1");
+    assert_eq!(on("GET", "/mesh/user/1"), "one user 1");
+    assert_eq!(on("DELETE", "/mesh/user/1"), "delete user 1");
+    assert_eq!(on("POST", "/mesh/user/1/posts"), "attach posts to user 1");
+    assert_eq!(on("PUT", "/mesh/post/1/author"), "connect author of post 1");
+    assert_eq!(on("DELETE", "/mesh/post/1/author"), "disconnect author of post 1");
+    assert_eq!(on("DELETE", "/mesh/user/1/posts/7"), "remove 7 from posts of user 1");
+    assert_eq!(on("GET", "/mesh/user/1/posts/7"), "405 DELETE, OPTIONS");
+    assert_eq!(on("PATCH", "/mesh/user/1"), "405 GET, HEAD, PUT, DELETE, OPTIONS");
+}
+
+#[test]
+fn uploads_alone_take_only_posts() {
+    let uploads = Profiles { uploads: true, files: Cow::Borrowed("media"), ..Profiles::default() };
+    let on = |method, path| with(&uploads, "/mesh", method, path);
+    assert_eq!(on("POST", "/mesh/user/1/avatar"), "attach avatar to user 1");
+    assert_eq!(on("PUT", "/mesh/user/1/avatar"), "405 POST, OPTIONS");
+    assert_eq!(on("PUT", "/mesh/user/1"), "one user 1");
+    assert_eq!(on("GET", "/mesh/media/sha256/ab/cd"), "file sha256/ab/cd");
+    assert_eq!(on("GET", "/mesh/files/sha256/ab/cd"), "404 NotFound");
+}
+
+#[test]
+fn the_table_is_what_is_taken() {
+    for profiles in [Profiles::default(), everything()] {
+        for (pattern, allow) in Route::table(&profiles) {
+            let path = match pattern {
+                "" => "/mesh".to_owned(),
+                "files/:key" => "/mesh/files/sha256/ab/cd".to_owned(),
+                pattern => format!("/mesh/{pattern}").replace(':', ""),
+            };
+            for method in allow.methods() {
+                let route = Route::parse(&Base::default(), &profiles, &method, &path);
+                assert!(route.is_ok(), "{method} {path}: {route:?}");
+            }
+            assert_eq!(Route::methods(&Base::default(), &profiles, &path), Some(allow), "{path}");
+        }
+    }
 }
 
 #[test]
@@ -144,7 +221,7 @@ proptest::proptest! {
     fn every_path_has_an_answer(path in "[/%.a-f0-9é]{0,24}", method in "GET|PUT|POST|DELETE|OPTIONS") {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         for base in ["", "/a", "/a/b"] {
-            if let Err(error) = Route::parse(&Base::parse(base).unwrap(), &method, &path) {
+            if let Err(error) = Route::parse(&Base::parse(base).unwrap(), &everything(), &method, &path) {
                 let known = [ErrorKind::Transport, ErrorKind::NotFound, ErrorKind::MethodNotAllowed];
                 proptest::prop_assert!(known.contains(&error.kind));
                 proptest::prop_assert_eq!(error.allow.is_some(), error.kind == ErrorKind::MethodNotAllowed);

@@ -6,9 +6,10 @@ use std::path::Path;
 const LINES_MAX: usize = 600;
 
 /// Libraries with the beginnings of the paths that may name them. Tests outside of `src` may use any.
-const HOMES: [(&str, &[&str]); 3] = [
+const HOMES: [(&str, &[&str]); 4] = [
     ("sea_query", &["mesh-plan/src/sql"]),
     ("rusqlite", &["mesh-server/src/backend/sqlite", "mesh-server/src/demo", "mesh-server/src/cli/demo.rs"]),
+    ("tokio_postgres", &["mesh-server/src/backend/postgres"]),
     ("nom", &["mesh-ql/src/ql.rs", "mesh-schema/src/on.rs"]),
 ];
 
@@ -23,7 +24,8 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             let kind = entry.file_type().map_err(unreadable)?;
-            if name.starts_with('.') || (name == "target" && folder == root) {
+            let foreign = name == "node_modules" || (name == "target" && folder == root);
+            if name.starts_with('.') || foreign {
                 continue;
             }
             if kind.is_dir() {

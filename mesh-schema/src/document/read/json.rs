@@ -25,6 +25,15 @@ impl<'t> Node<'t> {
         self.0.get().starts_with('[')
     }
 
+    pub(super) fn is_object(self) -> bool {
+        self.0.get().starts_with('{')
+    }
+
+    /// Text, a number, a truth value or null; `None` for what has parts.
+    pub(super) fn scalar(self) -> Option<serde_json::Value> {
+        if self.is_object() || self.is_array() { None } else { self.open().ok() }
+    }
+
     pub(super) fn boolean(self) -> Option<bool> {
         self.0.get().parse().ok()
     }
@@ -180,6 +189,16 @@ impl<'t> Json<'t> {
             return None;
         }
         self.opened(place, node)
+    }
+
+    /// The entries of a list.
+    pub(super) fn list(&mut self, place: &str, node: Node<'t>) -> Option<Vec<Node<'t>>> {
+        if !node.is_array() {
+            self.wrong(place, "a list", node);
+            return None;
+        }
+        let items: Vec<&'t RawValue> = self.opened(place, node)?;
+        Some(items.into_iter().map(Node).collect())
     }
 
     /// A list of texts, without those entries that are none.

@@ -6,18 +6,14 @@ use mesh_plan::{Cells, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Va
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, Row, ToSql};
 
-/// Reads a plan in one transaction, so that all its rows are of one moment.
-pub(super) fn run(connection: &Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
-    execute(connection, "BEGIN").map_err(failed)?;
-    let result = Source::prepare(connection, plan.statements(), plan.target())
-        .map_err(failed)
-        .and_then(|mut source| plan.shape(&mut source));
-    let ended = execute(connection, "COMMIT").map_err(failed);
-    result.and_then(|body| ended.map(|()| body))
+/// Reads a plan inside a transaction that is under way.
+pub(super) fn inside(connection: &Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
+    Source::prepare(connection, plan.statements()).map_err(failed)?.run(plan)
 }
 
-fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached(sql)?.execute([]).map(|_| ())
+/// A cell that outlives its row.
+pub(super) fn value(row: &Row<'_>, column: usize) -> Value {
+    SqliteRow(row).cell(column).to_value()
 }
 
 /// What a failure of SQLite means for a read.
@@ -35,31 +31,52 @@ fn is_overflow(error: &rusqlite::Error) -> bool {
 }
 
 /// A prepared statement with those below it.
-struct Source<'c> {
+pub(super) struct Source<'c> {
     statement: CachedStatement<'c>,
     /// Places of parameters, counted from 1, and the parent's columns that fill them.
     parents: Vec<(usize, usize)>,
+    /// Places of the id of a point read.
+    ids: Vec<usize>,
+    /// Places of values of the session, and which ones.
+    session: Vec<(usize, usize)>,
     joins: Vec<Self>,
 }
 
 impl<'c> Source<'c> {
-    /// Prepares the statements and binds all that does not depend on a parent.
-    fn prepare(connection: &'c Connection, tree: &Statements, target: &Target) -> rusqlite::Result<Self> {
-        let mut statement = connection.prepare_cached(&tree.statement.sql)?;
-        let mut parents = Vec::new();
-        for (index, param) in tree.statement.params.iter().enumerate() {
-            let place = index + 1;
-            match (param, target) {
-                (Param::Value(value), _) | (Param::Id, Target::Point(value)) => {
-                    statement.raw_bind_parameter(place, Bound(value.as_ref()))?;
-                }
-                (Param::Parent(column), _) => parents.push((place, *column)),
-                // Only statements of point reads have it.
-                (Param::Id, Target::Collection) => {}
+    /// Prepares the statements and binds what is the same in every run.
+    pub(super) fn prepare(connection: &'c Connection, tree: &Statements) -> rusqlite::Result<Self> {
+        let statement = connection.prepare_cached(&tree.statement.sql)?;
+        let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree));
+        let joins = joins.collect::<Result<_, _>>()?;
+        let mut source = Self { statement, parents: Vec::new(), ids: Vec::new(), session: Vec::new(), joins };
+        for (place, param) in (1..).zip(&tree.statement.params) {
+            match param {
+                Param::Value(value) => source.statement.raw_bind_parameter(place, Bound(value.as_ref()))?,
+                Param::Parent(column) => source.parents.push((place, *column)),
+                Param::Session(slot) => source.session.push((place, *slot)),
+                Param::Id => source.ids.push(place),
             }
         }
-        let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree, target));
-        Ok(Self { statement, parents, joins: joins.collect::<Result<_, _>>()? })
+        Ok(source)
+    }
+
+    /// Runs the statements for the plan's target and session.
+    pub(super) fn run(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        if let Target::Point(id) = plan.target() {
+            for place in &self.ids {
+                self.statement.raw_bind_parameter(*place, Bound(id.as_ref())).map_err(failed)?;
+            }
+        }
+        self.bind_session(plan).map_err(failed)?;
+        plan.shape(self)
+    }
+
+    /// Plans are nested as deep as queries, which is bounded.
+    fn bind_session(&mut self, plan: &Plan) -> rusqlite::Result<()> {
+        for (place, slot) in &self.session {
+            self.statement.raw_bind_parameter(*place, Bound(plan.session_value(*slot).as_ref()))?;
+        }
+        self.joins.iter_mut().try_for_each(|join| join.bind_session(plan))
     }
 }
 
@@ -90,7 +107,7 @@ impl RowSource for Source<'_> {
 }
 
 /// A row where SQLite holds it.
-struct SqliteRow<'r>(&'r Row<'r>);
+pub(super) struct SqliteRow<'r>(pub(super) &'r Row<'r>);
 
 impl Cells for SqliteRow<'_> {
     fn cell(&self, column: usize) -> ValueRef<'_> {
@@ -105,7 +122,7 @@ impl Cells for SqliteRow<'_> {
 }
 
 /// A value that is bound without a copy of our own.
-struct Bound<'a>(ValueRef<'a>);
+pub(super) struct Bound<'a>(pub(super) ValueRef<'a>);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

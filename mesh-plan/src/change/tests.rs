@@ -1,0 +1,156 @@
+//! Is every change heard, and does a slow listener cost no memory?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures_util::StreamExt as _;
+
+use super::*;
+
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn all_listeners_hear_what_comes_after_they_began() {
+    let changes = Changes::new();
+    changes.notify(Change::entity("user"));
+    let mut first = changes.listen();
+    changes.notify(Change::record("post", "1"));
+    let mut second = changes.clone().listen();
+    changes.notify(Change::anything());
+    assert_eq!(first.next_now(), Some(Change::record("post", "1")));
+    assert_eq!(first.next_now(), Some(Change::anything()));
+    assert_eq!(first.next_now(), None);
+    assert_eq!(second.next_now(), Some(Change::anything()));
+    assert_eq!(second.next_now(), None);
+}
+
+#[test]
+fn a_listener_too_far_behind_hears_that_anything_may_have_changed() {
+    let changes = Changes::new();
+    let mut slow = changes.listen();
+    for id in 0..KEPT + 5 {
+        changes.notify(Change::record("post", id.to_string()));
+    }
+    assert_eq!(changes.lock().kept.len(), KEPT, "no more is kept");
+    assert_eq!(slow.next_now(), Some(Change::anything()));
+    assert_eq!(slow.next_now(), None);
+    changes.notify(Change::entity("post"));
+    assert_eq!(slow.next_now(), Some(Change::entity("post")));
+}
+
+#[test]
+fn a_waiting_listener_is_woken() {
+    let changes = Changes::new();
+    let mut listener = changes.listen();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut cx = Context::from_waker(&waker);
+    assert_eq!(listener.poll_next_unpin(&mut cx), Poll::Pending);
+    changes.notify(Change::anything());
+    changes.notify(Change::anything());
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1, "once, until it has looked again");
+    assert_eq!(listener.poll_next_unpin(&mut cx), Poll::Ready(Some(Change::anything())));
+}
+
+#[test]
+fn sources_know_whether_anybody_listens() {
+    let changes = Changes::new();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut cx = Context::from_waker(&waker);
+    let mut wanted = std::pin::pin!(changes.wanted());
+    assert_eq!(wanted.as_mut().poll(&mut cx), Poll::Pending);
+    let listener = changes.listen();
+    assert!(changes.is_wanted());
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+    assert_eq!(wanted.as_mut().poll(&mut cx), Poll::Ready(()));
+    changes.notify(Change::anything());
+    drop(listener);
+    assert!(!changes.is_wanted());
+    assert_eq!(changes.lock().kept.len(), 0, "nothing is kept for nobody");
+}
+
+mod touched {
+    //! Which reads does a change concern?
+
+    use mesh_ql::Format;
+    use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
+
+    use crate::{Change, Mesh, Request};
+
+    fn mesh() -> Mesh {
+        let schema = Schema::builder()
+            .entity("user", |user| user.field("id", FieldType::Integer))
+            .entity("post", |post| post.field("id", FieldType::Integer))
+            .entity("draft", |draft| draft.field("id", FieldType::Integer).table("posts"))
+            .entity("tag", |tag| tag.field("id", FieldType::Integer))
+            .entity("postTag", |pair| pair.field("postId", FieldType::Integer).no_id().table("post_tags"))
+            .relation("post.author", JoinDocument::one("user", "users.id = posts.author_id"))
+            .relation("post.related", JoinDocument::many("post", "posts.id = posts.related_id"))
+            .relation("user.posts", JoinDocument::many("post", "posts.author_id = users.id"))
+            .relation(
+                "post.tags",
+                JoinDocument::through("tag", ThroughDocument::new("post_tags", "post_id", "tag_id")),
+            )
+            .build()
+            .unwrap();
+        Mesh::builder(schema).build()
+    }
+
+    #[track_caller]
+    fn check(query: &str, touched: &[Change], untouched: &[Change]) {
+        let mesh = mesh();
+        let plan = mesh.plan(&Request::point(Format::Ql, query, "7")).unwrap();
+        for (changes, expected) in [(touched, true), (untouched, false)] {
+            for change in changes {
+                assert_eq!(plan.is_touched_by(change, mesh.schema()), expected, "{query} {change:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_the_record_and_of_what_hangs_on_it() {
+        let (all, posts, users) = (Change::anything(), Change::entity("post"), Change::entity("user"));
+        let (seven, eight) = (Change::record("post", "7"), Change::record("post", "8"));
+        let pairs = Change::entity("postTag");
+        let unknown = Change::entity("nosuch");
+        check(
+            "{ post id }",
+            &[all.clone(), posts.clone(), seven.clone(), unknown],
+            &[users.clone(), eight.clone(), pairs.clone()],
+        );
+        check(
+            "{ post author { id } }",
+            &[all, users.clone(), seven],
+            &[eight.clone(), Change::entity("tag")],
+        );
+        check("{ post related { id } }", &[posts, eight.clone()], &[users]);
+        check(
+            "{ post tags { id } }",
+            &[pairs.clone(), Change::entity("tag")],
+            &[Change::record("post", "9")],
+        );
+        check("{ user posts { tags { id } } }", &[pairs, eight], &[Change::record("user", "8")]);
+        // Another entity over the same table, whose ids may mean other rows.
+        check("{ post id }", &[Change::record("draft", "8")], &[]);
+    }
+
+    #[test]
+    fn digests_tell_reads_apart() {
+        let mesh = mesh();
+        let digest = |query, id| mesh.plan(&Request::point(Format::Ql, query, id)).unwrap().digest();
+        assert_eq!(digest("{ post id }", "7"), digest("{ post id }", "7"));
+        assert_ne!(digest("{ post id }", "7"), digest("{ post id }", "8"));
+        assert_ne!(digest("{ post id }", "7"), digest("{ user id }", "7"));
+        let list = mesh.plan(&Request::collection(Format::Ql, "{ post id }")).unwrap();
+        assert_ne!(list.digest(), digest("{ post id }", "7"));
+    }
+}

@@ -1,0 +1,128 @@
+//! What do the policies of a schema document come to?
+
+use std::sync::Arc;
+
+use mesh_ql::{FilterOp, Literal};
+use mesh_schema::policy::{
+    ANY_ROLE, ConditionDocument, Constant, ListedDocument, OperandDocument, RoleDocument, RuleDocument,
+};
+use mesh_schema::{Entity, Entries, Fault, Schema, Writable};
+
+use super::{Access, Condition, Operand, Policy};
+use crate::planner::guard;
+
+/// The policy that a schema document describes: for each role what it may read and write, and for `*` what
+/// all others may. [`crate::MeshBuilder::build`] installs it by itself.
+#[derive(Clone, Debug)]
+pub struct SchemaPolicy {
+    roles: Arc<Entries<RoleDocument>>,
+}
+
+impl SchemaPolicy {
+    /// The policy of a schema, if its document has one; or everything that is wrong with its conditions.
+    ///
+    /// # Errors
+    /// Operators that do not fit a field's type, and values that it cannot hold.
+    pub fn of(schema: &Schema) -> Result<Option<Self>, Vec<Fault>> {
+        let Some(roles) = schema.policies() else { return Ok(None) };
+        let mut faults = Vec::new();
+        for (role, document) in roles.iter() {
+            let RoleDocument::Entities(rules) = document else { continue };
+            for (key, rule) in rules.iter() {
+                let RuleDocument::Listed(ListedDocument { condition: Some(condition), .. }) = rule else {
+                    continue;
+                };
+                let place = || format!("policies.{role}.{key}.$where");
+                let checked = schema.find(key).map(|id| guard::plan(schema, id, &read(condition)));
+                match checked {
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => faults.push(fault(place(), error.to_string())),
+                    None => faults.push(fault(place(), format!("Entity '{key}' not found"))),
+                }
+            }
+        }
+        if faults.is_empty() { Ok(Some(Self { roles: Arc::new(roles.clone()) })) } else { Err(faults) }
+    }
+
+    /// A policy under which nobody sees anything, in place of one that is wrong.
+    pub(crate) fn closed() -> Self {
+        Self { roles: Arc::default() }
+    }
+}
+
+impl Policy for SchemaPolicy {
+    fn access(&self, class: &str, entity: &Entity) -> Access {
+        // `*` is no role of its own, whatever a session says.
+        let own = self.roles.get(class).filter(|_| class != ANY_ROLE);
+        match own.or_else(|| self.roles.get(ANY_ROLE)) {
+            Some(RoleDocument::All) => Access::all(),
+            Some(RoleDocument::Entities(rules)) => match rules.get(&entity.key) {
+                Some(RuleDocument::All) => Access::all(),
+                Some(RuleDocument::Listed(listed)) => access(listed),
+                None => Access::none(),
+            },
+            None => Access::none(),
+        }
+    }
+}
+
+fn access(listed: &ListedDocument) -> Access {
+    let mut access = Access::all();
+    if let Some(fields) = &listed.fields {
+        access = access.only(fields.iter().map(String::as_str));
+    }
+    if let Some(condition) = &listed.condition {
+        access = access.when(read(condition));
+    }
+    match &listed.writable {
+        Writable::All => access,
+        Writable::None => access.read_only(),
+        Writable::Fields(fields) => access.writing(fields.iter().map(String::as_str)),
+    }
+}
+
+/// The document's conditions were bounded when it was read.
+fn read(condition: &ConditionDocument) -> Condition {
+    match condition {
+        ConditionDocument::And(parts) => Condition::All(parts.iter().map(read).collect()),
+        ConditionDocument::Or(parts) => Condition::Any(parts.iter().map(read).collect()),
+        ConditionDocument::Not(part) => Condition::Not(Box::new(read(part))),
+        ConditionDocument::Compare { field, op, value } => match FilterOp::parse(op) {
+            Some(op) => Condition::Field { field: field.clone(), op, value: operand(value) },
+            // The loader knows the same operators; should it ever know more, nothing is shown.
+            None => Condition::Any(Vec::new()),
+        },
+    }
+}
+
+fn operand(value: &OperandDocument) -> Operand {
+    match value {
+        OperandDocument::None => Operand::None,
+        OperandDocument::One(constant) => Operand::One(literal(constant)),
+        OperandDocument::Many(constants) => Operand::Many(constants.iter().map(literal).collect()),
+        OperandDocument::Session(value) => Operand::Session(*value),
+    }
+}
+
+fn literal(constant: &Constant) -> Literal {
+    match constant {
+        Constant::Boolean(value) => Literal::Boolean(*value),
+        Constant::Integer(value) => Literal::Integer(*value),
+        Constant::Number(value) => Literal::Number(*value),
+        Constant::Text(value) => Literal::Text(value.clone()),
+    }
+}
+
+fn fault(place: String, message: String) -> Fault {
+    Fault { place, message, line: None, column: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_know_the_operators_of_queries() {
+        assert_eq!(mesh_schema::policy::OPERATORS, FilterOp::ALL.map(FilterOp::name));
+    }
+}

@@ -1,0 +1,52 @@
+//! Do the policies of a schema document mean what they say?
+
+use super::*;
+
+fn of(policies: &str) -> Result<Schema, String> {
+    let text = format!(
+        r#"{{"entities": {{"post": {{"fields": ["id", "title", "published", "ownerId"],
+            "types": {{"id": "integer", "title": "string", "published": "boolean", "ownerId": "integer"}}}},
+            "user": {{"fields": ["id"]}}}}, "policies": {policies}}}"#
+    );
+    let schema = Schema::read(&text, None).map_err(|faults| format!("{faults:?}"))?;
+    match SchemaPolicy::of(&schema) {
+        Ok(_) => Ok(schema),
+        Err(faults) => Err(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+#[test]
+fn roles_are_held_to_their_rules() {
+    let schema = of(r#"{"admin": true,
+            "author": {"post": {"$where": {"field": "ownerId", "op": "eq", "value": {"session": "userId"}}}},
+            "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}}"#);
+    let mesh = Mesh::builder(schema.unwrap()).resolver_for_all(tables()).build();
+    assert_eq!(read(&mesh, Some(&who("author", 2)), POSTS, None), r#"[{"id":3},{"id":4}]"#);
+    assert_eq!(read(&mesh, Some(&who("visitor", 2)), POSTS, None), r#"[{"id":1},{"id":3}]"#);
+    assert_eq!(read(&mesh, None, POSTS, None), r#"[{"id":1},{"id":3}]"#);
+    let owner = r#"{"post":{"$select":{"ownerId":true}}}"#;
+    assert!(plan(&mesh, Some(&who("author", 2)), owner, None).is_ok());
+    assert!(plan(&mesh, None, owner, None).is_err());
+    let users = r#"{"user":{"$select":{"id":true}}}"#;
+    assert!(plan(&mesh, Some(&who("author", 2)), users, None).is_err());
+    assert!(plan(&mesh, Some(&who("admin", 2)), users, None).is_ok());
+}
+
+#[test]
+fn a_role_that_is_not_listed_sees_nothing_unless_told_otherwise() {
+    let mesh = Mesh::builder(of(r#"{"admin": true}"#).unwrap()).resolver_for_all(tables()).build();
+    assert!(plan(&mesh, None, POSTS, None).is_err());
+    assert!(plan(&mesh, Some(&who("*", 1)), POSTS, None).is_err());
+    assert!(plan(&mesh, Some(&who("admin", 1)), POSTS, None).is_ok());
+}
+
+#[test]
+fn conditions_are_checked_against_types() {
+    let faults = of(r#"{"a": {"post": {"$where": {"field": "published", "op": "like", "value": "x"}}},
+            "b": {"post": {"$where": {"field": "id", "op": "eq", "value": "one"}}}}"#);
+    assert_eq!(
+        faults.unwrap_err(),
+        "policies.a.post.$where: Operator 'like' cannot be used on 'published', which is of type boolean\n\
+         policies.b.post.$where: 'id' takes a 64-bit integer, not the text \"one\""
+    );
+}

@@ -1,0 +1,169 @@
+//! How is a plan said in PostgreSQL's SQL? One statement, and so one round trip, however deep it nests.
+//!
+//! Each to-many relation is a level of its own: a common table expression with a row for each of its records,
+//! which knows the number of its parent's row. To-one relations stand in the row of the record that leads to
+//! them. What comes back are the rows of all levels, one level after the other, in columns that they share by
+//! type; see [`Part`] for where everything stands.
+//!
+//! Measured against joins, of which siblings multiply, against records in arrays and against JSON made by the
+//! database, this was the fastest for nested lists and no slower for any other read. It is also the only one
+//! that bounds what the database works through: no level has more rows than a response may hold.
+
+mod group;
+mod keyset;
+mod levels;
+mod operand;
+mod predicate;
+mod render;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use super::{Param, Statement};
+use crate::plan::{Plan, Source};
+use crate::{Target, Value};
+use operand::Class;
+
+/// What a database can do beyond what all of them can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// It has the collation `und-x-icu`, and its own would fold the letters of ASCII only.
+    pub icu_folds: bool,
+}
+
+/// A plan as one statement, with all that is needed to take its rows apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneStatement {
+    /// The statement, for those who read it.
+    pub statement: Statement,
+    /// What to bind, in the order of the placeholders. All of it is text, which the database reads as the types
+    /// that the statement names.
+    pub bound: Vec<Bound>,
+    /// How many levels there are. Where there is more than one, each row begins with the number of its level,
+    /// that of its parent's row and its own, both counted from 1 within their level.
+    pub levels: usize,
+    /// Where the root node's columns stand, and those of its joins.
+    pub part: Part,
+}
+
+/// Where one node's columns stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// The level whose rows carry them. A to-one relation has that of its parent.
+    pub level: usize,
+    /// The place in a row of each of the node's columns; `None`: only the statement itself needs it.
+    pub columns: Vec<Option<usize>>,
+    /// A place that is NULL where a to-one relation leads to nothing.
+    pub found: Option<usize>,
+    /// The parts of its joins, in the plan's order.
+    pub joins: Vec<Self>,
+}
+
+/// What a placeholder is filled with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bound {
+    /// This text.
+    Text(String),
+    /// The id of a point read; see [`Bound::text`].
+    Id(Holder),
+    /// A value of the session, by its slot; see [`Bound::text`].
+    Session(usize, Holder),
+}
+
+/// Which values a column can hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder(Class);
+
+impl Bound {
+    /// The text to bind in a run of the plan that the statement was made of. `None` is NULL: a value that the
+    /// column can never hold, and so equals none.
+    pub fn text<'p>(&'p self, plan: &Plan) -> Option<Cow<'p, str>> {
+        match (self, &plan.target) {
+            (Self::Text(text), _) => Some(text.into()),
+            (Self::Id(Holder(class)), Target::Point(id)) => class.held(id).map(Into::into),
+            (Self::Id(_), Target::Collection) => None,
+            (Self::Session(slot, Holder(class)), _) => class.held(plan.session_value(*slot)).map(Into::into),
+        }
+    }
+}
+
+impl Plan {
+    /// The plan as one statement in PostgreSQL's SQL, made when first asked for and kept with the plan: a plan
+    /// is for one database.
+    pub fn one_statement(&self, features: Features) -> &OneStatement {
+        let point = matches!(self.target, Target::Point(_));
+        self.root
+            .one_statement
+            .get_or_init(|| levels::lower(&self.root.node, point, self.root.rows, features))
+    }
+}
+
+/// What is bound to a statement in the making.
+#[derive(Debug, Default)]
+struct Params {
+    features: Features,
+    params: Vec<Param>,
+    bound: Vec<Bound>,
+}
+
+impl Params {
+    /// A placeholder for a text that is read as a value of that type.
+    fn text(&mut self, value: Value, text: String, ty: &str) -> String {
+        self.add(Param::Value(value), Bound::Text(text), ty)
+    }
+
+    /// The placeholder for the id of a point read.
+    fn id(&mut self, class: &Class) -> String {
+        self.add(Param::Id, Bound::Id(Holder(class.clone())), class.held_type())
+    }
+
+    /// The placeholder for a value of the session.
+    fn session(&mut self, slot: usize, class: &Class) -> String {
+        self.add(Param::Session(slot), Bound::Session(slot, Holder(class.clone())), class.held_type())
+    }
+
+    fn add(&mut self, param: Param, bound: Bound, ty: &str) -> String {
+        self.params.push(param);
+        self.bound.push(bound);
+        let number = self.params.len();
+        if ty.is_empty() { format!("${number}") } else { format!("${number}::{ty}") }
+    }
+}
+
+/// An expression that stands for a value of a row.
+#[derive(Clone, Debug)]
+struct Operand {
+    sql: String,
+    class: Class,
+}
+
+impl Operand {
+    /// The same as text.
+    fn to_text(&self) -> Self {
+        Self { sql: format!("{}::text", self.sql), class: Class::Text("text") }
+    }
+
+    /// The same in the form in which it is compared with a value that is known only when a statement runs.
+    fn holder(&self) -> Self {
+        if self.class.holds() { self.clone() } else { self.to_text() }
+    }
+
+    /// The same in a form that can be compared and ordered, as most types can by themselves.
+    fn comparable(self) -> Self {
+        if self.class.has_order() { self } else { self.to_text() }
+    }
+}
+
+/// How values are called where an expression stands.
+type Names<'a> = dyn Fn(&Source) -> Operand + 'a;
+
+/// A value as PostgreSQL reads it from text; `None` is NULL, and what no text of it can hold.
+pub fn postgres_text(value: &Value) -> Option<String> {
+    operand::text_of(value)
+}
+
+/// A name as SQL writes it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

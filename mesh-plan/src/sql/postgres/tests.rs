@@ -1,0 +1,170 @@
+//! Which SQL does a plan come to on PostgreSQL?
+
+use expect_test::{Expect, expect};
+use mesh_ql::Format;
+use mesh_schema::{
+    Catalog, Column, FieldType, JoinDocument, NativeKind, NativeType, Schema, Table, ThroughDocument,
+};
+
+use super::super::Param;
+use super::{Bound, Features};
+use crate::{Mesh, Request, Value};
+
+fn native(name: &str) -> NativeType {
+    let kind = if name.contains('.') { NativeKind::Enum } else { NativeKind::BuiltIn };
+    let labels = if name.contains('.') { vec!["draft".to_owned(), "out".to_owned()] } else { Vec::new() };
+    NativeType { name: name.to_owned(), kind, labels }
+}
+
+fn table(name: &str, columns: &[(&str, &str, bool)]) -> Table {
+    let columns = columns.iter().map(|(name, ty, nullable)| Column {
+        name: (*name).to_owned(),
+        native: Some(native(ty)),
+        nullable: *nullable,
+        ..Column::default()
+    });
+    let columns: Vec<_> = columns.collect();
+    Table { name: name.to_owned(), primary_key: vec!["id".to_owned()], columns, ..Table::default() }
+}
+
+fn mesh() -> Mesh {
+    let catalog = Catalog {
+        tables: vec![
+            table("users", &[("id", "int4", false), ("name", "text", false), ("age", "int2", true)]),
+            table(
+                "posts",
+                &[
+                    ("id", "int8", false),
+                    ("title", "varchar", false),
+                    ("status", "\"public\".\"status\"", true),
+                    ("rating", "float8", true),
+                    ("price", "numeric", true),
+                    ("created_at", "timestamptz", false),
+                    ("author_id", "int4", true),
+                ],
+            ),
+            table("tags", &[("id", "int4", false), ("label", "text", false)]),
+            table(
+                "post_tags",
+                &[("post_id", "int8", false), ("tag_id", "int4", false), ("id", "int4", false)],
+            ),
+        ],
+    };
+    let schema = Schema::builder()
+        .entity("user", |user| {
+            user.field("id", FieldType::Integer)
+                .field("name", FieldType::String)
+                .field("age", FieldType::Integer)
+        })
+        .entity("post", |post| {
+            post.field("id", FieldType::Integer)
+                .field("title", FieldType::String)
+                .field("status", FieldType::String)
+                .field("rating", FieldType::Number)
+                .field("price", FieldType::Decimal)
+                .field("createdAt", FieldType::Datetime)
+                .column("createdAt", "created_at")
+        })
+        .entity("tag", |tag| tag.field("id", FieldType::Integer).field("label", FieldType::String))
+        .relation("post.author", JoinDocument::one("user", "posts.author_id = users.id"))
+        .relation("user.posts", JoinDocument::many("post", "posts.author_id = users.id"))
+        .relation(
+            "post.tags",
+            JoinDocument::through("tag", ThroughDocument::new("post_tags", "post_id", "tag_id")),
+        )
+        .build_with(&catalog)
+        .unwrap();
+    Mesh::builder(schema).build()
+}
+
+#[track_caller]
+fn check(id: Option<&str>, query: &str, expected: Expect) {
+    let format = if query.starts_with("{ ") { Format::Ql } else { Format::Json };
+    let request = match id {
+        Some(id) => Request::point(format, query, id),
+        None => Request::collection(format, query),
+    };
+    let plan = mesh().plan(&request).unwrap();
+    let lowered = plan.one_statement(Features::default());
+    expected.assert_eq(&format!("{}\n", lowered.statement));
+}
+
+#[test]
+fn a_point_is_one_plain_statement() {
+    check(
+        Some("7"),
+        "{ post title author { name } }",
+        expect![[r#"
+        SELECT "c1"::text, "c5", "c4"::text FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8) LIMIT 1) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c5", "t3"."name" AS "c4" FROM "users" AS "t3" WHERE "t3"."id" = "q0"."c2" LIMIT 1) AS "q3" ON TRUE
+          -- the id
+    "#]],
+    );
+}
+
+#[test]
+fn lists_are_levels() {
+    check(
+        Some("7"),
+        "{ post title author { name } tags { label } }",
+        expect![[r#"
+        WITH "n0" AS MATERIALIZED (SELECT row_number() OVER () AS "o", "q0".*, "q4".* FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2", "t0"."id" AS "c3" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8) LIMIT 1) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c6", "t4"."name" AS "c5" FROM "users" AS "t4" WHERE "t4"."id" = "q0"."c2" LIMIT 1) AS "q4" ON TRUE), "n1" AS (SELECT "h"."o" AS "p", "q7".* FROM "n0" AS "h" CROSS JOIN LATERAL (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "h"."c3") ORDER BY "t7"."id" LIMIT 100001) AS "q7" LIMIT 100001) SELECT 0::int2, NULL::int8, "o", "c1"::text, "c6", "c5"::text FROM "n0" UNION ALL SELECT 1::int2, "p", NULL::int8, "c8"::text, NULL::bool, NULL::text FROM "n1"
+          -- the id
+    "#]],
+    );
+    check(
+        None,
+        r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true, "rating": true, "tags": {"$select": {"label": true}}},
+            "$page": {"first": 3}, "$orderBy": [{"field": "rating", "direction": "desc", "nulls": "first"}]}}, "$page": {"first": 20}}}"#,
+        expect![[r#"
+            WITH "n0" AS MATERIALIZED (SELECT row_number() OVER () AS "o", "q0".* FROM (SELECT "t0"."name" AS "c1", "t0"."id" AS "c2" FROM "users" AS "t0" ORDER BY "t0"."id" LIMIT 21) AS "q0"), "n1" AS MATERIALIZED (SELECT row_number() OVER () AS "o", "h"."o" AS "p", "q3".* FROM "n0" AS "h" CROSS JOIN LATERAL (SELECT "t3"."title" AS "c4", "t3"."rating" AS "c5", "t3"."id" AS "c6" FROM "posts" AS "t3" WHERE "t3"."author_id" = "h"."c2" ORDER BY "t3"."rating" DESC, "t3"."id" DESC LIMIT 3) AS "q3" WHERE "h"."o" <= 20 LIMIT 100001), "n2" AS (SELECT "h"."o" AS "p", "q7".* FROM "n1" AS "h" CROSS JOIN LATERAL (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "h"."c6") ORDER BY "t7"."id" LIMIT 100001) AS "q7" LIMIT 100001) SELECT 0::int2, NULL::int8, "o", "c1"::text, "c2", NULL::float8 FROM "n0" UNION ALL SELECT 1::int2, "p", "o", "c4"::text, NULL::int4, "c5" FROM "n1" UNION ALL SELECT 2::int2, "p", NULL::int8, "c8"::text, NULL::int4, NULL::float8 FROM "n2"
+        "#]],
+    );
+}
+
+#[test]
+fn values_take_the_types_of_their_columns() {
+    check(
+        None,
+        r#"{"post": {"$select": {"id": true}, "$where": {"and": [
+            {"field": "id", "op": "in", "value": [1, 2]}, {"field": "title", "op": "ilike", "value": "a%\\"},
+            {"field": "status", "op": "eq", "value": "draft"}, {"field": "status", "op": "ne", "value": "no such"},
+            {"field": "price", "op": "gt", "value": "9.99"}, {"not": {"field": "rating", "op": "lte", "value": 1}},
+            {"field": "createdAt", "op": "lt", "value": "2024-05-01T12:00:00+02:00"}, {"field": "title", "op": "eq", "value": "a\u0000"}]}}}"#,
+        expect![[r#"
+            SELECT "c1" FROM (SELECT "t0"."id" AS "c1" FROM "posts" AS "t0" WHERE (("t0"."id" = ANY ($1::int8[])) AND ("t0"."title" ILIKE $2::text) AND ("t0"."status" = $3::"public"."status") AND ("t0"."status"::text <> $4::text) AND ("t0"."price" > $5::numeric) AND NOT ("t0"."rating" <= $6::float8) AND ("t0"."created_at" < $7::timestamptz) AND ("t0"."title"::text <> "t0"."title"::text)) ORDER BY "t0"."id" LIMIT 51) AS "q0"
+              -- "1, 2", "a%\\", "draft", "no such", 9.99, 1.0, "2024-05-01T10:00:00Z"
+        "#]],
+    );
+}
+
+#[test]
+fn groups_cast_their_sums() {
+    check(
+        None,
+        r#"{"user": {"$select": {"name": true}, "$groupBy": ["name"], "$aggregate": {"n": {"fn": "count"},
+            "sum": {"fn": "sum", "field": "age"}, "avg": {"fn": "avg", "field": "age", "distinct": true}},
+            "$having": {"aggregate": "sum", "op": "gt", "value": 3}, "$orderBy": [{"aggregate": "n", "direction": "desc"}]}}"#,
+        expect![[r#"
+            SELECT "c1"::text, "c2", "c3", "c4" FROM (SELECT "g"."k0" AS "c1", "g"."a0" AS "c2", "g"."a1" AS "c3", "g"."a2" AS "c4" FROM (SELECT "t"."name" AS "k0", COUNT(*) AS "a0", SUM("t"."age")::int8 AS "a1", (SUM(DISTINCT "t"."age")::float8 / COUNT(DISTINCT "t"."age")) AS "a2" FROM "users" AS "t" GROUP BY "t"."name") AS "g" WHERE ("g"."a1" > $1::int8) ORDER BY "g"."a0" DESC NULLS LAST, "g"."k0" DESC LIMIT 51) AS "q0"
+              -- 3
+        "#]],
+    );
+}
+
+/// Values of the query are never in the text, and an id that the column cannot hold is NULL.
+#[test]
+fn ids_are_bound_as_their_column_reads_them() {
+    let mesh = mesh();
+    let bound = |query: &str, id: &str| {
+        let plan = mesh.plan(&Request::point(Format::Ql, query, id)).unwrap();
+        let lowered = plan.one_statement(Features::default());
+        assert_eq!(lowered.statement.params, [Param::Id]);
+        assert!(matches!(lowered.bound.as_slice(), [Bound::Id(_)]));
+        lowered.bound[0].text(&plan).map(|text| text.into_owned())
+    };
+    assert_eq!(bound("{ post title }", "7").as_deref(), Some("7"));
+    assert_eq!(bound("{ post title }", "x"), None);
+    assert_eq!(super::postgres_text(&Value::Real(f64::NEG_INFINITY)).as_deref(), Some("-Infinity"));
+    assert_eq!(super::postgres_text(&Value::Bytes(vec![0, 255])).as_deref(), Some("\\x00ff"));
+    assert_eq!(super::postgres_text(&"a\0".into()), None);
+}

@@ -1,0 +1,198 @@
+//! Is every kind of write said as it should be, to both databases?
+
+use expect_test::{Expect, expect};
+
+use crate::planner::write::tests::blog;
+use crate::{Fields, WriteRequest, WriteTarget};
+
+#[track_caller]
+fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
+    let fields = Fields::parse(body.as_bytes()).unwrap();
+    let mutation = blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
+    let steps = mutation.sqlite_steps();
+    let mut shown = String::new();
+    for step in &steps {
+        let meaning = step.if_none.map(|missing| format!("  -- no row: {missing:?}\n")).unwrap_or_default();
+        shown.push_str(&format!("{}\n{meaning}", step.statement));
+    }
+    expected.assert_eq(&shown);
+    // The other database is told the same, but for how placeholders look.
+    for (ours, theirs) in steps.iter().zip(mutation.postgres_steps()) {
+        let mut text = theirs.statement.sql.clone();
+        for place in (1..=theirs.statement.params.len()).rev() {
+            text = text.replace(&format!("${place}"), "?");
+        }
+        let text = text.replace("VALUES (DEFAULT)", "DEFAULT VALUES");
+        assert_eq!(text, ours.statement.sql);
+        assert_eq!(theirs.statement.params, ours.statement.params);
+    }
+}
+
+#[test]
+fn records() {
+    check(
+        WriteTarget::Create { entity: "post" },
+        r#"{"title": "x"}"#,
+        expect![[r#"
+        INSERT INTO "posts" ("title") VALUES (?) RETURNING "id"
+          -- "x"
+          -- no row: Rule(Other)
+    "#]],
+    );
+    check(
+        WriteTarget::Create { entity: "post" },
+        "{}",
+        expect![[r#"
+        INSERT INTO "posts" DEFAULT VALUES RETURNING "id"
+          -- no row: Rule(Other)
+    "#]],
+    );
+    check(
+        WriteTarget::Update { entity: "post", id: "1" },
+        r#"{"title": null, "authorId": 3}"#,
+        expect![[r#"
+            UPDATE "posts" SET "title" = ?, "author_id" = ? WHERE "id" = ? RETURNING "id"
+              -- NULL, 3, 1
+              -- no row: Subject
+        "#]],
+    );
+    check(
+        WriteTarget::Update { entity: "post", id: "1" },
+        "{}",
+        expect![[r#"
+        SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?
+          -- 1
+          -- no row: Subject
+    "#]],
+    );
+    check(
+        WriteTarget::Delete { entity: "post", id: "1" },
+        "{}",
+        expect![[r#"
+        DELETE FROM "posts" WHERE "id" = ? RETURNING "id"
+          -- 1
+          -- no row: Subject
+    "#]],
+    );
+}
+
+#[test]
+fn children() {
+    check(
+        WriteTarget::Attach { entity: "user", id: "1", relation: "posts" },
+        r#"{"title": "x"}"#,
+        expect![[r#"
+            SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
+              -- 1
+              -- no row: Subject
+            INSERT INTO "posts" ("title", "author_id") VALUES (?, (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?)) RETURNING "id"
+              -- "x", 1
+              -- no row: Rule(Other)
+        "#]],
+    );
+    check(
+        WriteTarget::Remove { entity: "user", id: "1", relation: "posts", child: "5" },
+        "{}",
+        expect![[r#"
+            SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
+              -- 1
+              -- no row: Subject
+            DELETE FROM "posts" WHERE "id" = ? AND "author_id" = (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?) RETURNING "id"
+              -- 5, 1
+              -- no row: Other
+        "#]],
+    );
+}
+
+#[test]
+fn to_one_relations() {
+    let entity_id = r#"{"entityId": "5"}"#;
+    check(
+        WriteTarget::Connect { entity: "post", id: "1", relation: "author" },
+        entity_id,
+        expect![[r#"
+            SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?
+              -- 1
+              -- no row: Subject
+            SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
+              -- 5
+              -- no row: Other
+            UPDATE "posts" SET "author_id" = (SELECT "t"."id" FROM "users" AS "t" WHERE "t"."id" = ?) WHERE "id" = ? RETURNING "id"
+              -- 5, 1
+              -- no row: Subject
+        "#]],
+    );
+    check(
+        WriteTarget::Disconnect { entity: "post", id: "1", relation: "author" },
+        "{}",
+        expect![[r#"
+        UPDATE "posts" SET "author_id" = NULL WHERE "id" = ? RETURNING "id"
+          -- 1
+          -- no row: Subject
+    "#]],
+    );
+    check(
+        WriteTarget::Connect { entity: "user", id: "1", relation: "profile" },
+        entity_id,
+        expect![[r#"
+            SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
+              -- 1
+              -- no row: Subject
+            SELECT "p"."id" FROM "profiles" AS "p" WHERE "p"."id" = ?
+              -- 5
+              -- no row: Other
+            UPDATE "profiles" SET "user_id" = NULL WHERE "user_id" = (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?) AND "id" <> ?
+              -- 1, 5
+            UPDATE "profiles" SET "user_id" = (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?) WHERE "id" = ? RETURNING "id"
+              -- 1, 5
+              -- no row: Other
+        "#]],
+    );
+    check(
+        WriteTarget::Disconnect { entity: "user", id: "1", relation: "profile" },
+        "{}",
+        expect![[r#"
+            SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
+              -- 1
+              -- no row: Subject
+            UPDATE "profiles" SET "user_id" = NULL WHERE "user_id" = (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?)
+              -- 1
+        "#]],
+    );
+}
+
+#[test]
+fn links() {
+    check(
+        WriteTarget::Attach { entity: "post", id: "1", relation: "tags" },
+        r#"{"entityId": "new"}"#,
+        expect![[r#"
+            SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?
+              -- 1
+              -- no row: Subject
+            SELECT "p"."id" FROM "tags" AS "p" WHERE "p"."id" = ?
+              -- "new"
+              -- no row: Other
+            INSERT INTO "post_tags" ("post_id", "tag_id") SELECT "p"."id", "t"."id" FROM "posts" AS "p", "tags" AS "t" WHERE "p"."id" = ? AND "t"."id" = ? AND (NOT EXISTS(SELECT "j"."post_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "p"."id" AND "j"."tag_id" = "t"."id")) ON CONFLICT  DO NOTHING
+              -- 1, "new"
+            SELECT "p"."id" FROM "posts" AS "p", "tags" AS "t" WHERE "p"."id" = ? AND "t"."id" = ? AND EXISTS(SELECT "j"."post_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "p"."id" AND "j"."tag_id" = "t"."id")
+              -- 1, "new"
+              -- no row: Rule(Unique)
+        "#]],
+    );
+    check(
+        WriteTarget::Remove { entity: "post", id: "1", relation: "tags", child: "new" },
+        "{}",
+        expect![[r#"
+            SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?
+              -- 1
+              -- no row: Subject
+            SELECT "p"."id" FROM "tags" AS "p" WHERE "p"."id" = ?
+              -- "new"
+              -- no row: Other
+            DELETE FROM "post_tags" WHERE "post_id" = (SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?) AND "tag_id" = (SELECT "t"."id" FROM "tags" AS "t" WHERE "t"."id" = ?) RETURNING "post_id"
+              -- 1, "new"
+              -- no row: Other
+        "#]],
+    );
+}

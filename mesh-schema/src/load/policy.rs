@@ -1,0 +1,119 @@
+//! Do the policies name what is there?
+
+use std::collections::HashSet;
+
+use super::Loader;
+use crate::policy::{ANY_ROLE, ConditionDocument, ListedDocument, RoleDocument, RuleDocument};
+use crate::{Entity, Entries, Member, Writable};
+
+impl Loader<'_> {
+    pub(super) fn policies(&mut self, roles: &Entries<RoleDocument>) {
+        let mut seen = HashSet::new();
+        for (role, document) in roles.iter() {
+            let place = format!("policies.{role}");
+            let before = self.faults.len();
+            if !seen.insert(role) {
+                self.fault(&place, format!("The role '{role}' is given twice"));
+            }
+            if role.is_empty() {
+                self.fault(
+                    &place,
+                    format!("A role needs a name; '{ANY_ROLE}' stands for all that are not listed"),
+                );
+            }
+            if let RoleDocument::Entities(entities) = document {
+                for (key, rule) in entities.iter() {
+                    self.rule(&format!("{place}.{key}"), key, rule);
+                }
+            }
+            if self.unsound.contains(&place) {
+                self.faults.truncate(before);
+            }
+        }
+        self.schema.policies = Some(roles.clone());
+    }
+
+    fn rule(&mut self, place: &str, key: &str, rule: &RuleDocument) {
+        let Some(id) = self.schema.find(key) else {
+            let hint = self.hint(key, self.schema.entities.iter().map(|entity| entity.key.as_str()));
+            self.fault(place, format!("Entity '{key}' not found{hint}"));
+            return;
+        };
+        // What is wrong with the entity itself has been said.
+        if self.unsound.contains(&format!("entities.{key}")) {
+            return;
+        }
+        let entity = self.schema.entity(id).clone();
+        if let RuleDocument::Listed(listed) = rule {
+            self.listed(place, &entity, listed);
+        }
+    }
+
+    fn listed(&mut self, place: &str, entity: &Entity, listed: &ListedDocument) {
+        let mut seen = HashSet::new();
+        for (index, name) in listed.fields.iter().flatten().enumerate() {
+            let inner = format!("{place}.fields[{index}]");
+            match entity.member(name) {
+                _ if !seen.insert(name) => self.fault(inner, format!("The field '{name}' is listed twice")),
+                Some(Member::Field(_) | Member::Computed(_)) => {}
+                Some(Member::Relation(_)) => self.fault(
+                    inner,
+                    format!("'{name}' is a relation: it can be read where the entity it leads to can be"),
+                ),
+                None => self.no_readable(inner, name, entity),
+            }
+        }
+        if let Writable::Fields(names) = &listed.writable {
+            for (index, name) in names.iter().enumerate() {
+                self.writable_by_role(format!("{place}.writable[{index}]"), name, entity, listed);
+            }
+        }
+        if let Some(condition) = &listed.condition {
+            self.condition(&format!("{place}.$where"), condition, entity);
+        }
+    }
+
+    fn writable_by_role(&mut self, place: String, name: &str, entity: &Entity, listed: &ListedDocument) {
+        match entity.member(name) {
+            Some(Member::Field(id)) if !entity.field(id).writable && entity.field(id).upload.is_none() => {
+                self.fault(place, format!("The field '{name}' is not writable on entity '{}'", entity.key));
+            }
+            Some(Member::Field(_))
+                if listed.fields.as_ref().is_some_and(|fields| !fields.iter().any(|field| field == name)) =>
+            {
+                self.fault(
+                    place,
+                    format!(
+                        "The field '{name}' can be written only where it can be read; add it to 'fields'"
+                    ),
+                );
+            }
+            Some(Member::Field(_)) => {}
+            _ => self.no_field(place, name, entity),
+        }
+    }
+
+    /// Conditions are nested no deeper than the reader lets them; one made in code is bounded by its maker.
+    fn condition(&mut self, place: &str, condition: &ConditionDocument, entity: &Entity) {
+        match condition {
+            ConditionDocument::And(parts) | ConditionDocument::Or(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    self.condition(&format!("{place}[{index}]"), part, entity);
+                }
+            }
+            ConditionDocument::Not(part) => self.condition(place, part, entity),
+            ConditionDocument::Compare { field, .. } => {
+                if !matches!(entity.member(field), Some(Member::Field(_))) {
+                    self.no_field(format!("{place}.field"), field, entity);
+                }
+            }
+        }
+    }
+
+    fn no_readable(&mut self, place: String, name: &str, entity: &Entity) {
+        let names = (entity.fields.iter().map(|field| field.name.as_str()))
+            .chain(entity.computed.iter().map(|computed| computed.name.as_str()));
+        let hint = self.hint(name, names);
+        self.fault(place, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
+    }
+}

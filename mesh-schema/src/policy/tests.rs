@@ -1,0 +1,139 @@
+//! Are policies read as they are written, and is every fault in them found?
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::{Document, Schema};
+
+fn document(policies: &str) -> String {
+    format!(
+        r#"{{"entities": {{
+            "post": {{"fields": ["id", "title", "ownerId"], "writable": ["title"],
+                "computed": {{"label": {{"from": ["title"], "template": "{{title}}"}}}}}},
+            "user": {{"fields": ["id", "name"]}}
+        }},
+        "joins": {{"post.owner": {{"entity": "user", "type": "one", "on": "users.id = posts.ownerId"}}}},
+        "policies": {policies}}}"#
+    )
+}
+
+fn check(policies: &str, expected: Expect) {
+    let faults = Schema::read(&document(policies), None).expect_err("faults");
+    expected.assert_eq(&faults.iter().map(|fault| format!("{fault}\n")).collect::<String>());
+}
+
+#[test]
+fn policies_are_read_and_printed() {
+    let text = document(
+        r#"{
+            "admin": true,
+            "author": {"user": true, "post": {
+                "fields": ["id", "title", "label"], "writable": ["title"],
+                "$where": {"and": [
+                    {"field": "ownerId", "op": "eq", "value": {"session": "userId"}},
+                    {"not": {"or": [{"field": "id", "op": "in", "value": [1, 2.5, "x", true]},
+                        {"field": "title", "op": "isNull"}, {"field": "title", "op": "like", "value": "a%"}]}}
+                ]}
+            }},
+            "*": {}
+        }"#,
+    );
+    let parsed = Document::parse(&text).unwrap();
+    assert_eq!(Document::parse(&parsed.to_json()), Ok(parsed.clone()));
+    let schema = parsed.load(None).unwrap();
+    let roles: Vec<_> = schema.policies().unwrap().keys().collect();
+    assert_eq!(roles, ["admin", "author", "*"]);
+    let Some(RoleDocument::Entities(author)) = schema.policies().unwrap().get("author") else { panic!() };
+    assert_eq!(author.get("user"), Some(&RuleDocument::All));
+    let Some(RuleDocument::Listed(post)) = author.get("post") else { panic!() };
+    assert_eq!(post.fields.as_ref().unwrap().len(), 3);
+    let Some(ConditionDocument::And(parts)) = &post.condition else { panic!() };
+    assert_eq!(
+        parts[0],
+        ConditionDocument::Compare {
+            field: "ownerId".to_owned(),
+            op: "eq".to_owned(),
+            value: OperandDocument::Session(SessionValue::UserId),
+        }
+    );
+}
+
+#[test]
+fn without_policies_there_are_none() {
+    let schema = Schema::read(r#"{"entities": {"post": {"fields": ["id"]}}}"#, None).unwrap();
+    assert!(schema.policies().is_none());
+}
+
+#[test]
+fn names_that_are_not_there_are_faults() {
+    check(
+        r#"{
+            "": true,
+            "author": {"pots": true, "post": {
+                "fields": ["id", "titel", "id", "owner"], "writable": ["title", "id", "nothing"],
+                "$where": {"or": [{"field": "ownr", "op": "isNull"}, {"not": {"field": "label", "op": "eq", "value": "x"}}]}
+            }}
+        }"#,
+        expect![[r#"
+            policies.: A role needs a name; '*' stands for all that are not listed
+            policies.author.pots: Entity 'pots' not found
+            policies.author.post.fields[1]: Field 'titel' not found on entity 'post'; did you mean 'title'?
+            policies.author.post.fields[2]: The field 'id' is listed twice
+            policies.author.post.fields[3]: 'owner' is a relation: it can be read where the entity it leads to can be
+            policies.author.post.writable[0]: The field 'title' can be written only where it can be read; add it to 'fields'
+            policies.author.post.writable[1]: The field 'id' is not writable on entity 'post'
+            policies.author.post.writable[2]: Field 'nothing' not found on entity 'post'
+            policies.author.post.$where[0].field: Field 'ownr' not found on entity 'post'
+            policies.author.post.$where[1].field: Field 'label' not found on entity 'post'
+        "#]],
+    );
+}
+
+#[test]
+fn forms_that_mean_nothing_are_faults() {
+    check(
+        r#"{
+            "a": false,
+            "b": {"post": "all"},
+            "c": {"post": {"field": ["id"], "$where": {"field": "id", "op": "is", "value": 1}}},
+            "d": {"post": {"$where": {"field": "id", "op": "eq", "value": {"session": "user"}}}},
+            "e": {"post": {"$where": {"field": "id", "op": "eq", "value": null}}},
+            "f": {"post": {"$where": {"and": []}}},
+            "g": {"post": {"$where": {"field": "id", "op": "isNull", "value": 1}}},
+            "h": {"post": {"$where": {"and": [{"field": "id", "op": "isNull"}], "or": []}}},
+            "i": {"post": {"$where": {"field": "id", "op": "eq"}}},
+            "j": {"post": {"$where": {"field": "id", "op": "in", "value": {"session": "userId"}}}},
+            "k": {"post": {"$where": {}}}
+        }"#,
+        expect![[r#"
+            policies.a: Expected an object of entities, or true for a role without limits, found a boolean
+            policies.b.post: Expected an object, found text
+            policies.c.post.field: Unknown key 'field'; did you mean 'fields'?
+            policies.c.post.$where.op: Unknown operator 'is'; did you mean 'in'?
+            policies.d.post.$where.value: Unknown session value 'user'; expected one of userId, role, tenant, session
+            policies.e.post.$where.value: Expected text, a number, true or false; use 'isNull' to find NULL
+            policies.f.post.$where.and: Expected at least one condition
+            policies.g.post.$where.value: 'isNull' takes no value
+            policies.h.post.$where.and: 'and' stands alone in its object
+            policies.i.post.$where.value: 'eq' needs a value
+            policies.j.post.$where.value: Expected a list, found an object
+            policies.k.post.$where: 'field' is missing
+            policies.k.post.$where: 'op' is missing
+        "#]],
+    );
+}
+
+#[test]
+fn conditions_are_nested_only_so_deep() {
+    let nested = |depth: usize| {
+        let open = r#"{"not":"#.repeat(depth - 1);
+        let condition = format!(r#"{open}{{"field":"id","op":"isNull"}}{}"#, "}".repeat(depth - 1));
+        Schema::read(&document(&format!(r#"{{"a": {{"post": {{"$where": {condition}}}}}}}"#)), None)
+    };
+    assert!(nested(8).is_ok());
+    for depth in [9, 5_000] {
+        let faults = nested(depth).unwrap_err();
+        assert_eq!(faults.len(), 1);
+        assert_eq!(faults[0].message, "A condition is nested at most 8 deep");
+    }
+}

@@ -1,0 +1,212 @@
+//! How does an application add its own writes? A blog: `cargo run -p mesh-server --example blog`.
+//!
+//! Reads are the service's, writes are the routes below: they decide who may write what, and set what no
+//! client may choose. The page at `/` shows posts as they change. Log in as `ada` (admin), `bo` or `cy`
+//! (authors) or `gil` (guest); everybody's password is `blog`.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::path::Path;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use mesh_server::backend::sqlite::Sqlite;
+use mesh_server::mesh_integrity::{
+    Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
+};
+use mesh_server::mesh_plan::policy::{Access, Condition, SessionValue};
+use mesh_server::mesh_plan::{self, Mesh, Value, WriteRequest, WriteTarget};
+use mesh_server::mesh_schema::{Document, Entity};
+use mesh_server::mesh_wire::{Code, ErrorKind, WireError};
+use mesh_server::{App, Body, Call, Events, Integrity, Peer, Reply};
+
+/// Login, user id and role of each account.
+const ACCOUNTS: [(&str, &str, &str); 4] =
+    [("ada", "1", "admin"), ("bo", "2", "author"), ("cy", "3", "author"), ("gil", "4", "guest")];
+
+/// The page that shows posts as they change.
+const PAGE: &str = include_str!("blog/page.html");
+
+struct Accounts;
+
+impl Authenticator for Accounts {
+    fn authenticate<'a>(&'a self, sent: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
+        Box::pin(async move {
+            let text =
+                |field| sent.get(field).and_then(|it| it.as_str()).ok_or(LoginError::Missing { field });
+            let (login, password) = (text("login")?, text("password")?);
+            // One password in the open is enough for an example; `mesh_server::accounts` has the real thing.
+            let known = ACCOUNTS.iter().find(|(own, ..)| *own == login && password == "blog");
+            let (_, user, role) = known.ok_or(LoginError::Wrong)?;
+            Ok(Identity::new(*user).with_role(*role))
+        })
+    }
+}
+
+/// What is not published is there for its author and for admins only, wherever a query meets it.
+fn policy(role: &str, entity: &Entity) -> Access {
+    let published = Condition::equal("published", true);
+    match (role, entity.key.as_str()) {
+        ("admin", _) => Access::all(),
+        ("author", "post") => {
+            let own = Condition::equal("authorId", SessionValue::UserId);
+            Access::all().when(Condition::Any(vec![published, own]))
+        }
+        (_, "post") => Access::all().when(published),
+        _ => Access::all(),
+    }
+}
+
+/// `POST {base}/post`: authors and admins write posts, each under their own name.
+async fn create_post(call: Call) -> Result<Reply, WireError> {
+    if role(&call) == "guest" {
+        return Err(forbidden("Guests write comments; posts are for authors"));
+    }
+    let (fields, set) = (call.fields()?, [("authorId", user(&call)?)]);
+    let request = WriteRequest::new(WriteTarget::Create { entity: "post" });
+    let written = call.write(request.with_fields(&fields).setting(&set)).await?;
+    Ok(call.created(written))
+}
+
+/// `PATCH {base}/post/:id`
+async fn change_post(call: Call) -> Result<Reply, WireError> {
+    let id = call.param("id");
+    check_owner(&call, "post", "authorId").await?;
+    let fields = call.fields()?;
+    let request = WriteRequest::new(WriteTarget::Update { entity: "post", id }).with_fields(&fields);
+    Ok(call.write(request).await?.into())
+}
+
+/// `POST {base}/comment`: everybody comments on what they can see.
+async fn create_comment(call: Call) -> Result<Reply, WireError> {
+    let fields = call.fields()?;
+    let post: i64 = fields.read("postId").ok_or_else(|| WireError::validation("'postId' is missing"))?;
+    let seen = read(&call, "post", &post.to_string(), "id").await?;
+    if seen.is_null() {
+        return Err(WireError::validation(format!("There is no post {post} to comment on")));
+    }
+    let set = [("userId", user(&call)?)];
+    let request = WriteRequest::new(WriteTarget::Create { entity: "comment" });
+    let written = call.write(request.with_fields(&fields).setting(&set)).await?;
+    Ok(call.created(written))
+}
+
+/// `DELETE {base}/post/:id`
+async fn delete_post(call: Call) -> Result<Reply, WireError> {
+    check_owner(&call, "post", "authorId").await?;
+    delete(&call, "post").await
+}
+
+/// `DELETE {base}/comment/:id`
+async fn delete_comment(call: Call) -> Result<Reply, WireError> {
+    check_owner(&call, "comment", "userId").await?;
+    delete(&call, "comment").await
+}
+
+async fn delete(call: &Call, entity: &str) -> Result<Reply, WireError> {
+    let target = WriteTarget::Delete { entity, id: call.param("id") };
+    Ok(call.write(WriteRequest::new(target)).await?.into())
+}
+
+/// Only admins change what others have written.
+async fn check_owner(call: &Call, entity: &str, field: &str) -> Result<(), WireError> {
+    let id = call.param("id");
+    let record = read(call, entity, id, field).await?;
+    let principal = call.principal().map(|principal| principal.user.as_str());
+    match record.get(field).map(ToString::to_string) {
+        None => {
+            Err(WireError::new(ErrorKind::NotFound, format!("There is no '{entity}' with the id '{id}'")))
+        }
+        Some(owner) if role(call) == "admin" || principal == Some(owner.as_str()) => Ok(()),
+        Some(_) => Err(forbidden("Only its author and admins may do this")),
+    }
+}
+
+/// One field of one record, as the caller may see it.
+async fn read(call: &Call, entity: &str, id: &str, field: &str) -> Result<serde_json::Value, WireError> {
+    let query = format!("{{ {entity} {field} }}");
+    let request = mesh_plan::Request::point(mesh_ql::Format::Ql, &query, id);
+    let body = call.read(request).await?;
+    serde_json::from_slice(&body.bytes).map_err(|_| WireError::internal())
+}
+
+fn role(call: &Call) -> &str {
+    call.principal().and_then(|principal| principal.role.as_deref()).unwrap_or("guest")
+}
+
+/// The user's id, from the session and from nowhere else.
+fn user(call: &Call) -> Result<Value, WireError> {
+    let id = call.principal().and_then(|principal| principal.user.parse::<i64>().ok());
+    id.map(Value::from).ok_or_else(WireError::internal)
+}
+
+fn forbidden(words: &'static str) -> WireError {
+    WireError::integrity(Code::Forbidden, words)
+}
+
+fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
+    let all = |faults: Vec<_>| faults.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
+    rusqlite::Connection::open(file)?.execute_batch(include_str!("blog/seed.sql"))?;
+    let sqlite = Sqlite::open(file)?;
+    let document = Document::parse(include_str!("blog/schema.json")).map_err(all)?;
+    let schema = document.load(Some(&sqlite.contents(&[])?.catalog)).map_err(all)?;
+    let mesh = Mesh::builder(schema)
+        .computed("user.name", ["first", "last"], |user| {
+            format!("{} {}", user.text("first"), user.text("last")).trim_end().to_owned()
+        })?
+        .policy(policy)
+        .mutator_for_all(sqlite.writer()?)
+        .resolver_for_all(sqlite)
+        .build();
+    // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
+    let secret = Secret::new("only an example: anybody can read this one")?;
+    let app = App::new(mesh)
+        .integrity(Integrity::new(Gate::new(Keys::new(&secret)), Accounts))
+        .events(Events::new())
+        .route(Method::POST, "post", create_post)?
+        .route(Method::PATCH, "post/:id", change_post)?
+        .route(Method::DELETE, "post/:id", delete_post)?
+        .route(Method::POST, "comment", create_comment)?
+        .route(Method::DELETE, "comment/:id", delete_comment)?;
+    Ok(app)
+}
+
+/// The page at `/`, the service under its base path.
+async fn answer(app: App, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    if request.uri().path() != "/" {
+        return Ok(app.handle(request).await);
+    }
+    let mut page = Response::new(Body::from(Bytes::from_static(PAGE.as_bytes())));
+    page.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    Ok(page)
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::temp_dir().join(format!("mesh-blog-{}.db", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    let app = blog(&file)?;
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    eprintln!("listening on http://{}", listener.local_addr()?);
+    loop {
+        let (stream, peer) = listener.accept().await?;
+        let app = app.clone();
+        tokio::spawn(async move {
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(Peer(peer.ip()));
+                answer(app.clone(), request)
+            });
+            let mut server = http1::Builder::new();
+            server.timer(TokioTimer::new());
+            if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
+                eprintln!("connection: {error}");
+            }
+        });
+    }
+}

@@ -1,0 +1,181 @@
+//! How often may somebody try to log in? Counted for each account and address. `SPEC §12.6`
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dashmap::DashMap;
+
+/// The time over which attempts are counted, in milliseconds.
+const MINUTE: u64 = 60_000;
+/// How much more often than for one account from one address attempts are allowed for one account from all
+/// addresses, and for all accounts from one address.
+const BROAD: u64 = 10;
+/// How many accounts and addresses are kept at a time.
+const CAPACITY: usize = 100_000;
+
+/// Attempts to log in of the last minute. Only failed ones stay counted.
+///
+/// Each key has the time at which all its attempts will have been paid off, one every so many milliseconds;
+/// it may lie at most a minute ahead. So a burst is let pass, and after it a steady trickle.
+#[derive(Debug)]
+pub(crate) struct Attempts {
+    per_minute: u64,
+    paid_off: DashMap<u64, u64>,
+    keys: RandomState,
+    next_sweep: AtomicU64,
+}
+
+impl Attempts {
+    /// Allows that many failed attempts a minute for one account from one address.
+    pub(crate) fn new(per_minute: u32) -> Self {
+        Self {
+            per_minute: u64::from(per_minute.max(1)),
+            paid_off: DashMap::new(),
+            keys: RandomState::new(),
+            next_sweep: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts an attempt, or says after how many seconds to try again.
+    pub(crate) fn begin(
+        &self,
+        account: Option<&str>,
+        address: Option<IpAddr>,
+        now: u64,
+    ) -> Result<Attempt<'_>, u32> {
+        self.sweep(now);
+        let address = address.map(network);
+        let broad = self.per_minute.saturating_mul(BROAD);
+        let keys = [
+            (self.keys.hash_one((account, address)), self.per_minute),
+            (self.keys.hash_one((account, "any address")), broad),
+            (self.keys.hash_one(("any account", address)), broad),
+        ];
+        for (index, (key, allowed)) in keys.iter().enumerate() {
+            if let Err(wait) = self.take(*key, MINUTE / allowed, now) {
+                keys.iter().take(index).for_each(|(key, allowed)| self.give_back(*key, MINUTE / allowed));
+                return Err(u32::try_from(wait.div_ceil(1_000)).unwrap_or(u32::MAX).max(1));
+            }
+        }
+        Ok(Attempt { of: self, keys })
+    }
+
+    fn take(&self, key: u64, interval: u64, now: u64) -> Result<(), u64> {
+        if self.paid_off.len() >= CAPACITY && !self.paid_off.contains_key(&key) {
+            return Err(interval);
+        }
+        let mut paid_off = self.paid_off.entry(key).or_insert(0);
+        let next = (*paid_off).max(now) + interval;
+        match next.checked_sub(now + MINUTE) {
+            None | Some(0) => {
+                *paid_off = next;
+                Ok(())
+            }
+            Some(wait) => Err(wait),
+        }
+    }
+
+    fn give_back(&self, key: u64, interval: u64) {
+        if let Some(mut paid_off) = self.paid_off.get_mut(&key) {
+            *paid_off = paid_off.saturating_sub(interval);
+        }
+    }
+
+    fn sweep(&self, now: u64) {
+        if now >= self.next_sweep.load(Ordering::Relaxed) || self.paid_off.len() >= CAPACITY {
+            self.next_sweep.store(now + MINUTE, Ordering::Relaxed);
+            self.paid_off.retain(|_, paid_off| *paid_off > now);
+        }
+    }
+}
+
+/// One party's addresses: in IPv6 a single machine has as many as it likes of the same first half.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+/// An attempt that was counted.
+#[must_use = "an attempt that did not fail has to be forgotten"]
+pub(crate) struct Attempt<'a> {
+    of: &'a Attempts,
+    keys: [(u64, u64); 3],
+}
+
+impl Attempt<'_> {
+    /// Counts it no more.
+    pub(crate) fn forget(self) {
+        self.keys.iter().for_each(|(key, allowed)| self.of.give_back(*key, MINUTE / allowed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> Option<IpAddr> {
+        Some([192, 0, 2, last].into())
+    }
+
+    #[test]
+    fn failures_are_bounded_and_time_pays_them_off() {
+        let attempts = Attempts::new(10);
+        let try_at = |now| attempts.begin(Some("ada"), address(1), now).map(drop);
+        for _ in 0..10 {
+            assert_eq!(try_at(1_000), Ok(()));
+        }
+        assert_eq!(try_at(1_000), Err(6));
+        assert_eq!(try_at(6_999), Err(1));
+        assert_eq!(try_at(7_000), Ok(()));
+        assert_eq!(try_at(7_000), Err(6));
+        for _ in 0..10 {
+            assert_eq!(try_at(200_000), Ok(()));
+        }
+        assert_eq!(try_at(200_000), Err(6));
+    }
+
+    #[test]
+    fn successes_do_not_count() {
+        let attempts = Attempts::new(2);
+        for _ in 0..100 {
+            attempts.begin(Some("ada"), address(1), 0).unwrap_or_else(|_| panic!("refused")).forget();
+        }
+        assert!(attempts.begin(Some("ada"), address(1), 0).is_ok());
+    }
+
+    #[test]
+    fn others_are_not_locked_out_but_all_together_are_bounded() {
+        let attempts = Attempts::new(2);
+        let count = |of: &dyn Fn(u8) -> bool| (0..=255).filter(|number| of(*number)).count();
+        assert_eq!(count(&|_| attempts.begin(Some("ada"), address(1), 0).is_ok()), 2);
+        assert!(attempts.begin(Some("ada"), address(2), 0).is_ok(), "from another address");
+        assert!(attempts.begin(Some("bo"), address(1), 0).is_ok(), "another account");
+        let left = count(&|number| attempts.begin(Some("ada"), address(number), 0).is_ok());
+        assert_eq!(left, 17, "20 for one account from all addresses");
+        let names: Vec<String> = (0..=255).map(|number| format!("user {number}")).collect();
+        let left = count(&|number| attempts.begin(Some(&names[usize::from(number)]), address(1), 0).is_ok());
+        assert_eq!(left, 17, "20 for all accounts from one address");
+    }
+
+    #[test]
+    fn neighbors_in_ipv6_are_one() {
+        let parse = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(network(parse("2001:db8::1")), network(parse("2001:db8::ffff:1")));
+        assert_ne!(network(parse("2001:db8::1")), network(parse("2001:db8:0:1::1")));
+        assert_eq!(network(parse("::ffff:192.0.2.1")), parse("192.0.2.1"));
+    }
+
+    #[test]
+    fn what_is_paid_off_is_forgotten() {
+        let attempts = Attempts::new(10);
+        for number in 0..200 {
+            let _ = attempts.begin(Some(&number.to_string()), address(1), 0);
+        }
+        assert!(attempts.paid_off.len() > 100);
+        let _ = attempts.begin(None, None, 1_000_000);
+        assert_eq!(attempts.paid_off.len(), 3);
+    }
+}

@@ -1,0 +1,267 @@
+//! How is a PostgreSQL database read? A resolver for every entity of a schema, one statement for each read.
+
+mod accounts;
+mod catalog;
+mod cells;
+mod changes;
+mod pool;
+mod read;
+mod replicas;
+mod state;
+mod target;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod triggers;
+mod write;
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_plan::sql::Features;
+use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Trace, Traced, Value};
+use mesh_schema::Catalog;
+
+use crate::backend::without_password;
+pub use accounts::PostgresAccounts;
+use pool::{Pool, Purpose};
+use replicas::Replicas;
+pub use state::PostgresState;
+use target::Target;
+pub use write::PostgresWriter;
+
+/// How long a read may take that comes without a deadline.
+const WITHOUT_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How a database is connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The most connections that are open to one server at a time.
+    pub connections: usize,
+    /// How long a request waits for a connection before it is refused.
+    pub wait: Duration,
+    /// After how long the database itself ends a statement.
+    pub statement_timeout: Duration,
+    /// Whether there is a pooler between that gives every transaction another connection: then nothing is
+    /// prepared, and no setting outlives a transaction.
+    pub pooler: bool,
+    /// Servers that follow the one that is written to. Reads go to them.
+    pub replicas: Vec<String>,
+    /// How far behind a replica may be.
+    pub lag: Duration,
+    /// The namespaces to serve, the default one first; empty: the one that names without a namespace mean.
+    pub schemas: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            wait: Duration::from_secs(2),
+            statement_timeout: WITHOUT_DEADLINE,
+            pooler: false,
+            replicas: Vec::new(),
+            lag: Duration::from_secs(5),
+            schemas: Vec::new(),
+        }
+    }
+}
+
+/// A PostgreSQL database. Connections belong to the runtime in which they are first needed.
+#[derive(Clone)]
+pub struct Postgres {
+    pool: Arc<Pool>,
+    writes: Arc<Pool>,
+    replicas: Arc<Replicas>,
+    features: Features,
+    schemas: Arc<[String]>,
+}
+
+/// What a database contains, and what of it was left out and why.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// The tables and views.
+    pub catalog: Catalog,
+    /// Remarks for whoever runs the server.
+    pub notes: Vec<String>,
+}
+
+/// The database could not be reached or read.
+#[derive(Debug)]
+pub struct OpenError {
+    database: String,
+    cause: Box<dyn StdError + Send + Sync>,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot read the database {}: {}", self.database, self.cause)?;
+        let mut source = self.cause.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl StdError for OpenError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.cause)
+    }
+}
+
+impl Postgres {
+    /// Connects to a database once, which shows that it can be read and what it can do.
+    ///
+    /// # Errors
+    /// When the URL is none, or the database cannot be reached.
+    pub async fn open(url: &str, settings: &Settings) -> Result<Self, OpenError> {
+        let refused =
+            |cause: Box<dyn StdError + Send + Sync>| OpenError { database: without_password(url), cause };
+        let mut target = Target::parse(url).map_err(|fault| refused(fault.into()))?;
+        let mut pool = Pool::new(target.clone(), settings, Purpose::Read);
+        let mut lease = pool.take(false).await.map_err(|error| refused(error.into()))?;
+        let client = lease.begin().client();
+        let features = catalog::features(client).await.map_err(|error| refused(error.into()))?;
+        let path = catalog::search_path(client).await;
+        let (path, has_own) = path.map_err(|error| refused(error.into()))?;
+        lease.done();
+        drop(lease);
+        if has_own {
+            target.search(&path);
+            pool = Pool::new(target.clone(), settings, Purpose::Read);
+        }
+        let replicas = settings.replicas.iter().map(|url| {
+            let target = Target::parse(url)
+                .map_err(|fault| OpenError { database: without_password(url), cause: fault.into() })?;
+            Ok(Arc::new(Pool::new(target, settings, Purpose::Read)))
+        });
+        let replicas = Replicas::new(replicas.collect::<Result<_, OpenError>>()?, settings.lag);
+        Ok(Self {
+            pool: Arc::new(pool),
+            writes: Arc::new(Pool::new(target, settings, Purpose::Write)),
+            replicas: Arc::new(replicas),
+            features,
+            schemas: settings.schemas.clone().into(),
+        })
+    }
+
+    /// Reads what the database contains. `times` names tables and columns that hold times though their types
+    /// do not say so ([`mesh_schema::Document::time_columns`]).
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
+        let failed = |cause: Box<dyn StdError + Send + Sync>| OpenError {
+            database: self.pool.name().to_owned(),
+            cause,
+        };
+        let mut lease = self.pool.take(false).await.map_err(|error| failed(error.into()))?;
+        let read = catalog::read(lease.begin().client(), &self.schemas, times).await;
+        let (catalog, notes) = read.map_err(|error| failed(error.into()))?;
+        lease.done();
+        Ok(Contents { catalog, notes })
+    }
+
+    /// The database's own account of how it would run a plan's statement: its text, and a line for each step.
+    ///
+    /// # Errors
+    /// When the statement cannot be prepared.
+    pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
+        let mut lease = self.pool.take(false).await.map_err(read::failed)?;
+        let statement = plan.one_statement(self.features);
+        let steps = read::query_plan(lease.begin().client(), plan, statement).await;
+        let steps = steps.map_err(read::failed)?;
+        lease.done();
+        Ok((statement.statement.to_string(), steps))
+    }
+
+    /// Connections that are open and not in use, and the most there can be.
+    pub fn idle_connections(&self) -> (usize, usize) {
+        self.pool.idle()
+    }
+
+    /// How many replicas answer reads now, and how many there are.
+    pub fn replicas(&self) -> (usize, usize) {
+        (self.replicas.healthy(), self.replicas.len())
+    }
+
+    async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
+        let start = Instant::now();
+        let deadline = context.deadline.unwrap_or(start + WITHOUT_DEADLINE);
+        let reading = tokio::time::timeout_at(deadline.into(), self.read_somewhere(&plan));
+        let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
+        if let Some(trace) = &context.trace {
+            trace.record([self.traced(&plan, trace, start.elapsed(), &body).await]);
+        }
+        Ok(Answer::Json(body))
+    }
+
+    /// A replica that fails a read is left out, and the primary asked.
+    async fn read_somewhere(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        if !self.replicas.are_none() {
+            self.replicas.watch(&self.pool);
+            if let Some(replica) = self.replicas.choose().cloned() {
+                match read::run(&replica, plan, self.features, false).await {
+                    Err(read::Failure::Stale(_)) => {
+                        match read::run(&replica, plan, self.features, true).await {
+                            Err(read::Failure::Stale(_) | read::Failure::Away(_)) => {
+                                self.replicas.leave_out(&replica);
+                            }
+                            result => return result.map_err(ResolveError::from),
+                        }
+                    }
+                    Err(read::Failure::Away(_)) => self.replicas.leave_out(&replica),
+                    result => return result.map_err(ResolveError::from),
+                }
+            }
+        }
+        self.read_primary(plan).await
+    }
+
+    /// A read that finds its connection broken, or its prepared statement out of date, begins once more on a
+    /// new one.
+    async fn read_primary(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        match read::run(&self.pool, plan, self.features, false).await {
+            Err(read::Failure::Stale(error)) => {
+                tracing::debug!("a read begins once more on another connection: {error}");
+                read::run(&self.pool, plan, self.features, true).await.map_err(ResolveError::from)
+            }
+            result => result.map_err(ResolveError::from),
+        }
+    }
+
+    /// The statement of a read, for those who want to see it.
+    async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> Traced {
+        let statement = plan.one_statement(self.features);
+        let params = statement
+            .bound
+            .iter()
+            .map(|bound| bound.text(plan).map_or(Value::Null, |text| Value::Text(text.into_owned())));
+        let traced = Traced::new(&*statement.statement.sql, took, body.rows as u64).with_params(params);
+        let traced = traced.of_node(plan.node().path.clone(), 1);
+        if !trace.wants_query_plans() {
+            return traced;
+        }
+        match self.query_plan(plan).await {
+            Ok((_, steps)) => traced.with_query_plan(steps),
+            Err(_) => traced,
+        }
+    }
+}
+
+impl Resolver for Postgres {
+    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
+        Box::pin(self.read(plan, context))
+    }
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Postgres").field("database", &self.pool.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! Which database does a URL mean, and how is it spoken to?
+
+use std::path::PathBuf;
+
+use super::catalog::quoted;
+use crate::backend::without_password;
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+
+/// A database as a URL names it.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) config: Config,
+    /// Whose certificates are trusted.
+    pub(super) trust: Trust,
+    /// The URL without its password.
+    pub(super) name: String,
+}
+
+/// Which certificates a database may show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Any: the connection is private, but who is at its other end is not proven.
+    #[default]
+    Anybody,
+    /// Those that the system trusts.
+    System,
+    /// Those that the certificates of a file vouch for.
+    File(PathBuf),
+}
+
+impl Target {
+    /// Reads a URL. Beside what the driver knows, `sslmode` can be `verify-ca` or `verify-full`, which are the
+    /// same here, and `sslrootcert` names a file of certificates, or `system`.
+    pub(super) fn parse(url: &str) -> Result<Self, String> {
+        let mut trust = Trust::default();
+        let mut verified = false;
+        let mut kept = Vec::new();
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", "verify-ca" | "verify-full")) => verified = true,
+                Some(("sslrootcert", "system")) => trust = Trust::System,
+                Some(("sslrootcert", file)) => trust = Trust::File(unescaped(file).into()),
+                _ => kept.push(pair),
+            }
+        }
+        let url_kept = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
+        let mut config: Config = url_kept.parse().map_err(|error: tokio_postgres::Error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            format!(
+                "'{}' is no URL of a database: {error}{}",
+                without_password(url),
+                cause.unwrap_or_default()
+            )
+        })?;
+        if verified {
+            config.ssl_mode(SslMode::Require);
+            if trust == Trust::Anybody {
+                trust = Trust::System;
+            }
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("mesh-server");
+        }
+        Ok(Self { config, trust, name: without_password(url) })
+    }
+}
+
+impl Target {
+    /// The same, looking for tables in these namespaces.
+    pub(super) fn search(&mut self, schemas: &[String]) {
+        let names: Vec<_> = schemas.iter().map(|schema| quoted(schema)).collect();
+        let mut option = String::from("-c search_path=");
+        for char in names.join(",").chars() {
+            if char == '\\' || char.is_whitespace() {
+                option.push('\\');
+            }
+            option.push(char);
+        }
+        let given = self.config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
+        self.config.options(format!("{given}{option}"));
+    }
+}
+
+/// A value of a URL's query without its percent signs.
+fn unescaped(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        let mut ahead = bytes.clone();
+        let digits = (byte == b'%').then(|| (digit(ahead.next()), digit(ahead.next())));
+        match digits {
+            Some((Some(high), Some(low))) => {
+                out.push(high * 16 + low);
+                bytes = ahead;
+            }
+            _ => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn digit(byte: Option<u8>) -> Option<u8> {
+    u8::try_from(char::from(byte?).to_digit(16)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_verified_when_asked_for() {
+        let trust = |url: &str| Target::parse(url).map(|it| (it.trust, it.config.get_ssl_mode()));
+        assert_eq!(trust("postgres://db/x"), Ok((Trust::Anybody, SslMode::Prefer)));
+        assert_eq!(trust("postgres://db/x?sslmode=verify-full"), Ok((Trust::System, SslMode::Require)));
+        assert_eq!(
+            trust("postgres://db/x?sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.pem&connect_timeout=3"),
+            Ok((Trust::File("/etc/ca.pem".into()), SslMode::Require))
+        );
+        assert!(trust("postgres://db/x?sslmode=maybe").is_err_and(|fault| fault.contains("sslmode")));
+    }
+}

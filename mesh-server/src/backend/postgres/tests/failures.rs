@@ -1,0 +1,145 @@
+//! What happens while servers of the database come and go?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mesh_plan::{Error, ResolveError};
+use tokio::task::JoinHandle;
+
+use super::super::Settings;
+use super::{BLOG, Cluster, Served, until};
+
+/// Readers who never stop, and count.
+struct Readers {
+    stop: Arc<AtomicBool>,
+    good: Arc<AtomicUsize>,
+    busy: Arc<AtomicUsize>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Readers {
+    fn start(served: &Arc<Served>, query: &'static str, expected: &'static str) -> Self {
+        let mut readers =
+            Self { stop: Arc::default(), good: Arc::default(), busy: Arc::default(), tasks: Vec::new() };
+        for _ in 0..4 {
+            let (served, stop) = (Arc::clone(served), Arc::clone(&readers.stop));
+            let (good, busy) = (Arc::clone(&readers.good), Arc::clone(&readers.busy));
+            readers.tasks.push(tokio::spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    match served.point("1", query).await {
+                        Ok(body) => {
+                            assert_eq!(body, expected);
+                            good.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(Error::Resolve(ResolveError::Busy)) => {
+                            busy.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),
+                    }
+                }
+            }));
+        }
+        readers
+    }
+
+    /// Waits until some more reads are answered.
+    async fn go_on(&self) {
+        let (before, start) = (self.good.load(Ordering::Relaxed), Instant::now());
+        while self.good.load(Ordering::Relaxed) < before + 20 {
+            assert!(start.elapsed() < Duration::from_secs(5), "no reads for five seconds");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for task in self.tasks {
+            task.await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_come_and_go_under_load() {
+    let Some(mut primary) = Cluster::start() else { return };
+    primary.execute(BLOG);
+    let mut replicas = [primary.replica(), primary.replica()];
+    let settings = Settings {
+        replicas: replicas.iter().map(Cluster::url).collect(),
+        lag: Duration::from_secs(1),
+        wait: Duration::from_millis(500),
+        ..Settings::default()
+    };
+    let served = Arc::new(Served::open(&primary, &settings).await);
+    let expected =
+        r#"{"title":"Dawn","author":{"name":"Ada"},"comments":[{"body":"first"},{"body":"second"}]}"#;
+    let query = "{ post title author { name } comments { body } }";
+    assert_eq!(served.point("1", query).await.unwrap(), expected);
+    until(Duration::from_secs(5), "both replicas answer", async || served.database.replicas() == (2, 2))
+        .await;
+
+    let readers = Readers::start(&served, query, expected);
+    readers.go_on().await;
+
+    // A replica dies and comes back.
+    replicas[0].kill();
+    readers.go_on().await;
+    until(Duration::from_secs(5), "one replica is left out", async || served.database.replicas().0 == 1)
+        .await;
+    replicas[0].start_again();
+    until(Duration::from_secs(5), "it is taken back", async || served.database.replicas().0 == 2).await;
+    assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "a replica that is gone costs no answer");
+
+    // The primary dies: reads go on.
+    primary.kill();
+    readers.go_on().await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    readers.go_on().await;
+    primary.start_again();
+    assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "reads do not need the primary");
+
+    // All replicas are gone: the primary answers.
+    replicas.iter_mut().for_each(Cluster::kill);
+    readers.go_on().await;
+
+    // Everything is gone, and comes back.
+    primary.kill();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    primary.start_again();
+    readers.go_on().await;
+    readers.end().await;
+    until(Duration::from_secs(5), "all slots are free", async || {
+        served.database.pool.free() == settings.connections
+    })
+    .await;
+}
+
+/// Replay on the replica is held up, so that it has not seen what was written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_own_write_is_seen_at_once() {
+    let Some(primary) = Cluster::start() else { return };
+    primary.execute(BLOG);
+    let replica = primary.replica();
+    let settings = Settings { replicas: vec![replica.url()], ..Settings::default() };
+    let served = Served::open(&primary, &settings).await;
+    let query = "{ user name }";
+    assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#);
+    until(Duration::from_secs(5), "the replica answers", async || served.database.replicas() == (1, 1)).await;
+    replica.execute("SELECT pg_wal_replay_pause()");
+    until(Duration::from_secs(5), "replay pauses", async || {
+        replica.query("SELECT pg_get_wal_replay_pause_state()").as_deref() == Some("paused")
+    })
+    .await;
+    let client = served.database.writes.connect().await.unwrap();
+    client.client().batch_execute("UPDATE users SET name = 'Ava' WHERE id = 1").await.unwrap();
+    assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#, "the replica does not know yet");
+    served.database.replicas.has_written(client.client()).await;
+    assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ava"}"#);
+    replica.execute("SELECT pg_wal_replay_resume()");
+    until(Duration::from_secs(5), "the replica answers again", async || {
+        served.database.replicas.choose().is_some()
+    })
+    .await;
+    assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ava"}"#);
+}

@@ -1,0 +1,95 @@
+//! What is written, what is told of it, and what do several servers share?
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use mesh_integrity::{NonceStore, RevocationStore, SessionId};
+use mesh_plan::{Change, Changes, PersistedQuery, QueryStore};
+use mesh_ql::Format;
+
+use super::super::Settings;
+use super::{BLOG, Cluster, Served, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_share_their_state() {
+    let Some(cluster) = Cluster::start() else { return };
+    let one = Served::open(&cluster, &Settings::default()).await;
+    let other = Served::open(&cluster, &Settings { pooler: true, ..Settings::default() }).await;
+    let (one, other) = tokio::join!(one.database.state(2), other.database.state(2));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    // The account has the name of that namespace, which must not come before the others.
+    cluster.execute("CREATE TABLE public.query (id integer PRIMARY KEY, words text)");
+    let again = Served::open(&cluster, &Settings::default()).await;
+    assert!(again.collection("{ query words }").await.unwrap().starts_with(r#"{"items":[]"#));
+
+    let session = SessionId([7; 16]);
+    assert!(!other.is_revoked(session, 0).await.unwrap());
+    one.revoke(session, 1_000, 0).await.unwrap();
+    assert!(other.is_revoked(session, 0).await.unwrap());
+
+    let mut new = 0;
+    for _ in 0..4 {
+        let (a, b) = tokio::join!(one.remember(session, "n", 100, 0), other.remember(session, "n", 100, 0));
+        new += usize::from(a.unwrap()) + usize::from(b.unwrap());
+    }
+    assert_eq!(new, 1, "a nonce is new once");
+    assert!(one.remember(session, "n", 300, 200).await.unwrap(), "and again when it is out of date");
+
+    let queries: Vec<_> =
+        ["{ a b }", "{ c d }", "{ e \"'\u{e9} }"].map(|text| PersistedQuery::new(Format::Ql, text)).into();
+    for query in &queries {
+        one.keep(query).await.unwrap();
+        one.keep(query).await.unwrap();
+    }
+    assert!(other.find(queries[0].id()).await.unwrap().is_none(), "the oldest goes");
+    let found = other.find(queries[2].id()).await.unwrap().unwrap();
+    assert_eq!((found.text(), found.format()), (queries[2].text(), Format::Ql));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_are_told_with_and_without_triggers() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(BLOG);
+    let served = Served::open(&cluster, &Settings::default()).await;
+    let changes = Changes::new();
+    let mut listener = changes.listen();
+    let watching = tokio::spawn(served.database.watch(changes.clone()));
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    while listener.next_now().is_some() {}
+    cluster.execute("UPDATE posts SET likes = 6 WHERE id = 1");
+    let heard = tokio::time::timeout(Duration::from_secs(2), listener.next()).await;
+    assert_eq!(heard.ok(), Some(Some(Change::anything())));
+    watching.abort();
+
+    served.database.install_triggers(served.mesh.schema()).await.unwrap();
+    served.database.install_triggers(served.mesh.schema()).await.unwrap();
+    let changes = Changes::new();
+    let mut listener = changes.listen();
+    let watching = tokio::spawn(served.database.watch(changes.clone()));
+    until(Duration::from_secs(5), "somebody listens", async || {
+        cluster.query("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_trigger%' AND query NOT LIKE '%activity%'")
+            .as_deref() == Some("1")
+    })
+    .await;
+    // What was written before anybody listened is unknown.
+    assert_eq!(listener.next().await, Some(Change::anything()));
+    cluster.execute("UPDATE posts SET likes = 7 WHERE id = 1; DELETE FROM comments WHERE id = 3; INSERT INTO post_tags VALUES (3, 1); TRUNCATE comments");
+    let mut missing = vec![
+        Change::record("post", "1"),
+        Change::record("comment", "3"),
+        Change::entity("comment"),
+        Change::entity("postTag"),
+    ];
+    while !missing.is_empty() {
+        match tokio::time::timeout(Duration::from_secs(5), listener.next()).await {
+            Ok(change) => missing.retain(|expected| Some(expected) != change.as_ref()),
+            Err(_) => panic!("never heard of {missing:?}"),
+        }
+    }
+
+    // A connection that is lost is opened again, and nobody knows what was missed.
+    cluster.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_trigger%' AND pid <> pg_backend_pid()");
+    let heard = tokio::time::timeout(Duration::from_secs(5), listener.next()).await;
+    assert_eq!(heard.ok(), Some(Some(Change::anything())));
+    watching.abort();
+}

@@ -1,0 +1,238 @@
+//! How is a PostgreSQL database written? One transaction for each write. `SPEC §11`
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mesh_plan::sql::{Features, Param, Step};
+use mesh_plan::{
+    BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError, Written,
+};
+use tokio_postgres::error::{DbError, SqlState};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Error, Row};
+
+use super::pool::{Link, Pool};
+use super::read::{self, TextParam};
+use super::replicas::Replicas;
+use super::{Postgres, WITHOUT_DEADLINE, cells};
+
+/// How often a write begins again that the database ended for the sake of another one.
+const TRIES: usize = 5;
+
+/// Writes to a PostgreSQL database. Cheap to clone; all clones are one.
+#[derive(Clone)]
+pub struct PostgresWriter {
+    pool: Arc<Pool>,
+    features: Features,
+    replicas: Arc<Replicas>,
+}
+
+impl Postgres {
+    /// Writes to the same database, over connections of its own.
+    pub fn writer(&self) -> PostgresWriter {
+        PostgresWriter {
+            pool: Arc::clone(&self.writes),
+            features: self.features,
+            replicas: Arc::clone(&self.replicas),
+        }
+    }
+}
+
+/// Why a try at a write failed.
+enum Failure {
+    /// It may succeed if it is tried again.
+    Again(WriteError),
+    /// For good.
+    Final(WriteError),
+}
+
+impl PostgresWriter {
+    async fn write(&self, mutation: Mutation, context: Context) -> Result<Written, WriteError> {
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
+        let writing = async {
+            let mut tries = 1;
+            loop {
+                match self.run(&mutation, tries > 1).await {
+                    Err(Failure::Again(_)) if tries < TRIES => tries += 1,
+                    Err(Failure::Again(error) | Failure::Final(error)) => return Err(error),
+                    Ok(written) => return Ok(written),
+                }
+            }
+        };
+        match tokio::time::timeout_at(deadline.into(), writing).await {
+            Ok(result) => result,
+            Err(_) => Err(ResolveError::TimedOut.into()),
+        }
+    }
+
+    /// Carries out a write, wholly or not at all: a connection on which something went wrong is not used again
+    /// before its transaction has been rolled back.
+    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<Written, Failure> {
+        let lease = self.pool.take(fresh).await;
+        let mut lease = lease.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
+        let link = lease.begin();
+        let begun = link.client().batch_execute(&self.pool.begin()).await;
+        if let Err(error) = begun {
+            return Err(broken(error, mutation));
+        }
+        match self.steps(link, mutation).await {
+            Ok(written) => {
+                // A commit whose answer is lost may have happened: it is not tried again.
+                let ended = link.client().batch_execute("COMMIT").await;
+                ended.map_err(|error| Failure::Final(failed(&error, mutation)))?;
+                self.replicas.has_written(link.client()).await;
+                lease.done();
+                Ok(written)
+            }
+            Err(failure) => {
+                if link.client().batch_execute("ROLLBACK").await.is_ok() {
+                    lease.done();
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// The statements of a write, and the read of its reply, inside the transaction.
+    async fn steps(&self, link: &mut Link, mutation: &Mutation) -> Result<Written, Failure> {
+        let mut id = mutation.expected_id();
+        for step in mutation.postgres_steps() {
+            let rows = self.run_step(link, &step, &id).await.map_err(|error| broken(error, mutation))?;
+            if rows.is_empty()
+                && let Some(error) = step.failure(mutation)
+            {
+                return Err(Failure::Final(error));
+            }
+            if step.returns_id {
+                if rows.len() > 1 {
+                    return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+                }
+                id = rows.first().map(|row| cells::value(row, 0)).unwrap_or_default();
+                if id == Value::Null {
+                    let subject = mutation.written();
+                    let fields = field_of(subject, subject.id_column()).into_iter().collect();
+                    return Err(Failure::Final(WriteError::Conflict { rule: Rule::NotEmpty, fields }));
+                }
+            }
+        }
+        let mut written = Written::new(id.clone());
+        if let Some(plan) = mutation.reply(&id) {
+            let body = read::inside(&self.pool, link, &plan, self.features).await;
+            written.body = Some(body.map_err(|error| Failure::Final(error.into()))?);
+        }
+        Ok(written)
+    }
+
+    async fn run_step(&self, link: &mut Link, step: &Step, id: &Value) -> Result<Vec<Row>, Error> {
+        // The database's own operators in the place of the functions that SQLite is given.
+        let sql = step.statement.sql.replace("mesh_like(", "textlike(").replace("mesh_ilike(", "texticlike(");
+        let params: Vec<TextParam<'_>> = step
+            .statement
+            .params
+            .iter()
+            .map(|param| match param {
+                Param::Value(value) => bound(value),
+                // A write has no parents, and its conditions no names.
+                _ => bound(id),
+            })
+            .collect();
+        if self.pool.has_pooler() {
+            let typed: Vec<_> = params
+                .iter()
+                .map(|param| (param as &(dyn tokio_postgres::types::ToSql + Sync), Type::UNKNOWN))
+                .collect();
+            return link.client().query_typed(&sql, &typed).await;
+        }
+        let statement = link.prepare(&sql).await?;
+        let params: Vec<_> =
+            params.iter().map(|param| param as &(dyn tokio_postgres::types::ToSql + Sync)).collect();
+        link.client().query(&statement, &params).await
+    }
+}
+
+impl Mutator for PostgresWriter {
+    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Result<Written, WriteError>> {
+        Box::pin(self.write(mutation, context))
+    }
+}
+
+impl fmt::Debug for PostgresWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresWriter").field("database", &self.pool.name()).finish_non_exhaustive()
+    }
+}
+
+/// A value as text of whatever type the statement compares it with.
+fn bound(value: &Value) -> TextParam<'_> {
+    TextParam(match value {
+        Value::Text(text) => Some(Cow::Borrowed(text)),
+        value => mesh_plan::sql::postgres_text(value).map(Cow::Owned),
+    })
+}
+
+/// What a failure inside a transaction means, of which nothing has been committed yet.
+fn broken(error: Error, mutation: &Mutation) -> Failure {
+    let again =
+        [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::ADMIN_SHUTDOWN];
+    let code = error.code();
+    let is_stale = |code: &SqlState| {
+        again.contains(code)
+            || *code == SqlState::FEATURE_NOT_SUPPORTED
+            || *code == SqlState::INVALID_SQL_STATEMENT_NAME
+            || code.code().starts_with("08")
+    };
+    let may_succeed = code.map_or_else(|| error.is_closed(), is_stale);
+    let failed = failed(&error, mutation);
+    if may_succeed { Failure::Again(failed) } else { Failure::Final(failed) }
+}
+
+/// What a failure of the database means for a write.
+fn failed(error: &Error, mutation: &Mutation) -> WriteError {
+    let Some(cause) = error.as_db_error() else {
+        tracing::warn!("a write was not carried out: {}", read::with_causes(error));
+        return ResolveError::Busy.into();
+    };
+    let rule = match cause.code() {
+        code if *code == SqlState::UNIQUE_VIOLATION => Rule::Unique,
+        code if *code == SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
+        code if *code == SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
+        code if *code == SqlState::CHECK_VIOLATION => Rule::Check,
+        code if code.code().starts_with("23") => Rule::Other,
+        // A generated column, and whatever the column's type cannot read.
+        code if *code == SqlState::GENERATED_ALWAYS || code.code().starts_with("22") => {
+            return WriteError::Value;
+        }
+        code if *code == SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
+        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION
+            || *code == SqlState::TOO_MANY_CONNECTIONS
+            || *code == SqlState::ADMIN_SHUTDOWN
+            || *code == SqlState::CANNOT_CONNECT_NOW
+            || code.code().starts_with("40") =>
+        {
+            tracing::warn!("a write was not carried out: {cause}");
+            return ResolveError::Busy.into();
+        }
+        _ => return WriteError::new(read::with_causes(error)),
+    };
+    WriteError::Conflict { rule, fields: fields_in(cause, mutation) }
+}
+
+/// The fields that the database names: the column of an empty value, or `Key (email, tenant)=(..) already exists.`
+fn fields_in(cause: &DbError, mutation: &Mutation) -> Vec<String> {
+    let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
+    let of_table = |subject: &&Subject| cause.table().is_none_or(|table| table == subject.table().name);
+    let subjects: Vec<&Subject> = subjects.into_iter().flatten().filter(of_table).collect();
+    let field = |column: &str| subjects.iter().find_map(|subject| field_of(subject, column));
+    if let Some(column) = cause.column() {
+        return field(column).into_iter().collect();
+    }
+    let names = cause.detail().and_then(|detail| detail.strip_prefix("Key ("));
+    let Some((names, _)) = names.and_then(|rest| rest.split_once(")=(")) else { return Vec::new() };
+    names.split(", ").filter_map(|name| field(&name.trim_matches('"').replace("\"\"", "\""))).collect()
+}
+
+fn field_of(subject: &Subject, column: &str) -> Option<String> {
+    subject.field_of_column(column).map(str::to_owned)
+}

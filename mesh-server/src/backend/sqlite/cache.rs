@@ -1,0 +1,190 @@
+//! Which answers are known already? Bodies of reads, each served for as long as the database has not changed.
+//!
+//! A body is kept with the [`Stamp`] of the state that it was read from, and is served only where that is the
+//! state at the time of the request. So there is nothing to expire, and no write, of this process or another,
+//! is ever missed. Only what depends on nothing but plan, target and database is kept: not what a policy
+//! fills in from a session, nor what code computes.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use mesh_plan::sql::{Param, Statements};
+use mesh_plan::{JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
+
+use super::stamp::Stamp;
+
+/// Parts with a lock each, so that threads seldom wait for one another.
+const PARTS: usize = 16;
+/// What an entry takes beside its body, more or less.
+const ENTRY: usize = 256;
+/// A body above this part of the whole is not kept: it would push out too many others.
+const LARGEST: usize = 16;
+
+/// Bodies by plan and target, of so many bytes in all.
+pub(super) struct Cache {
+    bytes: usize,
+    parts: [Mutex<Part>; PARTS],
+}
+
+/// Two generations: when the newer one has half of the bytes it becomes the older, and what is used of the
+/// older moves on to the newer; so what is asked for often stays.
+#[derive(Default)]
+struct Part {
+    newer: HashMap<Key, Entry>,
+    older: HashMap<Key, Entry>,
+    /// Bytes in `newer`.
+    bytes: usize,
+    /// The state that was seen last, and its number: entries of other numbers are worth nothing.
+    state: Option<Stamp>,
+    number: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    plan: usize,
+    target: Id,
+}
+
+/// What a read is aimed at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Id {
+    Collection,
+    Integer(i64),
+    Text(Box<str>),
+}
+
+struct Entry {
+    /// Keeps the plan alive, so that no other can take its identity.
+    _plan: Plan,
+    number: u64,
+    body: JsonBody,
+}
+
+impl Key {
+    fn of(plan: &Plan) -> Option<Self> {
+        let target = match plan.target() {
+            Target::Collection => Id::Collection,
+            Target::Point(Value::Integer(id)) => Id::Integer(*id),
+            Target::Point(Value::Text(id)) => Id::Text(id.as_str().into()),
+            Target::Point(_) => return None,
+        };
+        Some(Self { plan: plan.identity(), target })
+    }
+
+    fn part(&self) -> usize {
+        let target = match &self.target {
+            Id::Collection => 0,
+            Id::Integer(id) => *id as usize,
+            Id::Text(id) => {
+                id.bytes().fold(0usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
+            }
+        };
+        (self.plan >> 6).wrapping_add(target) % PARTS
+    }
+}
+
+impl Cache {
+    /// A cache of that many bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        Self { bytes, parts: std::array::from_fn(|_| Mutex::default()) }
+    }
+
+    fn with<T>(&self, key: &Key, run: impl FnOnce(&mut Part) -> T) -> Option<T> {
+        let part = self.parts.get(key.part())?;
+        Some(run(&mut part.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The answer to a plan in that state of the database, if it is known.
+    pub(super) fn find(&self, plan: &Plan, state: &Stamp) -> Option<JsonBody> {
+        let key = Key::of(plan)?;
+        self.with(&key, |part| part.find(&key, state)).flatten()
+    }
+
+    /// Keeps the answer to a plan, read in that state, where it may be shown to others. It comes back with the
+    /// digest that is kept with it.
+    pub(super) fn keep(&self, plan: &Plan, state: Stamp, mut body: JsonBody) -> JsonBody {
+        let size = body.bytes.len() + ENTRY;
+        let most = self.bytes / PARTS / 2;
+        if size > (self.bytes / LARGEST).min(most) || !is_lasting(plan) {
+            return body;
+        }
+        let Some(key) = Key::of(plan) else { return body };
+        body.digest = Some(JsonBody::digest(&body.bytes));
+        // A copy of just the right size: what was read may lie in a much larger piece of memory.
+        let kept = JsonBody { bytes: Bytes::copy_from_slice(&body.bytes), ..body.clone() };
+        let old = self.with(&key.clone(), |part| {
+            let number = part.number(&state);
+            let old = if part.bytes + size > most { part.turn() } else { HashMap::new() };
+            part.bytes += size;
+            part.newer.insert(key, Entry { _plan: plan.clone(), number, body: kept });
+            old
+        });
+        forget(old);
+        body
+    }
+}
+
+impl Part {
+    /// The number of a state. One that is not the last that was seen is a new one, whatever came before it.
+    fn number(&mut self, state: &Stamp) -> u64 {
+        if self.state.as_ref() != Some(state) {
+            self.state = Some(*state);
+            self.number += 1;
+        }
+        self.number
+    }
+
+    fn find(&mut self, key: &Key, state: &Stamp) -> Option<JsonBody> {
+        let number = self.number(state);
+        if let Some(entry) = self.newer.get(key) {
+            return (entry.number == number).then(|| entry.body.clone());
+        }
+        let entry = self.older.remove(key).filter(|entry| entry.number == number)?;
+        let body = entry.body.clone();
+        self.bytes += body.bytes.len() + ENTRY;
+        self.newer.insert(key.clone(), entry);
+        Some(body)
+    }
+
+    /// The next generation; the last but one comes back.
+    fn turn(&mut self) -> HashMap<Key, Entry> {
+        self.bytes = 0;
+        std::mem::replace(&mut self.older, std::mem::take(&mut self.newer))
+    }
+}
+
+/// Drops many entries where that holds up nobody.
+fn forget(entries: Option<HashMap<Key, Entry>>) {
+    if let Some(entries) = entries.filter(|entries| !entries.is_empty())
+        && let Ok(runtime) = tokio::runtime::Handle::try_current()
+    {
+        runtime.spawn_blocking(move || drop(entries));
+    }
+}
+
+/// Whether the answer depends on the plan, its target and the database alone, and may be asked for again.
+fn is_lasting(plan: &Plan) -> bool {
+    // Each later page is a plan of its own.
+    let later = plan.node().slice.as_ref().is_some_and(|slice| slice.after.is_some());
+    !later && !is_personal(plan.statements()) && !has_code(plan.node())
+}
+
+/// Plans are nested as deep as queries, which is bounded.
+fn is_personal(tree: &Statements) -> bool {
+    tree.statement.params.iter().any(|param| matches!(param, Param::Session(_)))
+        || tree.joins.iter().any(is_personal)
+}
+
+fn has_code(node: &Node) -> bool {
+    let computed = node.output.iter().filter_map(|output| match output {
+        Output::Computed { template, .. } => Some(template),
+        _ => None,
+    });
+    let mut pieces = computed.flatten();
+    pieces.any(|piece| matches!(piece, TemplatePiece::Code { .. }))
+        || node.joins.iter().any(|join| has_code(&join.node))
+}

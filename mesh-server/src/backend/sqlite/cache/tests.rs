@@ -1,0 +1,273 @@
+//! Is an answer out of the cache ever older than the database? Writers race readers, in one process and two.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mesh_plan::{Context, Mesh, Plan, Request};
+use mesh_ql::Format;
+use rusqlite::Connection;
+
+use super::super::{Sqlite, before_park};
+
+/// Tells the process that the tests start which file to write to.
+const WRITER: &str = "MESH_TEST_WRITER";
+/// How many commits it makes.
+const TIMES: &str = "MESH_TEST_COMMITS";
+/// Commits of one race: fewer where readers and writers hold each other up.
+fn commits(journal: &str) -> i64 {
+    if journal == "wal" { 300 } else { 25 }
+}
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(journal: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("mesh-cache-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let folder = Self(folder);
+        let sql = format!(
+            "PRAGMA journal_mode = {journal}; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+            INSERT INTO t VALUES (1, 0), (2, 0);"
+        );
+        connect(&folder.file()).execute_batch(&sql).unwrap();
+        folder
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("t.db")
+    }
+
+    fn mesh(&self, cache: usize) -> Mesh {
+        let database = Sqlite::open(&self.file()).unwrap().response_cache(cache);
+        let catalog = database.contents(&[]).unwrap().catalog;
+        let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+        Mesh::builder(schema).resolver_for_all(database).build()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn connect(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    connection.busy_timeout(Duration::from_secs(30)).unwrap();
+    connection.pragma_update(None, "synchronous", "off").unwrap();
+    connection
+}
+
+fn set(connection: &Connection, n: i64) {
+    connection.execute("UPDATE t SET n = ?", [n]).unwrap();
+}
+
+fn plan(mesh: &Mesh) -> Plan {
+    mesh.plan(&Request::point(Format::Ql, "{ t n }", "1")).unwrap()
+}
+
+async fn read(mesh: &Mesh, plan: &Plan) -> Bytes {
+    let known = mesh.known(plan);
+    match known {
+        Some(body) => body.bytes,
+        None => mesh.read(plan.clone(), Context::new("test")).await.unwrap().bytes,
+    }
+}
+
+fn number(body: &[u8]) -> i64 {
+    let text = std::str::from_utf8(body).unwrap();
+    text.strip_prefix("{\"n\":").unwrap().strip_suffix('}').unwrap().parse().unwrap()
+}
+
+/// A runtime whose threads keep snapshots open, as the server's do.
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().on_thread_park(before_park).build().unwrap()
+}
+
+#[test]
+fn an_answer_is_kept_until_anybody_writes() {
+    for journal in ["wal", "delete"] {
+        let folder = Folder::new(journal);
+        let mesh = folder.mesh(1 << 20);
+        let writer = connect(&folder.file());
+        runtime().block_on(async {
+            let plan = plan(&mesh);
+            read(&mesh, &plan).await;
+            let first = read(&mesh, &plan).await;
+            let second = read(&mesh, &plan).await;
+            assert_eq!(first.as_ptr(), second.as_ptr(), "{journal}: the very same bytes");
+            for n in 1..20 {
+                set(&writer, n);
+                assert_eq!(number(&read(&mesh, &plan).await), n, "{journal}");
+                assert_eq!(number(&read(&mesh, &plan).await), n, "{journal}");
+            }
+            // A transaction that is not committed is nobody's business.
+            writer.execute_batch("BEGIN; UPDATE t SET n = 100;").unwrap();
+            assert_eq!(number(&read(&mesh, &plan).await), 19, "{journal}");
+            writer.execute_batch("ROLLBACK").unwrap();
+            assert_eq!(number(&read(&mesh, &plan).await), 19, "{journal}");
+        });
+    }
+}
+
+#[test]
+fn nothing_is_kept_without_bytes_for_it() {
+    let folder = Folder::new("wal");
+    let mesh = folder.mesh(0);
+    runtime().block_on(async {
+        let plan = plan(&mesh);
+        let (first, second) = (read(&mesh, &plan).await, read(&mesh, &plan).await);
+        assert_ne!(first.as_ptr(), second.as_ptr());
+        assert_eq!(first, second);
+    });
+}
+
+#[test]
+fn a_database_may_change_to_a_wal_while_it_is_served() {
+    let folder = Folder::new("delete");
+    let mesh = folder.mesh(1 << 20);
+    let writer = connect(&folder.file());
+    runtime().block_on(async {
+        let plan = plan(&mesh);
+        for n in 1..20 {
+            if n == 10 {
+                writer.execute_batch("PRAGMA journal_mode = wal").unwrap();
+            }
+            if n == 15 {
+                writer.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+            }
+            set(&writer, n);
+            assert_eq!(number(&read(&mesh, &plan).await), n);
+            assert_eq!(number(&read(&mesh, &plan).await), n);
+        }
+    });
+}
+
+#[test]
+fn what_is_kept_stays_within_its_bytes() {
+    let folder = Folder::new("wal");
+    connect(&folder.file()).execute_batch(
+        "WITH RECURSIVE c(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) INSERT INTO t SELECT i, i FROM c",
+    ).unwrap();
+    let database = Sqlite::open(&folder.file()).unwrap().response_cache(100_000);
+    let cache = Arc::clone(database.cache.as_ref().unwrap());
+    let catalog = database.contents(&[]).unwrap().catalog;
+    let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+    let mesh = Mesh::builder(schema).resolver_for_all(database).build();
+    runtime().block_on(async {
+        for id in 3..5_000 {
+            let plan = mesh.plan(&Request::point(Format::Ql, "{ t n }", &id.to_string())).unwrap();
+            assert_eq!(number(&read(&mesh, &plan).await), id);
+        }
+    });
+    let held: usize = cache
+        .parts
+        .iter()
+        .map(|part| {
+            let part = part.lock().unwrap();
+            let entries = part.newer.values().chain(part.older.values());
+            entries.map(|entry| entry.body.bytes.len() + super::ENTRY).sum::<usize>()
+        })
+        .sum();
+    assert!(held <= 100_000 && held > 50_000, "{held}");
+}
+
+/// Readers that check every answer against what had been committed before they asked.
+fn race(folder: &Folder, commits: i64, write: impl FnOnce(&AtomicI64)) {
+    let committed = Arc::new(AtomicI64::new(0));
+    let done = Arc::new(AtomicBool::new(false));
+    let mesh = Arc::new(folder.mesh(1 << 20));
+    let runtime = runtime();
+    let readers: Vec<_> = (0..4)
+        .map(|_| {
+            let (mesh, committed, done) = (Arc::clone(&mesh), Arc::clone(&committed), Arc::clone(&done));
+            runtime.spawn(async move {
+                let plan = plan(&mesh);
+                let (mut reads, mut last) = (0u64, 0);
+                // A machine that is busy elsewhere may run the writer to its end before any reader begins.
+                while reads == 0 || !done.load(Ordering::Acquire) {
+                    let least = committed.load(Ordering::Acquire).max(last);
+                    last = number(&read(&mesh, &plan).await);
+                    assert!(last >= least, "{last} is older than {least}");
+                    reads += 1;
+                    if reads % 16 == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                assert_eq!(number(&read(&mesh, &plan).await), commits);
+                reads
+            })
+        })
+        .collect();
+    write(&committed);
+    done.store(true, Ordering::Release);
+    for reader in readers {
+        assert!(runtime.block_on(reader).unwrap() > 0);
+    }
+}
+
+#[test]
+fn no_answer_is_older_than_a_commit_of_another_connection() {
+    for journal in ["wal", "delete", "truncate"] {
+        let folder = Folder::new(journal);
+        let commits = commits(journal);
+        race(&folder, commits, |committed| {
+            let writer = connect(&folder.file());
+            for n in 1..=commits {
+                set(&writer, n);
+                committed.store(n, Ordering::Release);
+                if n % 100 == 0 && journal == "wal" {
+                    // Busy where a reader is in the way, which is as good.
+                    let _ = writer.execute_batch("PRAGMA wal_checkpoint(RESTART)");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn no_answer_is_older_than_a_commit_of_another_process() {
+    for journal in ["wal", "delete"] {
+        let folder = Folder::new(journal);
+        let commits = commits(journal);
+        race(&folder, commits, |committed| {
+            let mut writer = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "backend::sqlite::cache::tests::writes_where_a_test_says", "--nocapture"])
+                .env(WRITER, folder.file())
+                .env(TIMES, commits.to_string())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            for line in BufReader::new(writer.stdout.take().unwrap()).lines() {
+                if let Some(n) = line.unwrap().strip_prefix("committed ") {
+                    committed.store(n.parse().unwrap(), Ordering::Release);
+                }
+            }
+            assert!(writer.wait().unwrap().success());
+            assert_eq!(committed.load(Ordering::Acquire), commits);
+        });
+    }
+}
+
+/// The other process of the test above; alone it has nothing to do.
+#[test]
+fn writes_where_a_test_says() {
+    let Some(path) = std::env::var_os(WRITER) else { return };
+    let times = std::env::var(TIMES).unwrap().parse().unwrap();
+    let writer = connect(Path::new(&path));
+    let mut out = std::io::stdout();
+    for n in 1..=times {
+        set(&writer, n);
+        writeln!(out, "\ncommitted {n}").unwrap();
+        out.flush().unwrap();
+    }
+}

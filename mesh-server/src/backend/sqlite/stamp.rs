@@ -1,0 +1,132 @@
+//! Has the database changed? A mark of its state that any process's commit alters, read with one call.
+//!
+//! `PRAGMA data_version` tells the same but takes SQLite's locks, which costs five times as much. Both read
+//! what every commit writes: in rollback mode the change counter in the file's header, in WAL mode the header
+//! of the WAL's index, whose counter of commits and checksums make it unlike any earlier one. A mark that is
+//! equal before and after some rows were read is therefore the mark of those rows.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rusqlite::Connection;
+
+/// Where the database's header tells its journal mode and, six bytes on, counts changes.
+const HEADER: u64 = 18;
+/// The journal mode of databases with a WAL, as the header has it.
+const WAL: [u8; 2] = [2, 2];
+
+/// The database's state. States of equal marks are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp([u8; 48]);
+
+/// Reads the marks of one database file.
+pub(super) struct Stamps {
+    path: PathBuf,
+    main: Option<Arc<File>>,
+    index: OnceLock<Option<Arc<File>>>,
+    wal: AtomicBool,
+    /// A connection that has the database open for as long as this lives. In WAL mode nobody else can then
+    /// change the mode or put another file in the place of the index.
+    anchor: Mutex<Connection>,
+}
+
+impl Stamps {
+    /// Begins to watch the file of that connection.
+    pub(super) fn new(path: &Path, anchor: Connection) -> Self {
+        let main = kept_open(path).ok();
+        Self {
+            path: path.to_owned(),
+            main,
+            index: OnceLock::new(),
+            wal: AtomicBool::new(false),
+            anchor: Mutex::new(anchor),
+        }
+    }
+
+    /// The mark of the database's state now; `None` where it cannot be told.
+    pub(super) fn now(&self) -> Option<Stamp> {
+        if !self.is_wal() {
+            let stamp = self.of_file()?;
+            if stamp.0.first_chunk() != Some(&WAL) {
+                return Some(stamp);
+            }
+            self.anchor()?;
+        }
+        let index = self.index.get()?.as_ref()?;
+        let mut stamp = Stamp([0; 48]);
+        read(index, &mut stamp.0, 0).ok()?;
+        Some(stamp)
+    }
+
+    /// Whether the database is known to be in WAL mode, in which readers hold up no writer.
+    pub(super) fn is_wal(&self) -> bool {
+        self.wal.load(Ordering::Acquire)
+    }
+
+    /// Mode and counter of changes out of the file's header.
+    fn of_file(&self) -> Option<Stamp> {
+        let mut header = [0; 22];
+        read(self.main.as_ref()?, &mut header, HEADER).ok()?;
+        let mut stamp = Stamp([0; 48]);
+        stamp.0.first_chunk_mut::<22>()?.copy_from_slice(&header);
+        Some(stamp)
+    }
+
+    /// Makes sure that the mode stays WAL. A connection that has read in that mode keeps a lock which all who
+    /// want to leave it would have to get.
+    fn anchor(&self) -> Option<()> {
+        let anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        anchor.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).ok()?;
+        if self.of_file()?.0.first_chunk() != Some(&WAL) {
+            return None;
+        }
+        let mut name = self.path.clone().into_os_string();
+        name.push("-shm");
+        self.index.get_or_init(|| kept_open(Path::new(&name)).ok()).as_ref()?;
+        self.wal.store(true, Ordering::Release);
+        Some(())
+    }
+}
+
+/// Opens a file for reading, once in the life of the process, and never closes it: on Unix closing any
+/// descriptor of a file gives up all locks that the process has on it, those of SQLite too.
+#[cfg(unix)]
+fn kept_open(path: &Path) -> io::Result<Arc<File>> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    /// Files by device and inode.
+    type Files = HashMap<(u64, u64), Arc<File>>;
+
+    static OPEN: OnceLock<Mutex<Files>> = OnceLock::new();
+
+    let mut open = OPEN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let there = std::fs::metadata(path)?;
+    if let Some(file) = open.get(&(there.dev(), there.ino())) {
+        return Ok(Arc::clone(file));
+    }
+    let file = Arc::new(File::open(path)?);
+    // Kept even where what follows fails, for then it is closed as little.
+    std::mem::forget(Arc::clone(&file));
+    let opened = file.metadata()?;
+    open.insert((opened.dev(), opened.ino()), Arc::clone(&file));
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn read(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(not(unix))]
+fn kept_open(_: &Path) -> io::Result<Arc<File>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(unix))]
+fn read(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

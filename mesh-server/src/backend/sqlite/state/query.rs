@@ -1,0 +1,56 @@
+//! Which queries have been registered?
+
+use std::sync::PoisonError;
+
+use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
+use mesh_ql::Format;
+use rusqlite::{OptionalExtension as _, TransactionBehavior, params};
+
+use super::{Inner, SqliteState, count, waiting};
+
+const COUNT: &str = "SELECT count(*) FROM query";
+const BYTES: &str = "SELECT coalesce(sum(bytes), 0) FROM query";
+
+impl QueryStore for SqliteState {
+    fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
+        let found = self.inner.look_up(|connection| {
+            let mut statement = connection.prepare_cached("SELECT format, text FROM query WHERE id = ?1")?;
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            statement.query_row([id.as_bytes().as_slice()], row).optional()
+        });
+        let found = found.map_err(QueryStoreError::new);
+        let found = found.map(|row: Option<(String, String)>| {
+            let (format, text) = row?;
+            Some(PersistedQuery::new(Format::parse(&format)?, text))
+        });
+        Box::pin(std::future::ready(found))
+    }
+
+    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+        Box::pin(async move {
+            let (id, format, text) = (query.id(), query.format(), query.text().to_owned());
+            let keeping = waiting(&self.inner, move |inner| inner.keep_query(id, format, &text));
+            keeping.await.map_err(QueryStoreError::new)
+        })
+    }
+}
+
+impl Inner {
+    /// Keeps a query as the newest one, and drops the oldest while there are too many.
+    fn keep_query(&self, id: QueryId, format: Format, text: &str) -> rusqlite::Result<()> {
+        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
+        let change = sure.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let bytes = i64::try_from(text.len()).unwrap_or(i64::MAX);
+        change.execute(
+            "INSERT OR REPLACE INTO query (id, bytes, format, text) VALUES (?1, ?2, ?3, ?4)",
+            params![id.as_bytes().as_slice(), bytes, format.name(), text],
+        )?;
+        while count(&change, COUNT)? > self.limits.queries || count(&change, BYTES)? > self.limits.query_bytes
+        {
+            if change.execute("DELETE FROM query WHERE number = (SELECT min(number) FROM query)", [])? == 0 {
+                break;
+            }
+        }
+        change.commit()
+    }
+}

@@ -1,0 +1,199 @@
+//! Is what one process writes seen by another, and still there after a restart?
+
+use mesh_integrity::{NonceStore, RevocationStore, SessionId, StoreError};
+use mesh_plan::{PersistedQuery, QueryId, QueryStore};
+use mesh_ql::Format;
+
+use super::*;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("mesh-state-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn open(&self) -> SqliteState {
+        self.limited(StateLimits::default())
+    }
+
+    fn limited(&self, limits: StateLimits) -> SqliteState {
+        SqliteState::open(&self.0.join("data.db.mesh-state"), limits).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn id(number: u8) -> SessionId {
+    SessionId([number; 16])
+}
+
+#[test]
+fn the_file_lies_beside_the_database() {
+    assert_eq!(SqliteState::beside(Path::new("/data/blog.db")), Path::new("/data/blog.db.mesh-state"));
+}
+
+#[tokio::test]
+async fn a_revocation_is_seen_at_once_and_stays() {
+    let folder = Folder::new("revocation");
+    let (here, there) = (folder.open(), folder.open());
+    assert!(!there.is_revoked(id(1), 0).await.unwrap());
+    here.revoke(id(1), 1_000, 0).await.unwrap();
+    assert!(there.is_revoked(id(1), 0).await.unwrap());
+    assert!(here.is_revoked(id(1), 0).await.unwrap());
+    assert!(!there.is_revoked(id(2), 0).await.unwrap());
+    there.revoke(id(1), 1_000, 0).await.unwrap();
+    drop((here, there));
+    assert!(folder.open().is_revoked(id(1), 0).await.unwrap());
+}
+
+/// Logouts of many processes at once, each of which asks all along.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_logout_is_missed() {
+    let folder = Folder::new("missed");
+    let mut tasks = Vec::new();
+    for process in 0..4u8 {
+        let (state, other) = (folder.open(), folder.open());
+        tasks.push(tokio::spawn(async move {
+            for number in 0..25 {
+                let id = id(process * 25 + number);
+                assert!(!other.is_revoked(id, 0).await.unwrap());
+                state.revoke(id, 1_000, 0).await.unwrap();
+                assert!(other.is_revoked(id, 0).await.unwrap(), "{id} is seen at once");
+            }
+            other
+        }));
+    }
+    let mut states = Vec::new();
+    for task in tasks {
+        states.push(task.await.unwrap());
+    }
+    for state in states {
+        for number in 0..100 {
+            assert!(state.is_revoked(id(number), 0).await.unwrap(), "{number}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn without_its_signal_it_asks_the_database() {
+    let folder = Folder::new("signal");
+    let here = folder.open();
+    assert!(!here.is_revoked(id(1), 0).await.unwrap());
+    std::fs::remove_file(folder.0.join("data.db.mesh-state-signal")).unwrap();
+    let there = folder.open();
+    there.revoke(id(1), 1_000, 0).await.unwrap();
+    assert!(here.is_revoked(id(1), 0).await.unwrap());
+    assert!(!here.is_revoked(id(2), 0).await.unwrap());
+}
+
+#[tokio::test]
+async fn entries_go_when_they_are_not_needed_any_more() {
+    let folder = Folder::new("sweep");
+    let state = folder.limited(StateLimits { revocations: 2, ..StateLimits::default() });
+    state.revoke(id(1), 1_000, 0).await.unwrap();
+    state.revoke(id(2), 2_000, 0).await.unwrap();
+    assert!(matches!(state.revoke(id(3), 3_000, 999).await, Err(StoreError::Full)));
+    assert!(state.is_revoked(id(1), 999).await.unwrap(), "it refuses rather than forget");
+    state.revoke(id(3), 3_000, 1_000).await.unwrap();
+    state.remember(id(1), "nonce", 2_000, 1_000).await.unwrap();
+    state.inner.sweep(5_000).unwrap();
+    assert!(!state.is_revoked(id(3), 5_000).await.unwrap());
+    let rows =
+        state.inner.look_up(|connection| count(connection, "SELECT count(*) FROM revocation")).unwrap();
+    assert_eq!(rows, 0);
+    assert_eq!(state.inner.nonces.load(std::sync::atomic::Ordering::Relaxed), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_all_processes_one_is_told_that_a_nonce_is_new() {
+    let folder = Folder::new("nonce");
+    let mut tasks = Vec::new();
+    for _ in 0..4 {
+        let state = folder.open();
+        tasks.push(tokio::spawn(async move {
+            let mut new = 0;
+            for number in 0..50 {
+                new += u32::from(state.remember(id(1), &format!("n{number}"), 1_000, 0).await.unwrap());
+            }
+            new
+        }));
+    }
+    let mut new = 0;
+    for task in tasks {
+        new += task.await.unwrap();
+    }
+    assert_eq!(new, 50);
+    let state = folder.open();
+    assert!(!state.remember(id(1), "n7", 1_000, 999).await.unwrap());
+    assert!(state.remember(id(2), "n7", 1_000, 999).await.unwrap(), "each session has its own");
+    assert!(state.remember(id(1), "n7", 2_000, 1_000).await.unwrap(), "its time is over");
+}
+
+#[tokio::test]
+async fn nonces_are_bounded() {
+    let folder = Folder::new("nonces");
+    let state = folder.limited(StateLimits { nonces: 2, ..StateLimits::default() });
+    assert!(state.remember(id(1), "a", 1_000, 0).await.unwrap());
+    assert!(state.remember(id(1), "b", 1_000, 0).await.unwrap());
+    assert!(matches!(state.remember(id(1), "c", 1_000, 0).await, Err(StoreError::Full)));
+}
+
+#[tokio::test]
+async fn queries_are_found_by_others_and_after_a_restart() {
+    let folder = Folder::new("query");
+    let query = PersistedQuery::new(Format::Ql, "{ post title }");
+    {
+        let (here, there) = (folder.open(), folder.open());
+        here.keep(&query).await.unwrap();
+        here.keep(&query).await.unwrap();
+        let found = there.find(query.id()).await.unwrap().unwrap();
+        assert_eq!((found.format(), found.text()), (Format::Ql, "{ post title }"));
+    }
+    assert!(folder.open().find(query.id()).await.unwrap().is_some());
+    assert!(folder.open().find(QueryId::of(Format::Json, "{ post title }")).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn queries_are_bounded_and_the_oldest_go() {
+    let folder = Folder::new("queries");
+    let state = folder.limited(StateLimits { queries: 3, query_bytes: 100, ..StateLimits::default() });
+    let queries: Vec<_> = (0..5).map(|number| PersistedQuery::new(Format::Ql, number.to_string())).collect();
+    for query in &queries {
+        state.keep(query).await.unwrap();
+    }
+    let kept = |query: &PersistedQuery| {
+        let found = state.find(query.id());
+        async { found.await.unwrap().is_some() }
+    };
+    assert!(!kept(&queries[1]).await && kept(&queries[2]).await && kept(&queries[4]).await);
+    state.keep(&PersistedQuery::new(Format::Ql, "x".repeat(99))).await.unwrap();
+    assert!(!kept(&queries[3]).await && kept(&queries[4]).await, "by bytes");
+}
+
+#[test]
+fn what_cannot_be_used_is_said() {
+    let folder = Folder::new("faults");
+    let open = |name: &str| SqliteState::open(&folder.0.join(name), StateLimits::default());
+    std::fs::write(
+        folder.0.join("text"),
+        "this is no database, but it is long enough to be looked at".repeat(9),
+    )
+    .unwrap();
+    assert!(open("text").unwrap_err().to_string().ends_with("it is another kind of file"));
+    assert!(open("missing/state").is_err());
+    let other = Connection::open(folder.0.join("other")).unwrap();
+    other.execute_batch("CREATE TABLE post (id INTEGER)").unwrap();
+    let error = open("other").unwrap_err().to_string();
+    assert!(error.ends_with("it is of another version of this program"), "{error}");
+    let tables: i64 = other.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(tables, 1, "and it was left alone");
+}

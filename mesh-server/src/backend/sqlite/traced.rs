@@ -1,0 +1,165 @@
+//! What did each statement of a read take? The same read with a watch on every row, for development only.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_plan::sql::{Param, Statements};
+use mesh_plan::{
+    Cells as _, Context, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, Traced, Value,
+    ValueRef,
+};
+use rusqlite::{CachedStatement, Connection};
+
+use super::alarm::Budget;
+use super::pool::Reader;
+use super::read::{self, Bound, SqliteRow, failed};
+use super::{Sqlite, WITHOUT_DEADLINE};
+
+impl Sqlite {
+    /// Reads on a thread that may wait, past all caches, and records the statements that ran.
+    pub(super) async fn read_traced(
+        &self,
+        plan: Plan,
+        context: Context,
+        trace: Arc<Trace>,
+    ) -> Result<JsonBody, ResolveError> {
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
+        let permit = tokio::time::timeout_at(deadline.into(), self.pool.heavy()).await;
+        let permit = permit.map_err(|_| ResolveError::Busy)??;
+        let mut reader = self.pool.take().map_err(failed)?;
+        let alarm = reader.alarm().cancel_on_drop();
+        let pool = Arc::clone(&self.pool);
+        let running = tokio::task::spawn_blocking(move || {
+            let result = waiting(&mut reader, &plan, deadline, &trace);
+            pool.give(reader);
+            drop(permit);
+            result
+        });
+        let result = running.await;
+        drop(alarm);
+        result.map_err(|error| ResolveError::Panicked(error.to_string()))?
+    }
+}
+
+/// Reads in one transaction, waiting for a writer that holds the file.
+fn waiting(
+    reader: &mut Reader,
+    plan: &Plan,
+    deadline: Instant,
+    trace: &Trace,
+) -> Result<JsonBody, ResolveError> {
+    reader.wait_for_writers(deadline.saturating_duration_since(Instant::now())).map_err(failed)?;
+    reader.alarm().begin(Budget::Until(deadline));
+    let connection = reader.connection();
+    let result = connection.execute_batch("BEGIN").map_err(failed).and_then(|()| {
+        let result = shape(connection, plan, trace);
+        let ended = connection.execute_batch("COMMIT").map_err(failed);
+        result.and_then(|body| ended.map(|()| body))
+    });
+    reader.wait_for_writers(Duration::ZERO).map_err(failed)?;
+    result
+}
+
+/// Shapes a plan's answer and records the statements that ran, parents before children.
+fn shape(connection: &Connection, plan: &Plan, trace: &Trace) -> Result<JsonBody, ResolveError> {
+    let statements = plan.statements();
+    let mut source = Watched::prepare(connection, statements, plan).map_err(failed)?;
+    let body = plan.shape(&mut source)?;
+    let mut costs = Vec::new();
+    source.costs(statements, plan.node(), &mut costs);
+    if trace.wants_query_plans() {
+        let steps = read::query_plan(connection, statements).map_err(failed)?;
+        costs = costs.into_iter().zip(steps).map(|(cost, (_, steps))| cost.with_query_plan(steps)).collect();
+    }
+    trace.record(costs);
+    Ok(body)
+}
+
+/// A prepared statement with what it has taken so far, and those below it.
+struct Watched<'c> {
+    statement: CachedStatement<'c>,
+    /// Places of parameters, counted from 1, and the parent's columns that fill them.
+    parents: Vec<(usize, usize)>,
+    /// What was bound in the first run.
+    params: Vec<Value>,
+    duration: Duration,
+    rows: u64,
+    runs: u64,
+    joins: Vec<Self>,
+}
+
+impl<'c> Watched<'c> {
+    fn prepare(connection: &'c Connection, tree: &Statements, plan: &Plan) -> rusqlite::Result<Self> {
+        let start = Instant::now();
+        let mut statement = connection.prepare_cached(&tree.statement.sql)?;
+        let (mut parents, mut params) = (Vec::new(), Vec::new());
+        for (place, param) in (1..).zip(&tree.statement.params) {
+            let value = match (param, plan.target()) {
+                (Param::Value(value), _) | (Param::Id, Target::Point(value)) => value.clone(),
+                (Param::Session(slot), _) => plan.session_value(*slot).clone(),
+                (Param::Parent(column), _) => {
+                    parents.push((place, *column));
+                    Value::Null
+                }
+                // Only statements of point reads have it.
+                (Param::Id, Target::Collection) => Value::Null,
+            };
+            statement.raw_bind_parameter(place, Bound(value.as_ref()))?;
+            params.push(value);
+        }
+        let duration = start.elapsed();
+        let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree, plan));
+        let joins = joins.collect::<Result<_, _>>()?;
+        Ok(Self { statement, parents, params, duration, rows: 0, runs: 0, joins })
+    }
+
+    /// Plans are nested as deep as queries, which is bounded.
+    fn costs(&self, tree: &Statements, node: &Node, costs: &mut Vec<Traced>) {
+        let cost = Traced::new(tree.statement.sql.as_str(), self.duration, self.rows);
+        costs.push(cost.with_params(self.params.iter().cloned()).of_node(&node.path, self.runs));
+        for ((join, tree), below) in self.joins.iter().zip(&tree.joins).zip(&node.joins) {
+            join.costs(tree, &below.node, costs);
+        }
+    }
+}
+
+impl RowSource for Watched<'_> {
+    type Row<'r> = SqliteRow<'r>;
+
+    fn visit<'p>(
+        &mut self,
+        parent: Option<&SqliteRow<'p>>,
+        mut visitor: impl FnMut(&SqliteRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
+    ) -> Result<(), ResolveError> {
+        let mut watch = Instant::now();
+        if let Some(parent) = parent {
+            for (place, column) in &self.parents {
+                let key = parent.cell(*column);
+                if key == ValueRef::Null {
+                    return Ok(());
+                }
+                self.statement.raw_bind_parameter(*place, Bound(key)).map_err(failed)?;
+                if self.runs == 0
+                    && let Some(param) = self.params.get_mut(*place - 1)
+                {
+                    *param = key.to_value();
+                }
+            }
+        }
+        self.runs += 1;
+        let mut rows = self.statement.raw_query();
+        loop {
+            let row = rows.next().map_err(failed)?;
+            self.duration += watch.elapsed();
+            let Some(row) = row else { return Ok(()) };
+            self.rows += 1;
+            if visitor(&SqliteRow(row), &mut self.joins)? == Flow::Stop {
+                return Ok(());
+            }
+            watch = Instant::now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

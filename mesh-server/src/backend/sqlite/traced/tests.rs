@@ -1,0 +1,76 @@
+//! Is a traced read the same read, and is what it tells of its statements true?
+
+use std::path::PathBuf;
+
+use mesh_plan::{Mesh, Request};
+use mesh_ql::Format;
+
+use super::*;
+
+const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER REFERENCES users (id));
+    INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo');
+    INSERT INTO posts VALUES (1, 'One', 1), (2, 'Two', 1), (3, 'Three', NULL);";
+
+/// A blog in a folder that is removed at the end.
+struct Blog(PathBuf);
+
+impl Blog {
+    fn new(name: &str) -> (Self, Mesh) {
+        let folder = std::env::temp_dir().join(format!("mesh-traced-{}-{name}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let blog = Self(folder);
+        let file = blog.0.join("blog.db");
+        Connection::open(&file).unwrap().execute_batch(BLOG).unwrap();
+        let database = Sqlite::open(&file).unwrap();
+        let catalog = database.contents(&[]).unwrap().catalog;
+        let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+        (blog, Mesh::builder(schema).resolver_for_all(database).build())
+    }
+}
+
+impl Drop for Blog {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Vec<Traced>) {
+    let plan = mesh.plan(request).unwrap();
+    let plain = mesh.read(plan.clone(), Context::new("plain")).await.unwrap();
+    let trace = Arc::new(trace);
+    let context = Context::new("traced").with_trace(Some(Arc::clone(&trace)));
+    let body = mesh.read(plan, context).await.unwrap();
+    assert_eq!(body.bytes, plain.bytes);
+    (String::from_utf8_lossy(&body.bytes).into_owned(), trace.take())
+}
+
+#[tokio::test]
+async fn statements_are_told_with_their_runs_rows_and_parameters() {
+    let (_blog, mesh) = Blog::new("runs");
+    let query = r#"{"post": {"$select": {"title": true, "author": {"$select": {"name": true}}},
+        "$where": {"field": "id", "op": "gte", "value": 1}}}"#;
+    let (body, statements) = traced(&mesh, &Request::collection(Format::Json, query), Trace::new()).await;
+    assert!(body.contains(r#"{"title":"Three","author":null}"#), "{body}");
+    let told: Vec<_> = statements.iter().map(|one| (one.path.as_str(), one.runs, one.rows)).collect();
+    // The third post has no author to look for.
+    assert_eq!(told, [("post", 1, 3), ("post.author", 2, 2)]);
+    let [post, author] = &statements[..] else { panic!("{statements:?}") };
+    assert_eq!(post.params.first(), Some(&Value::Integer(1)));
+    assert_eq!(author.params.first(), Some(&Value::Integer(1)));
+    assert!(author.sql.contains("FROM \"users\"") && author.query_plan.is_empty(), "{author:?}");
+    assert!(post.duration > Duration::ZERO && author.duration > Duration::ZERO);
+}
+
+#[tokio::test]
+async fn the_databases_own_plan_is_told_on_request() {
+    let (_blog, mesh) = Blog::new("plans");
+    let request = Request::point(Format::Ql, "{ user name posts { title } }", "1");
+    let (_, statements) = traced(&mesh, &request, Trace::new().with_query_plans()).await;
+    let plans: Vec<_> = statements.iter().map(|one| one.query_plan.join(", ")).collect();
+    assert!(
+        plans.len() == 2 && plans[0].contains("PRIMARY KEY") && plans[1].starts_with("SCAN"),
+        "{plans:?}"
+    );
+    assert_eq!(statements[0].params.first(), Some(&Value::Integer(1)));
+}

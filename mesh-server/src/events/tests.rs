@@ -1,0 +1,419 @@
+//! Do streams show every change once, at the cost of one reading, and cost nothing when they are gone?
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use bytes::Bytes;
+use futures_util::{FutureExt as _, Stream};
+use http::HeaderMap;
+use hyper::body::Frame;
+use mesh_plan::{Answer, Context, ResolveError, Resolver, Rows};
+use mesh_schema::{FieldType, JoinDocument, Schema};
+use mesh_wire::sse::{Decoder, Event};
+
+use super::*;
+
+/// Records in memory, with a count of how often they were read.
+#[derive(Default)]
+struct Records {
+    posts: Mutex<HashMap<i64, String>>,
+    reads: AtomicUsize,
+    fails: AtomicBool,
+    personal: AtomicBool,
+}
+
+impl Records {
+    fn set(&self, id: i64, title: &str) {
+        self.posts.lock().unwrap().insert(id, title.to_owned());
+    }
+
+    fn reads(&self) -> usize {
+        self.reads.load(Ordering::SeqCst)
+    }
+}
+
+#[derive(Clone)]
+struct Source(Arc<Records>);
+
+impl Resolver for Source {
+    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
+        Box::pin(async move {
+            self.0.reads.fetch_add(1, Ordering::SeqCst);
+            // What is read is of the moment at which reading began, however long it takes.
+            let posts = self.0.posts.lock().unwrap().clone();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            if self.0.fails.load(Ordering::SeqCst) {
+                return Err(ResolveError::new("out of order"));
+            }
+            let mut rows = Rows::new(&plan);
+            let mesh_plan::Target::Point(mesh_plan::Value::Integer(id)) = plan.target() else {
+                panic!("a point")
+            };
+            if let Some(title) = posts.get(id) {
+                let who = context.principal.map(|who| who.user.clone());
+                rows.root().push_with(|column| match column {
+                    "title" => title.as_str().into(),
+                    "who" => who.clone().into(),
+                    _ => (*id).into(),
+                });
+            }
+            Ok(rows.into())
+        })
+    }
+
+    fn is_personal(&self) -> bool {
+        self.0.personal.load(Ordering::SeqCst)
+    }
+}
+
+struct Setup {
+    records: Arc<Records>,
+    changes: Changes,
+    hub: Hub,
+}
+
+fn setup() -> Setup {
+    let schema = Schema::builder()
+        .entity("post", |post| {
+            post.field("id", FieldType::Integer)
+                .field("title", FieldType::String)
+                .field("who", FieldType::String)
+        })
+        .entity("comment", |comment| comment.field("id", FieldType::Integer))
+        .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
+        .build()
+        .unwrap();
+    let records = Arc::new(Records::default());
+    records.set(1, "one");
+    records.set(2, "two");
+    let mesh = Mesh::builder(schema).resolver_for_all(Source(Arc::clone(&records))).build();
+    let changes = Changes::new();
+    let hub = Hub::new(Arc::new(mesh), changes.clone(), Events::new().heartbeat(Duration::from_secs(3_600)));
+    Setup { records, changes, hub }
+}
+
+fn request_id() -> RequestId {
+    RequestId::choose(&HeaderMap::new(), [7; 16])
+}
+
+impl Setup {
+    fn plan(&self, query: &str, id: &str) -> Plan {
+        self.hub.shared.mesh.plan(&mesh_plan::Request::point(mesh_ql::Format::Ql, query, id)).unwrap()
+    }
+
+    async fn subscribe(&self, query: &str, id: &str, watcher: Watcher) -> Result<Subscription, WireError> {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        self.hub.subscribe(self.plan(query, id), watcher, &request_id(), deadline).await
+    }
+
+    async fn open(&self, query: &str, id: &str) -> Client {
+        Client::new(self.subscribe(query, id, Watcher::default()).await.unwrap(), None)
+    }
+
+    fn write(&self, id: i64, title: &str) {
+        self.records.set(id, title);
+        self.changes.notify(Change::record("post", id.to_string()));
+    }
+}
+
+type Frames = Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, std::convert::Infallible>> + Send>>;
+
+struct Client {
+    frames: Frames,
+    decoder: Decoder,
+    events: std::collections::VecDeque<Event>,
+    heartbeats: usize,
+}
+
+impl Client {
+    fn new(subscription: Subscription, last_event_id: Option<&str>) -> Self {
+        let frames = Box::pin(subscription.into_frames(last_event_id));
+        Self { frames, decoder: Decoder::new(1 << 16), events: Default::default(), heartbeats: 0 }
+    }
+
+    /// The next event; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<Event> {
+        while self.events.is_empty() {
+            let frame = self.frames.next().await?.unwrap().into_data().unwrap();
+            self.heartbeats += usize::from(frame == mesh_wire::sse::heartbeat());
+            self.events.extend(self.decoder.feed(&frame).unwrap());
+        }
+        self.events.pop_front()
+    }
+
+    async fn data(&mut self) -> String {
+        let event =
+            tokio::time::timeout(Duration::from_secs(5), self.next()).await.expect("an event").unwrap();
+        assert_eq!(event.event, "update", "{event:?}");
+        event.data
+    }
+
+    /// Whether nothing comes for a while.
+    async fn is_silent(&mut self) -> bool {
+        tokio::time::timeout(Duration::from_millis(150), self.next()).await.is_err()
+    }
+}
+
+async fn eventually(mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(5);
+    while !holds() {
+        assert!(Instant::now() < end, "not within five seconds");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_the_record_and_goes_on_with_its_changes() {
+    let setup = setup();
+    let mut client = setup.open("{ post title }", "1").await;
+    let first = client.next().await.unwrap();
+    assert_eq!((first.event.as_str(), first.data.as_str()), ("update", r#"{"title":"one"}"#));
+    assert_eq!(first.id, sse_id(&first.data));
+    assert_eq!(client.decoder.retry_millis(), Some(2_000));
+    setup.write(1, "uno");
+    assert_eq!(client.data().await, r#"{"title":"uno"}"#);
+    setup.records.posts.lock().unwrap().remove(&1);
+    setup.changes.notify(Change::anything());
+    assert_eq!(client.data().await, "null");
+}
+
+fn sse_id(data: &str) -> String {
+    mesh_wire::sse::id(data.as_bytes())
+}
+
+#[tokio::test]
+async fn what_does_not_change_the_selection_sends_nothing() {
+    let setup = setup();
+    let mut client = setup.open("{ post id }", "1").await;
+    assert_eq!(client.data().await, r#"{"id":1}"#);
+    let before = setup.records.reads();
+    setup.write(1, "uno");
+    assert!(client.is_silent().await);
+    assert_eq!(setup.records.reads(), before + 1, "it was read, and found to be the same");
+    setup.write(2, "dos");
+    setup.changes.notify(Change::entity("comment"));
+    assert!(client.is_silent().await);
+    assert_eq!(setup.records.reads(), before + 1, "other records are not even read for");
+}
+
+#[tokio::test]
+async fn equal_streams_share_one_reading() {
+    let setup = setup();
+    let opening = (0..200).map(|_| setup.open("{ post title }", "1"));
+    let mut clients = futures_util::future::join_all(opening).await;
+    assert!(setup.records.reads() < 10, "{} readings for 200 streams", setup.records.reads());
+    assert_eq!(setup.hub.counts(), (200, 1));
+    for client in &mut clients {
+        client.data().await;
+    }
+    let mut other = setup.open("{ post title id }", "1").await;
+    other.data().await;
+    let before = setup.records.reads();
+    setup.write(1, "uno");
+    for client in &mut clients {
+        assert_eq!(client.data().await, r#"{"title":"uno"}"#);
+    }
+    assert_eq!(other.data().await, r#"{"title":"uno","id":1}"#);
+    assert_eq!(setup.records.reads(), before + 2, "one for each distinct selection");
+}
+
+#[tokio::test]
+async fn a_burst_of_changes_costs_few_readings_and_ends_with_the_newest() {
+    let setup = setup();
+    let mut client = setup.open("{ post title }", "1").await;
+    client.data().await;
+    let before = setup.records.reads();
+    for number in 0..5_000 {
+        setup.write(1, &number.to_string());
+        if number % 500 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let mut data = String::new();
+    while data != r#"{"title":"4999"}"# {
+        data = client.data().await;
+    }
+    assert!(setup.records.reads() - before < 30, "{} readings", setup.records.reads() - before);
+}
+
+#[tokio::test]
+async fn no_change_is_lost_between_subscribing_and_reading() {
+    for delay in 0..40 {
+        let setup = setup();
+        let writing = async {
+            tokio::time::sleep(Duration::from_micros(delay * 250)).await;
+            setup.write(1, "uno");
+        };
+        let watching = async {
+            let mut client = setup.open("{ post title }", "1").await;
+            while client.data().await != r#"{"title":"uno"}"# {}
+        };
+        tokio::join!(writing, watching);
+    }
+}
+
+#[tokio::test]
+async fn a_new_stream_shows_what_is_there_now() {
+    let setup = setup();
+    let mut first = setup.open("{ post title }", "1").await;
+    first.data().await;
+    tokio::time::sleep(Duration::from_millis(80)).await;
+    // Written by somebody who has not told of it yet.
+    setup.records.set(1, "uno");
+    let mut second = setup.open("{ post title }", "1").await;
+    assert_eq!(second.data().await, r#"{"title":"uno"}"#);
+    assert_eq!(first.data().await, r#"{"title":"uno"}"#, "and so do those that are open");
+}
+
+#[tokio::test]
+async fn what_the_client_has_is_not_sent_again() {
+    let setup = setup();
+    let subscribe = || setup.subscribe("{ post title }", "1", Watcher::default());
+    let known = sse_id(r#"{"title":"one"}"#);
+    let mut client = Client::new(subscribe().await.unwrap(), Some(&known));
+    assert!(client.is_silent().await);
+    assert_eq!(client.decoder.retry_millis(), Some(2_000), "the stream has begun all the same");
+    setup.write(1, "uno");
+    assert_eq!(client.data().await, r#"{"title":"uno"}"#);
+    let mut late = Client::new(subscribe().await.unwrap(), Some(&known));
+    assert_eq!(late.data().await, r#"{"title":"uno"}"#);
+}
+
+#[tokio::test]
+async fn a_slow_client_gets_the_newest_only() {
+    let setup = setup();
+    let mut slow = setup.open("{ post title }", "1").await;
+    slow.data().await;
+    let mut quick = setup.open("{ post title }", "1").await;
+    quick.data().await;
+    for title in ["a", "b", "c"] {
+        setup.write(1, title);
+        assert_eq!(quick.data().await, format!(r#"{{"title":"{title}"}}"#));
+    }
+    assert_eq!(slow.data().await, r#"{"title":"c"}"#);
+    assert!(slow.is_silent().await);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_gone_costs_nothing() {
+    let setup = setup();
+    let mut clients = Vec::new();
+    for _ in 0..10 {
+        clients.push(setup.open("{ post title }", "1").await);
+    }
+    assert!(setup.changes.is_wanted());
+    clients.truncate(1);
+    assert_eq!(setup.hub.counts(), (1, 1));
+    clients.clear();
+    assert_eq!(setup.hub.counts(), (0, 0));
+    eventually(|| !setup.changes.is_wanted()).await;
+    let before = setup.records.reads();
+    setup.write(1, "uno");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(setup.records.reads(), before);
+    // And it begins again.
+    let mut client = setup.open("{ post title }", "1").await;
+    assert_eq!(client.data().await, r#"{"title":"uno"}"#);
+    setup.write(1, "dos");
+    assert_eq!(client.data().await, r#"{"title":"dos"}"#);
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_begins_no_stream() {
+    let setup = setup();
+    setup.records.fails.store(true, Ordering::SeqCst);
+    let error = setup.subscribe("{ post title }", "1", Watcher::default()).await.err().unwrap();
+    assert_eq!(error, WireError::resolver());
+    eventually(|| setup.hub.counts() == (0, 0)).await;
+}
+
+#[tokio::test]
+async fn a_failing_reading_is_told_and_tried_again() {
+    let setup = setup();
+    let mut client = setup.open("{ post title }", "1").await;
+    client.data().await;
+    setup.records.fails.store(true, Ordering::SeqCst);
+    setup.write(1, "uno");
+    let event = client.next().await.unwrap();
+    assert_eq!(event.event, "error");
+    let body: mesh_wire::ErrorBody = serde_json::from_str(&event.data).unwrap();
+    assert_eq!(
+        (body.error.as_str(), body.request_id.as_deref()),
+        ("ResolverError", Some(request_id().as_str()))
+    );
+    assert!(!event.data.contains("out of order"), "{}", event.data);
+    setup.records.fails.store(false, Ordering::SeqCst);
+    // Nobody writes again, and the change is seen all the same.
+    assert_eq!(client.data().await, r#"{"title":"uno"}"#);
+}
+
+fn watcher(session: &str, alive: &Arc<Mutex<Option<WireError>>>) -> Watcher {
+    let alive = Arc::clone(alive);
+    Watcher {
+        principal: Some(Arc::new(Principal::new("7", session))),
+        alive: Some(Arc::new(move || {
+            let error = alive.lock().unwrap().clone();
+            std::future::ready(error.map_or(Ok(()), Err)).boxed()
+        })),
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_ends_its_streams() {
+    let setup = setup();
+    let alive = [Arc::default(), Arc::default()];
+    let mut clients = Vec::new();
+    for session in ["a", "a", "b"] {
+        let alive = &alive[usize::from(session == "b")];
+        let subscription = setup.subscribe("{ post title }", "1", watcher(session, alive)).await.unwrap();
+        clients.push(Client::new(subscription, None));
+    }
+    for client in &mut clients {
+        client.data().await;
+    }
+    *alive[0].lock().unwrap() = Some(WireError::rate_limit(1));
+    for client in &mut clients[..2] {
+        let event = tokio::time::timeout(Duration::from_secs(3), client.next()).await.unwrap().unwrap();
+        assert_eq!(event.event, "error");
+        assert!(event.data.contains("RateLimitError"), "{}", event.data);
+        assert_eq!(client.next().await, None, "and that is the end");
+    }
+    setup.write(1, "uno");
+    assert_eq!(clients[2].data().await, r#"{"title":"uno"}"#);
+}
+
+#[tokio::test]
+async fn answers_that_depend_on_who_asks_are_not_shared() {
+    for (personal, topics) in [(true, 2), (false, 1)] {
+        let setup = setup();
+        setup.records.personal.store(personal, Ordering::SeqCst);
+        let mut shown = Vec::new();
+        let mut clients = Vec::new();
+        for user in ["7", "8", "7"] {
+            let principal = Some(Arc::new(Principal::new(user, format!("session of {user}"))));
+            let watcher = Watcher { principal, alive: None };
+            let subscription = setup.subscribe("{ post who }", "1", watcher).await.unwrap();
+            clients.push(Client::new(subscription, None));
+            shown.push(clients.last_mut().unwrap().data().await);
+        }
+        assert_eq!(setup.hub.counts(), (3, topics));
+        let expected = if personal { [Some("7"), Some("8"), Some("7")] } else { [None; 3] };
+        assert_eq!(shown, expected.map(|who| serde_json::json!({ "who": who }).to_string()));
+    }
+}
+
+#[tokio::test]
+async fn streams_beat_and_end_with_the_server() {
+    let mut setup = setup();
+    let events = Events::new().heartbeat(Duration::from_millis(64));
+    setup.hub = Hub::new(Arc::clone(&setup.hub.shared.mesh), setup.changes.clone(), events);
+    let mut client = setup.open("{ post title }", "1").await;
+    client.data().await;
+    assert!(client.is_silent().await);
+    assert!((1..5).contains(&client.heartbeats), "{} beats in 150 ms", client.heartbeats);
+    setup.hub.close();
+    assert_eq!(client.next().await, None);
+    let refused = setup.subscribe("{ post title }", "1", Watcher::default()).await.err().unwrap();
+    assert_eq!(refused.status, http::StatusCode::SERVICE_UNAVAILABLE);
+}

@@ -1,0 +1,44 @@
+//! Who may ask this server? The gate of all requests, and where logins are checked.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mesh_integrity::{Authenticator, Gate};
+
+use crate::attempts::Attempts;
+
+/// Signed requests for an [`crate::App`]: with it, every route but login and logout needs a session.
+#[derive(Clone)]
+pub struct Integrity {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) authenticator: Arc<dyn Authenticator>,
+    pub(crate) attempts: Arc<Attempts>,
+}
+
+impl Integrity {
+    /// Failed logins per minute for one account from one address, unless told otherwise. `SPEC §12.6`
+    pub const LOGIN_PER_MINUTE: u32 = 10;
+
+    /// A gate, and who checks credentials.
+    pub fn new(gate: Gate, authenticator: impl Authenticator) -> Self {
+        Self {
+            gate: Arc::new(gate),
+            authenticator: Arc::new(authenticator),
+            attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE)),
+        }
+    }
+
+    /// Sets how many failed logins a minute are let pass for one account from one address. Ten times as many
+    /// are for one account from all addresses, and for all accounts from one address.
+    #[must_use]
+    pub fn login_per_minute(mut self, attempts: u32) -> Self {
+        self.attempts = Arc::new(Attempts::new(attempts));
+        self
+    }
+}
+
+impl fmt::Debug for Integrity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Integrity").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}

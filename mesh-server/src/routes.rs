@@ -1,0 +1,118 @@
+//! Who answers which route? One handler for each, and what all of them know of the request.
+
+pub(crate) mod admit;
+mod auth;
+pub(crate) mod custom;
+pub(crate) mod docs;
+mod events;
+mod files;
+pub(crate) mod persisted;
+pub(crate) mod plans;
+mod read;
+mod upload;
+pub(crate) mod write;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{Response, Uri};
+use mesh_plan::{Context, WriteTarget};
+use mesh_wire::{Asked, Route, WireError, response};
+
+use crate::app::Shared;
+use crate::body::{Body, Incoming};
+use admit::Admitted;
+
+/// A request on its way to its reply.
+pub(crate) struct Exchange<'r> {
+    /// What answers it.
+    pub(crate) shared: &'r Arc<Shared>,
+    /// Method, headers and id.
+    pub(crate) asked: Asked<'r>,
+    /// Path and URL query.
+    pub(crate) uri: &'r Uri,
+    /// The client's end of the connection, where it is known.
+    pub(crate) peer: Option<Peer>,
+    /// When the answer is no longer wanted.
+    pub(crate) deadline: Instant,
+}
+
+impl Exchange<'_> {
+    /// What resolvers may know of it.
+    pub(crate) fn context(&self, admitted: &Admitted) -> Context {
+        Context::new(self.asked.request_id.as_str())
+            .with_deadline(self.deadline)
+            .with_principal(admitted.principal())
+    }
+
+    /// The address of the client's end of the connection, where there is a connection.
+    pub(crate) fn peer(&self) -> Option<IpAddr> {
+        self.peer.map(|peer| peer.0)
+    }
+}
+
+/// The address of the client's end of the connection, as an extension of the request. A server of one's own
+/// adds it, for limits by address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
+
+/// Hands a request to the handler of its route. Each handler asks [`admit`] first.
+pub(crate) async fn dispatch(
+    cx: &Exchange<'_>,
+    route: Route<'_>,
+    body: impl FnOnce() -> Incoming,
+) -> Result<Response<Body>, WireError> {
+    match route {
+        Route::Collection { entity } => read::collection(cx, &entity).await,
+        Route::Point { entity, id } => read::point(cx, &entity, &id).await,
+        Route::Post => read::posted(cx, body()).await,
+        // A connection keeps room for the largest future of its requests as long as it lives, and streams of
+        // events live long: what is larger than a read is on the heap until its reply begins.
+        other => Box::pin(dispatch_other(cx, other, body)).await,
+    }
+}
+
+async fn dispatch_other(
+    cx: &Exchange<'_>,
+    route: Route<'_>,
+    body: impl FnOnce() -> Incoming,
+) -> Result<Response<Body>, WireError> {
+    match route {
+        Route::Options { allow } => Ok(response::options(&cx.asked, allow).map(Body::from)),
+        Route::Register => persisted::register(cx, body()).await,
+        Route::Login => auth::login(cx, body()).await,
+        Route::Logout => auth::logout(cx).await,
+        Route::Events { entity, id } => events::stream(cx, &entity, &id).await,
+        Route::File { key } => files::file(cx, &key).await,
+        Route::Create { entity } if upload::is_one(cx) => upload::create(cx, &entity, body()).await,
+        Route::Create { entity } => {
+            write::with_body(cx, WriteTarget::Create { entity: &entity }, body()).await
+        }
+        Route::Update { entity, id } => write::update(cx, &entity, &id, body()).await,
+        Route::Delete { entity, id } => {
+            write::bodiless(cx, WriteTarget::Delete { entity: &entity, id: &id }).await
+        }
+        Route::Attach { entity, id, member } if upload::is_one(cx) => {
+            upload::attach(cx, (&entity, &id, &member), body()).await
+        }
+        Route::Attach { entity, id, member } => {
+            let target = WriteTarget::Attach { entity: &entity, id: &id, relation: &member };
+            write::with_body(cx, target, body()).await
+        }
+        Route::Connect { entity, id, relation } => {
+            let target = WriteTarget::Connect { entity: &entity, id: &id, relation: &relation };
+            write::with_body(cx, target, body()).await
+        }
+        Route::Disconnect { entity, id, relation } => {
+            let target = WriteTarget::Disconnect { entity: &entity, id: &id, relation: &relation };
+            write::bodiless(cx, target).await
+        }
+        Route::Remove { entity, id, relation, child } => {
+            let (entity, id, relation, child) = (&*entity, &*id, &*relation, &*child);
+            write::bodiless(cx, WriteTarget::Remove { entity, id, relation, child }).await
+        }
+        // Routes of profiles that are off are refused before they come here.
+        _ => Err(WireError::not_found()),
+    }
+}

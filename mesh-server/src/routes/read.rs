@@ -1,0 +1,123 @@
+//! How is a read answered? Its query from head or body, through the core, to the reply.
+
+use std::error::Error as _;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use bytes::Bytes;
+use http::Response;
+use mesh_plan::{Error, JsonBody, Plan, PlanError, PlanErrorKind, ResolveError};
+use mesh_wire::request::{Peek, peek};
+use mesh_wire::{WireError, response};
+
+use super::Exchange;
+use super::admit::{self, Admitted};
+use super::persisted::{self, Query};
+use super::plans::Asked;
+use crate::body::{Body, Incoming};
+
+/// `GET {base}/:entity`
+pub(crate) async fn collection(cx: &Exchange<'_>, entity: &str) -> Result<Response<Body>, WireError> {
+    let admitted = admit::bodiless(cx).await?;
+    run(cx, &admitted, planned(cx, &admitted, entity, None).await?).await
+}
+
+/// `GET {base}/:entity/:id` and, without a body to write, PUT.
+pub(crate) async fn point(cx: &Exchange<'_>, entity: &str, id: &str) -> Result<Response<Body>, WireError> {
+    let admitted = admit::bodiless(cx).await?;
+    admitted_point(cx, &admitted, entity, id).await
+}
+
+/// The same for a request that was admitted already.
+pub(crate) async fn admitted_point(
+    cx: &Exchange<'_>,
+    admitted: &Admitted,
+    entity: &str,
+    id: &str,
+) -> Result<Response<Body>, WireError> {
+    run(cx, admitted, planned(cx, admitted, entity, Some(id)).await?).await
+}
+
+/// The plan of the headers' query; the same value of the header leads to the same plan.
+async fn planned(
+    cx: &Exchange<'_>,
+    admitted: &Admitted,
+    entity: &str,
+    id: Option<&str>,
+) -> Result<Plan, WireError> {
+    let Peek::Text { format, raw } = peek(cx.asked.headers)? else {
+        return Query::of_head(cx).await?.plan(cx, admitted, id, Some(entity));
+    };
+    let asked = Asked { format, entity, id };
+    if let Some(plan) = cx.shared.plans.find(raw, asked) {
+        persisted::allow_sent(cx)?;
+        return Ok(plan);
+    }
+    let plan = Query::of_head(cx).await?.plan(cx, admitted, id, Some(entity))?;
+    cx.shared.plans.keep(raw, asked, &plan);
+    Ok(plan)
+}
+
+/// `POST {base}`
+pub(crate) async fn posted(cx: &Exchange<'_>, sent: Incoming) -> Result<Response<Body>, WireError> {
+    let (admitted, bytes) = admit::with_query(cx, sent).await?;
+    let (query, id) = Query::of_body(cx, &bytes)?;
+    run(cx, &admitted, query.plan(cx, &admitted, id.as_deref(), None)?).await
+}
+
+async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Response<Body>, WireError> {
+    if let Some(JsonBody { bytes, rows, digest }) = cx.shared.mesh.known(&plan) {
+        tracing::debug!(request = %cx.asked.request_id, rows, bytes = bytes.len(), "read, known already");
+        return Ok(reply(cx, bytes, digest));
+    }
+    let mut reading = std::pin::pin!(cx.shared.mesh.read(plan, cx.context(admitted)));
+    // Most reads are done at once, and need no timer.
+    let first = poll_fn(|task| Poll::Ready(reading.as_mut().poll(task))).await;
+    let read = match first {
+        Poll::Ready(read) => read,
+        Poll::Pending => {
+            let reading = tokio::time::timeout_at(cx.deadline.into(), reading).await;
+            reading.unwrap_or(Err(ResolveError::TimedOut))
+        }
+    };
+    match read {
+        Ok(JsonBody { bytes, rows, digest }) => {
+            tracing::debug!(request = %cx.asked.request_id, rows, bytes = bytes.len(), "read");
+            Ok(reply(cx, bytes, digest))
+        }
+        Err(error) => {
+            log(cx.asked.request_id.as_str(), &error);
+            Err(Error::Resolve(error).into())
+        }
+    }
+}
+
+fn reply(cx: &Exchange<'_>, bytes: Bytes, digest: Option<u128>) -> Response<Body> {
+    let mut reply = response::read_known(&cx.asked, bytes, digest);
+    if cx.shared.integrity.is_some() {
+        response::make_private(&mut reply);
+    }
+    reply.map(Body::from)
+}
+
+/// Logs why a request could not be planned where the client is not told: a policy that does not fit the schema.
+pub(crate) fn log_plan(request_id: &str, error: &Error) {
+    if let Error::Plan(PlanError { kind: PlanErrorKind::Policy { .. }, .. }) = error {
+        tracing::error!(request = %request_id, "{error}");
+    }
+}
+
+/// Logs what the client is not told.
+pub(crate) fn log(request_id: &str, error: &ResolveError) {
+    if let ResolveError::TooLarge { .. } | ResolveError::SumOverflow = error {
+        return;
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    tracing::error!(request = %request_id, "{text}");
+}

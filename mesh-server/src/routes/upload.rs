@@ -1,0 +1,307 @@
+//! How is a file taken? Statement and policy before the body, then the body into the store, then the record.
+//! `SPEC §9`
+
+use std::error::Error as StdError;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::Response;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http_body_util::BodyExt as _;
+use mesh_plan::{Context, Fields, PlanError, PlanErrorKind};
+use mesh_ql::Format;
+use mesh_schema::{Entity, Member, Schema};
+use mesh_uploads::{
+    ContentHash, Incoming as Request, NotRecorded, PartsError, Policy, Received, Statement, StoredFile,
+    Unfinished, UploadError,
+};
+use mesh_wire::{Source, WireError, headers, request, response};
+use serde_json::{Map, Value as Json};
+
+use super::Exchange;
+use super::admit::{self, Admitted};
+use crate::app::Shared;
+use crate::body::{Body, Incoming, Paced};
+use crate::uploads::{Place, Upload, UploadHandler, Uploads, find_record, write_column};
+
+/// `POST {base}/:entity/:id/:field` with `multipart/form-data`
+pub(crate) async fn attach(
+    cx: &Exchange<'_>,
+    (entity, id, field): (&str, &str, &str),
+    sent: Incoming,
+) -> Result<Response<Body>, WireError> {
+    take(cx, Path { entity, id: Some(id), field: Some(field) }, sent).await
+}
+
+/// `POST {base}/:entity` with `multipart/form-data`
+pub(crate) async fn create(
+    cx: &Exchange<'_>,
+    entity: &str,
+    sent: Incoming,
+) -> Result<Response<Body>, WireError> {
+    take(cx, Path { entity, id: None, field: None }, sent).await
+}
+
+/// Whether a request to one of the paths that uploads share with writes is an upload. `SPEC §11`
+pub(crate) fn is_one(cx: &Exchange<'_>) -> bool {
+    let profiles = &cx.shared.profiles;
+    profiles.uploads && (!profiles.mutations || is_form(cx))
+}
+
+fn is_form(cx: &Exchange<'_>) -> bool {
+    let value = cx.asked.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = value.split(';').next().unwrap_or_default();
+    media.trim().eq_ignore_ascii_case("multipart/form-data")
+}
+
+/// What the path says.
+#[derive(Clone, Copy)]
+struct Path<'p> {
+    entity: &'p str,
+    id: Option<&'p str>,
+    field: Option<&'p str>,
+}
+
+async fn take(cx: &Exchange<'_>, path: Path<'_>, sent: Incoming) -> Result<Response<Body>, WireError> {
+    let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
+    let announced = sent.announced().or_else(|| content_length(cx));
+    check_announced(cx, uploads, path, announced)?;
+    let admitted = admit::bodiless(cx).await?;
+    if !is_form(cx) {
+        return Err(UploadError::from(PartsError::NotForm).into());
+    }
+    let statement = statement(cx)?;
+    // What a policy hides, or lets nobody of that role write, takes no files either.
+    let schema = cx.shared.mesh.schema_for(admitted.principal().as_deref());
+    let entity = find_entity(&schema, path.entity)?;
+    statement.check(path.entity, path.field).map_err(UploadError::from)?;
+    let field = path.field.or(statement.field.as_deref());
+    let (field, policy) = find_field(uploads, entity, field)?;
+    if admitted.session().is_some() && statement.hash.is_none() {
+        return Err(UploadError::HashMissing.into());
+    }
+    policy.check_length(announced, &uploads.bounds)?;
+    let handler = uploads.handler_of(&entity.key, field).cloned();
+    let place = Place { entity: &entity.key, id: path.id, field };
+    if handler.is_none() {
+        find_record(cx.shared, place, cx.context(&admitted)).await?;
+    }
+
+    let received = receive(cx, uploads, (&policy, statement.hash), sent).await?;
+    let meta = match Fields::parse(received.meta.as_bytes()) {
+        Ok(meta) => meta,
+        Err(error) => {
+            // What cannot be removed now is removed at the next start.
+            let _ = received.discard().await;
+            return Err(WireError::transport(format!("The part 'meta': {error}")));
+        }
+    };
+    let upload = Upload {
+        entity: entity.key.clone(),
+        id: path.id.map(str::to_owned),
+        field: field.to_owned(),
+        file: received.file.clone(),
+        meta,
+        session: admitted.session().cloned(),
+    };
+    record(cx, &admitted, handler, (received, upload)).await
+}
+
+/// The length that the head announces. More digits than a number can have are a length over any bound.
+fn content_length(cx: &Exchange<'_>) -> Option<u64> {
+    let value = cx.asked.headers.get(CONTENT_LENGTH)?.to_str().ok()?;
+    Some(value.trim().parse().unwrap_or(u64::MAX))
+}
+
+/// Refuses a body that says that it is larger than any file may be here, before anything else is looked at.
+/// `SPEC §2.1`, `SPEC §9.6`
+fn check_announced(
+    cx: &Exchange<'_>,
+    uploads: &Uploads,
+    path: Path<'_>,
+    announced: Option<u64>,
+) -> Result<(), WireError> {
+    let schema = cx.shared.mesh.schema();
+    let Some(entity) = schema.find(path.entity).map(|id| schema.entity(id)) else { return Ok(()) };
+    let fields = entity.fields.iter().filter(|field| path.field.is_none_or(|name| name == field.name));
+    let policies = fields.filter_map(|field| uploads.policy_of(field));
+    match policies.max_by_key(|policy| policy.max_bytes) {
+        Some(widest) => Ok(widest.check_length(announced, &uploads.bounds)?),
+        None => Ok(()),
+    }
+}
+
+/// The statement in the query header, which must be there whether it is signed or not. `SPEC §9.1`
+fn statement(cx: &Exchange<'_>) -> Result<Statement, WireError> {
+    let wanted = || WireError::transport(format!("An upload needs its statement in {}", headers::QUERY));
+    if !cx.asked.headers.contains_key(headers::QUERY) {
+        return Err(wanted());
+    }
+    match request::decode_head(cx.asked.headers)? {
+        Source::Text { format: Format::Json, text } => Ok(Statement::parse(&text)?),
+        Source::Text { .. } => {
+            Err(WireError::transport(format!("An upload's statement is JSON; leave {} out", headers::FORMAT)))
+        }
+        Source::Id(_) => Err(wanted()),
+    }
+}
+
+fn find_entity<'s>(schema: &'s Schema, key: &str) -> Result<&'s Entity, WireError> {
+    let entity = schema.find(key).map(|id| schema.entity(id));
+    entity.ok_or_else(|| WireError::validation(format!("Entity '{key}' not found")))
+}
+
+/// The field that takes the file. `SPEC §9.3`, `SPEC §9.6`
+fn find_field<'e>(
+    uploads: &Uploads,
+    entity: &'e Entity,
+    name: Option<&str>,
+) -> Result<(&'e str, Policy), WireError> {
+    let refused = |words: String| WireError::validation(words).with_path(entity.key.clone());
+    let Some(name) = name else {
+        let mut fields = entity.fields.iter().filter(|field| field.upload.is_some());
+        return match (fields.next(), fields.next()) {
+            (Some(field), None) => Ok((&field.name, uploads.policy_of(field).unwrap_or_default())),
+            (Some(_), Some(_)) => Err(refused(format!(
+                "Entity '{}' has several fields that take files; name one in the statement",
+                entity.key
+            ))),
+            (None, _) => Err(refused(format!("No field of entity '{}' takes files", entity.key))),
+        };
+    };
+    let field = match entity.member(name) {
+        Some(Member::Field(id)) => entity.field(id),
+        Some(_) => return Err(refused(format!("'{name}' of entity '{}' takes no files", entity.key))),
+        None => {
+            let kind = PlanErrorKind::UnknownField {
+                entity: entity.key.clone(),
+                field: name.to_owned(),
+                nearest: None,
+            };
+            return Err(PlanError { kind, path: entity.key.clone() }.into());
+        }
+    };
+    match uploads.policy_of(field) {
+        Some(policy) => Ok((&field.name, policy)),
+        None => Err(refused(format!("Field '{name}' of entity '{}' takes no files", entity.key))),
+    }
+}
+
+async fn receive(
+    cx: &Exchange<'_>,
+    uploads: &Uploads,
+    (policy, hash): (&Policy, Option<ContentHash>),
+    sent: Incoming,
+) -> Result<Received, WireError> {
+    let content_type = headers::single(cx.asked.headers, CONTENT_TYPE.as_str())?;
+    let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let incoming = Request { content_type, hash, policy, bounds: uploads.bounds };
+    let body = Paced::new(sent.into_stream().into_data_stream(), uploads.pace);
+    mesh_uploads::receive(&*uploads.store, incoming, body).await.map_err(|error| {
+        if let UploadError::Store(_) = error {
+            log(cx.asked.request_id.as_str(), &error);
+        }
+        error.into()
+    })
+}
+
+/// Records and publishes in a task of its own, which a client that goes away does not stop.
+async fn record(
+    cx: &Exchange<'_>,
+    admitted: &Admitted,
+    handler: Option<Arc<dyn UploadHandler>>,
+    (received, upload): (Received, Upload),
+) -> Result<Response<Body>, WireError> {
+    let shared = Arc::clone(cx.shared);
+    // The body may have taken any time; what follows has that of a request without one.
+    let deadline = Instant::now() + shared.limits.request_timeout;
+    let context = cx.context(admitted).with_deadline(deadline);
+    let request_id = cx.asked.request_id.to_string();
+    let (file, field) = (upload.file.clone(), upload.field.clone());
+    let (entity, creates) = (upload.entity.clone(), upload.id.is_none());
+    let recording = tokio::spawn(async move {
+        let written = async {
+            let written = write(&shared, handler.as_deref(), upload, context).await;
+            written.map_err(|error| match error.status.is_server_error() {
+                true => NotRecorded::Unknown(error),
+                false => NotRecorded::Refused(error),
+            })
+        };
+        match received.finish(written).await {
+            Ok(id) => Ok(id),
+            Err(Unfinished::Record(error)) => Err(error),
+            Err(Unfinished::Store { recorded, error }) => {
+                // The record is there and the bytes are safe: who asks for them settles it.
+                log(&request_id, &error);
+                Ok(recorded)
+            }
+        }
+    });
+    let id = recording.await.unwrap_or_else(|error| {
+        log(cx.asked.request_id.as_str(), &error);
+        Err(WireError::internal())
+    })?;
+    tracing::debug!(request = %cx.asked.request_id, key = %file.key, size = file.size, "stored");
+    let location = match &id {
+        Some((_, text)) if creates => Some(response::location(&cx.shared.base, &entity, text)),
+        _ => None,
+    };
+    let body = reply(cx.shared, &entity, (&field, &file), id.map(|(shown, _)| shown));
+    Ok(response::written(&cx.asked, location, Some(body)).map(Body::from))
+}
+
+/// The id of a new record, as a reply shows it and as it stands in a URL.
+type NewId = Option<(Json, String)>;
+
+async fn write(
+    shared: &Shared,
+    handler: Option<&dyn UploadHandler>,
+    upload: Upload,
+    context: Context,
+) -> Result<NewId, WireError> {
+    match handler {
+        Some(handler) => {
+            let id = handler.record(upload, context).await?;
+            Ok(id.map(|id| (Json::from(id.as_str()), id)))
+        }
+        None => {
+            let place = Place { entity: &upload.entity, id: upload.id.as_deref(), field: &upload.field };
+            write_column(shared, place, (&upload.file, &upload.meta), context).await
+        }
+    }
+}
+
+/// The reply's body. A field of a name that the reply uses for itself shows the key. `SPEC §9.3`
+fn reply(shared: &Shared, entity: &str, (field, file): (&str, &StoredFile), id: Option<Json>) -> Bytes {
+    let mut body = Map::new();
+    let schema = shared.mesh.schema();
+    let entity = schema.find(entity).map(|id| schema.entity(id));
+    if let (Some(id), Some(name)) = (id, entity.and_then(|entity| entity.id.map(|id| &entity.field(id).name)))
+    {
+        body.insert(name.clone(), id);
+    }
+    body.insert(field.to_owned(), file.key.to_string().into());
+    let rest: [(&str, Json); 4] = [
+        ("contentHash", file.hash.to_string().into()),
+        ("size", file.size.into()),
+        ("contentType", file.content_type.as_str().into()),
+        ("url", format!("{}/{}/{}", shared.base, shared.profiles.files, file.key).into()),
+    ];
+    for (name, value) in rest {
+        body.entry(name).or_insert(value);
+    }
+    Bytes::from(Json::Object(body).to_string())
+}
+
+/// Logs what the client is not told.
+pub(super) fn log(request_id: &str, error: &(dyn StdError + 'static)) {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    tracing::error!(request = request_id, "{text}");
+}

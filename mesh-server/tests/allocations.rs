@@ -1,0 +1,112 @@
+//! How often does a request ask for memory? A few times, and never for a row. SQLite's own memory is not counted.
+
+#![expect(clippy::unwrap_used, reason = "this is a test")]
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use mesh_plan::Mesh;
+use mesh_server::App;
+use mesh_server::backend::sqlite::Sqlite;
+use rusqlite::Connection;
+use tokio::runtime::{Builder, Runtime};
+
+/// A blog whose posts have as many comments as their id says.
+const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, author_id INTEGER REFERENCES users (id));
+    CREATE TABLE comments (id INTEGER PRIMARY KEY, body TEXT NOT NULL,
+        post_id INTEGER REFERENCES posts (id), author_id INTEGER REFERENCES users (id));
+    CREATE INDEX comments_post ON comments (post_id);
+    WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300)
+        INSERT INTO users SELECT i, 'user ' || i FROM c;
+    INSERT INTO posts SELECT id, 'post ' || id, id FROM users;
+    INSERT INTO comments (body, post_id, author_id)
+        SELECT 'comment of ' || users.name, posts.id, users.id FROM posts JOIN users ON users.id <= posts.id
+        WHERE posts.id IN (1, 10, 200);";
+
+struct Blog {
+    folder: PathBuf,
+    app: App,
+    runtime: Runtime,
+}
+
+impl Blog {
+    fn new(cache: usize) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("mesh-allocations-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let file = folder.join("blog.db");
+        Connection::open(&file).unwrap().execute_batch(BLOG).unwrap();
+        let database = Sqlite::open(&file).unwrap().response_cache(cache);
+        let catalog = database.contents(&[]).unwrap().catalog;
+        let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+        let app = App::new(Mesh::builder(schema).resolver_for_all(database).build());
+        Self { folder, app, runtime: Builder::new_current_thread().enable_all().build().unwrap() }
+    }
+
+    /// How often memory is asked for from a request's arrival to its reply, once everything is warm; and the
+    /// reply's length.
+    fn count(&self, path: &str, query: &str) -> (u64, usize) {
+        let format = if query.starts_with("{\"") { "json" } else { "ql" };
+        let query = mesh_wire::base64::encode(query);
+        let request = || {
+            let request = Request::get(path).header("x-mesh-query", &query).header("x-mesh-format", format);
+            request.body(Full::<Bytes>::default()).unwrap()
+        };
+        let ask = |request| self.runtime.block_on(self.app.handle(request));
+        for _ in 0..3 {
+            assert_eq!(ask(request()).status(), 200);
+        }
+        let (request, mut reply) = (request(), None);
+        let counted = allocation_counter::measure(|| reply = Some(ask(request)));
+        let body = self.runtime.block_on(reply.unwrap().into_body().collect()).unwrap().to_bytes();
+        (counted.count_total, body.len())
+    }
+}
+
+impl Drop for Blog {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+const NESTED: &str = "{ post title author { name } comments { body author { name } } }";
+
+#[test]
+fn rows_cost_no_memory_of_their_own() {
+    let blog = Blog::new(0);
+    let (few, short) = blog.count("/mesh/post/10", NESTED);
+    let (many, long) = blog.count("/mesh/post/200", NESTED);
+    assert!(long > 10 * short, "{short} and {long} bytes");
+    assert_eq!(few, many, "for 10 comments and for 200");
+
+    let page = |first: u32| {
+        format!(r#"{{"post":{{"$select":{{"id":true,"title":true}},"$page":{{"first":{first}}}}}}}"#)
+    };
+    let (few, _) = blog.count("/mesh/post", &page(2));
+    let (many, _) = blog.count("/mesh/post", &page(200));
+    assert_eq!(few, many, "for 2 posts and for 200");
+}
+
+#[test]
+fn a_request_costs_a_small_number_of_pieces_of_memory() {
+    let blog = Blog::new(0);
+    let counts = [
+        blog.count("/mesh/post/1", "{ post id title }").0,
+        blog.count("/mesh/post/1", NESTED).0,
+        blog.count("/mesh/post", "{ post id title }").0,
+    ];
+    assert!(counts.iter().all(|count| *count <= MOST), "{counts:?}");
+    let cached = Blog::new(1 << 20);
+    let count = cached.count("/mesh/post/1", NESTED).0;
+    assert!(count <= MOST_CACHED, "{count}");
+}
+
+/// Measured and rounded up a little; more is worth a question.
+const MOST: u64 = 24;
+const MOST_CACHED: u64 = 18;

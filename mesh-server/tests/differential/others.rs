@@ -1,0 +1,102 @@
+//! Which databases are there beside SQLite? PostgreSQL, where it is installed and built in.
+
+use mesh_plan::sql::Features;
+use tokio::runtime::{Builder, Runtime};
+
+/// What all seeds of a run share.
+pub(crate) struct Others {
+    pub(crate) runtime: Runtime,
+    #[cfg(feature = "postgres")]
+    pub(crate) postgres: Option<served::Served>,
+    #[cfg(not(feature = "postgres"))]
+    pub(crate) postgres: Option<absent::Served>,
+}
+
+impl Others {
+    pub(crate) fn start() -> Self {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        #[cfg(feature = "postgres")]
+        let postgres = served::Served::start(runtime.handle());
+        #[cfg(not(feature = "postgres"))]
+        let postgres = None;
+        Self { runtime, postgres }
+    }
+
+    /// Whether PostgreSQL is asked too: a database there takes a tenth of a second to make, so only every third is
+    /// made there, unless one seed is to be looked at or there is time.
+    pub(crate) fn has_turn(&self, seed: u64) -> bool {
+        seed.is_multiple_of(3)
+            || ["MESH_DIFF_SEED", "MESH_DIFF_SECONDS"].iter().any(|it| std::env::var_os(it).is_some())
+    }
+
+    /// What PostgreSQL can do here: its text sorts by bytes, so that letters are folded by another collation.
+    pub(crate) fn features(&self) -> Features {
+        Features { icu_folds: true }
+    }
+}
+
+#[cfg(feature = "postgres")]
+pub(crate) mod served {
+    use mesh_schema::{Catalog, Column, Schema};
+    use mesh_server::backend::postgres::{Postgres, Settings};
+    use tokio::runtime::Handle;
+
+    use crate::data::Database;
+    use crate::postgres::Cluster;
+
+    pub(crate) struct Served {
+        cluster: Cluster,
+        runtime: Handle,
+    }
+
+    impl Served {
+        pub(crate) fn start(runtime: &Handle) -> Option<Self> {
+            Some(Self { cluster: Cluster::start()?, runtime: runtime.clone() })
+        }
+
+        /// The database in the cluster, and the schema that SQLite's catalog gives it, with the types that
+        /// PostgreSQL stores: so the same names, types and orders are planned for both.
+        pub(crate) fn open(&self, database: &Database, catalog: &Catalog) -> (Schema, Postgres) {
+            self.cluster.execute(&format!(
+                "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; BEGIN; {} COMMIT;",
+                database.scripts.postgres
+            ));
+            let (url, settings) = (self.cluster.url(), Settings::default());
+            let opened = self.runtime.block_on(Postgres::open(&url, &settings)).unwrap();
+            let own = self.runtime.block_on(opened.contents(&[])).unwrap().catalog;
+            let mut catalog = catalog.clone();
+            for table in &mut catalog.tables {
+                let stored = own.tables.iter().find(|stored| stored.name == table.name).unwrap();
+                for column in &mut table.columns {
+                    column.native = stored.column(&column.name).unwrap().native.clone();
+                }
+                if let Some(row_id) = stored.column("rowid") {
+                    table.columns.push(Column { nullable: false, ..row_id.clone() });
+                }
+            }
+            let schema = database
+                .schema
+                .clone()
+                .build_with(&catalog)
+                .unwrap_or_else(|faults| panic!("{}\n{}", faults[0], database.scripts.postgres));
+            (schema, opened)
+        }
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+pub(crate) mod absent {
+    use mesh_plan::memory::Tables;
+    use mesh_schema::{Catalog, Schema};
+
+    use crate::data::Database;
+
+    /// There is none.
+    pub(crate) enum Served {}
+
+    impl Served {
+        pub(crate) fn open(&self, _: &Database, _: &Catalog) -> (Schema, Tables) {
+            match *self {}
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Does every route refuse what is not signed? Taken from the router's own table, so that none is forgotten.
+
+use http::Method;
+use mesh_server::Events;
+use mesh_server::mesh_plan::{Persisted, Registration};
+use mesh_server::mesh_uploads::FileStore;
+use mesh_server::mesh_wire::{Profiles, Route};
+use serde_json::json;
+
+use super::site::*;
+
+struct Folder(std::path::PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server with everything that has routes.
+fn everything() -> (Site, Folder) {
+    let path = std::env::temp_dir().join(format!("mesh-integrity-{}", std::process::id()));
+    let folder = Folder(path.clone());
+    let store = FileStore::open(&path).unwrap();
+    let Site { app } = Site::new();
+    let app = app
+        .persisted(Persisted::new(Registration::Signed))
+        .mutations(true)
+        .events(Events::default())
+        .uploads(mesh_server::Uploads::new(store));
+    (Site { app }, folder)
+}
+
+fn profiles() -> Profiles {
+    Profiles {
+        integrity: true,
+        persisted: true,
+        uploads: true,
+        events: true,
+        mutations: true,
+        files: "files".into(),
+    }
+}
+
+/// The path of a pattern, with names that exist.
+fn path(pattern: &str) -> String {
+    let key = format!("sha256/ab/{}", "c".repeat(62));
+    let path = pattern.replace(":entity", "post").replace(":id", "1").replace(":key", &key);
+    let path = path.replace(":relation", "tags").replace(":childId", "1");
+    if path.is_empty() { "/mesh".to_owned() } else { format!("/mesh/{path}") }
+}
+
+#[tokio::test]
+async fn every_route_refuses_what_is_not_signed() {
+    let (site, _folder) = everything();
+    let login = site.login().await;
+    let mut asked = 0;
+    for (pattern, allow) in Route::table(&profiles()) {
+        if matches!(pattern, "auth" | "logout") {
+            continue;
+        }
+        for method in allow.methods() {
+            let method: &'static str = match method {
+                Method::GET => "GET",
+                Method::HEAD => "HEAD",
+                Method::POST => "POST",
+                Method::PUT => "PUT",
+                Method::PATCH => "PATCH",
+                Method::DELETE => "DELETE",
+                other => panic!("{other}"),
+            };
+            for kind in ["application/json", "multipart/form-data; boundary=x", ""] {
+                for path in [path(pattern), format!("{}/", path(pattern)), path(pattern).replace('o', "%6f")]
+                {
+                    asked += 1;
+                    let mut ask = Ask::new(method, &path);
+                    if method != "GET" && method != "HEAD" && !kind.is_empty() {
+                        ask.body = b"{}".to_vec();
+                        ask = ask.header("Content-Type", kind);
+                    }
+                    let case = format!("{method} {path} {kind}");
+                    let query = ask.header("X-Mesh-Query", "e30=");
+                    let with_token = Ask {
+                        headers: query.headers.clone(),
+                        path: query.path.clone(),
+                        body: query.body.clone(),
+                        ..query
+                    };
+                    let reply = site.send(query).await;
+                    assert_eq!(reply.status, 401, "{case}: {}", reply.text);
+                    let reply = site.send(with_token.header("X-Mesh-Token", &login.token)).await;
+                    assert_eq!(reply.status, 401, "{case}: {}", reply.text);
+                    if method != "HEAD" {
+                        assert_eq!(reply.why().1, "SIGNATURE_MISSING", "{case}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(asked > 100, "the table has routes: {asked}");
+}
+
+/// Defect 33: a POST was answered although nothing in it was signed.
+#[tokio::test]
+async fn an_unsigned_post_is_refused() {
+    let site = Site::new();
+    let reply = site.send(Ask::post("/mesh", &json!({"query": TITLE}))).await;
+    assert_eq!(reply.why(), (401, "TOKEN_MISSING".to_owned()));
+    assert!(!reply.text.contains("Hello"));
+}
+
+#[tokio::test]
+async fn what_is_free_of_it() {
+    let (site, _folder) = everything();
+    for path in ["/mesh", "/mesh/post", "/mesh/post/1", "/mesh/auth", "/mesh/logout", "/mesh/queries"] {
+        assert_eq!(site.send(Ask::new("OPTIONS", path)).await.status, 204, "{path}");
+    }
+    assert_eq!(site.send(Ask::post("/mesh/auth", &credentials("pw"))).await.status, 200);
+    assert_eq!(site.send(Ask::new("GET", "/mesh/auth")).await.status, 405);
+    assert_eq!(site.send(Ask::new("GET", "/nowhere")).await.status, 404, "the path comes before the token");
+}
+
+/// With integrity off there is nothing to log in to.
+#[tokio::test]
+async fn without_integrity_there_are_no_logins() {
+    let site = Site { app: mesh_server::App::new(mesh()) };
+    for path in ["/mesh/auth", "/mesh/logout"] {
+        let reply = site.send(Ask::post(path, &credentials("pw"))).await;
+        assert_eq!(reply.why(), (405, "MethodNotAllowed".to_owned()));
+        assert_eq!(reply.headers["allow"], "OPTIONS");
+    }
+}

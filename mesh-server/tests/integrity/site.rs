@@ -1,0 +1,223 @@
+//! Who asks whom in these tests? An application with two posts, and a client that signs by the book.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt as _, Full};
+use mesh_server::mesh_integrity::{
+    Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, MemoryRevocations,
+    RevocationStore, Secret, SigningKey,
+};
+use mesh_server::mesh_plan::{Mesh, memory::Tables};
+use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::mesh_wire::base64;
+use mesh_server::{App, Integrity, Peer};
+use serde_json::Value;
+
+pub(crate) const SECRET: &[u8] = b"the secret of the tests, thirty-two bytes and more";
+pub(crate) const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
+
+/// Ada is an editor of acme; everybody's password is `pw`.
+pub(crate) struct Names;
+
+impl Authenticator for Names {
+    fn authenticate<'a>(&'a self, sent: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
+        Box::pin(async move {
+            let text = |field| sent.get(field).and_then(Value::as_str).ok_or(LoginError::Missing { field });
+            match (text("login")?, text("password")?) {
+                ("broken", _) => Err(LoginError::new("the directory does not answer")),
+                (name, "pw") => Ok(Identity::new(name).with_role("editor").with_tenant("acme")),
+                _ => Err(LoginError::Wrong),
+            }
+        })
+    }
+
+    fn account<'a>(&self, sent: &'a Credentials) -> Option<std::borrow::Cow<'a, str>> {
+        sent.get("login").and_then(Value::as_str).map(Into::into)
+    }
+}
+
+pub(crate) fn mesh() -> Arc<Mesh> {
+    let schema = Schema::builder()
+        .entity("post", |post| {
+            post.field("id", FieldType::Integer).field("title", FieldType::String).writable()
+        })
+        .entity("tag", |tag| tag.field("id", FieldType::Integer))
+        .build()
+        .unwrap();
+    let rows = [vec![1.into(), "Hello".into()], vec![2.into(), "Goodbye".into()]];
+    let tables = Tables::new().with("posts", ["id", "title"], rows);
+    Arc::new(Mesh::builder(schema).resolver_for_all(tables).build())
+}
+
+pub(crate) fn gate() -> Gate {
+    Gate::new(Keys::new(&Secret::new(SECRET).unwrap()))
+}
+
+/// A server; several of them may share a store.
+#[derive(Clone)]
+pub(crate) struct Site {
+    pub(crate) app: App,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    /// Status and code, or what the error is called where it has no code.
+    pub(crate) fn why(&self) -> (u16, String) {
+        let body = self.json();
+        let word = body.get("code").or_else(|| body.get("error")).and_then(Value::as_str);
+        (self.status, word.unwrap_or("none").to_owned())
+    }
+}
+
+/// A request that is being put together.
+pub(crate) struct Ask {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Ask {
+    pub(crate) fn new(method: &'static str, path: &str) -> Self {
+        Self { method, path: path.to_owned(), headers: Vec::new(), body: Vec::new() }
+    }
+
+    pub(crate) fn get(path: &str, query: &str) -> Self {
+        Self::new("GET", path).header("X-Mesh-Query", base64::encode(query))
+    }
+
+    pub(crate) fn post(path: &str, body: &Value) -> Self {
+        let body = body.to_string().into_bytes();
+        Self { body, ..Self::new("POST", path) }.header("Content-Type", "application/json")
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// The value of a header, which is there.
+    pub(crate) fn value(&self, name: &str) -> &str {
+        &self.headers.iter().find(|(own, _)| *own == name).unwrap().1
+    }
+
+    /// The same with another value of a header.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.retain(|(own, _)| *own != name);
+        self.header(name, value)
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(own, _)| *own != name);
+        self
+    }
+}
+
+/// What a login gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Login {
+    pub(crate) token: String,
+    pub(crate) signing_token: String,
+    pub(crate) expires_at: u64,
+}
+
+impl Login {
+    pub(crate) fn signature(&self, message: &str) -> String {
+        SigningKey::new(&self.signing_token).sign(message.as_bytes())
+    }
+
+    /// The message of a request by the book. `SPEC §7.4`
+    pub(crate) fn message(ask: &Ask) -> String {
+        let statement = ask.headers.iter().find(|(name, _)| name.starts_with("X-Mesh-Query"));
+        let statement = statement.map(|(_, value)| value.clone()).unwrap_or_default();
+        if ask.headers.iter().any(|(name, _)| *name == "Content-Type") {
+            let digest = ring::digest::digest(&ring::digest::SHA256, &ask.body);
+            let hex: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            return format!("{statement}\n{hex}");
+        }
+        statement
+    }
+
+    pub(crate) fn sign(&self, ask: Ask) -> Ask {
+        let signature = self.signature(&Self::message(&ask));
+        ask.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", signature)
+    }
+
+    /// The same, bound to one use.
+    pub(crate) fn bind(&self, ask: Ask, format: &str, timestamp: u64, nonce: &str) -> Ask {
+        let (method, path) = (ask.method, &ask.path);
+        let message = format!("{}\n{method}\n{path}\n{format}\n{timestamp}\n{nonce}", Self::message(&ask));
+        let signature = self.signature(&message);
+        ask.header("X-Mesh-Token", &self.token)
+            .header("X-Mesh-Signature", signature)
+            .header("X-Mesh-Timestamp", timestamp.to_string())
+            .header("X-Mesh-Nonce", nonce)
+    }
+}
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        Self::with(gate())
+    }
+
+    pub(crate) fn with(gate: Gate) -> Self {
+        Self { app: App::new(mesh()).integrity(Integrity::new(gate, Names)) }
+    }
+
+    /// Two servers of one deployment, which share what they remember.
+    pub(crate) fn pair() -> (Self, Self) {
+        let store: Arc<dyn RevocationStore> = Arc::new(MemoryRevocations::default());
+        let site = || Self::with(gate().revocations(Arc::clone(&store)));
+        (site(), site())
+    }
+
+    pub(crate) async fn send(&self, ask: Ask) -> Reply {
+        self.send_from(ask, [192, 0, 2, 1]).await
+    }
+
+    pub(crate) async fn send_from(&self, ask: Ask, address: [u8; 4]) -> Reply {
+        let mut request =
+            Request::builder().method(ask.method).uri(&ask.path).extension(Peer(address.into()));
+        for (name, value) in &ask.headers {
+            request = request.header(*name, value.as_str());
+        }
+        let request = request.body(Full::new(Bytes::from(ask.body))).unwrap();
+        let (head, body) = self.app.handle(request).await.into_parts();
+        let bytes = body.collect().await.unwrap_or_else(|_| panic!("the body broke off")).to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Reply { status: head.status.as_u16(), headers: head.headers, text }
+    }
+
+    pub(crate) async fn login(&self) -> Login {
+        let reply = self.send(Ask::post("/mesh/auth", &credentials("pw"))).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        let body = reply.json();
+        Login {
+            token: body["token"].as_str().unwrap().to_owned(),
+            signing_token: body["signingToken"].as_str().unwrap().to_owned(),
+            expires_at: body["expiresAt"].as_u64().unwrap(),
+        }
+    }
+}
+
+pub(crate) fn credentials(password: &str) -> Value {
+    serde_json::json!({"login": "ada", "password": password})
+}
+
+pub(crate) fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap()
+}

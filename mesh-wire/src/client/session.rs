@@ -1,0 +1,204 @@
+//! How does a client log in, and how does it sign what it asks? `SPEC §7`
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Request};
+use mesh_ql::Format;
+use ring::{digest, hmac};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{ClientError, Endpoint, post_json};
+use crate::headers;
+
+/// A login with credentials of whatever form the server wants.
+pub fn login(at: &Endpoint, credentials: &Map<String, Value>) -> Result<Request<Bytes>, ClientError> {
+    Ok(post_json(at.at(&["auth"])?, credentials))
+}
+
+/// The end of a session; it needs the token, which [`Session::sign`] adds.
+pub fn logout(at: &Endpoint) -> Result<Request<Bytes>, ClientError> {
+    let mut request = Request::new(Bytes::new());
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = at.at(&["logout"])?;
+    Ok(request)
+}
+
+/// The registration of a query, whose reply has its id. `SPEC §8.1`
+pub fn register(at: &Endpoint, format: Format, text: &str) -> Result<Request<Bytes>, ClientError> {
+    let mut body = Map::new();
+    body.insert("query".to_owned(), text.into());
+    body.insert("format".to_owned(), format.name().into());
+    Ok(post_json(at.at(&["queries"])?, &body))
+}
+
+/// What a login gave: it proves requests until it expires.
+#[derive(Clone)]
+pub struct Session {
+    token: HeaderValue,
+    key: hmac::Key,
+    /// When it ends, in milliseconds since the Unix epoch.
+    pub expires_at: u64,
+}
+
+/// Time and place of one use, which makes a signature good for nothing else. `SPEC §7.9`
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'a> {
+    /// Now, in seconds since the Unix epoch.
+    pub timestamp: u64,
+    /// 16 to 64 characters of base64url that the session has not used before.
+    pub nonce: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Issued {
+    signing_token: String,
+    token: String,
+    expires_at: u64,
+}
+
+impl Session {
+    /// Reads the body of a login's reply; `None` where it is none.
+    pub fn read(body: &[u8]) -> Option<Self> {
+        let issued: Issued = serde_json::from_slice(body).ok()?;
+        let mut token = HeaderValue::try_from(issued.token).ok()?;
+        token.set_sensitive(true);
+        let key = hmac::Key::new(hmac::HMAC_SHA256, issued.signing_token.as_bytes());
+        Some(Self { token, key, expires_at: issued.expires_at })
+    }
+
+    /// Adds token and signature to a request that is finished otherwise, bound to one use where asked for.
+    ///
+    /// # Errors
+    /// A nonce that no header can hold.
+    pub fn sign(
+        &self,
+        mut request: Request<Bytes>,
+        binding: Option<Binding<'_>>,
+    ) -> Result<Request<Bytes>, ClientError> {
+        let mut message = message(&request);
+        if let Some(Binding { timestamp, nonce }) = binding {
+            let format = format(&request);
+            let (method, path) = (request.method(), request.uri().path());
+            message
+                .extend_from_slice(format!("\n{method}\n{path}\n{format}\n{timestamp}\n{nonce}").as_bytes());
+            let nonce = HeaderValue::try_from(nonce).map_err(|_| ClientError::Nonce)?;
+            set(request.headers_mut(), headers::TIMESTAMP, HeaderValue::from(timestamp));
+            set(request.headers_mut(), headers::NONCE, nonce);
+        }
+        let signature = format!("sha256={}", headers::hex(hmac::sign(&self.key, &message).as_ref()));
+        set(request.headers_mut(), headers::SIGNATURE, headers::ascii(signature));
+        set(request.headers_mut(), headers::TOKEN, self.token.clone());
+        Ok(request)
+    }
+}
+
+fn set(fields: &mut HeaderMap, name: &'static str, value: HeaderValue) {
+    if let Ok(name) = HeaderName::try_from(name) {
+        fields.insert(name, value);
+    }
+}
+
+/// The message of a request: its query's header, and the digest of a JSON body. `SPEC §7.4`
+fn message(request: &Request<Bytes>) -> Vec<u8> {
+    let fields = request.headers();
+    let statement = fields.get(headers::QUERY).or_else(|| fields.get(headers::QUERY_ID));
+    let mut message = statement.map(|value| value.as_bytes().to_vec()).unwrap_or_default();
+    let content_type = fields.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if content_type.is_some_and(headers::names_json) {
+        let digest = digest::digest(&digest::SHA256, request.body());
+        message.push(b'\n');
+        message.extend_from_slice(headers::hex(digest.as_ref()).as_bytes());
+    }
+    message
+}
+
+/// The format in effect, as far as the request itself tells: of its headers, or of a query in its body.
+fn format(request: &Request<Bytes>) -> &'static str {
+    #[derive(Deserialize)]
+    struct Body {
+        format: Option<String>,
+        #[serde(rename = "query")]
+        _query: String,
+    }
+    let fields = request.headers();
+    let named = if fields.contains_key(headers::QUERY) {
+        fields.get(headers::FORMAT).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    } else {
+        serde_json::from_slice::<Body>(request.body()).ok().and_then(|body| body.format)
+    };
+    named.as_deref().and_then(Format::parse).unwrap_or_default().name()
+}
+
+/// Neither token nor key: who has both is the user.
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Source, client};
+
+    const ISSUED: &[u8] = br#"{"signingToken":"key","token":"tok_abc","expiresAt":17,"more":true}"#;
+    const QUERY: &str = r#"{"post":{"$select":{"title":true}}}"#;
+
+    fn signature(message: &str) -> String {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"key");
+        format!("sha256={}", headers::hex(hmac::sign(&key, message.as_bytes()).as_ref()))
+    }
+
+    fn signed(request: Request<Bytes>, binding: Option<Binding<'_>>) -> HeaderMap {
+        Session::read(ISSUED).unwrap().sign(request, binding).unwrap().headers().clone()
+    }
+
+    #[test]
+    fn messages() {
+        let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
+        let source = Source::Text { format: Format::Json, text: QUERY.to_owned() };
+        let get = client::point(&at, "post", "7", &source).unwrap();
+        let query = get.headers()[headers::QUERY].to_str().unwrap().to_owned();
+        let plain = signed(get.clone(), None);
+        assert_eq!(plain[headers::SIGNATURE], signature(&query));
+        assert_eq!(plain[headers::TOKEN], "tok_abc");
+        let binding = Some(Binding { timestamp: 1_700_000_000, nonce: "abcdefghijklmnop" });
+        let bound = signed(get, binding);
+        let message = format!("{query}\nGET\n/api/mesh/post/7\njson\n1700000000\nabcdefghijklmnop");
+        assert_eq!(bound[headers::SIGNATURE], signature(&message));
+        assert_eq!(bound[headers::TIMESTAMP], "1700000000");
+        assert_eq!(bound[headers::NONCE], "abcdefghijklmnop");
+
+        let posted = client::post(&at, Format::Ql, "{ post title }", None).unwrap();
+        let digest = headers::hex(digest::digest(&digest::SHA256, posted.body()).as_ref());
+        assert_eq!(signed(posted.clone(), None)[headers::SIGNATURE], signature(&format!("\n{digest}")));
+        let message = format!("\n{digest}\nPOST\n/api/mesh\nql\n1700000000\nabcdefghijklmnop");
+        assert_eq!(signed(posted, binding)[headers::SIGNATURE], signature(&message));
+        assert_eq!(signed(logout(&at).unwrap(), None)[headers::SIGNATURE], signature(""));
+    }
+
+    #[test]
+    fn requests() {
+        let at = Endpoint::parse("http://localhost/mesh").unwrap();
+        let mut credentials = Map::new();
+        credentials.insert("login".to_owned(), "ada".into());
+        let request = login(&at, &credentials).unwrap();
+        assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/mesh/auth"));
+        assert_eq!(request.body(), r#"{"login":"ada"}"#);
+        let request = register(&at, Format::Ql, "{ post id }").unwrap();
+        assert_eq!(request.uri().path(), "/mesh/queries");
+        assert_eq!(request.body(), r#"{"query":"{ post id }","format":"ql"}"#);
+    }
+
+    #[test]
+    fn replies_that_are_no_session() {
+        for body in ["", "{}", "[]", r#"{"signingToken":"k","token":"a\nb","expiresAt":1}"#] {
+            assert!(Session::read(body.as_bytes()).is_none(), "{body}");
+        }
+        assert_eq!(format!("{:?}", Session::read(ISSUED).unwrap()), "Session { expires_at: 17, .. }");
+    }
+}

@@ -1,0 +1,92 @@
+//! Which row of the error table does a request get that may not pass? `SPEC §7.6`
+
+use mesh_integrity::{IntegrityError, LoginError};
+
+use crate::{Code, WireError};
+
+/// Seconds after which to ask again whether a session still lives, or to log in again.
+const RETRY_AFTER: u32 = 1;
+
+impl From<IntegrityError> for WireError {
+    fn from(error: IntegrityError) -> Self {
+        let code = match &error {
+            IntegrityError::TokenMissing => Code::TokenMissing,
+            IntegrityError::TokenInvalid => Code::TokenInvalid,
+            IntegrityError::TokenExpired => Code::TokenExpired,
+            IntegrityError::TokenRevoked => Code::TokenRevoked,
+            IntegrityError::SignatureMissing { .. } => Code::SignatureMissing,
+            IntegrityError::Replayed(_) => Code::Replayed,
+            IntegrityError::BadCredentials => Code::BadCredentials,
+            IntegrityError::SignatureInvalid => Code::SignatureInvalid,
+            IntegrityError::ContentHashMissing => Code::ContentHashMissing,
+            IntegrityError::ContentHashMismatch => Code::ContentHashMismatch,
+            IntegrityError::QueryNotAllowed(_) => Code::QueryNotAllowed,
+            IntegrityError::Forbidden => Code::Forbidden,
+            IntegrityError::Binding(fault) => return Self::transport(fault.to_string()),
+            IntegrityError::Unavailable(_) => return Self::unavailable(RETRY_AFTER),
+            _ => return Self::internal(),
+        };
+        Self::integrity(code, error.to_string())
+    }
+}
+
+impl From<LoginError> for WireError {
+    fn from(error: LoginError) -> Self {
+        match error {
+            LoginError::Missing { .. } => Self::transport(error.to_string()),
+            LoginError::Wrong => IntegrityError::BadCredentials.into(),
+            LoginError::Busy => Self::unavailable(RETRY_AFTER),
+            _ => Self::internal(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_integrity::{BindingFault, Disallowed, Replay, StoreError};
+
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn each_reason_has_its_row() {
+        use IntegrityError as E;
+        for (error, status, code) in [
+            (E::TokenMissing, 401, "TOKEN_MISSING"),
+            (E::TokenInvalid, 401, "TOKEN_INVALID"),
+            (E::TokenExpired, 401, "TOKEN_EXPIRED"),
+            (E::TokenRevoked, 401, "TOKEN_REVOKED"),
+            (E::SignatureMissing { unbound: false }, 401, "SIGNATURE_MISSING"),
+            (E::SignatureMissing { unbound: true }, 401, "SIGNATURE_MISSING"),
+            (E::Replayed(Replay::Late), 401, "REPLAYED"),
+            (E::BadCredentials, 401, "BAD_CREDENTIALS"),
+            (E::SignatureInvalid, 403, "SIGNATURE_INVALID"),
+            (E::ContentHashMissing, 403, "CONTENT_HASH_MISSING"),
+            (E::ContentHashMismatch, 403, "CONTENT_HASH_MISMATCH"),
+            (E::QueryNotAllowed(Disallowed::Closed), 403, "QUERY_NOT_ALLOWED"),
+            (E::Forbidden, 403, "FORBIDDEN"),
+        ] {
+            let words = error.to_string();
+            let wire = WireError::from(error);
+            assert_eq!((wire.kind, wire.status.as_u16()), (ErrorKind::Integrity, status), "{code}");
+            assert_eq!((wire.code.map(Code::name), &*wire.message), (Some(code), words.as_str()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_matter_of_integrity() {
+        let fault = WireError::from(IntegrityError::Binding(BindingFault::Nonce));
+        assert_eq!((fault.kind, fault.status.as_u16(), fault.code), (ErrorKind::Transport, 400, None));
+        let full = WireError::from(IntegrityError::Unavailable(StoreError::Full));
+        assert_eq!((full.status.as_u16(), full.retry_after), (503, Some(1)));
+        let missing = WireError::from(LoginError::Missing { field: "password" });
+        assert_eq!((missing.kind, missing.status.as_u16()), (ErrorKind::Transport, 400));
+        assert!(missing.message.contains("'password'"));
+        let wrong = WireError::from(LoginError::Wrong);
+        assert_eq!((wrong.status.as_u16(), wrong.code), (401, Some(Code::BadCredentials)));
+        assert_eq!(WireError::from(LoginError::Busy).status.as_u16(), 503);
+        let failed = WireError::from(LoginError::new("the disk is on fire"));
+        assert_eq!(failed.status.as_u16(), 500);
+        assert!(!failed.message.contains("disk"));
+    }
+}

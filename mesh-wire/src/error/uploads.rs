@@ -1,0 +1,97 @@
+//! Which row of the error table does a refused upload get? `SPEC §9.6`
+
+use http::StatusCode;
+use mesh_uploads::{PartsError, StatementError, StoreError, UploadError};
+
+use crate::{Code, WireError};
+
+impl From<UploadError> for WireError {
+    fn from(error: UploadError) -> Self {
+        let message = error.to_string();
+        match error {
+            UploadError::Statement(error) => error.into(),
+            UploadError::HashMissing => Self::integrity(Code::ContentHashMissing, message),
+            UploadError::HashMismatch { .. } => Self::integrity(Code::ContentHashMismatch, message),
+            UploadError::TooLarge { .. } | UploadError::Parts(PartsError::MetaTooLarge { .. }) => {
+                Self::transport(message).with_status(StatusCode::PAYLOAD_TOO_LARGE)
+            }
+            UploadError::TypeNotAllowed { .. } | UploadError::Parts(PartsError::NotForm) => {
+                Self::transport(message).with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            }
+            // Whoever wraps the body may have a row of its own for what is wrong with it.
+            UploadError::Body(error) => {
+                error.downcast::<Self>().map_or_else(|_| Self::transport(message), |error| *error)
+            }
+            UploadError::Store(error) => error.into(),
+            _ => Self::transport(message),
+        }
+    }
+}
+
+impl From<StatementError> for WireError {
+    fn from(error: StatementError) -> Self {
+        let plain = Self::validation(error.to_string());
+        match error {
+            StatementError::Syntax { line, column, .. } => {
+                Self { line: Some(line), column: Some(column), ..plain }
+            }
+            _ => plain,
+        }
+    }
+}
+
+impl From<StoreError> for WireError {
+    fn from(_: StoreError) -> Self {
+        Self::internal()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use mesh_uploads::ContentHash;
+
+    use super::*;
+
+    fn row(error: UploadError) -> String {
+        let wire = WireError::from(error);
+        let code = wire.code.map_or("-", Code::name);
+        format!("{} {} {code}", wire.status.as_u16(), wire.kind.name())
+    }
+
+    #[test]
+    fn every_refusal_has_its_row() {
+        let hash = ContentHash::of(b"");
+        let cases = [
+            (StatementError::Form.into(), "400 ValidationError -"),
+            (UploadError::HashMissing, "403 IntegrityError CONTENT_HASH_MISSING"),
+            (
+                UploadError::HashMismatch { stated: hash, found: hash },
+                "403 IntegrityError CONTENT_HASH_MISMATCH",
+            ),
+            (UploadError::TooLarge { limit: 1 }, "413 TransportError -"),
+            (UploadError::TypeNotAllowed { found: String::new(), allowed: vec![] }, "415 TransportError -"),
+            (PartsError::NotForm.into(), "415 TransportError -"),
+            (PartsError::NoFile.into(), "400 TransportError -"),
+            (PartsError::MetaTooLarge { limit: 1 }.into(), "413 TransportError -"),
+            (UploadError::Body("gone".into()), "400 TransportError -"),
+            (UploadError::Body(WireError::unavailable(1).into()), "503 Unavailable -"),
+            (
+                StoreError::new("write", io::Error::from(io::ErrorKind::StorageFull)).into(),
+                "500 InternalError -",
+            ),
+        ];
+        for (error, wanted) in cases {
+            let said = error.to_string();
+            assert_eq!(row(error), wanted, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_a_store_says_is_for_the_log_only() {
+        let error =
+            UploadError::from(StoreError::new("open /srv/files", io::Error::from(io::ErrorKind::NotFound)));
+        assert_eq!(WireError::from(error), WireError::internal());
+    }
+}

@@ -1,0 +1,52 @@
+//! What does the reply of a write look like? `SPEC §11`
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
+use http::{Response, StatusCode};
+
+use super::{Asked, identified, json};
+use crate::{Base, headers, percent};
+
+/// The reply of a write: 201 with the place of what was created, 200 with what was changed, or 204.
+pub fn written(asked: &Asked<'_>, location: Option<String>, body: Option<Bytes>) -> Response<Bytes> {
+    let has_body = body.is_some();
+    let mut reply = Response::new(body.unwrap_or_default());
+    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(location) = location {
+        *reply.status_mut() = StatusCode::CREATED;
+        reply.headers_mut().insert(LOCATION, headers::ascii(location));
+    } else if !has_body {
+        *reply.status_mut() = StatusCode::NO_CONTENT;
+    }
+    if has_body { json(asked, reply) } else { identified(asked, reply) }
+}
+
+/// The path of a record, as `Location` gives it.
+pub fn location(base: &Base, entity: &str, id: &str) -> String {
+    format!("{base}/{}/{}", percent::encode(entity), percent::encode(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, Method};
+
+    use super::*;
+    use crate::RequestId;
+
+    #[test]
+    fn statuses_and_places() {
+        let (headers, id) = (HeaderMap::new(), RequestId::choose(&HeaderMap::new(), [0; 16]));
+        let asked = Asked { method: &Method::POST, headers: &headers, request_id: &id };
+        let place = location(&Base::default(), "ta g", "ü/7");
+        let reply = written(&asked, Some(place), Some(Bytes::from_static(b"{}")));
+        assert_eq!(reply.status(), 201);
+        assert_eq!(reply.headers()["location"], "/mesh/ta%20g/%C3%BC%2F7");
+        assert_eq!(reply.headers()["content-type"], headers::JSON);
+        assert_eq!(written(&asked, None, Some(Bytes::from_static(b"{}"))).status(), 200);
+        let reply = written(&asked, None, None);
+        assert_eq!(reply.status(), 204);
+        assert!(
+            !reply.headers().contains_key("content-type") && reply.headers().contains_key("x-request-id")
+        );
+    }
+}

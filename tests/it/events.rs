@@ -1,0 +1,358 @@
+//! Do streams of changes show what they promise, to clients that know nothing but the wire?
+
+mod load;
+mod stream;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mesh_tests::kit::wire;
+use mesh_tests::{Cluster, Database, Request, Server, command, encode};
+use serde_json::{Value, json};
+
+use stream::Stream;
+
+const SECOND: Duration = Duration::from_secs(1);
+const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
+
+fn request(path: &str, query: &str) -> Request {
+    Request::get(&format!("/mesh{path}"), query)
+}
+
+fn open(server: &Server, path: &str, query: &str) -> Stream {
+    Stream::try_open(server.address, &request(path, query)).unwrap_or_else(|reply| panic!("{reply:?}"))
+}
+
+fn write(database: &Database, sql: &str) {
+    database.connect().execute_batch(sql).unwrap();
+}
+
+#[test]
+fn a_stream_shows_the_record_and_then_its_changes() {
+    let database = Database::blog();
+    let server = Server::of(&database);
+    let mut stream = open(&server, "/post/1/events", TITLE);
+    assert_eq!(stream.header("content-type"), Some("text/event-stream"));
+    assert_eq!(stream.header("cache-control"), Some("no-cache, no-transform"));
+    assert!(stream.header("x-request-id").is_some());
+    let first = stream.next(SECOND).expect("the record");
+    assert_eq!((first.kind.as_str(), first.data.as_str()), ("update", r#"{"title":"Rust at dawn"}"#));
+    assert_eq!(stream.retry.as_deref(), Some("2000"));
+
+    let start = Instant::now();
+    write(&database, "UPDATE posts SET title = 'Dusk' WHERE id = 1");
+    let second = stream.next(SECOND).expect("the change");
+    assert!(start.elapsed() < SECOND, "{:?}", start.elapsed());
+    assert_eq!(second.data, r#"{"title":"Dusk"}"#);
+    assert!(first.id.is_some() && second.id.is_some() && first.id != second.id);
+
+    // Back to what it was is a change too, and has the first id again.
+    write(&database, "UPDATE posts SET title = 'Rust at dawn' WHERE id = 1");
+    let third = stream.next(SECOND).expect("the change");
+    assert_eq!((third.data, third.id), (first.data, first.id));
+
+    write(&database, "DELETE FROM comments; DELETE FROM post_tags; DELETE FROM posts WHERE id = 1");
+    assert_eq!(stream.data(), "null");
+    write(&database, "INSERT INTO posts (id, title, author_id) VALUES (1, 'Again', 1)");
+    assert_eq!(stream.data(), r#"{"title":"Again"}"#);
+}
+
+#[test]
+fn what_is_not_selected_sends_nothing() {
+    let database = Database::blog();
+    let server = Server::of(&database);
+    let mut stream = open(&server, "/post/1/events", TITLE);
+    stream.data();
+    write(&database, "UPDATE posts SET likes = 99 WHERE id = 1");
+    write(&database, "UPDATE posts SET title = 'Other' WHERE id = 2");
+    write(&database, "INSERT INTO comments VALUES (100, 'new', 1, 1)");
+    assert_eq!(stream.next(SECOND), None);
+    // And the stream is still there.
+    write(&database, "UPDATE posts SET title = 'Dusk' WHERE id = 1");
+    assert_eq!(stream.data(), r#"{"title":"Dusk"}"#);
+}
+
+#[test]
+fn relations_of_the_selection_are_watched_too() {
+    let database = Database::blog();
+    let server = Server::of(&database);
+    let query = r#"{"post":{"$select":{"author":{"$select":{"name":true}},
+        "comments":{"$select":{"text":true}},"tags":{"$select":{"label":true}}}}}"#;
+    let mut stream = open(&server, "/post/2/events", query);
+    assert_eq!(
+        stream.data(),
+        r#"{"author":{"name":"Bo"},"comments":[{"text":"yes"},{"text":"no"}],"tags":[{"label":"food"}]}"#
+    );
+    for (sql, expected) in [
+        (
+            "UPDATE users SET name = 'Bob' WHERE id = 2",
+            r#"{"author":{"name":"Bob"},"comments":[{"text":"yes"},{"text":"no"}],"tags":[{"label":"food"}]}"#,
+        ),
+        (
+            "DELETE FROM comments WHERE id = 4",
+            r#"{"author":{"name":"Bob"},"comments":[{"text":"no"}],"tags":[{"label":"food"}]}"#,
+        ),
+        (
+            "DELETE FROM post_tags WHERE post_id = 2",
+            r#"{"author":{"name":"Bob"},"comments":[{"text":"no"}],"tags":[]}"#,
+        ),
+    ] {
+        write(&database, sql);
+        assert_eq!(stream.data(), expected, "{sql}");
+    }
+}
+
+#[test]
+fn a_client_that_comes_back_is_not_sent_what_it_has() {
+    let database = Database::blog();
+    let server = Server::of(&database);
+    let first = open(&server, "/post/1/events", TITLE).next(SECOND).unwrap();
+    let last = first.id.unwrap();
+    let again = || {
+        let request = request("/post/1/events", TITLE).header("Last-Event-ID", &last);
+        Stream::try_open(server.address, &request).unwrap_or_else(|reply| panic!("{reply:?}"))
+    };
+    let mut stream = again();
+    assert_eq!(stream.next(SECOND / 2), None);
+    assert_eq!(stream.retry.as_deref(), Some("2000"));
+    write(&database, "UPDATE posts SET title = 'Dusk' WHERE id = 1");
+    assert_eq!(stream.data(), r#"{"title":"Dusk"}"#);
+    assert_eq!(again().data(), r#"{"title":"Dusk"}"#, "what changed in between is sent first");
+    let stranger = request("/post/1/events", TITLE).header("Last-Event-ID", "of another server");
+    assert!(
+        Stream::try_open(server.address, &stranger).is_ok_and(|mut stream| stream.data().contains("Dusk"))
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_before_a_stream_begins() {
+    let server = Server::of(&Database::blog());
+    let refused = |request: Request| match Stream::try_open(server.address, &request) {
+        Ok(_) => panic!("a stream"),
+        Err((status, body)) => {
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert!(body["requestId"].is_string(), "{body}");
+            (status, body["error"].as_str().unwrap().to_owned())
+        }
+    };
+    let error = |status: u16, error: &str| (status, error.to_owned());
+    let unknown = r#"{"post":{"$select":{"nothing":true}}}"#;
+    assert_eq!(refused(request("/post/1/events", unknown)), error(400, "ValidationError"));
+    assert_eq!(refused(request("/nothing/1/events", TITLE)), error(400, "ValidationError"));
+    assert_eq!(refused(request("/user/1/events", TITLE)), error(400, "ValidationError"));
+    assert_eq!(refused(Request::new("GET", "/mesh/post/1/events")), error(400, "TransportError"));
+    assert_eq!(refused(Request::post("/mesh/post/1/events", "{}")), error(405, "MethodNotAllowed"));
+    let control = r#"{"post":{"$select":{"id":true},"$page":{}}}"#;
+    assert_eq!(refused(request("/post/1/events", control)), error(400, "ValidationError"));
+    // A record that is not there is no fault.
+    assert_eq!(open(&server, "/post/999/events", TITLE).data(), "null");
+    assert_eq!(open(&server, "/post/x/events", TITLE).data(), "null");
+    let head = Request::new("HEAD", "/mesh/post/1/events").query(TITLE);
+    let reply = server.send(&head);
+    assert_eq!((reply.status, reply.header("content-type")), (200, Some("text/event-stream")));
+}
+
+#[test]
+fn events_can_be_off() {
+    let database = Database::blog();
+    let config = database.dir.write("mesh.toml", "[events]\nenabled = false\n");
+    let server = Server::start(&["--database", &database.url(), "--config", &config]);
+    let reply = server.send(&request("/post/1/events", TITLE));
+    assert_eq!((reply.status, reply.json()["error"].as_str()), (404, Some("NotFound")));
+}
+
+#[test]
+fn a_stream_says_that_it_is_alive() {
+    let database = Database::blog();
+    let config = database.dir.write("mesh.toml", "[events]\nheartbeat = \"1s\"\n");
+    let server = Server::start(&["--database", &database.url(), "--config", &config]);
+    let mut stream = open(&server, "/post/1/events", TITLE);
+    stream.data();
+    assert_eq!(stream.next(3 * SECOND + SECOND / 2), None);
+    assert!((2..=4).contains(&stream.heartbeats), "{} heartbeats in 3.5 s", stream.heartbeats);
+}
+
+#[test]
+fn streams_end_with_the_server() {
+    let mut server = Server::of(&Database::blog());
+    let mut streams: Vec<_> = (0..20).map(|_| open(&server, "/post/1/events", TITLE)).collect();
+    streams.iter_mut().for_each(|stream| drop(stream.data()));
+    let start = Instant::now();
+    server.signal("TERM");
+    for stream in &mut streams {
+        assert!(stream.ends(5 * SECOND), "a whole body with its end");
+    }
+    assert_eq!(server.wait().code(), Some(0));
+    assert!(start.elapsed() < 5 * SECOND, "{:?}", start.elapsed());
+}
+
+#[test]
+fn writes_through_the_server_are_seen_at_once() {
+    let database = Database::blog();
+    let schema = json!({
+        "entities": {"post": {"fields": ["id", "title"], "writable": true}}
+    });
+    let schema = database.dir.write("schema.json", &schema.to_string());
+    let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
+    let mut stream = open(&server, "/post/1/events", TITLE);
+    stream.data();
+    let mut times = Vec::new();
+    for round in 0..10 {
+        let body = json!({"title": format!("Round {round}")}).to_string();
+        let start = Instant::now();
+        let put = Request::new("PUT", "/mesh/post/1").header("Content-Type", "application/json").body(&body);
+        assert_eq!(server.send(&put).status, 200);
+        assert_eq!(stream.data(), body);
+        times.push(start.elapsed());
+    }
+    times.sort();
+    assert!(times[5] < Duration::from_millis(150), "told, not found out: {times:?}");
+}
+
+#[test]
+fn the_command_line_shell_wakes_a_stream() {
+    if Command::new("sqlite3").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return;
+    }
+    let database = Database::blog();
+    let server = Server::of(&database);
+    let mut stream = open(&server, "/post/1/events", TITLE);
+    stream.data();
+    let update = "UPDATE posts SET title = 'Shell' WHERE id = 1";
+    assert!(Command::new("sqlite3").arg(database.file()).arg(update).status().unwrap().success());
+    assert_eq!(stream.next(SECOND).expect("within a second").data, r#"{"title":"Shell"}"#);
+}
+
+/// A server with sessions, and streams of them.
+struct Signed {
+    server: Server,
+    database: Database,
+}
+
+impl Signed {
+    fn open(ttl: &str) -> Self {
+        let database = Database::blog();
+        write(
+            &database,
+            "ALTER TABLE users ADD COLUMN login TEXT; ALTER TABLE users ADD COLUMN password_hash TEXT;
+             UPDATE users SET login = lower(name), password_hash =
+                '$argon2id$v=19$m=64,t=1,p=1$3e1luYIoMxw96wrMsBU8Gw$e2dj/3uWicLfrAGD6gghny9om1AGXRU0SqCeffeNaOI';",
+        );
+        let config = format!(
+            "[integrity]\nenabled = true\nsecret = \"a secret of this test, of more than 32 bytes\"\nttl = \"{ttl}\"\n\
+             [integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"login\"\npassword = \"password_hash\"\nrole = \"role\"\n"
+        );
+        let config = database.dir.write("mesh.toml", &config);
+        let server = Server::start(&["--database", &database.url(), "--config", &config]);
+        Self { server, database }
+    }
+
+    fn login(&self, name: &str) -> (String, String) {
+        let body = json!({"login": name, "password": PASSWORD}).to_string();
+        let reply = self.server.send(&Request::post("/mesh/auth", &body));
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let text = |key: &str| reply.json()[key].as_str().unwrap().to_owned();
+        (text("token"), text("signingToken"))
+    }
+
+    fn request(&self, (token, key): &(String, String), path: &str, query: &str) -> Request {
+        let signature = wire::signature(key, &encode(query));
+        request(path, query).header("X-Mesh-Token", token).header("X-Mesh-Signature", signature)
+    }
+
+    fn stream(&self, session: &(String, String)) -> Stream {
+        let request = self.request(session, "/post/1/events", TITLE);
+        Stream::try_open(self.server.address, &request).unwrap_or_else(|reply| panic!("{reply:?}"))
+    }
+}
+
+const PASSWORD: &str = "correct horse";
+
+#[test]
+fn a_stream_ends_when_its_session_does() {
+    let signed = Signed::open("15m");
+    let unsigned = signed.server.send(&request("/post/1/events", TITLE));
+    assert_eq!((unsigned.status, unsigned.json()["code"].as_str()), (401, Some("TOKEN_MISSING")));
+    let (ada, bo) = (signed.login("ada"), signed.login("bo"));
+    let mut streams = [signed.stream(&ada), signed.stream(&ada), signed.stream(&bo)];
+    streams.iter_mut().for_each(|stream| drop(stream.data()));
+    let logout = Request::new("POST", "/mesh/logout").header("X-Mesh-Token", &ada.0);
+    assert_eq!(signed.server.send(&logout).status, 200);
+    for stream in &mut streams[..2] {
+        let event = stream.next(3 * SECOND).expect("the reason");
+        let body: Value = serde_json::from_str(&event.data).unwrap();
+        assert_eq!((event.kind.as_str(), body["code"].as_str()), ("error", Some("TOKEN_REVOKED")));
+        assert!(stream.ends(SECOND));
+    }
+    write(&signed.database, "UPDATE posts SET title = 'Dusk' WHERE id = 1");
+    assert_eq!(streams[2].data(), r#"{"title":"Dusk"}"#, "that of another session goes on");
+}
+
+#[test]
+fn a_stream_ends_when_its_token_expires() {
+    let signed = Signed::open("2s");
+    let mut stream = signed.stream(&signed.login("ada"));
+    stream.data();
+    let event = stream.next(5 * SECOND).expect("the reason");
+    let body: Value = serde_json::from_str(&event.data).unwrap();
+    assert_eq!((event.kind.as_str(), body["code"].as_str()), ("error", Some("TOKEN_EXPIRED")));
+    assert!(stream.ends(SECOND));
+}
+
+#[test]
+fn a_policy_holds_in_streams() {
+    let database = Database::blog();
+    let schema = json!({
+        "entities": {
+            "post": {"fields": ["id", "title", "published", "likes"], "types": {"published": "boolean"}},
+            "user": {"fields": ["id", "name"]}
+        },
+        "joins": {"post.author": {"entity": "user", "type": "one", "on": "users.id = posts.author_id"}},
+        "policies": {"*": {"post": {
+            "fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}
+        }}}
+    });
+    let schema = database.dir.write("schema.json", &schema.to_string());
+    let server = Server::start(&["--database", &database.url(), "--schema", &schema]);
+    let mut shown = open(&server, "/post/1/events", TITLE);
+    assert_eq!(shown.data(), r#"{"title":"Rust at dawn"}"#);
+    assert_eq!(open(&server, "/post/2/events", TITLE).data(), "null");
+    for hidden in [r#"{"likes":true}"#, r#"{"author":{"$select":{"id":true}}}"#] {
+        let query = format!(r#"{{"post":{{"$select":{hidden}}}}}"#);
+        let reply = server.send(&request("/post/1/events", &query));
+        assert_eq!(reply.status, 400, "{}", reply.text());
+        assert!(reply.text().contains("not found on entity 'post'"), "{}", reply.text());
+    }
+    write(&database, "UPDATE posts SET published = 0 WHERE id = 1");
+    assert_eq!(shown.data(), "null", "what must not be seen any more is gone");
+    assert_eq!(
+        command(&["check", "--schema", &schema]).stdout(Stdio::null()).status().unwrap().code(),
+        Some(0)
+    );
+}
+
+#[test]
+fn writes_to_postgresql_wake_a_stream() {
+    let Some(cluster) = Cluster::start() else { return };
+    let tables = "CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT);
+        CREATE TABLE posts (id BIGINT PRIMARY KEY, title TEXT, likes INTEGER, author_id BIGINT REFERENCES users (id));
+        INSERT INTO users VALUES (1, 'Ada'); INSERT INTO posts VALUES (1, 'One', 0, 1), (2, 'Two', 0, 1);";
+    let url = cluster.database("streams", tables);
+    let server = Server::start(&["--database", &url]);
+    let query = r#"{"post":{"$select":{"title":true,"author":{"$select":{"name":true}}}}}"#;
+    let mut stream = open(&server, "/post/1/events", query);
+    assert_eq!(stream.data(), r#"{"title":"One","author":{"name":"Ada"}}"#);
+    for (sql, expected) in [
+        ("UPDATE posts SET title = 'Uno' WHERE id = 1", r#"{"title":"Uno","author":{"name":"Ada"}}"#),
+        ("UPDATE users SET name = 'Eve'", r#"{"title":"Uno","author":{"name":"Eve"}}"#),
+        ("DELETE FROM posts WHERE id = 1", "null"),
+    ] {
+        let start = Instant::now();
+        cluster.execute(&format!("\\connect streams\n{sql};"));
+        assert_eq!(stream.next(2 * SECOND).expect("the change").data, expected);
+        // Starting psql takes its time as well.
+        assert!(start.elapsed() < SECOND + SECOND / 2, "{:?}", start.elapsed());
+    }
+    cluster.execute("\\connect streams\nUPDATE posts SET likes = 7 WHERE id = 2;");
+    assert_eq!(stream.next(SECOND), None);
+}

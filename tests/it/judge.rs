@@ -1,0 +1,219 @@
+//! Is the judge a good one? Each wrong server must fail the cases of the rule that it breaks, and no others.
+
+mod faults;
+mod proxy;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mesh_tests::kit::case::{self, Case, Level};
+use mesh_tests::kit::profile::Profile;
+use mesh_tests::kit::reference::{self, Reference};
+use mesh_tests::kit::run::{self, Choose, Grade};
+use mesh_tests::kit::target::Target;
+
+use faults::{Fault, NONE};
+use proxy::Proxy;
+
+/// How many wrong servers are judged side by side.
+const AT_ONCE: usize = 2;
+
+fn cases() -> Vec<Case> {
+    case::load(&case::folder()).unwrap()
+}
+
+/// Whether the reference server has what a fault breaks.
+fn is_there(fault: &Fault, profile: &Profile) -> bool {
+    match Level::parse(fault.needs) {
+        Some(level) => level <= profile.level,
+        None => profile.profiles.iter().any(|name| name == fault.needs),
+    }
+}
+
+/// The cases that a fault is held against: all that it is about, and a part of the others that is another one for
+/// each fault. `MESH_JUDGE=full` takes all of them, which takes minutes.
+fn against(fault: &Fault, number: usize, cases: &[Case]) -> Vec<Case> {
+    const PARTS: usize = 5;
+    let full = std::env::var("MESH_JUDGE").is_ok_and(|word| word == "full");
+    let is_about =
+        |id: &str| fault.must.contains(&id) || fault.related.iter().any(|begin| id.starts_with(begin));
+    let chosen = cases
+        .iter()
+        .enumerate()
+        .filter(|(index, case)| full || is_about(&case.id) || index % PARTS == number % PARTS);
+    chosen.map(|(_, case)| case.clone()).collect()
+}
+
+/// Whether a fault shows in reads that are not signed, which change nothing and need one server only.
+fn is_of_reads(fault: &Fault) -> bool {
+    Level::parse(fault.needs).is_some_and(|level| level <= Level::L2) || fault.needs == "caching"
+}
+
+/// The reference servers that a fault needs.
+fn servers(of_reads: bool) -> Result<Reference, String> {
+    let mut profile = Profile::ours()?;
+    if of_reads {
+        profile.level = profile.level.min(Level::L2);
+        profile.profiles.retain(|name| name == "caching");
+    }
+    reference::start(mesh_tests::program(), profile)
+}
+
+/// The cases that fail when a proxy with the fault stands before each of the servers.
+fn red(fault: &'static Fault, reference: &Reference, cases: &[Case]) -> Result<Vec<String>, String> {
+    let mut profile = Profile::ours()?;
+    let known: Vec<String> = profile.known.keys().cloned().collect();
+    profile.level = reference.target.profile.level;
+    profile.profiles.clone_from(&reference.target.profile.profiles);
+    profile.known.clear();
+    let mut proxies = Vec::new();
+    for (settings, place) in reference.target.places() {
+        let proxy = Proxy::start(place, fault);
+        profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, place.base));
+        proxies.push(proxy);
+    }
+    // Faults must not stop at the probe, for a real server would not. What waits for time to pass is left out
+    // unless the fault is about it.
+    let is_slow = |id: &str| cases.iter().any(|case| case.id == id && case.slow);
+    let quick = !fault.must.iter().any(|id| is_slow(id));
+    let choose = Choose { quick, blind: true, ..Choose::default() };
+    let report = run::run(cases, &Target::new(profile)?, &choose);
+    let failed = report.verdicts.iter().filter(|verdict| !matches!(verdict.grade, Grade::Pass | Grade::Skip));
+    Ok(failed.map(|verdict| verdict.case.id.clone()).filter(|id| !known.contains(id)).collect())
+}
+
+/// What is wrong with the judge, as a fault shows it.
+fn check(fault: &Fault, red: &[String]) -> Option<String> {
+    let missed: Vec<&&str> = fault.must.iter().filter(|id| !red.iter().any(|red| red == *id)).collect();
+    let is_related = |id: &String| {
+        fault.must.contains(&id.as_str()) || fault.related.iter().any(|begin| id.starts_with(begin))
+    };
+    let stray: Vec<&String> = red.iter().filter(|id| !is_related(id)).collect();
+    let fine = missed.is_empty() && stray.is_empty();
+    (!fine).then(|| format!("{}: not noticed by {missed:?}; failed without reason: {stray:?}", fault.name))
+}
+
+/// Judges wrong servers side by side, each thread with servers of its own.
+fn judge(chosen: &[&'static Fault], cases: &[Case], of_reads: bool) -> Vec<String> {
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|threads| {
+        for _ in 0..AT_ONCE {
+            threads.spawn(|| {
+                let mut own = None;
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(fault) = chosen.get(number) else { return };
+                    let reference = own.get_or_insert_with(|| servers(of_reads).unwrap());
+                    let start = std::time::Instant::now();
+                    let red = red(fault, reference, &against(fault, number, cases)).unwrap();
+                    eprintln!(
+                        "{:>6.1} s  {:>4} red  {}",
+                        start.elapsed().as_secs_f64(),
+                        red.len(),
+                        fault.name
+                    );
+                    wrong.lock().unwrap().extend(check(fault, &red));
+                    // A wrong server may have let something be written that the next one would stumble over.
+                    if fault.needs == "L4" || fault.needs == "mutations" {
+                        own = None;
+                    }
+                }
+            });
+        }
+    });
+    wrong.into_inner().unwrap()
+}
+
+#[test]
+fn each_fault_of_reads_turns_its_cases_red_and_no_others() {
+    let (cases, profile) = (cases(), Profile::ours().unwrap());
+    let chosen: Vec<&Fault> =
+        faults::all().filter(|fault| is_there(fault, &profile) && is_of_reads(fault)).collect();
+    assert!(chosen.len() >= 40, "only {} faults", chosen.len());
+    let wrong = judge(&chosen, &cases, true);
+    assert!(wrong.is_empty(), "{} of {} faults\n{}", wrong.len(), chosen.len(), wrong.join("\n"));
+}
+
+#[test]
+fn each_other_fault_turns_its_cases_red_and_no_others() {
+    let (cases, profile) = (cases(), Profile::ours().unwrap());
+    let chosen: Vec<&Fault> =
+        faults::all().filter(|fault| is_there(fault, &profile) && !is_of_reads(fault)).collect();
+    let wrong = judge(&chosen, &cases, false);
+    assert!(wrong.is_empty(), "{} of {} faults\n{}", wrong.len(), chosen.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_proxy_without_a_fault_changes_nothing() {
+    assert_eq!(red(&NONE, &servers(false).unwrap(), &cases()).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn every_fault_names_cases_that_exist() {
+    let cases = cases();
+    let mut names = Vec::new();
+    for fault in faults::all() {
+        assert!(!fault.must.is_empty(), "{}", fault.name);
+        assert!(!names.contains(&fault.name), "two faults are called '{}'", fault.name);
+        names.push(fault.name);
+        for id in fault.must {
+            assert!(cases.iter().any(|case| case.id == *id), "{}: there is no case {id}", fault.name);
+        }
+    }
+}
+
+/// A server that answers every request with the same bytes, or with what it was sent.
+fn stubborn(answer: Option<&'static str>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            thread::spawn(move || {
+                let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+                let mut buffer = vec![0; 1 << 16];
+                let count = stream.read(&mut buffer).unwrap_or_default();
+                let echo = String::from_utf8_lossy(&buffer[..count]).into_owned();
+                let body = match answer {
+                    Some(answer) => answer.to_owned(),
+                    None => {
+                        format!(
+                            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {count}\r\n\r\n{echo}"
+                        )
+                    }
+                };
+                let _ = stream.write_all(body.as_bytes());
+            });
+        }
+    });
+    format!("http://{address}/mesh")
+}
+
+/// The cases of the first two levels that a server passes that answers everything alike.
+fn passed(answer: Option<&'static str>) -> Vec<String> {
+    let mut profile = Profile::ours().unwrap();
+    profile.level = Level::L2;
+    profile.profiles = vec!["caching".to_owned()];
+    profile.known.clear();
+    profile.servers.insert("open".to_owned(), stubborn(answer));
+    let choose = Choose { blind: true, ..Choose::default() };
+    let report = run::run(&cases(), &Target::new(profile).unwrap(), &choose);
+    assert_eq!(report.level(), None);
+    report.ids(Grade::Pass).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn servers_that_answer_everything_alike_pass_next_to_nothing() {
+    let ok =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}";
+    let refusal = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 74\r\n\
+                   \r\n{\"error\":\"ValidationError\",\"message\":\"no\",\"requestId\":\"r\",\"code\":\"X\"}    ";
+    assert_eq!(passed(Some(ok)), Vec::<String>::new());
+    assert_eq!(passed(Some("")), Vec::<String>::new(), "closes every connection");
+    assert_eq!(passed(None), Vec::<String>::new(), "echoes");
+    assert_eq!(passed(Some(refusal)), Vec::<String>::new());
+}

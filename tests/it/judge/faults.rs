@@ -1,0 +1,191 @@
+//! Which rules does a wrong server break, and which cases must tell? One entry for each fault.
+
+mod integrity;
+mod profiles;
+mod query;
+mod results;
+mod transport;
+
+use mesh_tests::kit::http::{Request, Response};
+use mesh_tests::kit::wire;
+use serde_json::{Map, Value, json};
+
+use super::proxy::Memory;
+
+/// A rule that is broken.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// What the server does wrong.
+    pub(crate) name: &'static str,
+    /// What has to be claimed for the fault to show: a level or a profile.
+    pub(crate) needs: &'static str,
+    /// Cases that must fail.
+    pub(crate) must: &'static [&'static str],
+    /// Beginnings of the ids of other cases that may fail, since they need the same rule.
+    pub(crate) related: &'static [&'static str],
+    /// Changes a request on its way, or answers it.
+    pub(crate) before: fn(&mut Request, &Memory) -> Option<Response>,
+    /// Changes a response on its way; sees the request as it came.
+    pub(crate) after: fn(&Request, &mut Response, &Memory),
+}
+
+/// A fault that changes nothing; entries differ from it.
+pub(crate) const NONE: Fault =
+    Fault { name: "none", needs: "L1", must: &[], related: &[], before: |_, _| None, after: |_, _, _| {} };
+
+/// All faults.
+pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
+    [transport::FAULTS, query::FAULTS, results::FAULTS, integrity::FAULTS, profiles::FAULTS]
+        .into_iter()
+        .flatten()
+}
+
+/// A reply of JSON.
+pub(crate) fn reply(status: u16, body: &Value) -> Response {
+    let headers = vec![
+        ("content-type".to_owned(), "application/json; charset=utf-8".to_owned()),
+        ("x-request-id".to_owned(), "of-the-proxy".to_owned()),
+        ("cache-control".to_owned(), "no-store".to_owned()),
+    ];
+    Response { status, headers, body: body.to_string().into_bytes() }
+}
+
+/// An error of that kind.
+pub(crate) fn error(status: u16, kind: &str) -> Response {
+    reply(status, &json!({"error": kind, "message": "of the proxy", "requestId": "of-the-proxy"}))
+}
+
+/// Sets a header of a request, or takes it away.
+pub(crate) fn set(request: &mut Request, name: &str, value: Option<String>) {
+    request.headers.retain(|(header, _)| !header.eq_ignore_ascii_case(name));
+    request.headers.extend(value.map(|value| (name.to_owned(), value)));
+}
+
+/// Sets a header of a response, or takes it away.
+pub(crate) fn put(response: &mut Response, name: &str, value: Option<&str>) {
+    response.headers.retain(|(header, _)| header != name);
+    response.headers.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+}
+
+/// Changes the text of the query, whether it is in the header or in a body.
+pub(crate) fn edit_text(request: &mut Request, edit: impl Fn(&str) -> Option<String>) {
+    let count = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("X-Mesh-Query")).count();
+    if let Some(text) = request.header("X-Mesh-Query").and_then(wire::from_base64).filter(|_| count == 1)
+        && let Some(edited) = edit(&String::from_utf8_lossy(&text))
+    {
+        set(request, "X-Mesh-Query", Some(wire::base64(edited)));
+    }
+    let body = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
+    if let Some(mut body) = body
+        && let Some(edited) = body.get("query").and_then(Value::as_str).and_then(edit)
+    {
+        body["query"] = edited.into();
+        request.body = Some(body.to_string().into_bytes());
+    }
+}
+
+/// Changes the query as JSON; nothing is touched where `edit` changes nothing.
+pub(crate) fn edit(request: &mut Request, edit: impl Fn(&mut Value)) {
+    edit_text(request, |text| {
+        let before: Value = serde_json::from_str(text).ok().filter(|_| text.len() < 20_000)?;
+        let mut after = before.clone();
+        edit(&mut after);
+        // Compared as text, for the order of members counts.
+        let (before, after) = (before.to_string(), after.to_string());
+        (after != before).then_some(after)
+    });
+}
+
+/// Changes the node at the root of a query.
+pub(crate) fn edit_root(request: &mut Request, edit_node: impl Fn(&mut Map<String, Value>)) {
+    edit(request, |query| {
+        let root = query.as_object_mut().and_then(|query| query.values_mut().next());
+        if let Some(node) = root.and_then(Value::as_object_mut) {
+            edit_node(node);
+        }
+    });
+}
+
+/// Changes the nodes of all relations.
+pub(crate) fn edit_relations(
+    request: &mut Request,
+    edit_node: impl Fn(&str, &mut Map<String, Value>) + Copy,
+) {
+    fn walk(node: &mut Map<String, Value>, edit_node: impl Fn(&str, &mut Map<String, Value>) + Copy) {
+        let Some(select) = node.get_mut("$select").and_then(Value::as_object_mut) else { return };
+        for (name, child) in select {
+            if let Some(child) = child.as_object_mut() {
+                edit_node(name, child);
+                walk(child, edit_node);
+            }
+        }
+    }
+    edit_root(request, |root| walk(root, edit_node));
+}
+
+/// Changes all filters at the root and below, leaf by leaf and combinator by combinator.
+pub(crate) fn edit_filters(request: &mut Request, edit_filter: impl Fn(&mut Value) + Copy) {
+    fn walk(filter: &mut Value, edit_filter: impl Fn(&mut Value) + Copy) {
+        for name in ["and", "or"] {
+            if let Some(all) = filter.get_mut(name).and_then(Value::as_array_mut) {
+                all.iter_mut().for_each(|one| walk(one, edit_filter));
+            }
+        }
+        if let Some(inner) = filter.get_mut("not") {
+            walk(inner, edit_filter);
+        }
+        edit_filter(filter);
+    }
+    edit_root(request, |root| {
+        if let Some(filter) = root.get_mut("$where") {
+            walk(filter, edit_filter);
+        }
+    });
+    edit_relations(request, |_, node| {
+        if let Some(filter) = node.get_mut("$where") {
+            walk(filter, edit_filter);
+        }
+    });
+}
+
+/// Changes the body of a response of that status, where it is JSON.
+pub(crate) fn edit_body(response: &mut Response, is_right: impl Fn(u16) -> bool, edit: impl Fn(&mut Value)) {
+    if is_right(response.status)
+        && let Ok(mut body) = serde_json::from_slice::<Value>(&response.body)
+    {
+        edit(&mut body);
+        response.body = body.to_string().into_bytes();
+    }
+}
+
+/// Changes the body of a success.
+pub(crate) fn edit_ok(response: &mut Response, edit: impl Fn(&mut Value)) {
+    edit_body(response, |status| status == 200, edit);
+}
+
+/// Changes the body of a failure.
+pub(crate) fn edit_error(response: &mut Response, edit: impl Fn(&mut Value)) {
+    edit_body(response, |status| status >= 400, edit);
+}
+
+/// Changes every value within a value, the innermost first, with the name that it stands under.
+pub(crate) fn deep(value: &mut Value, name: &str, edit: &impl Fn(&str, &mut Value)) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| deep(item, name, edit)),
+        Value::Object(members) => members.iter_mut().for_each(|(name, member)| deep(member, name, edit)),
+        _ => {}
+    }
+    edit(name, value);
+}
+
+/// The segments of the path after the base.
+pub(crate) fn segments(request: &Request) -> Vec<&str> {
+    let path = request.target.split('?').next().unwrap_or_default();
+    path.trim_start_matches("/mesh").split('/').filter(|segment| !segment.is_empty()).collect()
+}
+
+/// Whether a request reads one record.
+pub(crate) fn is_point(request: &Request) -> bool {
+    let posted = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
+    segments(request).len() == 2 || posted.is_some_and(|body| body.get("id").is_some())
+}

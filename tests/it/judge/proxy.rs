@@ -1,0 +1,245 @@
+//! How is a right server made a wrong one? By a proxy that breaks one rule in what goes through it.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mesh_tests::kit::http::{self, Place, Request, Response};
+use mesh_tests::kit::wire;
+use serde_json::{Value, json};
+
+use super::faults::Fault;
+
+/// What the proxy remembers of what went through it.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    cursors: Mutex<HashSet<String>>,
+    /// Tokens with their keys, the newest last.
+    sessions: Mutex<Vec<(String, String)>>,
+    /// Requests that faults want to know again.
+    seen: Mutex<HashSet<String>>,
+    upstream: Option<Place>,
+}
+
+/// A proxy before one server; it ends with this value.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    pub(crate) address: SocketAddr,
+    stop: Arc<AtomicBool>,
+}
+
+impl Proxy {
+    /// Listens at a free port and passes everything on to the server, but for what the fault breaks.
+    pub(crate) fn start(upstream: &Place, fault: &'static Fault) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let memory = Arc::new(Memory { upstream: Some(upstream.clone()), ..Memory::default() });
+        let (upstream, stopped) = (upstream.clone(), Arc::clone(&stop));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let (memory, upstream) = (Arc::clone(&memory), upstream.clone());
+                thread::spawn(move || exchange(stream, &upstream, fault, &memory));
+            }
+        });
+        Self { address, stop }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Wakes the listener, which then sees that it is to stop.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn exchange(mut stream: TcpStream, upstream: &Place, fault: &Fault, memory: &Memory) {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+    let Some(mut request) = read_request(&stream) else { return };
+    let original = request.clone();
+    let response = match (fault.before)(&mut request, memory) {
+        Some(response) => response,
+        None => {
+            let Ok(mut begun) = http::begin(&upstream.authority, &request) else { return };
+            let is_stream =
+                begun.head.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+            if is_stream {
+                let mut response = begun.head.clone();
+                (fault.after)(&original, &mut response, memory);
+                let _ = stream.write_all(&head(&response, None));
+                return pass_on(&mut begun.stream, &mut stream);
+            }
+            let Ok(mut response) = http::finish(begun) else { return };
+            memory.remember(&request, &response);
+            (fault.after)(&original, &mut response, memory);
+            response
+        }
+    };
+    let bodiless = original.method == "HEAD" || response.status == 204 || response.status == 304;
+    let length = (!bodiless).then_some(response.body.len());
+    let _ = stream.write_all(&head(&response, length));
+    if !bodiless {
+        let _ = stream.write_all(&response.body);
+    }
+    let _ = stream.flush();
+}
+
+fn head(response: &Response, length: Option<usize>) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {} Whatever\r\n", response.status);
+    let chunked = response.header("transfer-encoding").is_some();
+    for (name, value) in &response.headers {
+        let own = ["content-length", "transfer-encoding", "connection"].contains(&name.as_str());
+        if !own || (length.is_none() && name == "transfer-encoding") {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+    }
+    if let Some(length) = length.filter(|_| !chunked || length.is_some()) {
+        head.push_str(&format!("content-length: {length}\r\n"));
+    }
+    head.push_str("connection: close\r\n\r\n");
+    head.into_bytes()
+}
+
+fn pass_on(from: &mut BufReader<TcpStream>, to: &mut TcpStream) {
+    let _ = from.get_ref().set_read_timeout(None);
+    let mut buffer = [0; 4096];
+    while let Ok(count) = from.read(&mut buffer) {
+        if count == 0 || to.write_all(&buffer[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_request(stream: &TcpStream) -> Option<Request> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let mut words = line.split_whitespace();
+    let mut request =
+        Request { method: words.next()?.to_owned(), target: words.next()?.to_owned(), ..Request::default() };
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let line = line.trim_end_matches(['\r', '\n']);
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(':')?;
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().ok(),
+            "host" | "connection" => {}
+            _ => request.headers.push((name.to_owned(), value.trim().to_owned())),
+        }
+    }
+    if let Some(length) = length {
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        request.body = Some(body);
+    }
+    Some(request)
+}
+
+impl Memory {
+    fn remember(&self, request: &Request, response: &Response) {
+        let Ok(body) = serde_json::from_slice::<Value>(&response.body) else { return };
+        let mut cursors = self.cursors.lock().unwrap();
+        for name in ["startCursor", "endCursor"] {
+            if let Some(cursor) = body["pageInfo"][name].as_str() {
+                cursors.insert(cursor.to_owned());
+            }
+        }
+        if request.target.ends_with("/auth")
+            && let (Some(token), Some(key)) = (body["token"].as_str(), body["signingToken"].as_str())
+        {
+            self.sessions.lock().unwrap().push((token.to_owned(), key.to_owned()));
+        }
+    }
+
+    /// Whether a server gave out this cursor.
+    pub(crate) fn knows_cursor(&self, cursor: &str) -> bool {
+        self.cursors.lock().unwrap().contains(cursor)
+    }
+
+    /// The key of a token that a server gave out.
+    pub(crate) fn key_of(&self, token: &str) -> Option<String> {
+        let sessions = self.sessions.lock().unwrap();
+        sessions.iter().find(|(own, _)| own == token).map(|(_, key)| key.clone())
+    }
+
+    /// The token that a server gave out and that one was made of by changing few characters.
+    pub(crate) fn near(&self, token: &str) -> Option<String> {
+        let sessions = self.sessions.lock().unwrap();
+        let differ = |own: &str| own.bytes().zip(token.bytes()).filter(|(a, b)| a != b).count();
+        let near = sessions.iter().find(|(own, _)| own.len() == token.len() && differ(own) <= 2);
+        near.map(|(own, _)| own.clone())
+    }
+
+    /// A token of the default account.
+    pub(crate) fn token(&self) -> String {
+        self.login().0
+    }
+
+    /// Whether this was noted before; it is from now on.
+    pub(crate) fn seen_before(&self, what: &str) -> bool {
+        !self.seen.lock().unwrap().insert(what.to_owned())
+    }
+
+    /// Signs a request if the server has logins.
+    pub(crate) fn sign_where_needed(&self, request: &mut Request) {
+        if !self.login().0.is_empty() {
+            self.sign(request);
+        }
+    }
+
+    /// Signs a request as it should be: with the session of its token where that is known, else with one that
+    /// the proxy gets for itself.
+    pub(crate) fn sign(&self, request: &mut Request) {
+        let own =
+            request.header("X-Mesh-Token").and_then(|token| Some((token.to_owned(), self.key_of(token)?)));
+        let (token, key) = own.unwrap_or_else(|| self.login());
+        let is_gone = |name: &str| {
+            ["x-mesh-token", "x-mesh-signature", "x-mesh-timestamp", "x-mesh-nonce"]
+                .contains(&name.to_ascii_lowercase().as_str())
+        };
+        request.headers.retain(|(name, _)| !is_gone(name));
+        let query = request.header("X-Mesh-Query").or_else(|| request.header("X-Mesh-Query-Id"));
+        let query = query.unwrap_or_default().to_owned();
+        let is_upload = request.header("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"));
+        let message = match &request.body {
+            Some(body) if !is_upload => format!("{query}\n{}", wire::sha256(body)),
+            _ if request.target.contains("/files/") => {
+                request.target.split_once("/files/").map(|(_, key)| key.to_owned()).unwrap_or_default()
+            }
+            _ => query,
+        };
+        request.headers.push(("X-Mesh-Token".to_owned(), token));
+        request.headers.push(("X-Mesh-Signature".to_owned(), wire::signature(&key, &message)));
+    }
+
+    fn login(&self) -> (String, String) {
+        let place = self.upstream.as_ref().unwrap();
+        let request = Request {
+            method: "POST".to_owned(),
+            target: format!("{}/auth", place.base),
+            headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
+            body: Some(
+                json!({"login": "ada@example.com", "password": "correct horse"}).to_string().into_bytes(),
+            ),
+        };
+        let response = http::send(&place.authority, &request).unwrap();
+        let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+        let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+        (text("token"), text("signingToken"))
+    }
+}

@@ -1,0 +1,106 @@
+//! Is the page what its sources give, and can everybody use it?
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use mesh_tests::TempDir;
+use serde_json::{Value, json};
+
+use super::page::{CONTROL, Page, RELEASE, blog};
+
+/// The page's sources.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui")
+}
+
+/// The sources' own tools. Where Node or they are not, that is said in one line, or they are fetched where
+/// nothing may be left out.
+fn tools() -> Option<PathBuf> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let sources = sources();
+    if sources.join("node_modules/axe-core").is_dir() {
+        return Some(sources);
+    }
+    if std::env::var_os("MESH_REQUIRE_SERVICES").is_none() {
+        eprintln!("left out: the page's tools are not there; get them with `npm ci` in mesh-docs/ui");
+        return None;
+    }
+    let fetched = Command::new("npm").arg("ci").current_dir(&sources).status();
+    assert!(fetched.is_ok_and(|status| status.success()), "`npm ci` in mesh-docs/ui fails");
+    Some(sources)
+}
+
+#[test]
+fn everybody_can_read_and_use_it() {
+    let Some(tools) = tools() else { return };
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    let axe = std::fs::read_to_string(tools.join("node_modules/axe-core/axe.min.js")).unwrap();
+    let check = |what: &str| {
+        browser.run(&axe, &Value::Null);
+        let script = "const done = arguments[arguments.length - 1];
+            axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
+                .then(({violations}) => done(violations.map(({id, nodes}) =>
+                    `${id}: ${nodes.map((node) => node.target.join(' ')).join(', ')}`)));";
+        assert_eq!(browser.run_later(script), json!([]), "{what}");
+    };
+    browser.choose("[data-testid=entity]", "post");
+    page.tick("post.comments");
+    browser.click("[data-testid=add-condition]");
+    browser.choose(".condition select[aria-label=Operator]", "ne");
+    browser.click(".filter-lone .add");
+    browser.choose(".filter-items > :nth-child(2) select[aria-label=Operator]", "isNotNull");
+    browser.click("[data-testid=add-order]");
+    page.run();
+    browser.wait_for("[data-testid=status]", "objects");
+    for theme in ["dark", "light"] {
+        browser.wait("the theme", |browser| browser.count(&format!("html[data-theme={theme}]")) == 1);
+        for tab in ["json", "table", "plan", "sql", "watch"] {
+            browser.click(&format!("#result-panel-{tab}"));
+            check(&format!("{tab}, {theme}"));
+        }
+        browser.click("#side-panel-saved");
+        check(&format!("saved, {theme}"));
+        browser.click("#side-panel-schema");
+        browser.type_into("body", &format!("{CONTROL}k{RELEASE}"));
+        browser.wait("the palette", |browser| browser.count("dialog") == 1);
+        check(&format!("palette, {theme}"));
+        browser.click("dialog button[aria-label=Close]");
+        browser.click("[data-testid=copy-as]");
+        check(&format!("menu, {theme}"));
+        browser.click("[data-testid=copy-as]");
+        browser.click("[data-testid=theme]");
+    }
+    browser.resize(360, 740);
+    check("narrow");
+}
+
+#[test]
+fn the_committed_files_are_what_the_sources_give() {
+    let Some(tools) = tools() else { return };
+    let made = TempDir::new();
+    let node = |arguments: &[&str]| {
+        let output = Command::new("node").args(arguments).current_dir(&tools).output().expect("node runs");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    node(&["build.mjs", &made.path().display().to_string()]);
+    let committed = sources().join("../assets");
+    let mut names: Vec<_> =
+        std::fs::read_dir(&committed).unwrap().map(|file| file.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["app.css", "app.js", "icon.svg"]);
+    for name in names {
+        let same =
+            std::fs::read(committed.join(&name)).unwrap() == std::fs::read(made.path().join(&name)).unwrap();
+        assert!(same, "{name:?} is not what the sources give: run `npm run build` in mesh-docs/ui");
+    }
+    let size = "const { gzipSync } = require('node:zlib'), { readFileSync } = require('node:fs');
+        const size = ['app.js', 'app.css'].reduce((sum, name) => sum + gzipSync(readFileSync('../assets/' + name)).length, 0);
+        if (size > 250_000) throw new Error(size + ' bytes, compressed');";
+    node(&["-e", size]);
+    node(&["node_modules/typescript/bin/tsc", "--noEmit"]);
+    node(&["test.mjs"]);
+}

@@ -1,0 +1,113 @@
+//! How is the playground opened and used in a test?
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Browser, Database, Server, command};
+use serde_json::Value;
+
+pub(super) const EDITOR: &str = ".query-editor .cm-content";
+/// Keys as WebDriver writes them.
+pub(super) const CONTROL: char = '\u{e009}';
+pub(super) const RELEASE: char = '\u{e000}';
+const BACKSPACE: char = '\u{e003}';
+pub(super) const ENTER: char = '\u{e007}';
+pub(super) const ESCAPE: char = '\u{e00c}';
+
+/// One browser at a time: there is little memory and few cores to share.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A page that is loaded and has its schema.
+pub(super) struct Page {
+    pub(super) browser: Browser,
+    pub(super) server: Server,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Page {
+    pub(super) fn open(server: impl FnOnce() -> Server) -> Option<Self> {
+        Self::open_in(server, 1440, 900)
+    }
+
+    pub(super) fn open_in(server: impl FnOnce() -> Server, width: u32, height: u32) -> Option<Self> {
+        let turn = alone();
+        let browser = Browser::open(width, height)?;
+        let page = Self { browser, server: server(), _turn: turn };
+        page.browser.visit(&page.url(""));
+        page.browser.wait("the page is there", |browser| browser.count(".panes") == 1);
+        Some(page)
+    }
+
+    pub(super) fn url(&self, more: &str) -> String {
+        format!("http://{}/docs{more}", self.server.address)
+    }
+
+    /// What the editor holds.
+    pub(super) fn query(&self) -> String {
+        let script = "return [...document.querySelectorAll('.query-editor .cm-line')]
+            .map((line) => line.textContent).join('\\n')";
+        self.browser.run(script, &Value::Null).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Types a text in place of what the editor holds. It closes brackets by itself, so only opening ones are
+    /// to be typed.
+    pub(super) fn type_query(&self, text: &str) {
+        self.browser.type_into(EDITOR, &format!("{CONTROL}a{RELEASE}{BACKSPACE}"));
+        self.browser.wait("the editor is empty", |_| {
+            self.query().starts_with("Type a query") || self.query().is_empty()
+        });
+        self.browser.type_into(EDITOR, text);
+    }
+
+    pub(super) fn wait_for_query(&self, part: &str) {
+        let start = Instant::now();
+        while !self.query().contains(part) {
+            assert!(start.elapsed() < Duration::from_secs(10), "no {part:?} in {}", self.query());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(super) fn run(&self) {
+        self.browser.click("[data-testid=run]");
+    }
+
+    /// The page must be loaded and have something to query.
+    pub(super) fn ready(self) -> Self {
+        self.wait_for_query("$select");
+        self
+    }
+
+    pub(super) fn tick(&self, path: &str) {
+        self.browser.click(&format!("input[data-path='{path}']"));
+    }
+
+    /// Nothing went wrong unseen, and nothing was asked of anybody else.
+    pub(super) fn is_clean(&self) {
+        assert_eq!(self.browser.complaints(), [""; 0]);
+        self.is_alone();
+    }
+
+    pub(super) fn is_alone(&self) {
+        let own = format!("http://{}/", self.server.address);
+        let requests = self.browser.requests();
+        assert!(!requests.is_empty());
+        let foreign: Vec<_> =
+            requests.iter().filter(|url| !url.starts_with(&own) && !url.starts_with("data:")).collect();
+        assert!(foreign.is_empty(), "{foreign:?}");
+    }
+}
+
+pub(super) fn blog() -> Server {
+    let database = Database::blog_with_posts(60);
+    serve(&database, &["--docs"])
+}
+
+pub(super) fn serve(database: &Database, arguments: &[&str]) -> Server {
+    let url = database.url();
+    let mut all = vec!["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", &url];
+    all.extend_from_slice(arguments);
+    Server::try_spawn(&mut command(&all), Some(Arc::clone(&database.dir))).unwrap()
+}

@@ -1,0 +1,100 @@
+//! Who is let in, and are requests signed?
+
+use mesh_tests::{Database, Request, Server, command};
+use serde_json::{Value, json};
+
+use super::page::{CONTROL, ENTER, Page, RELEASE, serve};
+
+/// Accounts of the blog: `ada` is an admin, `bo` an editor.
+fn with_accounts() -> Server {
+    let database = Database::blog();
+    let hash = |password: &str| {
+        let mut hashing = command(&["hash-password"]);
+        hashing.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = hashing.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), password.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
+    };
+    let accounts = format!(
+        "CREATE TABLE accounts (id INTEGER PRIMARY KEY, login TEXT UNIQUE, password_hash TEXT, role TEXT);
+         INSERT INTO accounts VALUES (1, 'ada', '{}', 'admin'), (2, 'bo', '{}', 'editor');",
+        hash("dawn"),
+        hash("bread")
+    );
+    database.connect().execute_batch(&accounts).unwrap();
+    let settings = "[integrity]\nenabled = true\nsecret = \"0123456789abcdef0123456789abcdef\"\n\
+        [integrity.users]\ntable = \"accounts\"\nlogin = \"login\"\n[docs]\nenabled = true\nauth = \"admin\"\n";
+    let file = database.dir.write("mesh.toml", settings);
+    serve(&database, &["--config", &file])
+}
+
+fn log_in(page: &Page, login: &str, password: &str) {
+    page.browser.type_into("dialog input[name=login]", login);
+    page.browser.type_into("dialog input[name=password]", &format!("{password}{ENTER}"));
+}
+
+#[test]
+fn an_admin_logs_in_and_requests_are_signed() {
+    let Some(page) = Page::open(with_accounts) else { return };
+    let browser = &page.browser;
+    log_in(&page, "ada", "noon");
+    browser.wait_for("dialog .form-error", "");
+    browser.wait("a wrong password is refused", |browser| browser.count("dialog .form-error") == 1);
+    browser.run("for (const it of document.querySelectorAll('dialog input')) it.select()", &Value::Null);
+    browser.type_into("dialog input[name=password]", &format!("{CONTROL}a{RELEASE}dawn{ENTER}"));
+    browser.wait_for("[data-testid=account]", "ada");
+    page.wait_for_query("$select");
+    page.type_query(r#"{"post": {"$select": {"title": true"#);
+    page.run();
+    browser.wait_for("[data-testid=status]", "4 objects");
+    browser.click("[data-testid=register]");
+    browser.wait_for("[data-testid=query-id]", "q_");
+    browser.click("dialog button[aria-label=Close]");
+    // What is copied is a signed call that the server takes.
+    let script = "const done = arguments[arguments.length - 1];
+        navigator.clipboard.writeText = (text) => (window.copied = text, Promise.resolve());
+        document.querySelector('[data-testid=copy-as]').click();
+        setTimeout(() => { document.querySelector('.menu-list button').click(); setTimeout(() => done(window.copied), 300); }, 100);";
+    let call = browser.run_later(script);
+    let call = call.as_str().unwrap_or_default();
+    let headers = call.split("-H '").skip(1).filter_map(|part| part.split('\'').next()?.split_once(": "));
+    let mut request = Request::new("GET", &page.server.path("/post"));
+    let mut names = Vec::new();
+    for (name, value) in headers {
+        request = request.header(name, value);
+        names.push(name);
+    }
+    assert_eq!(names, ["X-Mesh-Query", "X-Mesh-Token", "X-Mesh-Signature"]);
+    let reply = page.server.send(&request);
+    assert_eq!((reply.status, reply.json()["items"][0]["title"].as_str()), (200, Some("Rust at dawn")));
+    // The session outlives a reload, and ends at once.
+    browser.visit(&page.url(""));
+    browser.wait_for("[data-testid=account]", "ada");
+    browser.click("[data-testid=account] button");
+    browser.wait_for("[data-testid=login]", "Log in");
+    browser.wait("the session is ended on the server", |_| page.server.send(&request).status == 401);
+    page.is_alone();
+}
+
+#[test]
+fn others_than_admins_are_kept_out() {
+    let Some(page) = Page::open(with_accounts) else { return };
+    log_in(&page, "bo", "bread");
+    page.browser.wait_for(".side .form-error", "");
+    page.browser.wait_for("[data-testid=account]", "bo");
+    for (method, path) in [("GET", "/docs/schema"), ("POST", "/docs/execute")] {
+        let request = Request::new(method, path).header("X-Mesh-Role", "admin");
+        let request = if method == "POST" {
+            request.header("Content-Type", "application/json").body("{}")
+        } else {
+            request
+        };
+        let reply = page.server.send(&request);
+        assert_eq!((reply.status, reply.json()["code"].as_str()), (401, Some("TOKEN_MISSING")), "{path}");
+    }
+    let script = "const done = arguments[arguments.length - 1];
+        const kept = JSON.parse(sessionStorage.getItem('mesh.session /docs'));
+        fetch('/docs/schema', {headers: {'X-Mesh-Token': kept.token}})
+            .then(async (reply) => done([reply.status, (await reply.json()).code]));";
+    assert_eq!(page.browser.run_later(script), json!([403, "FORBIDDEN"]));
+}

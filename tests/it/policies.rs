@@ -1,0 +1,254 @@
+//! Does each role see and write what the schema document lets it, and nothing else?
+
+use mesh_tests::kit::wire;
+use mesh_tests::{Cluster, Database, Request, Response, Server, encode, run};
+use serde_json::{Value, json};
+
+const PASSWORD: &str = "correct horse";
+
+fn schema() -> Value {
+    let own = json!({"field": "ownerId", "op": "eq", "value": {"session": "userId"}});
+    json!({
+        "entities": {
+            "post": {
+                "fields": ["id", "title", "published", "ownerId"],
+                "columns": {"ownerId": "author_id"},
+                "writable": ["title", "published", "ownerId"]
+            },
+            "user": {"fields": ["id", "name", "age"], "writable": ["name"]},
+            "comment": {"fields": ["id", "text"]}
+        },
+        "joins": {
+            "post.owner": {"entity": "user", "type": "one", "on": "users.id = posts.author_id"},
+            "post.comments": {"entity": "comment", "type": "many", "on": "comments.post_id = posts.id"},
+            "user.posts": {"entity": "post", "type": "many", "on": "posts.author_id = users.id"}
+        },
+        "policies": {
+            "admin": true,
+            "editor": {
+                "post": {"$where": own, "writable": ["title", "ownerId"]},
+                "user": {"fields": ["id", "name"]}
+            },
+            "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}
+        }
+    })
+}
+
+/// What both engines are given, in the words of both.
+const TABLES: &str = "
+CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT NOT NULL, role TEXT, age INTEGER, password_hash TEXT);
+CREATE TABLE posts (
+    id BIGINT PRIMARY KEY, title TEXT NOT NULL, published BOOLEAN, author_id BIGINT REFERENCES users (id)
+);
+CREATE TABLE comments (id BIGINT PRIMARY KEY, text TEXT, post_id BIGINT REFERENCES posts (id));
+INSERT INTO users (id, name, role, age) VALUES
+    (1, 'Ada', 'admin', 36), (2, 'Bo', 'editor', 29), (3, 'Cy', 'editor', NULL), (4, 'Di', NULL, 41);
+UPDATE users SET password_hash =
+    '$argon2id$v=19$m=64,t=1,p=1$3e1luYIoMxw96wrMsBU8Gw$e2dj/3uWicLfrAGD6gghny9om1AGXRU0SqCeffeNaOI';
+INSERT INTO posts VALUES
+    (1, 'Rust at dawn', true, 1), (2, 'Slow bread', false, 2), (3, 'A map', true, 2), (4, 'Bicycle', NULL, 3);
+INSERT INTO comments VALUES (1, 'first', 1);
+";
+
+/// A server with sessions of every role.
+struct House {
+    server: Server,
+    /// What has to outlast the server.
+    _database: (Database, Option<Cluster>),
+}
+
+/// A session: its token, and the key of its signatures.
+type Session = (String, String);
+
+impl House {
+    /// One over SQLite, and one over PostgreSQL where that is installed.
+    fn both() -> impl Iterator<Item = Self> {
+        let sqlite = Database::new(TABLES);
+        let url = sqlite.url();
+        let sqlite = Self::open(&url, (sqlite, None));
+        let postgres = Cluster::start().map(|cluster| {
+            let url = cluster.database("house", TABLES);
+            Self::open(&url, (Database::new(""), Some(cluster)))
+        });
+        std::iter::once(sqlite).chain(postgres)
+    }
+
+    fn open(url: &str, database: (Database, Option<Cluster>)) -> Self {
+        let config = "[integrity]\nenabled = true\nsecret = \"a secret of this test, of more than 32 bytes\"\n\
+             [integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"name\"\npassword = \"password_hash\"\nrole = \"role\"\n";
+        let config = database.0.dir.write("mesh.toml", config);
+        let schema = database.0.dir.write("schema.json", &schema().to_string());
+        let server =
+            Server::start(&["--database", url, "--config", &config, "--schema", &schema, "--mutations"]);
+        Self { server, _database: database }
+    }
+
+    fn login(&self, name: &str) -> Session {
+        let body = json!({"login": name, "password": PASSWORD}).to_string();
+        let reply = self.server.send(&Request::post("/mesh/auth", &body));
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let text = |key: &str| reply.json()[key].as_str().unwrap().to_owned();
+        (text("token"), text("signingToken"))
+    }
+
+    fn read(&self, (token, key): &Session, path: &str, query: &str) -> Response {
+        let signature = wire::signature(key, &encode(query));
+        let request = Request::get(&format!("/mesh{path}"), query);
+        self.server.send(&request.header("X-Mesh-Token", token).header("X-Mesh-Signature", signature))
+    }
+
+    /// The items of a list, or the error's message.
+    fn list(&self, session: &Session, query: &str) -> String {
+        let root: Value = serde_json::from_str(query).unwrap();
+        let entity = root.as_object().unwrap().keys().next().unwrap().clone();
+        let reply = self.read(session, &format!("/{entity}"), query).json();
+        match reply.get("items") {
+            Some(items) => items.to_string(),
+            None => reply["message"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    fn write(&self, (token, key): &Session, method: &str, path: &str, body: &Value) -> Response {
+        let body = if method == "DELETE" { String::new() } else { body.to_string() };
+        let mut request = Request::new(method, &format!("/mesh{path}")).header("X-Mesh-Token", token);
+        let message = if body.is_empty() { String::new() } else { format!("\n{}", wire::sha256(&body)) };
+        request = request.header("X-Mesh-Signature", wire::signature(key, &message));
+        if !body.is_empty() {
+            request = request.header("Content-Type", "application/json").body(&body);
+        }
+        self.server.send(&request)
+    }
+}
+
+#[test]
+fn each_role_sees_its_own_part() {
+    for house in House::both() {
+        let (ada, bo, cy, di) = (house.login("Ada"), house.login("Bo"), house.login("Cy"), house.login("Di"));
+        let ids = r#"{"post":{"$select":{"id":true}}}"#;
+        assert_eq!(house.list(&ada, ids), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#, "an admin");
+        assert_eq!(house.list(&bo, ids), r#"[{"id":2},{"id":3}]"#, "an editor, who owns these");
+        assert_eq!(house.list(&cy, ids), r#"[{"id":4}]"#, "another one, over the same plan");
+        assert_eq!(house.list(&di, ids), r#"[{"id":1},{"id":3}]"#, "nobody in particular");
+        for (session, id, expected) in
+            [(&bo, 2, r#"{"id":2}"#), (&cy, 2, "null"), (&di, 2, "null"), (&di, 3, r#"{"id":3}"#)]
+        {
+            assert_eq!(house.read(session, &format!("/post/{id}"), ids).text(), expected);
+        }
+        let count = r#"{"post":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}}"#;
+        assert_eq!(house.list(&cy, count), r#"[{"n":1}]"#);
+        let nested =
+            r#"{"user":{"$select":{"name":true,"posts":{"$select":{"id":true}}},"$page":{"first":2}}}"#;
+        assert_eq!(
+            house.list(&bo, nested),
+            r#"[{"name":"Ada","posts":[]},{"name":"Bo","posts":[{"id":2},{"id":3}]}]"#
+        );
+    }
+}
+
+#[test]
+fn what_a_role_may_not_see_has_no_name() {
+    for house in House::both() {
+        let (ada, bo, di) = (house.login("Ada"), house.login("Bo"), house.login("Di"));
+        for (session, query, message) in [
+            (&bo, r#"{"user":{"$select":{"age":true}}}"#, "Field 'age' not found on entity 'user'"),
+            (
+                &bo,
+                r#"{"post":{"$select":{"owner":{"$select":{"age":true}}}}}"#,
+                "Field 'age' not found on entity 'user'",
+            ),
+            (
+                &bo,
+                r#"{"user":{"$select":{"id":true},"$where":{"field":"age","op":"gt","value":30}}}"#,
+                "Field 'age' not found on entity 'user'",
+            ),
+            (
+                &bo,
+                r#"{"user":{"$select":{"id":true},"$orderBy":[{"field":"age","direction":"asc"}]}}"#,
+                "Field 'age' not found on entity 'user'",
+            ),
+            (
+                &bo,
+                r#"{"user":{"$select":{},"$aggregate":{"n":{"fn":"max","field":"age"}}}}"#,
+                "Field 'age' not found on entity 'user'",
+            ),
+            (
+                &bo,
+                r#"{"post":{"$select":{"comments":{"$select":{"text":true}}}}}"#,
+                "Field 'comments' not found on entity 'post'",
+            ),
+            (
+                &di,
+                r#"{"post":{"$select":{"owner":{"$select":{"id":true}}}}}"#,
+                "Field 'owner' not found on entity 'post'",
+            ),
+            (&di, r#"{"user":{"$select":{"id":true}}}"#, "Entity 'user' not found"),
+        ] {
+            assert_eq!(house.list(session, query), message, "{query}");
+            assert!(house.list(&ada, query).starts_with('['), "an admin may: {query}");
+        }
+    }
+}
+
+#[test]
+fn writes_are_held_to_the_same() {
+    for house in House::both() {
+        let (ada, bo, di) = (house.login("Ada"), house.login("Bo"), house.login("Di"));
+        let status = |reply: &Response| (reply.status, reply.json()["code"].as_str().map(str::to_owned));
+        let title = json!({"title": "New"});
+        assert_eq!(house.write(&bo, "PUT", "/post/2", &title).status, 200);
+        // Not the editor's own, not to be written away, not for editors, not there, not theirs to write at all.
+        assert_eq!(status(&house.write(&bo, "PUT", "/post/1", &title)), (404, None));
+        let forbidden = (403, Some("FORBIDDEN".to_owned()));
+        assert_eq!(status(&house.write(&bo, "PUT", "/post/2", &json!({"ownerId": 1}))), forbidden);
+        assert_eq!(status(&house.write(&bo, "PUT", "/post/2", &json!({"published": true}))), (400, None));
+        assert_eq!(status(&house.write(&bo, "PUT", "/user/2", &json!({"name": "Bob"}))), (400, None));
+        assert_eq!(status(&house.write(&di, "PUT", "/post/1", &title)), (400, None));
+        assert_eq!(house.write(&bo, "DELETE", "/post/1", &Value::Null).status, 404);
+        assert_eq!(house.write(&ada, "PUT", "/post/1", &title).status, 200);
+        let titles = r#"{"post":{"$select":{"title":true}}}"#;
+        assert_eq!(
+            house.list(&ada, titles),
+            r#"[{"title":"New"},{"title":"New"},{"title":"A map"},{"title":"Bicycle"}]"#
+        );
+    }
+}
+
+#[test]
+fn faults_in_policies_are_found_before_anything_is_served() {
+    let database = Database::blog();
+    for (change, place, words) in [
+        (json!({"editor": {"poste": true}}), "policies.editor.poste", "did you mean 'post'?"),
+        (
+            json!({"editor": {"user": {"fields": ["names"]}}}),
+            "policies.editor.user.fields[0]",
+            "did you mean 'name'?",
+        ),
+        (
+            json!({"*": {"post": {"$where": {"field": "published", "op": "eq", "value": "yes"}}}}),
+            "policies.*.post.$where",
+            "takes true or false",
+        ),
+    ] {
+        let mut wrong = schema();
+        wrong["policies"] = change;
+        let path = database.dir.write("wrong.json", &wrong.to_string());
+        let output = run(&["check", "--schema", &path, "--database", &database.url()]);
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(said.contains(place) && said.contains(words), "{said}");
+        let output =
+            run(&["serve", "--schema", &path, "--database", &database.url(), "--listen", "127.0.0.1:0"]);
+        assert_eq!(output.status.code(), Some(2), "nothing is served");
+    }
+}
+
+#[test]
+fn the_example_of_the_guide_is_a_schema() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/policies.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let example = guide.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let database = Database::blog();
+    let path = database.dir.write("guide.json", example);
+    let output = run(&["check", "--schema", &path]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}

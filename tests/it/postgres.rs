@@ -1,0 +1,166 @@
+//! Do two servers over a primary and two replicas answer rightly while one thing after the other is killed?
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Cluster, Server, TempDir, encode};
+
+const TABLES: &str = "
+CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL);
+CREATE TABLE posts (id integer PRIMARY KEY, title text NOT NULL, author_id integer NOT NULL REFERENCES users);
+INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo');
+INSERT INTO posts VALUES (1, 'Dawn', 1), (2, 'Map', 1), (3, 'Bread', 2);
+";
+const SCHEMA: &str = r#"{
+    "entities": {"user": {"fields": ["id", "name"], "writable": ["name"]}, "post": {"fields": ["id", "title"]}},
+    "joins": {"user.posts": {"entity": "post", "type": "many", "on": "posts.author_id = users.id"}}
+}"#;
+const QUERY: &str = r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true}}}}}"#;
+const ANSWER: &str = r#"{"name":"Ada","posts":[{"title":"Dawn"},{"title":"Map"}]}"#;
+
+/// One request over a connection of its own; `None` where nobody answers.
+fn ask(address: SocketAddr, head: &str, body: &str) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    let length = if body.is_empty() {
+        String::new()
+    } else {
+        format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len())
+    };
+    write!(stream, "{head}Host: x\r\nConnection: close\r\n{length}\r\n{body}").ok()?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).ok()?;
+    let status = reply.split(' ').nth(1)?.parse().ok()?;
+    Some((status, reply.split_once("\r\n\r\n")?.1.to_owned()))
+}
+
+fn read(address: SocketAddr) -> Option<(u16, String)> {
+    ask(address, &format!("GET /mesh/user/1 HTTP/1.1\r\nX-Mesh-Query: {}\r\n", encode(QUERY)), "")
+}
+
+fn write_name(address: SocketAddr, name: &str) -> Option<(u16, String)> {
+    ask(address, "PUT /mesh/user/2 HTTP/1.1\r\n", &format!(r#"{{"name": "{name}"}}"#))
+}
+
+/// Clients that ask one server after the other, as a balancer would have it.
+struct Load {
+    addresses: Arc<Mutex<Vec<SocketAddr>>>,
+    stop: Arc<AtomicBool>,
+    good: Arc<AtomicUsize>,
+    unavailable: Arc<AtomicUsize>,
+    clients: Vec<thread::JoinHandle<()>>,
+}
+
+impl Load {
+    fn start(addresses: Vec<SocketAddr>) -> Self {
+        let mut load = Self {
+            addresses: Arc::new(Mutex::new(addresses)),
+            stop: Arc::default(),
+            good: Arc::default(),
+            unavailable: Arc::default(),
+            clients: Vec::new(),
+        };
+        for client in 0..4 {
+            let (addresses, stop) = (Arc::clone(&load.addresses), Arc::clone(&load.stop));
+            let (good, unavailable) = (Arc::clone(&load.good), Arc::clone(&load.unavailable));
+            load.clients.push(thread::spawn(move || {
+                let mut turn = client;
+                while !stop.load(Ordering::Relaxed) {
+                    turn += 1;
+                    let address = {
+                        let addresses = addresses.lock().unwrap();
+                        addresses[turn % addresses.len()]
+                    };
+                    match read(address) {
+                        Some((200, body)) => {
+                            assert_eq!(body, ANSWER);
+                            good.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Some((503, _)) => {
+                            unavailable.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Some((status, body)) => panic!("{status} {body}"),
+                        // A server that was killed; the next one is asked.
+                        None => {}
+                    }
+                }
+            }));
+        }
+        load
+    }
+
+    /// Waits until so many further reads were answered.
+    fn goes_on(&self, what: &str) {
+        let (before, start) = (self.good.load(Ordering::Relaxed), Instant::now());
+        while self.good.load(Ordering::Relaxed) < before + 40 {
+            assert!(start.elapsed() < Duration::from_secs(5), "no reads within 5 s: {what}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.clients.into_iter().for_each(|client| client.join().unwrap());
+    }
+}
+
+#[test]
+fn servers_and_databases_are_killed_in_the_middle_of_load() {
+    let Some(mut primary) = Cluster::start() else { return };
+    primary.execute(TABLES);
+    let mut replicas = [primary.replica(), primary.replica()];
+    let folder = TempDir::new();
+    let schema = folder.write("schema.json", SCHEMA);
+    let list = replicas.each_ref().map(|replica| format!("{:?}", replica.url())).join(", ");
+    let config = format!("replicas = [{list}]\n[mutations]\nenabled = true\n[postgres]\nwait = \"500ms\"\n");
+    let config = folder.write("mesh.toml", &config);
+    let url = primary.url();
+    let serve = || Server::start(&["--config", &config, "--database", &url, "--schema", &schema]);
+    let (one, other) = (serve(), serve());
+    let load = Load::start(vec![one.address, other.address]);
+    load.goes_on("at first");
+
+    replicas[0].kill();
+    load.goes_on("without a replica");
+    replicas[0].start_again();
+    load.goes_on("with the replica again");
+
+    one.signal("KILL");
+    load.goes_on("without a server");
+    *load.addresses.lock().unwrap() = vec![other.address];
+    let one = serve();
+    load.addresses.lock().unwrap().push(one.address);
+    load.goes_on("with a new server");
+    assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "nothing so far needs to be refused");
+
+    // While the primary is away only writes are refused.
+    assert_eq!(write_name(one.address, "Bob").map(|(status, _)| status), Some(200));
+    thread::sleep(Duration::from_millis(500));
+    primary.kill();
+    let away = Instant::now();
+    while away.elapsed() < Duration::from_secs(3) {
+        let (status, body) = write_name(one.address, "nobody").unwrap();
+        assert_eq!(status, 503, "{body}");
+        load.goes_on("without the primary");
+    }
+    primary.start_again();
+    let back = Instant::now();
+    while write_name(one.address, "Bert").map(|(status, _)| status) != Some(200) {
+        assert!(back.elapsed() < Duration::from_secs(5), "no writes within 5 s");
+    }
+    let reply = ask(
+        one.address,
+        &format!(
+            "GET /mesh/user/2 HTTP/1.1\r\nX-Mesh-Query: {}\r\n",
+            encode(r#"{"user": {"$select": {"name": true}}}"#)
+        ),
+        "",
+    );
+    assert_eq!(reply, Some((200, r#"{"name":"Bert"}"#.to_owned())), "the own write is seen");
+    load.goes_on("with the primary again");
+    load.end();
+}

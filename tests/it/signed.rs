@@ -1,0 +1,108 @@
+//! A database with accounts, and a client that signs by the book, for the tests of sessions.
+
+use mesh_tests::kit::wire;
+use mesh_tests::{Database, Request, Response, Server, encode};
+use serde_json::{Value, json};
+
+/// Everybody's password is `correct horse`, hashed at little cost.
+pub(crate) const PASSWORD: &str = "correct horse";
+const ACCOUNTS: &str = "
+CREATE TABLE accounts (
+    id INTEGER PRIMARY KEY, email TEXT UNIQUE, password_hash TEXT, role TEXT, tenant TEXT, avatar TEXT
+);
+INSERT INTO accounts VALUES
+    (1, 'ada@example.org',
+     '$argon2id$v=19$m=64,t=1,p=1$GItD1fQ32lMZTXGkoQpEUw$TF1TCtzU44/RidGjD5+uUoqmN4ysh0RRp4V+0EMp3Xo',
+     'admin', 'acme', NULL),
+    (2, 'nopassword@example.org', NULL, NULL, NULL, NULL);
+CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, banner TEXT);
+INSERT INTO posts (id, title) VALUES (1, 'Rust at dawn'), (2, 'Slow bread'), (3, 'A map');
+";
+
+/// The settings of a deployment whose requests are signed.
+pub(crate) struct Deployment {
+    pub(crate) database: Database,
+    pub(crate) config: String,
+}
+
+impl Deployment {
+    /// Signed requests, and these settings besides.
+    pub(crate) fn new(more: &str) -> Self {
+        Self::with("", more)
+    }
+
+    /// The same with further settings of `[integrity]`.
+    pub(crate) fn with(integrity: &str, more: &str) -> Self {
+        let database = Database::new(ACCOUNTS);
+        let config = database.dir.write(
+            "mesh.toml",
+            &format!(
+                "database = \"{}\"\n{more}\n[integrity]\nenabled = true\n\
+                 secret = \"the secret of these tests, 32 bytes or more\"\n{integrity}\n\
+                 [integrity.users]\ntable = \"accounts\"\ntenant = \"tenant\"\n",
+                database.url()
+            ),
+        );
+        Self { database, config }
+    }
+
+    /// One of its servers.
+    pub(crate) fn start(&self) -> Server {
+        Server::start(&["--config", &self.config])
+    }
+}
+
+/// What a login gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) token: String,
+    pub(crate) signing_token: String,
+}
+
+impl Session {
+    pub(crate) fn begin(server: &Server) -> Self {
+        let reply = login(server, "ada@example.org", PASSWORD);
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let body = reply.json();
+        let text = |name: &str| body[name].as_str().expect("a text").to_owned();
+        assert!(body["expiresAt"].is_u64(), "{body}");
+        Self { token: text("token"), signing_token: text("signingToken") }
+    }
+
+    pub(crate) fn signature(&self, message: &str) -> String {
+        wire::signature(&self.signing_token, message)
+    }
+
+    /// Adds token and signature for a message.
+    pub(crate) fn sign(&self, request: Request, message: &str) -> Request {
+        request.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", self.signature(message))
+    }
+
+    /// A signed read by GET.
+    pub(crate) fn get(&self, server: &Server, path: &str, query: &str) -> Response {
+        server.send(&self.sign(Request::get(&server.path(path), query), &encode(query)))
+    }
+
+    /// A signed POST of JSON.
+    pub(crate) fn post(&self, server: &Server, path: &str, body: &Value) -> Response {
+        let body = body.to_string();
+        let message = format!("\n{}", wire::sha256(body.as_bytes()));
+        server.send(&self.sign(Request::post(&server.path(path), &body), &message))
+    }
+
+    pub(crate) fn logout(&self, server: &Server) -> Response {
+        server.send(&Request::new("POST", &server.path("/logout")).header("X-Mesh-Token", &self.token))
+    }
+}
+
+pub(crate) fn login(server: &Server, login: &str, password: &str) -> Response {
+    let body = json!({"login": login, "password": password}).to_string();
+    server.send(&Request::post(&server.path("/auth"), &body))
+}
+
+/// Status and code of a refusal, or its kind where it has no code.
+pub(crate) fn why(reply: &Response) -> (u16, String) {
+    let body = reply.json();
+    let word = body.get("code").or_else(|| body.get("error")).and_then(Value::as_str);
+    (reply.status, word.unwrap_or_default().to_owned())
+}

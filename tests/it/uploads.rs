@@ -1,0 +1,301 @@
+//! Do files arrive whole or not at all, whatever the client does, and whenever the server dies?
+
+mod crash;
+mod hostile;
+mod signed;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_tests::kit::wire;
+use mesh_tests::{Database, Request, Response, Server, encode};
+use serde_json::{Value, json};
+
+const TABLES: &str = "
+CREATE TABLE users (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, avatar TEXT, banner TEXT,
+    login TEXT, password_hash TEXT, role TEXT
+);
+INSERT INTO users (id, name, login, password_hash) VALUES
+    (7, 'Ada', 'ada', '$argon2id$v=19$m=64,t=1,p=1$3e1luYIoMxw96wrMsBU8Gw$e2dj/3uWicLfrAGD6gghny9om1AGXRU0SqCeffeNaOI'),
+    (8, 'Bo', 'bo', NULL);
+CREATE TABLE photos (id INTEGER PRIMARY KEY, image TEXT NOT NULL, caption TEXT CHECK (caption <> 'bad'));
+";
+
+const SCHEMA: &str = r#"{"entities": {
+    "user": {"fields": ["id", "name", "avatar", "banner"], "writable": ["name"],
+             "uploads": {"avatar": {"maxBytes": 1000000, "contentTypes": ["text/plain", "image/*"]},
+                         "banner": {"maxBytes": 4294967296}}},
+    "photo": {"fields": ["id", "image", "caption"], "writable": ["caption"], "uploads": {"image": {}}}
+}}"#;
+
+/// A server that takes files.
+struct Files {
+    server: Server,
+    database: Database,
+}
+
+impl Files {
+    fn open() -> Self {
+        Self::with("")
+    }
+
+    fn with(settings: &str) -> Self {
+        let database = Database::new(TABLES);
+        Self { server: start(&database, settings), database }
+    }
+
+    /// Kills the server without a chance to tidy up, and starts it again.
+    fn crash(self) -> Self {
+        let Self { mut server, database } = self;
+        server.signal("KILL");
+        server.wait();
+        Self { server: start(&database, ""), database }
+    }
+
+    fn folder(&self) -> std::path::PathBuf {
+        self.database.dir.path().join("files")
+    }
+
+    /// The files that are not visible.
+    fn pending(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder().join("pending")).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// Waits until nothing is under way any more.
+    fn settled(&self) {
+        wait_for("nothing pending", || self.pending().is_empty());
+    }
+
+    /// The files that are visible.
+    fn published(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for folder in fs::read_dir(self.folder().join("sha256")).unwrap() {
+            for file in fs::read_dir(folder.unwrap().path()).unwrap() {
+                let path = file.unwrap().path();
+                if path.extension().is_none() {
+                    found.push(key_of(&path));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn send(&self, request: &Request) -> Response {
+        self.server.send(request)
+    }
+
+    fn get(&self, key: &str) -> Response {
+        self.send(&Request::new("GET", &format!("/mesh/files/{key}")))
+    }
+
+    fn avatar(&self, id: u32) -> Value {
+        let reply = self.server.get(&format!("/user/{id}"), r#"{"user":{"$select":{"avatar":true}}}"#);
+        reply.json()["avatar"].clone()
+    }
+}
+
+fn start(database: &Database, settings: &str) -> Server {
+    let schema = database.dir.write("schema.json", SCHEMA);
+    let folder = database.dir.path().join("files");
+    let config = format!(
+        "request_timeout = \"30s\"\n[uploads]\nenabled = true\nstore = \"file:{}\"\n{settings}",
+        folder.display()
+    );
+    let config = database.dir.write("mesh.toml", &config);
+    Server::start(&["--database", &database.url(), "--schema", &schema, "--config", &config])
+}
+
+fn key_of(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().rev().take(3).map(|part| part.to_string_lossy()).collect();
+    format!("{}/{}/{}", parts[2], parts[1], parts[0])
+}
+
+fn key(bytes: impl AsRef<[u8]>) -> String {
+    let hex = wire::sha256(bytes);
+    format!("sha256/{}/{}", &hex[..2], &hex[2..])
+}
+
+fn statement(entity: &str, field: &str, bytes: &[u8]) -> String {
+    json!({entity: {field: {"upload": true}}, "contentHash": format!("sha256:{}", wire::sha256(bytes))})
+        .to_string()
+}
+
+fn part(name: &str, content_type: &str, bytes: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"x\"\r\nContent-Type: {content_type}\r\n\r\n"
+    );
+    [head.as_bytes(), bytes, b"\r\n"].concat()
+}
+
+fn body(parts: &[Vec<u8>]) -> Vec<u8> {
+    [parts.concat(), b"--b--\r\n".to_vec()].concat()
+}
+
+/// An upload without its body.
+fn head(path: &str, statement: &str) -> Request {
+    Request::new("POST", &format!("/mesh{path}"))
+        .query(statement)
+        .header("Content-Type", "multipart/form-data; boundary=b")
+}
+
+/// An upload of one plain text.
+fn avatar(id: u32, bytes: &[u8]) -> Request {
+    head(&format!("/user/{id}/avatar"), &statement("user", "avatar", bytes)).body(body(&[part(
+        "file",
+        "text/plain",
+        bytes,
+    )]))
+}
+
+/// The most memory that the server's process ever had, in bytes.
+fn memory_peak(server: &Server) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "waiting for: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_file_goes_to_its_record_and_back() {
+    let files = Files::open();
+    let meta = part("meta", "application/json", br#"{"name": "Ada L."}"#);
+    let parts = [part("file", "image/png", b"hello"), meta];
+    let request = head("/user/7/avatar", &statement("user", "avatar", b"hello")).body(body(&parts));
+    let reply = files.send(&request);
+    let wanted = json!({
+        "avatar": key("hello"), "contentHash": format!("sha256:{}", wire::sha256("hello")), "size": 5,
+        "contentType": "image/png", "url": format!("/mesh/files/{}", key("hello")),
+    });
+    assert_eq!((reply.status, reply.json()), (200, wanted));
+    let row = files.server.get("/user/7", r#"{"user":{"$select":{"name":true,"avatar":true}}}"#);
+    assert_eq!(row.json(), json!({"name": "Ada L.", "avatar": key("hello")}));
+
+    let reply = files.get(&key("hello"));
+    assert_eq!((reply.status, reply.text().as_str()), (200, "hello"));
+    assert_eq!(reply.header("content-type"), Some("image/png"));
+    assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(reply.header("content-disposition"), None);
+    let part = files
+        .send(&Request::new("GET", &format!("/mesh/files/{}", key("hello"))).header("Range", "bytes=1-2"));
+    assert_eq!(
+        (part.status, part.text().as_str(), part.header("content-range")),
+        (206, "el", Some("bytes 1-2/5"))
+    );
+    let beyond = files
+        .send(&Request::new("GET", &format!("/mesh/files/{}", key("hello"))).header("Range", "bytes=5-"));
+    assert_eq!((beyond.status, beyond.header("content-range")), (416, Some("bytes */5")));
+    let head = files.send(&Request::new("HEAD", &format!("/mesh/files/{}", key("hello"))));
+    assert_eq!((head.status, head.header("content-length"), head.body.len()), (200, Some("5"), 0));
+    let tag = reply.header("etag").unwrap();
+    let same = files
+        .send(&Request::new("GET", &format!("/mesh/files/{}", key("hello"))).header("If-None-Match", tag));
+    assert_eq!((same.status, same.body.len()), (304, 0));
+}
+
+#[test]
+fn a_record_is_made_with_its_file_or_not_at_all() {
+    let files = Files::open();
+    let photo = |bytes: &[u8], caption: &str| {
+        let meta = part("meta", "application/json", json!({"caption": caption}).to_string().as_bytes());
+        let parts = [meta, part("file", "image/png", bytes)];
+        files.send(&head("/photo", &statement("photo", "image", bytes)).body(body(&parts)))
+    };
+    let reply = photo(b"one", "first");
+    assert_eq!((reply.status, reply.header("location")), (201, Some("/mesh/photo/1")));
+    assert_eq!(reply.json()["id"], 1);
+    let refused = photo(b"two", "bad");
+    assert_eq!((refused.status, &refused.json()["error"]), (409, &json!("ConflictError")));
+    assert_eq!(files.get(&key("two")).status, 404);
+    assert_eq!((files.published(), files.pending().len()), (vec![key("one")], 0));
+}
+
+#[test]
+fn equal_bytes_are_stored_once_also_when_many_race() {
+    let files = Arc::new(Files::open());
+    let senders: Vec<_> = (0..8)
+        .map(|number| {
+            let files = Arc::clone(&files);
+            std::thread::spawn(move || files.send(&avatar(7 + number % 2, &[b'x'; 300_000])).status)
+        })
+        .collect();
+    for sender in senders {
+        assert_eq!(sender.join().unwrap(), 200);
+    }
+    let stored = key([b'x'; 300_000]);
+    assert_eq!((files.avatar(7), files.avatar(8)), (json!(stored), json!(stored)));
+    assert_eq!((files.published(), files.pending().len()), (vec![stored], 0));
+}
+
+#[test]
+fn a_large_file_takes_no_memory() {
+    const SIZE: u64 = 256 << 20;
+    let files = Files::open();
+    assert_eq!(files.send(&avatar(7, b"warm")).status, 200);
+    let before = memory_peak(&files.server);
+    let head = head("/user/7/banner", r#"{"user":{"banner":{"upload":true}}}"#);
+    let (start, end) = (part("file", "application/octet-stream", b""), b"--b--\r\n");
+    let start = &start[..start.len() - 2];
+    let length = start.len() as u64 + SIZE + 2 + end.len() as u64;
+    let mut connection = files.server.connect();
+    connection.write(&head.header("Content-Length", length.to_string()).bytes());
+    connection.write(start);
+    let block = vec![0; 1 << 20];
+    for _ in 0..SIZE >> 20 {
+        connection.write(&block);
+    }
+    connection.write(b"\r\n");
+    connection.write(end);
+    let reply = connection.read(false).unwrap();
+    assert_eq!((reply.status, &reply.json()["size"]), (200, &json!(SIZE)), "{}", reply.text());
+    let grown = memory_peak(&files.server) - before;
+    assert!(grown < 32 << 20, "the server's memory grew by {} KiB", grown >> 10);
+
+    // On the way out as well.
+    let url = format!("/mesh/files/{}", reply.json()["banner"].as_str().unwrap());
+    let mut connection = files.server.connect();
+    let reply = connection.send(&Request::new("GET", &url));
+    assert_eq!((reply.status, reply.body.len() as u64), (200, SIZE));
+    let grown = memory_peak(&files.server) - before;
+    println!("the server's memory grew by {} KiB", grown >> 10);
+    assert!(grown < 32 << 20, "the server's memory grew by {} KiB", grown >> 10);
+}
+
+#[test]
+fn the_command_sends_a_file() {
+    let files = Files::open();
+    let url = format!("http://{}/mesh", files.server.address);
+    let file = files.database.dir.write("me.txt", "from the command");
+    let run = |arguments: &[&str]| {
+        let output = mesh_tests::run(&[&["upload", "--url", &url], arguments].concat());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.code(), text, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, text, _) = run(&["--meta", r#"{"name": "Cy"}"#, "user", "8", "avatar", &file]);
+    let body: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (status, &body["avatar"], &body["contentType"]),
+        (Some(0), &json!(key("from the command")), &json!("text/plain"))
+    );
+    let row = files.server.get("/user/8", r#"{"user":{"$select":{"name":true,"avatar":true}}}"#);
+    assert_eq!(row.json(), json!({"name": "Cy", "avatar": key("from the command")}));
+
+    let (status, _, error) = run(&["--type", "text/html", "user", "8", "avatar", &file]);
+    assert!(status == Some(1) && error.contains("text/html"), "{status:?} {error}");
+    let large = files.database.dir.write("large.txt", &"x".repeat(20_000_000));
+    let (status, _, error) = run(&["user", "8", "avatar", &large]);
+    assert!(status == Some(1) && error.contains("larger than 1000000 bytes"), "{status:?} {error}");
+    let (status, _, error) = run(&["user", "8", "avatar", "no-such-file"]);
+    assert!(status == Some(2) && error.contains("no-such-file"), "{status:?} {error}");
+}

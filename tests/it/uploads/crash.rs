@@ -1,0 +1,124 @@
+//! What is left when the server is killed between two steps? Each test holds it up at one of them first.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use super::*;
+
+#[test]
+fn killed_while_bytes_come() {
+    let files = Files::open();
+    let whole = avatar(7, &[b'x'; 500_000]).bytes();
+    let mut connection = files.server.connect();
+    connection.write(&whole[..whole.len() / 2]);
+    wait_for("the file is begun", || !files.pending().is_empty());
+    let files = files.crash();
+    assert_eq!((files.pending().len(), files.published(), files.avatar(7)), (0, vec![], Value::Null));
+    assert_eq!(files.send(&avatar(7, &[b'x'; 500_000])).status, 200);
+}
+
+/// The write to the database waits for a lock that this test has.
+#[test]
+fn killed_between_sealing_and_recording() {
+    let files = Files::open();
+    let lock = files.database.connect();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut connection = files.server.connect();
+    connection.write(&avatar(7, b"hello").bytes());
+    let sealed = |files: &Files| files.pending().iter().any(|name| name.starts_with(&wire::sha256("hello")));
+    wait_for("the file is sealed", || sealed(&files));
+    assert_eq!(files.get(&key("hello")).status, 404);
+    let files = {
+        let Files { mut server, database } = files;
+        server.signal("KILL");
+        server.wait();
+        lock.execute_batch("ROLLBACK").unwrap();
+        Files { server: start(&database, ""), database }
+    };
+    assert_eq!((files.pending().len(), files.published(), files.avatar(7)), (0, vec![], Value::Null));
+    assert_eq!(files.get(&key("hello")).status, 404);
+}
+
+/// Publishing fails, since something stands where the file's folder should be.
+#[test]
+fn killed_between_recording_and_publishing() {
+    let files = Files::open();
+    let obstacle = files.folder().join("sha256").join(&wire::sha256("hello")[..2]);
+    fs::write(&obstacle, "").unwrap();
+    let reply = files.send(&avatar(7, b"hello"));
+    assert_eq!((reply.status, files.avatar(7)), (200, json!(key("hello"))));
+    assert_eq!(files.pending().len(), 1);
+    fs::remove_file(&obstacle).unwrap();
+    let files = files.crash();
+    assert_eq!((files.pending().len(), files.published()), (0, vec![key("hello")]));
+    assert_eq!(files.get(&key("hello")).text(), "hello");
+}
+
+/// The same without a crash: whoever follows the record gets the file.
+#[test]
+fn a_record_whose_file_could_not_be_published_leads_to_it_all_the_same() {
+    let files = Files::open();
+    let obstacle = files.folder().join("sha256").join(&wire::sha256("hello")[..2]);
+    fs::write(&obstacle, "").unwrap();
+    assert_eq!(files.send(&avatar(7, b"hello")).status, 200);
+    assert_eq!(files.get(&key("hello")).status, 500);
+    fs::remove_file(&obstacle).unwrap();
+    assert_eq!(files.get(&key("hello")).text(), "hello");
+    assert_eq!(files.pending().len(), 0);
+}
+
+#[test]
+fn killed_after_publishing() {
+    let files = Files::open();
+    assert_eq!(files.send(&avatar(7, b"hello")).status, 200);
+    let files = files.crash();
+    assert_eq!(
+        (files.pending().len(), files.published(), files.avatar(7)),
+        (0, vec![key("hello")], json!(key("hello")))
+    );
+    assert_eq!(files.get(&key("hello")).text(), "hello");
+}
+
+/// Killed at moments that nobody chose: whatever a record points to is there, and nothing else is.
+#[test]
+fn killed_at_any_moment() {
+    let mut files = Files::open();
+    for round in 0..6_u64 {
+        let bytes: Vec<u8> = format!("round {round} ").into_bytes().repeat(20_000);
+        let request = avatar(7, &bytes).bytes();
+        let address = files.server.address;
+        let sender = std::thread::spawn(move || {
+            // Whatever this meets when the server dies is no fault of anybody's.
+            let Ok(mut stream) = TcpStream::connect(address) else { return };
+            let _ = stream.write_all(&request).and_then(|()| stream.read_to_end(&mut Vec::new()));
+        });
+        std::thread::sleep(Duration::from_micros(700 * round));
+        files = files.crash();
+        sender.join().unwrap();
+        assert_eq!(files.pending().len(), 0);
+        let recorded = files.avatar(7);
+        if let Some(key) = recorded.as_str() {
+            assert_eq!(files.get(key).status, 200, "round {round}");
+        }
+        if recorded != json!(key(&bytes)) {
+            assert_eq!(files.get(&key(&bytes)).status, 404, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn two_servers_share_a_folder() {
+    let files = Files::open();
+    let whole = avatar(7, &[b'x'; 500_000]).bytes();
+    let mut connection = files.server.connect();
+    connection.write(&whole[..whole.len() / 2]);
+    wait_for("the file is begun", || !files.pending().is_empty());
+    // The other one tidies when it starts, and leaves alone what is under way.
+    let other = start(&files.database, "");
+    assert_eq!(files.pending().len(), 1);
+    connection.write(&whole[whole.len() / 2..]);
+    let reply = connection.read(false).unwrap();
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let url = reply.json()["url"].as_str().unwrap().to_owned();
+    assert_eq!(other.send(&Request::new("GET", &url)).body.len(), 500_000);
+}

@@ -1,0 +1,109 @@
+//! Is what is signed what is stored, and is it for nobody else?
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use super::*;
+
+const PASSWORD: &str = "correct horse";
+const SETTINGS: &str = "[integrity]\nenabled = true\nsecret = \"a secret of this test, of more than 32 bytes\"\n\
+    [integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"login\"\npassword = \"password_hash\"\nrole = \"role\"\n";
+
+struct Session {
+    token: String,
+    key: String,
+}
+
+impl Session {
+    fn begin(files: &Files) -> Self {
+        let body = json!({"login": "ada", "password": PASSWORD}).to_string();
+        let reply = files.send(&Request::post("/mesh/auth", &body));
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let text = |name: &str| reply.json()[name].as_str().unwrap().to_owned();
+        Self { token: text("token"), key: text("signingToken") }
+    }
+
+    fn sign(&self, request: Request, message: &str) -> Request {
+        let signature = wire::signature(&self.key, message);
+        request.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", signature)
+    }
+
+    fn upload(&self, path: &str, statement: &str, bytes: &[u8]) -> Request {
+        let request = head(path, statement).body(body(&[part("file", "text/plain", bytes)]));
+        self.sign(request, &encode(statement))
+    }
+}
+
+fn refusal(reply: &Response) -> (u16, Value) {
+    (reply.status, reply.json()["code"].clone())
+}
+
+#[test]
+fn only_what_was_signed_is_stored() {
+    let files = Files::with(SETTINGS);
+    let session = Session::begin(&files);
+    let right = statement("user", "avatar", b"hello");
+    let send = |request: &Request| refusal(&files.send(request));
+
+    let unsigned = head("/user/7/avatar", &right).body(body(&[part("file", "text/plain", b"hello")]));
+    assert_eq!(send(&unsigned), (401, json!("TOKEN_MISSING")));
+    let other = session.sign(unsigned.clone(), "something else");
+    assert_eq!(send(&other), (403, json!("SIGNATURE_INVALID")));
+    assert_eq!(
+        send(&session.upload("/user/7/avatar", &right, b"hellO")),
+        (403, json!("CONTENT_HASH_MISMATCH"))
+    );
+    let bare = r#"{"user":{"avatar":{"upload":true}}}"#;
+    assert_eq!(send(&session.upload("/user/7/avatar", bare, b"hello")), (403, json!("CONTENT_HASH_MISSING")));
+    let elsewhere = session.upload("/user/7/banner", &right, b"hello");
+    assert_eq!(files.send(&elsewhere).json()["error"], "ValidationError");
+    let elsewhere = session.upload("/photo", &right, b"hello");
+    assert_eq!(files.send(&elsewhere).json()["error"], "ValidationError");
+    assert_eq!((files.published(), files.pending().len()), (vec![], 0));
+
+    let reply = files.send(&session.upload("/user/7/avatar", &right, b"hello"));
+    assert_eq!((reply.status, &reply.json()["avatar"]), (200, &json!(key("hello"))));
+}
+
+#[test]
+fn a_download_is_signed_over_its_key() {
+    let files = Files::with(SETTINGS);
+    let session = Session::begin(&files);
+    let reply =
+        files.send(&session.upload("/user/7/avatar", &statement("user", "avatar", b"hello"), b"hello"));
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let get = Request::new("GET", &format!("/mesh/files/{}", key("hello")));
+    assert_eq!(refusal(&files.send(&get)), (401, json!("TOKEN_MISSING")));
+    assert_eq!(refusal(&files.send(&session.sign(get.clone(), ""))), (403, json!("SIGNATURE_INVALID")));
+    assert_eq!(
+        refusal(&files.send(&session.sign(get.clone(), &key("other")))),
+        (403, json!("SIGNATURE_INVALID"))
+    );
+    let reply = files.send(&session.sign(get, &key("hello")));
+    assert_eq!((reply.status, reply.text().as_str()), (200, "hello"));
+    // Whether a file exists is not told to those who may not ask.
+    let missing = Request::new("GET", &format!("/mesh/files/{}", key("other")));
+    assert_eq!(refusal(&files.send(&missing)).0, 401);
+    assert_eq!(files.send(&session.sign(missing, &key("other"))).status, 404);
+}
+
+#[test]
+fn the_command_logs_in() {
+    let files = Files::with(SETTINGS);
+    let url = format!("http://{}/mesh", files.server.address);
+    let file = files.database.dir.write("me.txt", "signed");
+    let run = |password: &str| {
+        let mut command =
+            mesh_tests::command(&["upload", "--url", &url, "--login", "ada", "user", "7", "avatar", &file]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        writeln!(child.stdin.take().unwrap(), "{password}").unwrap();
+        let output = child.wait_with_output().unwrap();
+        let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        (output.status.code(), texts.concat())
+    };
+    let (status, text) = run("wrong");
+    assert!(status == Some(1) && text.contains("IntegrityError"), "{status:?} {text}");
+    let (status, text) = run(PASSWORD);
+    assert!(status == Some(0) && text.contains(&key("signed")), "{status:?} {text}");
+}

@@ -1,0 +1,274 @@
+//! How is a page used as a person would? A Chromium without a window, driven over WebDriver.
+
+#![expect(clippy::indexing_slicing, reason = "what a JSON value has not is null")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::client::Connection;
+
+/// What does not happen within this time does not happen.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Where the two programs may lie, by name or by path.
+const DRIVERS: [&str; 2] = ["chromedriver", "/usr/lib/chromium/chromedriver"];
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// The name under which WebDriver hands out elements.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with one page, which ends with this value.
+#[derive(Debug)]
+pub struct Browser {
+    driver: Child,
+    address: SocketAddr,
+    session: String,
+}
+
+impl Browser {
+    /// Starts a browser of a window of that size. `None` where there is none on this machine, which is said in
+    /// one line, or fails where `MESH_REQUIRE_SERVICES` is set.
+    #[must_use]
+    pub fn open(width: u32, height: u32) -> Option<Self> {
+        let found = find(&DRIVERS).zip(find(&BROWSERS));
+        let Some((driver, browser)) = found else {
+            let how = "install Debian's chromium and chromium-driver";
+            assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no browser: {how}");
+            eprintln!("left out: no browser on this machine; {how}");
+            return None;
+        };
+        let mut driver = Command::new(driver)
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the driver starts");
+        let mut output = BufReader::new(driver.stdout.take().expect("a pipe"));
+        let port = port(&mut output);
+        // The driver goes on to write, which must not stop it.
+        std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let window = format!("--window-size={width},{height}");
+        let arguments = [
+            "--headless=new",
+            // The tests may run as root, in a container with little shared memory.
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--force-prefers-reduced-motion",
+            "--lang=en-US",
+            &window,
+        ];
+        let options = json!({
+            "binary": browser,
+            "args": arguments,
+            "perfLoggingPrefs": {"enableNetwork": true, "enablePage": false},
+        });
+        let wanted = json!({
+            "browserName": "chrome",
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+            "goog:chromeOptions": options,
+        });
+        let mut browser = Self { driver, address, session: String::new() };
+        let made = browser.send("POST", "/session", &json!({"capabilities": {"alwaysMatch": wanted}}));
+        let id = made.get("sessionId").and_then(Value::as_str);
+        browser.session = id.unwrap_or_else(|| panic!("no session: {made}")).to_owned();
+        browser.resize(width, height);
+        browser.call("POST", "/timeouts", &json!({"script": 60_000}));
+        Some(browser)
+    }
+
+    /// Loads a page.
+    pub fn visit(&self, url: &str) {
+        self.call("POST", "/url", &json!({"url": url}));
+    }
+
+    /// Makes the page that large, whatever the window can be.
+    pub fn resize(&self, width: u32, height: u32) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.devtools("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// Gives a command of the browser's own protocol.
+    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
+        self.call("POST", "/goog/cdp/execute", &json!({"cmd": command, "params": parameters}))
+    }
+
+    /// Runs a script in the page and returns what it returns; `arguments[0]` is what is given here.
+    pub fn run(&self, script: &str, argument: &Value) -> Value {
+        self.call("POST", "/execute/sync", &json!({"script": script, "args": [argument]}))
+    }
+
+    /// The same for a script that calls its last argument when it is done.
+    pub fn run_later(&self, script: &str) -> Value {
+        self.call("POST", "/execute/async", &json!({"script": script, "args": []}))
+    }
+
+    /// Clicks the first element that a CSS selector finds, once there is one.
+    pub fn click(&self, selector: &str) {
+        let element = self.find(selector);
+        self.call("POST", &format!("/element/{element}/click"), &json!({}));
+    }
+
+    /// Types into an element.
+    pub fn type_into(&self, selector: &str, text: &str) {
+        let element = self.find(selector);
+        self.call("POST", &format!("/element/{element}/value"), &json!({"text": text}));
+    }
+
+    /// Chooses an option of a select, or sets the value of a field that only tells when it is left.
+    pub fn choose(&self, selector: &str, value: &str) {
+        self.find(selector);
+        let script = "const [selector, value] = arguments[0]; const it = document.querySelector(selector);
+             it.value = value; it.dispatchEvent(new Event('change', {bubbles: true}));";
+        self.run(script, &json!([selector, value]));
+    }
+
+    /// The text that an element shows.
+    #[must_use]
+    pub fn text(&self, selector: &str) -> String {
+        let element = self.find(selector);
+        let text = self.call("GET", &format!("/element/{element}/text"), &Value::Null);
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// How many elements a selector finds now.
+    #[must_use]
+    pub fn count(&self, selector: &str) -> u64 {
+        let script = "return document.querySelectorAll(arguments[0]).length";
+        self.run(script, &json!(selector)).as_u64().unwrap_or_default()
+    }
+
+    /// Waits until something holds; fails after a while, naming it.
+    pub fn wait(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let start = Instant::now();
+        while !holds(self) {
+            assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    }
+
+    /// Waits until an element shows a text.
+    pub fn wait_for(&self, selector: &str, text: &str) {
+        let start = Instant::now();
+        loop {
+            let shown = self.text(selector);
+            if shown.contains(text) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "{selector} never shows {text:?}, but {shown:?}");
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    }
+
+    /// What the page looks like, as a PNG.
+    #[must_use]
+    pub fn screenshot(&self) -> Vec<u8> {
+        let image = self.call("GET", "/screenshot", &Value::Null);
+        STANDARD.decode(image.as_str().unwrap_or_default()).expect("an image in base64")
+    }
+
+    /// What the page and the browser have complained of since the last call.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let entries = self.call("POST", "/se/log", &json!({"type": "browser"}));
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        let bad = |entry: &&Value| matches!(entry["level"].as_str(), Some("SEVERE" | "WARNING"));
+        entries.iter().filter(bad).map(|entry| entry["message"].to_string()).collect()
+    }
+
+    /// The URLs of all requests since the last call.
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        let entries = self.call("POST", "/se/log", &json!({"type": "performance"}));
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        let messages = entries.iter().filter_map(|entry| {
+            let message: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
+            Some(message["message"].clone())
+        });
+        messages
+            .filter(|message| message["method"] == "Network.requestWillBeSent")
+            .filter_map(|message| Some(message["params"]["request"]["url"].as_str()?.to_owned()))
+            .collect()
+    }
+
+    /// The element that a selector finds, once there is one.
+    fn find(&self, selector: &str) -> String {
+        let start = Instant::now();
+        loop {
+            let found = self.call("POST", "/elements", &json!({"using": "css selector", "value": selector}));
+            if let Some(id) = found.get(0).and_then(|element| element[ELEMENT].as_str()) {
+                return id.to_owned();
+            }
+            assert!(start.elapsed() < PATIENCE, "no element {selector} within {PATIENCE:?}");
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.send(method, &format!("/session/{}{path}", self.session), body)
+    }
+
+    fn send(&self, method: &str, path: &str, body: &Value) -> Value {
+        let mut connection = Connection::open(self.address);
+        connection.write(&request(method, path, body));
+        let reply = connection.read(false).expect("the driver answers").json();
+        let value = &reply["value"];
+        if let Some(error) = value.get("error") {
+            panic!("{method} {path}: {error}: {}", value["message"]);
+        }
+        value.clone()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() && !std::thread::panicking() {
+            self.call("DELETE", "", &Value::Null);
+        } else if !self.session.is_empty() {
+            let path = format!("/session/{}", self.session);
+            let mut connection = Connection::open(self.address);
+            connection.write(&request("DELETE", &path, &Value::Null));
+            let _ = connection.read(false);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+/// A request to the driver, which answers to names of this machine only.
+fn request(method: &str, path: &str, body: &Value) -> Vec<u8> {
+    let body = if method == "POST" { body.to_string() } else { String::new() };
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    [head, length, body].concat().into_bytes()
+}
+
+/// The first of some programs that is there.
+fn find(names: &[&str]) -> Option<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = std::env::split_paths(&path).collect();
+    names.iter().find_map(|name| {
+        let here = folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
+        here.or_else(|| Some(Path::new(name).to_owned()).filter(|file| file.is_absolute() && file.is_file()))
+            .map(|file| file.display().to_string())
+    })
+}
+
+/// The port that the driver says it listens on.
+fn port(output: &mut impl BufRead) -> u16 {
+    let mut said = String::new();
+    while output.read_line(&mut said).expect("the driver's output") > 0 {
+        let last = said.lines().last().unwrap_or_default();
+        if let Some((_, port)) = last.split_once("started successfully on port ") {
+            return port.trim_end_matches(['.', ' ']).parse().expect("a port");
+        }
+    }
+    panic!("the driver did not start: {said}")
+}

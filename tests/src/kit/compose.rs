@@ -1,0 +1,184 @@
+//! Which bytes does a step send? From what a case says to a request, signed where it has to be.
+
+use serde_json::{Map, Value};
+
+use super::case::{Part, Send};
+use super::expression::{Scope, plain};
+use super::http::Request;
+use super::target::{Session, Target};
+use super::trouble::Trouble;
+use super::wire;
+
+/// The request of a step for the server with these settings.
+pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Request, Trouble> {
+    let path = scope.text(&send.path.clone().into())?;
+    let base = match send.at.as_deref() {
+        None => target.place(settings)?.base.clone(),
+        Some("root") => String::new(),
+        Some("docs") => target.profile.choice_text("docs_path")?,
+        Some(other) => {
+            return Err(Trouble::Setup(format!("the case is broken: there is no place '{other}'")));
+        }
+    };
+    let full = format!("{base}{path}");
+    let mut request = Request {
+        method: send.method.clone().unwrap_or_else(|| "GET".to_owned()),
+        target: if full.starts_with('/') { full } else { format!("/{full}") },
+        ..Request::default()
+    };
+    let mut add = |name: &str, value: String| request.headers.push((name.to_owned(), value));
+    if let Some(query) = &send.query {
+        add("X-Mesh-Query", wire::base64(scope.text(query)?));
+    }
+    if let Some(id) = &send.query_id {
+        add("X-Mesh-Query-Id", scope.text(id)?);
+    }
+    if let Some(format) = &send.format {
+        add("X-Mesh-Format", scope.text(format)?);
+    }
+    if send.json.is_some() && !send.headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
+        add("Content-Type", "application/json".to_owned());
+    }
+    for (name, value) in &send.headers {
+        match scope.eval(value)? {
+            Value::Array(values) => values.iter().for_each(|value| add(name, plain(value))),
+            value => add(name, plain(&value)),
+        }
+    }
+    if let Some(json) = &send.json {
+        request.body = Some(scope.eval(json)?.to_string().into_bytes());
+    } else if let Some(body) = &send.body {
+        request.body = Some(scope.text(body)?.into_bytes());
+    } else if let Some(parts) = &send.multipart {
+        let boundary = format!("mesh{}", wire::random(16));
+        request
+            .headers
+            .push(("Content-Type".to_owned(), format!("multipart/form-data; boundary={boundary}")));
+        request.body = Some(multipart(parts, &boundary, scope)?);
+    }
+    sign(&mut request, send, settings, target, scope)?;
+    Ok(request)
+}
+
+fn multipart(parts: &[Part], boundary: &str, scope: &Scope<'_>) -> Result<Vec<u8>, Trouble> {
+    let mut body = Vec::new();
+    for part in parts {
+        let mut head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"",
+            scope.text(&part.name.clone().into())?
+        );
+        if let Some(filename) = &part.filename {
+            head.push_str(&format!("; filename=\"{}\"", scope.text(&filename.clone().into())?));
+        }
+        if let Some(media) = &part.media {
+            head.push_str(&format!("\r\nContent-Type: {media}"));
+        }
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(b"\r\n\r\n");
+        match &part.base64 {
+            Some(text) => body.extend(wire::from_base64(&scope.text(text)?).unwrap_or_default()),
+            None if part.text.is_null() => {}
+            None => body.extend(scope.text(&part.text)?.into_bytes()),
+        }
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend(format!("--{boundary}--\r\n").into_bytes());
+    Ok(body)
+}
+
+/// Who signs, and where that deviates from what is right.
+#[derive(Default)]
+struct Auth {
+    session: Option<Session>,
+    deviations: Map<String, Value>,
+}
+
+fn sign(
+    request: &mut Request,
+    send: &Send,
+    settings: &str,
+    target: &Target,
+    scope: &Scope<'_>,
+) -> Result<(), Trouble> {
+    let auth = auth(send, settings, target, scope)?;
+    let Some(session) = &auth.session else { return Ok(()) };
+    let given = |name: &str| auth.deviations.get(name);
+    let token = given("token").map_or_else(|| Some(session.token.clone()), text_or_none);
+    if let Some(token) = token {
+        request.headers.push(("X-Mesh-Token".to_owned(), token));
+    }
+    let mut message = match given("over") {
+        Some(over) => plain(over),
+        None => {
+            // Where nothing is written, the body of a PUT is not looked at, and so not signed.
+            let unsigned_body =
+                send.multipart.is_some() || (request.method == "PUT" && !Target::writes(settings));
+            message(request, unsigned_body, target)?
+        }
+    };
+    if let Some(bound) = given("bound").filter(|bound| **bound != Value::Bool(false)) {
+        let part = |name: &str, default: String| bound.get(name).map_or(default, plain);
+        let path = request.target.split('?').next().unwrap_or_default().to_owned();
+        let has_query = request.header("X-Mesh-Query").is_some();
+        let format = request.header("X-Mesh-Format").filter(|_| has_query).unwrap_or("json").to_owned();
+        let now = scope.text(&serde_json::json!({"@now": 0}))?;
+        let (timestamp, nonce) = (part("timestamp", now), part("nonce", wire::random(22)));
+        let (method, path) = (part("method", request.method.clone()), part("path", path));
+        message = format!("{message}\n{method}\n{path}\n{}\n{timestamp}\n{nonce}", part("format", format));
+        request.headers.push(("X-Mesh-Timestamp".to_owned(), timestamp));
+        request.headers.push(("X-Mesh-Nonce".to_owned(), nonce));
+    }
+    let key = given("key").map_or_else(|| session.signing_token.clone(), plain);
+    let signature = match given("signature") {
+        Some(signature) => text_or_none(signature),
+        None => Some(wire::signature(&key, &message)),
+    };
+    if let Some(signature) = signature {
+        request.headers.push(("X-Mesh-Signature".to_owned(), signature));
+    }
+    Ok(())
+}
+
+fn auth(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Auth, Trouble> {
+    let named = |name: &str| {
+        let session = scope.values.get(name).and_then(|session| {
+            let text = |member: &str| session.get(member).and_then(Value::as_str).map(str::to_owned);
+            Some(Session { token: text("token")?, signing_token: text("signingToken")? })
+        });
+        session.ok_or_else(|| Trouble::Setup(format!("the case is broken: there is no session '{name}'")))
+    };
+    match &send.auth {
+        None if Target::signs(settings) => {
+            Ok(Auth { session: Some(target.default_session(settings)?), ..Auth::default() })
+        }
+        None => Ok(Auth::default()),
+        Some(Value::String(name)) if name == "none" => Ok(Auth::default()),
+        Some(Value::String(name)) => Ok(Auth { session: Some(named(name)?), ..Auth::default() }),
+        Some(deviations) => {
+            let Value::Object(deviations) = scope.eval(deviations)? else { return Ok(Auth::default()) };
+            let session = match deviations.get("as").and_then(Value::as_str) {
+                Some(name) => named(name)?,
+                None => target.default_session(settings)?,
+            };
+            Ok(Auth { session: Some(session), deviations })
+        }
+    }
+}
+
+/// What is signed for a request, by the rules of SPEC §7.4.
+fn message(request: &Request, unsigned_body: bool, target: &Target) -> Result<String, Trouble> {
+    let query =
+        request.header("X-Mesh-Query").or_else(|| request.header("X-Mesh-Query-Id")).unwrap_or_default();
+    let Some(body) = request.body.as_deref().filter(|_| !unsigned_body) else { return Ok(query.to_owned()) };
+    match target.profile.choice_text("post_signature")?.as_str() {
+        "query-and-hash" => Ok(format!("{query}\n{}", wire::sha256(body))),
+        "body" => Ok(String::from_utf8_lossy(body).into_owned()),
+        other => {
+            Err(Trouble::Undeclared(format!("choices.post_signature is '{other}', which is not known here")))
+        }
+    }
+}
+
+fn text_or_none(value: &Value) -> Option<String> {
+    (!value.is_null()).then(|| plain(value))
+}

@@ -1,0 +1,284 @@
+//! What do templates and functions in a case stand for?
+//!
+//! `${name}` in a text is a value that a step has bound or captured, `${name.member.0}` a part of it, and
+//! `${choice.name}` what the target's profile declares. A text that is nothing but one template becomes the
+//! value itself. An object whose only key is `@` and the name of a function is a call of it.
+
+use serde_json::{Map, Number, Value};
+
+use super::profile::Profile;
+use super::trouble::Trouble;
+use super::wire;
+
+/// The names that a case may use at some point of it.
+#[derive(Debug)]
+pub struct Scope<'p> {
+    /// What was bound and captured so far.
+    pub values: Map<String, Value>,
+    /// Where choices are declared.
+    pub profile: &'p Profile,
+}
+
+impl<'p> Scope<'p> {
+    /// No names but the choices of a target.
+    #[must_use]
+    pub fn new(profile: &'p Profile) -> Self {
+        Self { values: Map::new(), profile }
+    }
+
+    /// A value with its templates filled in and its functions called.
+    pub fn eval(&self, value: &Value) -> Result<Value, Trouble> {
+        match value {
+            Value::Object(members) => match call(members) {
+                Some((name, argument)) => self.call(name, argument),
+                None => self.members(members),
+            },
+            other => self.fill_one(other),
+        }
+    }
+
+    /// A value with its templates filled in; objects with `@` stay, for they are matchers.
+    pub fn fill(&self, value: &Value) -> Result<Value, Trouble> {
+        match value {
+            Value::Object(members) => {
+                let filled = members.iter().map(|(key, member)| Ok((self.key(key)?, self.fill(member)?)));
+                Ok(Value::Object(filled.collect::<Result<_, Trouble>>()?))
+            }
+            Value::Array(items) => {
+                Ok(Value::Array(items.iter().map(|item| self.fill(item)).collect::<Result<_, Trouble>>()?))
+            }
+            other => self.fill_one(other),
+        }
+    }
+
+    /// A value as text: JSON without blanks unless it is text already.
+    pub fn text(&self, value: &Value) -> Result<String, Trouble> {
+        Ok(plain(&self.eval(value)?))
+    }
+
+    fn members(&self, members: &Map<String, Value>) -> Result<Value, Trouble> {
+        let members = members.iter().map(|(key, member)| Ok((self.key(key)?, self.eval(member)?)));
+        Ok(Value::Object(members.collect::<Result<_, Trouble>>()?))
+    }
+
+    fn key(&self, key: &str) -> Result<String, Trouble> {
+        Ok(if key.contains("${") { plain(&self.template(key)?) } else { key.to_owned() })
+    }
+
+    fn fill_one(&self, value: &Value) -> Result<Value, Trouble> {
+        match value {
+            Value::String(text) if text.contains("${") => self.template(text),
+            Value::Array(items) => {
+                Ok(Value::Array(items.iter().map(|item| self.eval(item)).collect::<Result<_, Trouble>>()?))
+            }
+            other => Ok(other.clone()),
+        }
+    }
+
+    fn template(&self, text: &str) -> Result<Value, Trouble> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            let (name, tail) =
+                after.split_once('}').ok_or_else(|| broken(format!("'{text}' has no '}}'")))?;
+            let value = self.lookup(name)?;
+            if before.is_empty() && tail.is_empty() && out.is_empty() {
+                return Ok(value);
+            }
+            out.push_str(before);
+            out.push_str(&plain(&value));
+            rest = tail;
+        }
+        out.push_str(rest);
+        Ok(Value::String(out))
+    }
+
+    fn lookup(&self, name: &str) -> Result<Value, Trouble> {
+        if let Some(choice) = name.strip_prefix("choice.") {
+            return self.profile.choice(choice);
+        }
+        let (root, path) = name.split_once('.').map_or((name, None), |(root, path)| (root, Some(path)));
+        let value = self.values.get(root).ok_or_else(|| broken(format!("there is no value '{root}'")))?;
+        match path {
+            None => Ok(value.clone()),
+            Some(path) => part(value, path)
+                .cloned()
+                .ok_or_else(|| Trouble::Fault(format!("'{root}' has no '{path}': {value}"))),
+        }
+    }
+
+    fn call(&self, name: &str, argument: &Value) -> Result<Value, Trouble> {
+        let argument = self.eval(argument)?;
+        let text = |value: &Value| plain(value);
+        let both = || pair(&argument).ok_or_else(|| broken(format!("@{name} takes a list of two")));
+        Ok(match name {
+            "base64" => wire::base64(text(&argument)).into(),
+            "base64Unpadded" => wire::base64_unpadded(text(&argument)).into(),
+            "base64url" => wire::base64url(text(&argument)).into(),
+            "sha256" => wire::sha256(text(&argument)).into(),
+            "json" => argument.to_string().into(),
+            "join" => list(&argument).iter().map(text).collect::<String>().into(),
+            "now" => (now() + argument.as_i64().unwrap_or_default()).into(),
+            "random" => wire::random(size(&argument)).into(),
+            "hmac" => both().map(|(key, message)| wire::hmac_sha256(&text(key), &text(message)).into())?,
+            "signature" => both().map(|(key, message)| wire::signature(&text(key), &text(message)).into())?,
+            "repeat" => both().map(|(part, times)| text(part).repeat(size(times)).into())?,
+            "list" => both().map(|(item, times)| vec![item.clone(); size(times)].into())?,
+            "range" => both().map(|(from, to)| range(from, to))?,
+            "add" => both().map(|(a, b)| add(a, b))?,
+            "times" => both().map(|(a, b)| times(a, b))?,
+            "flip" => both().map(|(of, at)| flip(&text(of), at).into())?,
+            "drop" => both().map(|(of, count)| drop_end(&text(of), size(count)).into())?,
+            "get" => both().map(|(of, path)| part(of, &text(path)).cloned().unwrap_or_default())?,
+            "fields" => both().map(|(prefix, times)| fields(&text(prefix), size(times)))?,
+            "nest" => self.nest(&argument)?,
+            _ => return Err(broken(format!("there is no function @{name}"))),
+        })
+    }
+
+    /// `[times, template, inner]`: the inner value put into the template's `"…"` as often as that.
+    fn nest(&self, argument: &Value) -> Result<Value, Trouble> {
+        let [times, template, inner] = list(argument) else {
+            return Err(broken("@nest takes three".to_owned()));
+        };
+        Ok((0..size(times)).fold(inner.clone(), |inner, _| put(template, &inner)))
+    }
+}
+
+/// The name and the argument, where an object is a call of a function.
+fn call(members: &Map<String, Value>) -> Option<(&str, &Value)> {
+    let mut members_iter = members.iter();
+    let (key, argument) = members_iter.next()?;
+    let name = key.strip_prefix('@')?;
+    members_iter.next().is_none().then_some((name, argument))
+}
+
+fn broken(what: String) -> Trouble {
+    Trouble::Setup(format!("the case is broken: {what}"))
+}
+
+/// Text as it is, anything else as JSON without blanks.
+#[must_use]
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The part of a value at a dotted path of members and indices.
+#[must_use]
+pub fn part<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        Value::Object(members) => members.get(step),
+        _ => None,
+    })
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn pair(value: &Value) -> Option<(&Value, &Value)> {
+    match list(value) {
+        [a, b] => Some((a, b)),
+        _ => None,
+    }
+}
+
+fn size(value: &Value) -> usize {
+    value.as_u64().and_then(|size| usize::try_from(size).ok()).unwrap_or_default()
+}
+
+fn range(from: &Value, to: &Value) -> Value {
+    let (from, to) = (from.as_i64().unwrap_or_default(), to.as_i64().unwrap_or_default());
+    (from..=to).map(Value::from).collect()
+}
+
+fn add(a: &Value, b: &Value) -> Value {
+    match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => (a + b).into(),
+        _ => Number::from_f64(a.as_f64().unwrap_or_default() + b.as_f64().unwrap_or_default()).into(),
+    }
+}
+
+fn times(a: &Value, b: &Value) -> Value {
+    a.as_i64().zip(b.as_i64()).and_then(|(a, b)| a.checked_mul(b)).into()
+}
+
+/// The text with one character replaced by another of the same kind; negative places count from the end.
+fn flip(text: &str, at: &Value) -> String {
+    let mut characters: Vec<char> = text.chars().collect();
+    let at = at.as_i64().unwrap_or_default();
+    let from_end = usize::try_from(-at).ok().and_then(|back| characters.len().checked_sub(back));
+    let index = usize::try_from(at).ok().or(from_end).unwrap_or_default();
+    if let Some(character) = characters.get_mut(index) {
+        *character = match *character {
+            'a' => 'b',
+            '0' => '1',
+            digit if digit.is_ascii_digit() => '0',
+            _ => 'a',
+        };
+    }
+    characters.into_iter().collect()
+}
+
+fn drop_end(text: &str, count: usize) -> String {
+    let keep = text.chars().count().saturating_sub(count);
+    text.chars().take(keep).collect()
+}
+
+/// `{"p0": true, "p1": true, …}`
+fn fields(prefix: &str, times: usize) -> Value {
+    Value::Object((0..times).map(|index| (format!("{prefix}{index}"), Value::Bool(true))).collect())
+}
+
+fn put(template: &Value, inner: &Value) -> Value {
+    match template {
+        Value::String(hole) if hole == "…" => inner.clone(),
+        Value::Array(items) => items.iter().map(|item| put(item, inner)).collect(),
+        Value::Object(members) => {
+            Value::Object(members.iter().map(|(key, value)| (key.clone(), put(value, inner))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Seconds since the Unix epoch.
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.ok().and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(expression: &Value, expected: &Value) {
+        let profile = Profile::ours().unwrap();
+        let mut scope = Scope::new(&profile);
+        scope.values.insert("row".to_owned(), json!({"id": 7, "tags": ["a"]}));
+        assert_eq!(&scope.eval(expression).unwrap(), expected);
+    }
+
+    #[test]
+    fn templates_keep_the_kind_of_a_lone_value() {
+        check(&json!("${row.id}"), &json!(7));
+        check(&json!("/post/${row.id}/${row.tags.0}"), &json!("/post/7/a"));
+        check(&json!({"${row.id}": ["${row.tags}"]}), &json!({"7": [["a"]]}));
+        check(&json!("${choice.limits.page_max}"), &json!(200));
+    }
+
+    #[test]
+    fn functions_nest() {
+        check(&json!({"@base64": {"@json": {"a": "${row.id}"}}}), &json!("eyJhIjo3fQ=="));
+        check(&json!({"@nest": [2, {"not": "…"}, {"x": 1}]}), &json!({"not": {"not": {"x": 1}}}));
+        check(&json!({"@flip": ["abc", -1]}), &json!("aba"));
+        check(&json!({"@add": ["${choice.limits.page_max}", 1]}), &json!(201));
+        check(&json!({"@range": [1, 3]}), &json!([1, 2, 3]));
+    }
+}

@@ -1,0 +1,151 @@
+//! How is the server of this repository started for the judge? Once for each of the settings that it claims.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use super::fixture::{Dialect, file, sql};
+use super::profile::Profile;
+use super::target::{SETTINGS, Target};
+use crate::{Cluster, Database, Server};
+
+/// What `serve` is told for each of the settings, besides database, schema and address.
+fn config(settings: &str) -> String {
+    let signed = "[integrity]\nenabled = true\nsecret = \"a secret of the fixture, of more than 32 bytes\"\n";
+    let users = "[integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"email\"\npassword = \"password_hash\"\n\
+                 role = \"role\"\n";
+    let many = "[limits]\nlogin_per_minute = 1000000\n";
+    let uploads = "[uploads]\nenabled = true\nstore = \"file:FOLDER/uploads\"\n";
+    let mutations = "[mutations]\nenabled = true\n";
+    let docs = "[docs]\nenabled = true\ntitle = \"Fixture\"\n";
+    let cors = "[cors]\norigins = [\"https://app.example\"]\n";
+    let events = "[events]\nheartbeat = \"1s\"\n";
+    let bare = "[persisted]\nenabled = false\n[events]\nenabled = false\n";
+    let guarded = format!("{docs}auth = \"admin\"\nsql = \"false\"\n");
+    match settings {
+        "open" => format!("{uploads}{docs}{cors}{events}"),
+        "writes" => format!("{uploads}{docs}{cors}{events}{mutations}"),
+        "signed" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}"),
+        "signed-writes" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}{mutations}"),
+        "bare" => bare.to_owned(),
+        "only" => "[persisted]\nonly = true\nregistration = \"closed\"\npreload = \"PRELOAD\"\n".to_owned(),
+        "brief" => format!("{many}{signed}ttl = \"1s\"\n{users}{uploads}{events}{mutations}"),
+        "bound" => format!("{many}{signed}binding = \"require\"\n{users}{uploads}"),
+        "unbound" => format!("{many}{signed}binding = \"off\"\n{users}"),
+        "curtained" => format!("{docs}sql = \"false\"\nentities = [\"user\", \"post\"]\n"),
+        "tight" => format!("[limits]\nlogin_per_minute = 3\n{signed}{users}"),
+        "rated" => format!("[limits]\nper_address = \"2/s\"\n{bare}"),
+        _ => String::new(),
+    }
+}
+
+/// The settings that the claims of a profile have cases for.
+fn wanted(profile: &Profile) -> Vec<&'static str> {
+    let claims = |name: &str| profile.profiles.iter().any(|own| own == name);
+    let integrity = profile.level >= super::case::Level::L3;
+    let needed = |settings: &str| match settings {
+        "open" => true,
+        "bare" => profile.level >= super::case::Level::L4 && profile.profiles.len() > 1,
+        "writes" => claims("mutations"),
+        "only" => claims("persisted"),
+        "curtained" => claims("docs"),
+        "signed-writes" => integrity && claims("mutations"),
+        _ => integrity,
+    };
+    SETTINGS.iter().map(|(name, _)| *name).filter(|name| needed(name)).collect()
+}
+
+/// Running servers, which end with this value.
+#[derive(Debug)]
+pub struct Reference {
+    _servers: Vec<Server>,
+    /// What the runner judges.
+    pub target: Target,
+}
+
+/// Starts the program with the fixture under all the settings that the profile claims to have.
+pub fn start(program: &Path, profile: Profile) -> Result<Reference, String> {
+    start_over(program, profile, None)
+}
+
+/// The same over databases of a PostgreSQL cluster, one for each of the settings; without a cluster, over files of
+/// SQLite.
+pub fn start_over(
+    program: &Path,
+    mut profile: Profile,
+    cluster: Option<&Cluster>,
+) -> Result<Reference, String> {
+    let statements = sql(if cluster.is_some() { Dialect::Postgres } else { Dialect::Sqlite })?;
+    let (mut servers, mut broken) = (Vec::new(), Vec::new());
+    for settings in wanted(&profile) {
+        match serve(program, settings, &statements, &profile, cluster) {
+            Ok(server) => {
+                let url = format!("http://{}{}", server.address, server.base);
+                profile.servers.insert(settings.to_owned(), url);
+                servers.push(server);
+            }
+            Err(why) => broken.push((settings, why)),
+        }
+    }
+    let mut target = Target::new(profile)?;
+    for (settings, why) in broken {
+        target.note_broken(settings, why);
+    }
+    Ok(Reference { _servers: servers, target })
+}
+
+fn serve(
+    program: &Path,
+    settings: &str,
+    statements: &str,
+    profile: &Profile,
+    cluster: Option<&Cluster>,
+) -> Result<Server, String> {
+    let database = Database::new(if cluster.is_some() { "" } else { statements });
+    let folder = Arc::clone(&database.dir);
+    let name = format!("fixture_{}", settings.replace('-', "_"));
+    let url = cluster.map_or_else(|| database.url(), |cluster| cluster.database(&name, statements));
+    let config = config(settings).replace("FOLDER", &folder.path().display().to_string());
+    let config = config.replace("PRELOAD", &file("preload.json").display().to_string());
+    let config = folder.write("mesh.toml", &known(&config, profile));
+    let log = std::fs::File::create(folder.path().join("log"));
+    let mut command = Command::new(program);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--config", &config]);
+    command.args(["--database", &url, "--schema", &file("schema.json").display().to_string()]);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("MESH_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    if let Ok(log) = log {
+        command.stderr(log);
+    }
+    Server::try_spawn(&mut command, Some(Arc::clone(&folder))).map_err(|error| {
+        let log = std::fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+        format!("the server '{settings}' does not start: {error}\n{log}")
+    })
+}
+
+/// The sections of a configuration that the claims of a profile stand for; a server that does not have the
+/// others yet would refuse them.
+fn known(config: &str, profile: &Profile) -> String {
+    let claims = |name: &str| profile.profiles.iter().any(|own| own == name);
+    let has = |section: &str| match section {
+        "uploads" => profile.level >= super::case::Level::L4,
+        "persisted" | "events" | "docs" | "cors" | "mutations" => claims(section),
+        _ => true,
+    };
+    let mut out = String::new();
+    let mut keep = true;
+    for line in config.lines() {
+        if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            keep = has(section);
+        }
+        if keep {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}

@@ -1,0 +1,34 @@
+//! How does a harness for the Test Anything Protocol read a report?
+
+use std::fmt::Write as _;
+
+use crate::kit::run::{Grade, Report};
+
+pub(super) fn render(report: &Report) -> String {
+    let mut out = format!("TAP version 14\n1..{}\n", report.verdicts.len());
+    for (index, verdict) in report.verdicts.iter().enumerate() {
+        let word = if verdict.is_fine() { "ok" } else { "not ok" };
+        let _ = write!(out, "{word} {} - {}", index + 1, verdict.case.id);
+        match verdict.grade {
+            Grade::Skip => {
+                let _ = write!(out, " # SKIP {}", verdict.reasons.join("; "));
+            }
+            Grade::Warn => out.push_str(" # TODO a SHOULD"),
+            _ => {}
+        }
+        out.push('\n');
+        if !verdict.is_fine() || verdict.grade == Grade::Warn {
+            out.push_str("  ---\n");
+            let _ = writeln!(out, "  grade: {}", verdict.grade.name());
+            for reason in &verdict.reasons {
+                let _ = writeln!(out, "  # {}", reason.replace('\n', " "));
+            }
+            for logged in verdict.log.iter().filter(|logged| !logged.curl.is_empty()) {
+                let _ = writeln!(out, "  # {}", logged.curl.replace('\n', " "));
+            }
+            out.push_str("  ...\n");
+        }
+    }
+    let _ = writeln!(out, "# {}", report.claim());
+    out
+}

@@ -1,0 +1,133 @@
+//! What does a stream of events say, and when?
+
+use std::io::{BufReader, ErrorKind, Read};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::http::{Exchange, Response};
+
+/// An event of a stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its kind.
+    pub kind: String,
+    /// Its data, lines joined.
+    pub data: String,
+    /// Its id.
+    pub id: Option<String>,
+}
+
+/// What came of waiting.
+#[derive(Debug)]
+pub enum Next {
+    /// An event.
+    Event(Event),
+    /// Nothing in time.
+    Silence,
+    /// The end of the stream.
+    End,
+}
+
+/// An open stream.
+#[derive(Debug)]
+pub struct Stream {
+    stream: BufReader<TcpStream>,
+    /// Bytes left of the present chunk; `None` where the body has no chunks.
+    chunk: Option<u64>,
+    line: Vec<u8>,
+    event: Event,
+    /// The values of `retry` so far.
+    pub retries: Vec<String>,
+    /// How many comment lines there were.
+    pub comments: usize,
+}
+
+impl Stream {
+    /// The stream of a response whose head has been read.
+    #[must_use]
+    pub fn new(exchange: Exchange) -> Self {
+        let is_chunked = |head: &Response| head.header("transfer-encoding").is_some();
+        Self {
+            chunk: is_chunked(&exchange.head).then_some(0),
+            stream: exchange.stream,
+            line: Vec::new(),
+            event: Event::default(),
+            retries: Vec::new(),
+            comments: 0,
+        }
+    }
+
+    /// The next event, waited for so long.
+    pub fn next(&mut self, patience: Duration) -> Next {
+        let deadline = Instant::now() + patience;
+        loop {
+            match self.byte(deadline) {
+                Ok(Some(b'\n')) => {
+                    let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
+                    if let Some(event) = self.take(line.trim_end_matches('\r')) {
+                        return Next::Event(event);
+                    }
+                }
+                Ok(Some(byte)) => self.line.push(byte),
+                Ok(None) => return Next::End,
+                Err(()) => return Next::Silence,
+            }
+        }
+    }
+
+    fn take(&mut self, line: &str) -> Option<Event> {
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            return (event != Event::default()).then_some(event);
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "" => self.comments += 1,
+            "event" => value.clone_into(&mut self.event.kind),
+            "data" if self.event.data.is_empty() => value.clone_into(&mut self.event.data),
+            "data" => self.event.data = format!("{}\n{value}", self.event.data),
+            "id" => self.event.id = Some(value.to_owned()),
+            "retry" => self.retries.push(value.to_owned()),
+            _ => {}
+        }
+        None
+    }
+
+    /// The next byte of the body; `Err` where none came in time.
+    fn byte(&mut self, deadline: Instant) -> Result<Option<u8>, ()> {
+        if self.chunk == Some(0) {
+            let mut size = String::new();
+            loop {
+                match self.raw(deadline)? {
+                    None => return Ok(None),
+                    Some(b'\n') if size.is_empty() => {}
+                    Some(b'\n') => break,
+                    Some(b'\r') => {}
+                    Some(byte) => size.push(char::from(byte)),
+                }
+            }
+            match u64::from_str_radix(size.split(';').next().unwrap_or_default(), 16) {
+                Ok(0) | Err(_) => return Ok(None),
+                Ok(size) => self.chunk = Some(size),
+            }
+        }
+        let byte = self.raw(deadline)?;
+        self.chunk = self.chunk.map(|left| left.saturating_sub(1));
+        Ok(byte)
+    }
+
+    fn raw(&mut self, deadline: Instant) -> Result<Option<u8>, ()> {
+        if self.stream.buffer().is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            self.stream.get_ref().set_read_timeout(Some(left)).map_err(drop)?;
+        }
+        let mut byte = [0];
+        match self.stream.read(&mut byte) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(byte.first().copied()),
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => Err(()),
+            Err(_) => Ok(None),
+        }
+    }
+}

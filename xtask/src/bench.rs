@@ -1,0 +1,221 @@
+//! How fast is the server, measured against code written by hand? Builds, seeds, verifies, loads, compares.
+
+mod account;
+mod events;
+mod load;
+mod options;
+mod peer;
+mod postgres;
+mod report;
+mod uploads;
+mod workload;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::steps;
+use load::{Load, Loader};
+use options::Options;
+use peer::{Kind, Peer};
+use report::Report;
+use workload::Workload;
+
+/// Programs and files of a run.
+pub(crate) struct Ground {
+    /// The measured server.
+    server: PathBuf,
+    /// Where the programs of `xtask/bench` are.
+    peers: PathBuf,
+    /// Where data and requests are kept.
+    folder: PathBuf,
+    /// The core of servers and that of the load, where processes can be pinned.
+    cores: Option<(usize, usize)>,
+}
+
+/// Runs the workloads that the options name.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
+    if let ["events", arguments @ ..] = arguments {
+        return events::run(root, arguments);
+    }
+    if let ["uploads", arguments @ ..] = arguments {
+        return uploads::run(root, arguments);
+    }
+    if let ["postgres", arguments @ ..] = arguments {
+        return postgres::run(root, arguments);
+    }
+    let options = match Options::parse(arguments) {
+        Ok(options) => options,
+        Err(why) => {
+            eprintln!("error: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    match measure(root, &options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(root: &Path, options: &Options) -> Result<bool, String> {
+    let ground = prepare(root, options)?;
+    let mut report = Report::new(&ground);
+    for workload in &options.workloads {
+        eprintln!("{}: {}", workload.name, workload.what);
+        let data = ground.data(workload.scale, &options.journal)?;
+        let kinds: Vec<Kind> = workload.peers.iter().copied().filter(|kind| options.wants(*kind)).collect();
+        verify(&ground, &data, workload, &kinds)?;
+        for round in 1..=options.rounds {
+            for kind in &kinds {
+                let seen = once(&ground, &data, workload, *kind, options.seconds)?;
+                eprintln!("  round {round}: {kind:<9} {seen}");
+                report.add(workload, *kind, seen);
+            }
+        }
+    }
+    if options.json {
+        report.json()
+    } else {
+        report.table()
+    }
+    Ok(report.targets_met())
+}
+
+/// Loads one server, started for that, and counts what it used.
+fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: f64) -> Result<Load, String> {
+    let mut peer = Peer::start(ground, data, kind, workload)?;
+    let mut workload = workload.clone();
+    if kind == Kind::Mesh {
+        workload.prepare(&peer)?;
+    }
+    let workload = &workload;
+    let file = ground.requests(workload, kind)?;
+    let loader = Loader::new(ground, &file, peer.address(), workload.connections);
+    // Fills the caches of system, database and server, which the measurement is not about.
+    loader.run(1.0f64.min(seconds))?;
+    let background = workload.background.map(|heavy| heavy.start(ground, peer.address())).transpose()?;
+    let before = peer.cpu_seconds()?;
+    let mut load = loader.run(seconds)?;
+    load.cpu_micros = (peer.cpu_seconds()? - before) * 1e6 / load.requests.max(1) as f64;
+    load.resident = peer.resident()?;
+    drop(background);
+    if load.errors > 0 {
+        return Err(format!("{kind} failed {} of {} requests", load.errors, load.requests));
+    }
+    Ok(load)
+}
+
+/// Makes sure that all answer the same before anything is measured.
+fn verify(ground: &Ground, data: &Path, workload: &Workload, kinds: &[Kind]) -> Result<(), String> {
+    let mut answers: Vec<(Kind, Vec<serde_json::Value>)> = Vec::new();
+    for kind in kinds.iter().filter(|kind| **kind != Kind::Constant) {
+        let peer = Peer::start(ground, data, *kind, workload)?;
+        let mut workload = workload.clone();
+        if *kind == Kind::Mesh {
+            workload.prepare(&peer)?;
+        }
+        let requests = workload.requests(*kind);
+        let asked = requests.iter().step_by((requests.len() / 20).max(1)).take(20);
+        let answered = asked.map(|request| peer.ask(request).map(|body| workload.comparable(*kind, body)));
+        answers.push((*kind, answered.collect::<Result<_, _>>()?));
+    }
+    let Some(((first, expected), rest)) = answers.split_first() else { return Ok(()) };
+    for (kind, answered) in rest {
+        for (place, (one, other)) in expected.iter().zip(answered).enumerate() {
+            if one != other {
+                return Err(format!(
+                    "{}: {first} and {kind} differ in answer {place}:\n{one}\n{other}",
+                    workload.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Builds what is measured.
+fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let folder = target.join("bench");
+    let manifest = Path::new("xtask").join("bench").join("Cargo.toml");
+    let peers = format!(
+        "build --quiet --release --locked --manifest-path {} --target-dir {}",
+        manifest.display(),
+        folder.display()
+    );
+    if !options.no_build {
+        for arguments in ["build --quiet --release -p mesh-server", &peers] {
+            eprintln!("cargo {arguments}");
+            let status = steps::command(root, arguments, &[]).status();
+            let status = status.map_err(|error| format!("cannot start cargo: {error}"))?;
+            if !status.success() {
+                return Err(format!("`cargo {arguments}` failed"));
+            }
+        }
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let pinned = cores > 1 && ran(Command::new("taskset").args(["-c", "0", "true"]));
+    if !pinned {
+        eprintln!("note: processes cannot be pinned to cores here, so figures will vary more");
+    }
+    Ok(Ground {
+        server: target.join("release").join("mesh-server"),
+        peers: folder.join("release"),
+        folder,
+        cores: pinned.then_some((0, 1)),
+    })
+}
+
+/// Whether a program is there and ends well.
+fn ran(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+impl Ground {
+    /// A program, on a core of its own where that can be.
+    fn command(&self, program: &Path, cores: Option<String>) -> Command {
+        match cores {
+            Some(cores) => {
+                let mut command = Command::new("taskset");
+                command.args(["-c", &cores]).arg(program);
+                command
+            }
+            None => Command::new(program),
+        }
+    }
+
+    fn server_core(&self) -> Option<String> {
+        self.cores.map(|(server, _)| server.to_string())
+    }
+
+    fn load_core(&self) -> Option<String> {
+        self.cores.map(|(_, load)| load.to_string())
+    }
+
+    /// The sample database of that many times the usual size, made when it is first asked for.
+    fn data(&self, scale: u32, journal: &str) -> Result<PathBuf, String> {
+        let path = self.folder.join(format!("sample-{scale}-{journal}.sqlite"));
+        if !path.exists() {
+            eprintln!("making {}", path.display());
+            let mut seed = Command::new(self.peers.join("seed"));
+            seed.arg("--out").arg(&path).args(["--scale", &scale.to_string(), "--journal", journal]);
+            let status = seed.status().map_err(|error| format!("cannot start `seed`: {error}"))?;
+            if !status.success() {
+                return Err("the sample could not be made".to_owned());
+            }
+        }
+        Ok(path)
+    }
+
+    /// The file of a workload's requests, each ended by a NUL byte.
+    fn requests(&self, workload: &Workload, kind: Kind) -> Result<PathBuf, String> {
+        let path = self.folder.join(format!("{}-{kind}.requests", workload.name));
+        let text: String = workload.requests(kind).iter().map(|request| request.text() + "\0").collect();
+        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,260 @@
+//! What do many streams of changes cost? One record watched by thousands, changed; then thousands that only wait.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Database, Request, Server, TempDir};
+
+use crate::steps;
+
+/// Streams of one record that a change has to reach.
+const WATCHING: usize = 5_000;
+/// Streams that the memory is counted for.
+const IDLE: usize = 10_000;
+/// How many times the record is changed, by each way of writing.
+const ROUNDS: usize = 10;
+/// What has to hold.
+const SLOWEST: Duration = Duration::from_millis(500);
+const MEMORY: u64 = 250 << 20;
+const GONE: Duration = Duration::from_secs(5);
+
+const QUERY: &str = r#"{"post":{"$select":{"title":true}}}"#;
+const PATH: &str = "/mesh/post/1";
+
+/// Measures streams. `--no-build` takes the server that is there.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
+    let build = match arguments {
+        [] => true,
+        ["--no-build"] => false,
+        [other, ..] => {
+            eprintln!("error: `bench events` does not take '{other}', only `--no-build`");
+            return ExitCode::from(2);
+        }
+    };
+    match measure(root, build) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(root: &Path, build: bool) -> Result<bool, String> {
+    if build {
+        eprintln!("cargo build --release -p mesh-server");
+        let status = steps::command(root, "build --quiet --release -p mesh-server", &[]).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err("the server could not be built".to_owned());
+        }
+    }
+    let ground = Ground::start(root)?;
+    let mut fine = true;
+    let mut streams = Streams::default();
+    streams.open(ground.server.address, WATCHING)?;
+    println!(
+        "{WATCHING} streams of one record, {ROUNDS} changes each way, milliseconds until a stream has it"
+    );
+    println!("  {:<22} {:>8} {:>8} {:>8}  readings", "written by", "p50", "p99", "slowest");
+    for (by, write) in [("another process", Ground::write_file as Write), ("the server itself", Ground::put)]
+    {
+        let mut times = Vec::new();
+        let before = ground.readings();
+        for round in 0..ROUNDS {
+            let title = format!("{by}, round {round}.");
+            let start = Instant::now();
+            write(&ground, &title)?;
+            times.extend(streams.all_get(&title, start)?);
+            // Whatever else the write sets off is over before the next.
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        times.sort();
+        let [middle, late, last] = [50, 99, 100].map(|part| percentile(&times, part));
+        println!(
+            "  {by:<22} {:>8.1} {:>8.1} {:>8.1}  {}",
+            millis(middle),
+            millis(late),
+            millis(last),
+            ground.readings() - before
+        );
+        fine &= late < SLOWEST;
+    }
+    streams.open(ground.server.address, IDLE - WATCHING)?;
+    std::thread::sleep(Duration::from_secs(2));
+    let resident = ground.resident()?;
+    fine &= resident < MEMORY;
+    println!("{IDLE} streams that wait: {:.1} MiB in all, of {} MiB", mebibytes(resident), MEMORY >> 20);
+    let open = ground.handles();
+    drop(streams);
+    let start = Instant::now();
+    while ground.handles() + IDLE > open && start.elapsed() < GONE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let left = (ground.handles() + IDLE).saturating_sub(open);
+    let before = ground.readings();
+    ground.write_file("Nobody watches.")?;
+    std::thread::sleep(Duration::from_secs(1));
+    let readings = ground.readings() - before;
+    println!(
+        "after {:?} without clients: {left} connections, {readings} readings for a change",
+        start.elapsed()
+    );
+    fine &= left == 0 && readings == 0;
+    println!("{}", if fine { "all targets are met" } else { "a target is missed" });
+    Ok(fine)
+}
+
+type Write = fn(&Ground, &str) -> Result<(), String>;
+
+/// The measured server and its data.
+struct Ground {
+    server: Server,
+    database: Database,
+    log: PathBuf,
+}
+
+impl Ground {
+    fn start(root: &Path) -> Result<Self, String> {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let program = target.join("release").join("mesh-server");
+        let database = Database::blog();
+        let folder: &TempDir = &database.dir;
+        let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": true}}}"#;
+        let schema = folder.write("schema.json", schema);
+        let log = folder.path().join("log");
+        let file = File::create(&log).map_err(|error| format!("cannot write a log: {error}"))?;
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--mutations", "--database", &database.url()]);
+        command.args(["--schema", &schema, "--log", "mesh_server::events=debug"]);
+        command.env("MESH_LIMITS__CONNECTIONS", (IDLE + 100).to_string());
+        command.stdin(Stdio::null()).stderr(file);
+        let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;
+        Ok(Self { server, database, log })
+    }
+
+    /// Changes the record as another process does.
+    fn write_file(&self, title: &str) -> Result<(), String> {
+        let update = format!("UPDATE posts SET title = '{title}' WHERE id = 1");
+        self.database.connect().execute_batch(&update).map_err(|error| error.to_string())
+    }
+
+    /// Changes the record through the server.
+    fn put(&self, title: &str) -> Result<(), String> {
+        let body = format!("{{\"title\":\"{title}\"}}");
+        let put = Request::new("PUT", PATH).header("Content-Type", "application/json").body(body);
+        let reply = self.server.send(&put);
+        if reply.status == 200 { Ok(()) } else { Err(format!("the write failed: {}", reply.text())) }
+    }
+
+    /// How many times the server has read for streams.
+    fn readings(&self) -> usize {
+        fs::read_to_string(&self.log).unwrap_or_default().matches("events: one reading").count()
+    }
+
+    fn resident(&self) -> Result<u64, String> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.server.process()));
+        let status = status.map_err(|error| format!("cannot see the server's memory: {error}"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap_or_default();
+        Ok(kibibytes << 10)
+    }
+
+    fn handles(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.server.process())).map_or(0, Iterator::count)
+    }
+}
+
+/// Open streams.
+#[derive(Default)]
+struct Streams(Vec<TcpStream>);
+
+impl Streams {
+    /// Opens more of them, each up to its first event.
+    fn open(&mut self, address: SocketAddr, count: usize) -> Result<(), String> {
+        let request = Request::get(&format!("{PATH}/events"), QUERY).bytes();
+        for _ in 0..count {
+            let stream = begin(address, &request);
+            self.0.push(stream.map_err(|error| {
+                format!("stream {} does not begin: {error}; is `ulimit -n` above {IDLE}?", self.0.len())
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Waits until all have an event with that text, and tells when each had it.
+    fn all_get(&mut self, text: &str, start: Instant) -> Result<Vec<Duration>, String> {
+        let mut times = Vec::with_capacity(self.0.len());
+        let mut waiting: Vec<(&mut TcpStream, Vec<u8>)> =
+            self.0.iter_mut().map(|stream| (stream, Vec::new())).collect();
+        let mut bytes = [0; 4096];
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            let mut failed = None;
+            waiting.retain_mut(|(stream, seen)| match stream.read(&mut bytes) {
+                Ok(0) => {
+                    failed = Some("a stream ended".to_owned());
+                    true
+                }
+                Ok(length) => {
+                    seen.extend_from_slice(bytes.get(..length).unwrap_or_default());
+                    let has_it = String::from_utf8_lossy(seen).contains(text);
+                    if has_it {
+                        times.push(start.elapsed());
+                    }
+                    !has_it
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => true,
+                Err(error) => {
+                    failed = Some(error.to_string());
+                    true
+                }
+            });
+            if let Some(why) = failed {
+                return Err(why);
+            }
+            if start.elapsed() > Duration::from_secs(20) {
+                return Err(format!("{} streams do not get '{text}'", waiting.len()));
+            }
+            if waiting.len() == before {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(times)
+    }
+}
+
+fn begin(address: SocketAddr, request: &[u8]) -> std::io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.write_all(request)?;
+    let mut seen = Vec::new();
+    let mut bytes = [0; 4096];
+    while !String::from_utf8_lossy(&seen).contains("data:") {
+        let length = stream.read(&mut bytes)?;
+        if length == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        seen.extend_from_slice(bytes.get(..length).unwrap_or_default());
+    }
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+fn percentile(sorted: &[Duration], part: usize) -> Duration {
+    let place = (sorted.len() * part / 100).min(sorted.len().saturating_sub(1));
+    sorted.get(place).copied().unwrap_or_default()
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

@@ -1,0 +1,88 @@
+//! What is to be measured? The options of `cargo xtask bench`.
+
+use super::peer::Kind;
+use super::workload::{self, Workload};
+
+/// What the command line says.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) workloads: Vec<Workload>,
+    /// Seconds of load for each figure.
+    pub(crate) seconds: f64,
+    /// Figures for each server, of which the median counts.
+    pub(crate) rounds: usize,
+    pub(crate) json: bool,
+    pub(crate) no_build: bool,
+    /// SQLite's journal mode of the sample.
+    pub(crate) journal: String,
+    /// Only these servers; empty: all.
+    only: Vec<Kind>,
+}
+
+impl Options {
+    pub(crate) fn parse(arguments: &[&str]) -> Result<Self, String> {
+        let mut options = Self {
+            workloads: Vec::new(),
+            seconds: 3.0,
+            rounds: 3,
+            json: false,
+            no_build: false,
+            journal: "wal".to_owned(),
+            only: Vec::new(),
+        };
+        let split = arguments.iter().flat_map(|argument| match argument.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => vec![name, value],
+            _ => vec![*argument],
+        });
+        let mut rest = split;
+        while let Some(name) = rest.next() {
+            let mut value = || rest.next().ok_or_else(|| format!("`{name}` needs a value"));
+            match name {
+                "--workload" => options.workloads.extend(workload::named(value()?)?),
+                "--seconds" => options.seconds = positive(name, value()?)?,
+                "--rounds" => options.rounds = positive(name, value()?)? as usize,
+                "--journal" => options.journal = value()?.to_owned(),
+                "--only" => {
+                    for name in value()?.split(',') {
+                        options.only.push(Kind::named(name)?);
+                    }
+                }
+                "--json" => options.json = true,
+                "--no-build" => options.no_build = true,
+                _ => return Err(format!("`bench` has no option '{name}'; `cargo xtask --help` lists them")),
+            }
+        }
+        if options.workloads.is_empty() {
+            options.workloads = workload::named("reads")?;
+        }
+        Ok(options)
+    }
+
+    /// Whether that server is to be measured.
+    pub(crate) fn wants(&self, kind: Kind) -> bool {
+        self.only.is_empty() || self.only.contains(&kind)
+    }
+}
+
+fn positive(name: &str, text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0.0);
+    number.ok_or_else(|| format!("`{name}` takes a number above 0, not '{text}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_in_both_forms() {
+        let options = Options::parse(&["--workload=w1,w3", "--seconds", "2", "--json"]).unwrap();
+        let names: Vec<_> = options.workloads.iter().map(|workload| workload.name).collect();
+        assert_eq!((names, options.seconds, options.json), (vec!["w1", "w3"], 2.0, true));
+        let all = Options::parse(&[]).unwrap();
+        assert_eq!(all.workloads.len(), 4);
+        for wrong in [&["--seconds"][..], &["--seconds=0"], &["--workload", "w9"], &["--only", "x"], &["w1"]]
+        {
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! How fast is the server over PostgreSQL? Against a server written by hand over tokio-postgres, and with more
+//! servers and replicas.
+//!
+//! All share this machine: the database, the servers and the load. So the figures show what the software costs,
+//! and not what a database gives that has a machine of its own.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, ExitCode, Stdio};
+
+use mesh_tests::Cluster;
+use serde_json::Value;
+
+use super::load::Loader;
+use super::options::Options;
+use super::peer::{Kind, ask};
+use super::workload::{Workload, named};
+use super::{Ground, prepare};
+
+/// The part of the hand-written server's speed that is aimed at in nested reads.
+const AIM: f64 = 0.85;
+
+/// The sample in the size and form of that of SQLite, with other words.
+const SAMPLE: &str = "
+CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL, email text NOT NULL, bio text);
+CREATE TABLE posts (
+    id integer PRIMARY KEY, author_id integer NOT NULL REFERENCES users, title text NOT NULL, body text NOT NULL,
+    published boolean NOT NULL, published_at timestamptz NOT NULL, views integer NOT NULL
+);
+CREATE TABLE comments (
+    id integer PRIMARY KEY, post_id integer NOT NULL REFERENCES posts, author_id integer NOT NULL REFERENCES users,
+    body text NOT NULL, created_at timestamptz NOT NULL
+);
+INSERT INTO users SELECT i, 'User number ' || i, 'user' || i || '@example.com', repeat('biography ', 6)
+    FROM generate_series(1, 10000) i;
+INSERT INTO posts SELECT i, (i::bigint * 7919) % 10000 + 1, 'The title of post number ' || i, repeat('some text ', 30),
+    i % 10 <> 0, '2015-01-01'::timestamptz + (i::bigint * 104729 % 315360000) * interval '1 second', i * 7 % 1000000
+    FROM generate_series(1, 100000) i;
+INSERT INTO comments SELECT i, (i::bigint * 7907) % 100000 + 1, (i::bigint * 104729) % 10000 + 1,
+    'A comment of a dozen words, more or less, which is number ' || i || ' of all',
+    '2015-01-01'::timestamptz + i * interval '1 second' FROM generate_series(1, 500000) i;
+CREATE INDEX ON posts (author_id);
+CREATE INDEX ON posts (published, published_at, id);
+CREATE INDEX ON comments (post_id);
+CREATE INDEX ON comments (author_id);
+VACUUM ANALYZE;
+";
+
+/// Measures and prints. `--seconds`, `--rounds` and `--no-build` are those of the other workloads.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
+    let measured = Options::parse(arguments).and_then(|options| measure(root, &options));
+    match measured {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the figures are the program's output")]
+fn measure(root: &Path, options: &Options) -> Result<bool, String> {
+    let ground = Ground { cores: None, ..prepare(root, options)? };
+    let primary = Cluster::start().ok_or("PostgreSQL is needed for this")?;
+    eprintln!("making the sample");
+    primary.execute(SAMPLE);
+    let mut table =
+        String::from("| workload | hand-written req/s | mesh req/s | ratio |\n|---|---|---|---|\n");
+    let mut good = true;
+    for workload in named("reads")? {
+        eprintln!("{}: {}", workload.name, workload.what);
+        verify(&ground, &primary, &workload)?;
+        let (mut limit, mut mesh) = (Vec::new(), Vec::new());
+        for _ in 0..options.rounds {
+            limit.push(load(
+                &ground,
+                &workload,
+                &[Server::limit(&ground, &primary)?],
+                Kind::Limit,
+                options.seconds,
+            )?);
+            mesh.push(load(
+                &ground,
+                &workload,
+                &[Server::mesh(&ground, &primary, &[])?],
+                Kind::Mesh,
+                options.seconds,
+            )?);
+        }
+        let (limit, mesh) = (median(&mut limit), median(&mut mesh));
+        let ratio = mesh / limit.max(1.0);
+        good &= ratio >= AIM || !matches!(workload.name, "w2" | "w4");
+        let _ =
+            writeln!(table, "| {} {} | {limit:.0} | {mesh:.0} | {ratio:.2} |", workload.name, workload.what);
+    }
+    println!("{table}");
+    println!("{}", scaled(&ground, &primary, options)?);
+    Ok(good)
+}
+
+/// Nested reads with one and two servers, and none to two replicas.
+fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<String, String> {
+    let workload = named("w2")?.pop().ok_or("there is no workload 'w2'")?;
+    let replicas = [primary.replica(), primary.replica()];
+    let mut table = String::from("| servers | replicas | w2 req/s |\n|---|---|---|\n");
+    for servers in 1..=2 {
+        for count in 0..=replicas.len() {
+            let used: Vec<&Cluster> = replicas.iter().take(count).collect();
+            let mut runs = Vec::new();
+            for _ in 0..options.rounds {
+                let started: Result<Vec<_>, _> =
+                    (0..servers).map(|_| Server::mesh(ground, primary, &used)).collect();
+                runs.push(load(ground, &workload, &started?, Kind::Mesh, options.seconds)?);
+            }
+            let _ = writeln!(table, "| {servers} | {count} | {:.0} |", median(&mut runs));
+        }
+    }
+    Ok(table)
+}
+
+/// Requests per second of all servers together, each with a load of its own.
+fn load(
+    ground: &Ground,
+    workload: &Workload,
+    servers: &[Server],
+    kind: Kind,
+    seconds: f64,
+) -> Result<f64, String> {
+    let file = ground.requests(workload, kind)?;
+    let one = |server: &Server, seconds: f64| {
+        let loader = Loader::new(ground, &file, &server.address, workload.connections);
+        let seen = loader.run(seconds)?;
+        if seen.errors > 0 {
+            return Err(format!("{} of {} requests failed", seen.errors, seen.requests));
+        }
+        Ok(seen.per_second)
+    };
+    std::thread::scope(|scope| {
+        // Statements are prepared, caches filled, and replicas found before anything counts.
+        let running: Vec<_> = servers
+            .iter()
+            .map(|server| scope.spawn(move || one(server, 1.0).and_then(|_| one(server, seconds))))
+            .collect();
+        let seen =
+            running.into_iter().map(|it| it.join().unwrap_or_else(|_| Err("the load failed".to_owned())));
+        seen.sum()
+    })
+}
+
+/// Makes sure that both answer the same before anything is measured.
+fn verify(ground: &Ground, primary: &Cluster, workload: &Workload) -> Result<(), String> {
+    let answers = |server: &Server, kind: Kind| -> Result<Vec<Value>, String> {
+        let requests = workload.requests(kind);
+        let some = requests.iter().step_by((requests.len() / 20).max(1)).take(20);
+        some.map(|request| Ok(workload.comparable(kind, ask(&server.address, request)?))).collect()
+    };
+    let limit = answers(&Server::limit(ground, primary)?, Kind::Limit)?;
+    let mesh = answers(&Server::mesh(ground, primary, &[])?, Kind::Mesh)?;
+    match limit.iter().zip(&mesh).find(|(limit, mesh)| limit != mesh) {
+        None => Ok(()),
+        Some((limit, mesh)) => Err(format!("{}: the answers differ:\n{limit}\n{mesh}", workload.name)),
+    }
+}
+
+fn median(runs: &mut [f64]) -> f64 {
+    runs.sort_by(f64::total_cmp);
+    runs.get(runs.len() / 2).copied().unwrap_or_default()
+}
+
+/// A server that runs until this is dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn limit(ground: &Ground, primary: &Cluster) -> Result<Self, String> {
+        let mut command = ground.command(&ground.peers.join("pg_limit"), None);
+        Self::start(command.args(["--database", &primary.url()]))
+    }
+
+    fn mesh(ground: &Ground, primary: &Cluster, replicas: &[&Cluster]) -> Result<Self, String> {
+        let mut command = ground.command(&ground.server, None);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--log", "off"]);
+        command.args(["--database", &primary.url()]);
+        let replicas: Vec<_> = replicas.iter().map(|replica| replica.url()).collect();
+        command.env("MESH_REPLICAS", replicas.join(","));
+        Self::start(&mut command)
+    }
+
+    fn start(command: &mut std::process::Command) -> Result<Self, String> {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().map_err(|error| format!("cannot start a server: {error}"))?;
+        let mut line = String::new();
+        if let Some(out) = child.stdout.take() {
+            BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
+        }
+        let address =
+            line.trim().strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
+        let address = address.map(str::to_owned);
+        let server = Self { child, address: address.clone().unwrap_or_default() };
+        if address.is_none() {
+            return Err(format!("a server does not start: it says '{}'", line.trim()));
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

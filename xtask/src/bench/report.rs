@@ -1,0 +1,146 @@
+//! What came out? Medians, ratios, and whether the targets are met.
+
+use serde_json::{Value, json};
+
+use super::Ground;
+use super::load::Load;
+use super::peer::Kind;
+use super::workload::{Target, Workload};
+
+/// The figures of a run.
+pub(crate) struct Report {
+    machine: String,
+    rows: Vec<(Workload, Kind, Vec<Load>)>,
+}
+
+impl Report {
+    pub(crate) fn new(ground: &Ground) -> Self {
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = cpu.lines().find(|line| line.starts_with("model name"));
+        let model = model.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown processor").trim();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let pinned = if ground.cores.is_some() { "pinned" } else { "not pinned" };
+        Self { machine: format!("{model}, {cores} cores, {pinned}"), rows: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, workload: &Workload, kind: Kind, load: Load) {
+        let row = self.rows.iter_mut().find(|(one, of, _)| one.name == workload.name && *of == kind);
+        match row {
+            Some((_, _, loads)) => loads.push(load),
+            None => self.rows.push((workload.clone(), kind, vec![load])),
+        }
+    }
+
+    fn figures(&self, workload: &str, kind: Kind) -> Option<Load> {
+        let (_, _, loads) = self.rows.iter().find(|(one, of, _)| one.name == workload && *of == kind)?;
+        let middle = |value: fn(&Load) -> f64| median(loads.iter().map(value).collect());
+        Some(Load {
+            requests: loads.iter().map(|load| load.requests).sum(),
+            errors: 0,
+            per_second: middle(|load| load.per_second),
+            p50: middle(|load| load.p50),
+            p99: middle(|load| load.p99),
+            cpu_micros: middle(|load| load.cpu_micros),
+            resident: loads.iter().map(|load| load.resident).max().unwrap_or_default(),
+        })
+    }
+
+    /// The speed of a server as a part of another's: by CPU for one request, and by requests per second.
+    fn ratios(&self, workload: &str, kind: Kind, to: Kind) -> Option<(f64, f64)> {
+        let (one, other) = (self.figures(workload, kind)?, self.figures(workload, to)?);
+        Some((other.cpu_micros / one.cpu_micros, one.per_second / other.per_second))
+    }
+
+    /// What each is compared to: the limit, or what stands first.
+    fn measure(&self, workload: &str) -> Option<Kind> {
+        let limit = self.rows.iter().any(|(one, kind, _)| one.name == workload && *kind == Kind::Limit);
+        let first = self.rows.iter().find(|(one, _, _)| one.name == workload).map(|(_, kind, _)| *kind);
+        if limit { Some(Kind::Limit) } else { first }
+    }
+
+    pub(crate) fn table(&self) {
+        println!("{}", self.machine);
+        println!(
+            "{:<9} {:<9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10} {:>10}",
+            "workload", "server", "req/s", "p50 us", "p99 us", "CPU us", "MiB", "by CPU", "by req/s"
+        );
+        for (workload, kind, _) in &self.rows {
+            let Some(load) = self.figures(workload.name, *kind) else { continue };
+            let to = self.measure(workload.name).and_then(|to| self.ratios(workload.name, *kind, to));
+            let (cpu, speed) = to.unwrap_or((1.0, 1.0));
+            println!(
+                "{:<9} {kind:<9} {:>9.0} {:>9.0} {:>9.0} {:>9.2} {:>8.1} {cpu:>10.2} {speed:>10.2}",
+                workload.name,
+                load.per_second,
+                load.p50,
+                load.p99,
+                load.cpu_micros,
+                load.resident as f64 / f64::from(1 << 20),
+            );
+        }
+        for (text, met) in self.targets() {
+            println!("{} {text}", if met { "met   " } else { "MISSED" });
+        }
+    }
+
+    pub(crate) fn json(&self) {
+        let rows = self.rows.iter().filter_map(|(workload, kind, loads)| {
+            let load = self.figures(workload.name, *kind)?;
+            let (by_cpu, by_speed) = self.ratios(workload.name, *kind, self.measure(workload.name)?)?;
+            Some(json!({
+                "workload": workload.name, "server": kind.name(), "rounds": loads.len(),
+                "requests": load.requests, "perSecond": load.per_second, "p50": load.p50, "p99": load.p99,
+                "cpuMicros": load.cpu_micros, "residentBytes": load.resident,
+                "ratioByCpu": by_cpu, "ratioBySpeed": by_speed,
+            }))
+        });
+        let rows: Vec<Value> = rows.collect();
+        let targets = self.targets().into_iter().map(|(text, met)| json!({ "target": text, "met": met }));
+        let targets: Vec<Value> = targets.collect();
+        println!("{}", json!({ "machine": self.machine, "rows": rows, "targets": targets }));
+    }
+
+    /// Whether every target was met whose servers were measured.
+    pub(crate) fn targets_met(&self) -> bool {
+        self.targets().iter().all(|(_, met)| *met)
+    }
+
+    fn targets(&self) -> Vec<(String, bool)> {
+        let mesh = self.rows.iter().filter(|(_, kind, _)| *kind == Kind::Mesh);
+        let all =
+            mesh.flat_map(|(workload, _, _)| workload.targets.iter().map(|target| (workload.name, *target)));
+        all.filter_map(|(workload, target)| {
+            let own = self.figures(workload, Kind::Mesh)?;
+            Some(match target {
+                Target::Speed(to, least) => {
+                    let (by_cpu, _) = self.ratios(workload, Kind::Mesh, to)?;
+                    (format!("{workload}: {by_cpu:.2} of {to} by CPU, at least {least}"), by_cpu >= least)
+                }
+                Target::Tail(to, most) => {
+                    let ratio = own.p99 / self.figures(workload, to)?.p99;
+                    (format!("{workload}: p99 {ratio:.2} times that of {to}, at most {most}"), ratio <= most)
+                }
+                Target::Within(most) => {
+                    (format!("{workload}: p99 {:.0} us, at most {most:.0} us", own.p99), own.p99 <= most)
+                }
+            })
+        })
+        .collect()
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    values.get(middle).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!([median(vec![3.0, 1.0, 2.0]), median(vec![5.0]), median(Vec::new())], [2.0, 5.0, 0.0]);
+    }
+}

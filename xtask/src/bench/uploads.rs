@@ -1,0 +1,218 @@
+//! What does an upload cost? The time of a large file against that of `cp` and `sha256sum` on the same bytes, and
+//! the memory that the server takes for it.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Database, Request, Server};
+
+use crate::steps;
+
+/// Mebibytes of the file, by default and with `--full`.
+const SIZE: u64 = 256;
+const FULL: u64 = 2048;
+const ROUNDS: usize = 3;
+/// What has to hold, whatever the size.
+const MEMORY: u64 = 32 << 20;
+
+/// Measures uploads. `--full` takes 2 GiB, `--no-build` the server that is there.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
+    let (mut size, mut build) = (SIZE, true);
+    for argument in arguments {
+        match *argument {
+            "--full" => size = FULL,
+            "--no-build" => build = false,
+            other => {
+                eprintln!("error: `bench uploads` does not take '{other}', only `--full` and `--no-build`");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    match measure(root, size << 20, build) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(root: &Path, size: u64, build: bool) -> Result<bool, String> {
+    if build {
+        eprintln!("cargo build --release -p mesh-server");
+        let status = steps::command(root, "build --quiet --release -p mesh-server", &[]).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err("the server could not be built".to_owned());
+        }
+    }
+    let ground = Ground::start(root, size)?;
+    let (mut plain, mut synced, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+    let mut grown = 0;
+    println!("{} MiB, {ROUNDS} rounds, seconds", size >> 20);
+    println!("  {:>18} {:>14} {:>10}", "cp + sha256sum", "and sync", "upload");
+    for round in 1..=ROUNDS {
+        let (copied, hash) = ground.copy()?;
+        let before = ground.memory()?;
+        // Another file each time, so that none is there already.
+        let upload = ground.upload(&hash)?;
+        grown = ground.memory()?.saturating_sub(before).max(grown);
+        println!(
+            "  {:>18.2} {:>14.2} {:>10.2}",
+            copied.0.as_secs_f64(),
+            copied.1.as_secs_f64(),
+            upload.as_secs_f64()
+        );
+        plain.push(copied.0);
+        synced.push(copied.1);
+        sent.push(upload);
+        ground.change(round)?;
+    }
+    let [plain, synced, sent] = [plain, synced, sent].map(middle);
+    println!(
+        "an upload takes {:.2} times as long as cp and sha256sum, {:.2} times as long with sync; {:.0} MiB/s",
+        sent / plain,
+        sent / synced,
+        (size >> 20) as f64 / sent
+    );
+    let fine = grown < MEMORY;
+    println!("the server's memory grew by {:.1} MiB, of {} MiB", mebibytes(grown), MEMORY >> 20);
+    println!("{}", if fine { "all targets are met" } else { "a target is missed" });
+    Ok(fine)
+}
+
+/// The measured server, and the file.
+struct Ground {
+    server: Server,
+    database: Database,
+    size: u64,
+}
+
+impl Ground {
+    fn start(root: &Path, size: u64) -> Result<Self, String> {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let database = Database::new(
+            "CREATE TABLE users (id INTEGER PRIMARY KEY, film TEXT); INSERT INTO users VALUES (1, NULL);",
+        );
+        let folder = &database.dir;
+        let schema = r#"{"entities": {"user": {"fields": ["id", "film"], "uploads": {"film": {"maxBytes": 4294967296}}}}}"#;
+        let schema = folder.write("schema.json", schema);
+        let files = folder.path().join("files");
+        let config = format!("[uploads]\nenabled = true\nstore = \"file:{}\"\n", files.display());
+        let config = folder.write("mesh.toml", &config);
+        let mut command = Command::new(target.join("release").join("mesh-server"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--database", &database.url()]);
+        command.args(["--schema", &schema, "--config", &config]).stdin(Stdio::null());
+        let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;
+        let ground = Self { server, database, size };
+        ground.fill().map_err(|error| format!("cannot write the file: {error}"))?;
+        Ok(ground)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.database.dir.path().join(name)
+    }
+
+    /// Bytes that no file system can store in less than their number.
+    fn fill(&self) -> io::Result<()> {
+        let mut out = File::create(self.file("film"))?;
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..self.size >> 20 {
+            let block: Vec<u8> = (0..1 << 17)
+                .flat_map(|_| {
+                    state ^= state << 13;
+                    state ^= state >> 7;
+                    state ^= state << 17;
+                    state.to_le_bytes()
+                })
+                .collect();
+            out.write_all(&block)?;
+        }
+        out.sync_all()
+    }
+
+    /// Makes room, and other bytes for the next round.
+    fn change(&self, round: usize) -> Result<(), String> {
+        let cleared = fs::remove_dir_all(self.file("files/sha256"));
+        let cleared = cleared.and_then(|()| fs::create_dir(self.file("files/sha256")));
+        cleared.map_err(|error| format!("cannot remove the stored file: {error}"))?;
+        let open = fs::OpenOptions::new().write(true).open(self.file("film"));
+        let written = open.and_then(|mut file| file.write_all(&round.to_le_bytes()));
+        written.map_err(|error| format!("cannot change the file: {error}"))
+    }
+
+    /// The time of `cp` and `sha256sum`, the same with what is needed to outlast a loss of power, and the hash.
+    fn copy(&self) -> Result<((Duration, Duration), String), String> {
+        let (from, to) = (self.file("film"), self.file("copy"));
+        let begun = Instant::now();
+        output(Command::new("cp").arg(&from).arg(&to))?;
+        let text = output(Command::new("sha256sum").arg(&to))?;
+        let plain = begun.elapsed();
+        output(Command::new("sync").arg(&to))?;
+        let synced = begun.elapsed();
+        fs::remove_file(&to).map_err(|error| format!("cannot remove the copy: {error}"))?;
+        let hash = text.split_whitespace().next().ok_or("sha256sum printed nothing")?;
+        Ok(((plain, synced), hash.to_owned()))
+    }
+
+    /// The time from the first byte sent to the reply.
+    fn upload(&self, hash: &str) -> Result<Duration, String> {
+        let failed = |error: io::Error| format!("the upload failed: {error}");
+        let statement = format!(r#"{{"user":{{"film":{{"upload":true}}}},"contentHash":"sha256:{hash}"}}"#);
+        let start = "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n";
+        let end = "\r\n--b--\r\n";
+        let length = start.len() as u64 + self.size + end.len() as u64;
+        let head = Request::new("POST", "/mesh/user/1/film")
+            .query(&statement)
+            .header("Content-Type", "multipart/form-data; boundary=b")
+            .header("Content-Length", length.to_string())
+            .header("Connection", "close");
+        let mut file = File::open(self.file("film")).map_err(failed)?;
+        let begun = Instant::now();
+        let mut stream = TcpStream::connect(self.server.address).map_err(failed)?;
+        stream.write_all(&head.bytes()).map_err(failed)?;
+        stream.write_all(start.as_bytes()).map_err(failed)?;
+        io::copy(&mut file, &mut stream).map_err(failed)?;
+        stream.write_all(end.as_bytes()).map_err(failed)?;
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).map_err(failed)?;
+        let lasted = begun.elapsed();
+        if reply.starts_with("HTTP/1.1 200") { Ok(lasted) } else { Err(format!("the server said: {reply}")) }
+    }
+
+    /// The most memory that the server ever had.
+    fn memory(&self) -> Result<u64, String> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.server.process()));
+        let status = status.map_err(|error| format!("the server's memory is not known: {error}"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kibibytes
+            .map(|kibibytes| kibibytes << 10)
+            .ok_or_else(|| "the server's memory is not known".to_owned())
+    }
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot start `{name}`: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("`{name}` failed"))
+    }
+}
+
+fn middle(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times.get(times.len() / 2).map_or(f64::NAN, Duration::as_secs_f64)
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

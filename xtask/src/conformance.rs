@@ -1,0 +1,144 @@
+//! Does a server keep the protocol? The conformance run: what is judged, which cases, and the form of the report.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use mesh_tests::kit::case::{self, Level};
+use mesh_tests::kit::profile::Profile;
+use mesh_tests::kit::reference;
+use mesh_tests::kit::report::{self, Format};
+use mesh_tests::kit::run::{self, Choose, Report};
+use mesh_tests::kit::target::Target;
+
+use crate::steps::{self, Steps};
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Options {
+    level: Option<Level>,
+    profiles: Vec<String>,
+    ids: Vec<String>,
+    target: Option<String>,
+    profile_file: Option<PathBuf>,
+    format: Option<Format>,
+    report: Option<PathBuf>,
+    /// A server that is built already.
+    program: Option<PathBuf>,
+}
+
+/// Reads the arguments after the command's name.
+pub(crate) fn options(arguments: &[&str]) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let (name, inline) =
+            argument.split_once('=').map_or((*argument, None), |(name, value)| (name, Some(value)));
+        if !NAMES.contains(&name) {
+            return Err(format!("'conformance' does not take '{argument}', but {}", NAMES.join(", ")));
+        }
+        let value =
+            inline.or_else(|| rest.next().copied()).ok_or_else(|| format!("'{name}' needs a value"))?;
+        match name {
+            "--level" => {
+                let level = Level::parse(value);
+                options.level =
+                    Some(level.ok_or_else(|| format!("there is no level '{value}': L1, L2, L3, L4"))?);
+            }
+            "--profile" => options.profiles.push(value.to_owned()),
+            "--case" => options.ids.push(value.to_owned()),
+            "--target" => options.target = Some(value.to_owned()),
+            "--profile-file" => options.profile_file = Some(value.into()),
+            "--program" => options.program = Some(value.into()),
+            "--report" => options.report = Some(value.into()),
+            _ => {
+                let names: Vec<&str> = Format::ALL.iter().map(|(name, _)| *name).collect();
+                let format = Format::parse(value);
+                options.format = Some(
+                    format.ok_or_else(|| format!("there is no format '{value}': {}", names.join(", ")))?,
+                );
+            }
+        }
+    }
+    Ok(options)
+}
+
+const NAMES: [&str; 8] =
+    ["--level", "--profile", "--case", "--target", "--profile-file", "--program", "--format", "--report"];
+
+/// Runs the cases and prints the report.
+pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
+    match judge(root, options) {
+        Ok(report) if report.verdicts.is_empty() => {
+            eprintln!("error: no case was chosen");
+            ExitCode::from(2)
+        }
+        Ok(report) if report.is_good() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn judge(root: &Path, options: &Options) -> Result<Report, String> {
+    let cases = case::load(&case::folder())?;
+    let mut profile = match &options.profile_file {
+        Some(file) => Profile::read(file)?,
+        None => Profile::ours()?,
+    };
+    let choose = Choose {
+        level: options.level,
+        profiles: options.profiles.clone(),
+        ids: options.ids.clone(),
+        ..Choose::default()
+    };
+    let report = if let Some(url) = &options.target {
+        profile.servers.insert("open".to_owned(), url.clone());
+        run::run(&cases, &Target::new(profile)?, &choose)
+    } else if profile.servers.is_empty() {
+        let program = options.program.clone().map_or_else(|| build(root), Ok)?;
+        let reference = reference::start(&program, profile)?;
+        run::run(&cases, &reference.target, &choose)
+    } else {
+        run::run(&cases, &Target::new(profile)?, &choose)
+    };
+    let text = report::render(&report, options.format.unwrap_or(Format::Pretty));
+    // A closed pipe, as with `| head`, is no failure of ours.
+    let _ = io::stdout().write_all(text.as_bytes());
+    if let Some(file) = &options.report {
+        let written = std::fs::write(file, report::page(&report));
+        written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    }
+    Ok(report)
+}
+
+/// Builds the server and tells where its program is.
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
+    if built.failed() {
+        return Err("mesh-server does not build".to_owned());
+    }
+    let output = steps::command(root, "metadata --format-version 1 --no-deps --offline", &[]).output();
+    let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let target = metadata.get("target_directory").and_then(serde_json::Value::as_str).unwrap_or("target");
+    Ok(Path::new(target).join("debug").join(format!("mesh-server{}", std::env::consts::EXE_SUFFIX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_in_both_forms_and_unknown_ones_refused() {
+        let read =
+            options(&["--level", "L2", "--profile=docs", "--profile", "cors", "--format=tap"]).unwrap();
+        assert_eq!((read.level, read.format), (Some(Level::L2), Some(Format::Tap)));
+        assert_eq!(read.profiles, ["docs", "cors"]);
+        for wrong in [&["--level", "L9"][..], &["--level"], &["--colour"], &["--format", "pdf"], &["L1"]] {
+            assert!(options(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
