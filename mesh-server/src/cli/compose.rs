@@ -33,6 +33,13 @@ pub(crate) async fn app(config: &Config, source: Source) -> Result<App, Failure>
         Database::Sqlite(database) => Database::Sqlite(database.response_cache(config.cache.responses)),
         database @ Database::Postgres(_) => database,
     });
+    let takes_writes = schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.writable));
+    if config.mutations.enabled && !takes_writes {
+        tracing::warn!(
+            "write routes are on, but nothing is writable: say which fields are, with 'writable' in the schema \
+             document (`mesh-server introspect` writes one to begin with)"
+        );
+    }
     let secret = secret(config)?;
     let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
     if let Some(secret) = &secret {
