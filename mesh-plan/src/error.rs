@@ -117,6 +117,7 @@ impl fmt::Display for PlanError {
 impl StdError for PlanError {}
 
 impl fmt::Display for PlanErrorKind {
+    #[expect(clippy::too_many_lines, reason = "one arm for each sentence")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownEntity { entity, nearest } => {

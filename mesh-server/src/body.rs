@@ -56,6 +56,7 @@ impl Body {
     }
 
     /// The bytes, where they are there as a whole.
+    #[cfg(feature = "compression")]
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         match &self.0 {
             Kind::Whole(bytes) => Some(bytes),

@@ -118,7 +118,7 @@ impl ETag {
     }
 
     /// What a tag is made of: 128 bits (XXH3) that are the same on every server, and for no two bodies by
-    /// accident. It is ten times as fast as a cryptographic digest, which would take longer than many reads;
+    /// accident. A cryptographic digest would take longer than many reads;
     /// who can write what others read needs no equal digests to mislead them.
     pub fn digest(body: &[u8]) -> u128 {
         twox_hash::XxHash3_128::oneshot(body)

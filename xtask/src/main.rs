@@ -129,8 +129,17 @@ fn check() -> ExitCode {
         .cargo("mesh-plan, no features", "check --quiet -p mesh-plan --no-default-features")
         .cargo("mesh-wire, no features", "check --quiet -p mesh-wire --no-default-features")
         .cargo("mesh-wire, plan", "check --quiet -p mesh-wire --no-default-features --features plan")
+        .cargo(
+            "mesh-wire, integrity",
+            "check --quiet -p mesh-wire --no-default-features --features integrity",
+        )
+        .cargo("mesh-wire, uploads", "check --quiet -p mesh-wire --no-default-features --features uploads")
         .cargo("mesh-server, no features", "check --quiet -p mesh-server --no-default-features")
         .cargo("mesh-server, sqlite", "check --quiet -p mesh-server --no-default-features --features sqlite")
+        .cargo(
+            "mesh-server, postgres",
+            "check --quiet -p mesh-server --no-default-features --features postgres",
+        )
         .cargo("examples, no features", "check --quiet -p mesh-server --no-default-features --examples")
         .finish()
 }

@@ -1,6 +1,6 @@
 //! Has the database changed? A mark of its state that any process's commit alters, read with one call.
 //!
-//! `PRAGMA data_version` tells the same but takes SQLite's locks, which costs five times as much. Both read
+//! `PRAGMA data_version` tells the same but takes SQLite's locks, three system calls more. Both read
 //! what every commit writes: in rollback mode the change counter in the file's header, in WAL mode the header
 //! of the WAL's index, whose counter of commits and checksums make it unlike any earlier one. A mark that is
 //! equal before and after some rows were read is therefore the mark of those rows.
