@@ -77,8 +77,8 @@ With --login the password is asked for, or taken from the variable MESH_PASSWORD
   mesh-server upload user 7 avatar me.png
   mesh-server upload --login ada@example.org user 7 avatar me.png --meta '{\"caption\": \"Me\"}'
 
-With --login the password is asked for; where standard input is no terminal, its first line is the password. \
-The file's hash is part of what is signed, so the server takes these bytes and no others.")]
+With --login the password is asked for, or taken from the variable MESH_PASSWORD. The file's \
+hash is part of what is signed, so the server takes these bytes and no others.")]
     Upload(UploadArgs),
     /// Print the hash of a password, for the table of accounts
     #[command(after_help = "Examples:

@@ -11,17 +11,18 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper_util::rt::TokioIo;
 use mesh_uploads::{ContentHash, ContentType, Hasher, Statement};
-use mesh_wire::client::{self, Endpoint, Form, Place, Session};
+use mesh_wire::client::{self, Endpoint, Form, Place};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
 use tokio::net::TcpStream;
 
 use super::args::UploadArgs;
-use super::{Failure, password, print};
+use super::login::{self, Login};
+use super::{Failure, print};
 
 /// What is read and sent at once.
 const BLOCK: usize = 256 * 1024;
@@ -39,35 +40,27 @@ pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
             .ok_or_else(|| Failure::start(format!("--type: '{text}' is no content type")))?,
         None => by_extension(&args.file),
     };
-    let password =
-        args.login.as_ref().map(|_| password::read("Password: ")).transpose().map_err(Failure::start)?;
+    let password = args.login.as_deref().map(login::password).transpose()?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
     runtime.block_on(async {
         let session = match (&args.login, password) {
-            (Some(login), Some(password)) => Some(log_in(&endpoint, login, password).await?),
+            (Some(login), Some(password)) => Some(Login::begin(&endpoint, login, password).await?),
             _ => None,
         };
-        let body = send_file(&endpoint, args, session.as_ref(), &content_type).await?;
-        let body: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
+        let sent = send_file(&endpoint, args, session.as_ref(), &content_type).await;
+        if let Some(session) = session {
+            session.end().await;
+        }
+        let body: Value = serde_json::from_slice(&sent?).map_err(Failure::found)?;
         if io::stdout().is_terminal() { print(format_args!("{body:#}")) } else { print(&body) }
     })
-}
-
-async fn log_in(endpoint: &Endpoint, login: &str, password: String) -> Result<Session, Failure> {
-    let mut credentials = Map::new();
-    credentials.insert("login".to_owned(), login.into());
-    credentials.insert("password".to_owned(), password.into());
-    let request = client::login(endpoint, &credentials).map_err(Failure::start)?;
-    let reply = send(request.map(Full::new)).await?;
-    let body = client::result(reply).map_err(Failure::found)?;
-    Session::read(&body).ok_or_else(|| Failure::found("the login's reply has no session in it"))
 }
 
 async fn send_file(
     endpoint: &Endpoint,
     args: &UploadArgs,
-    session: Option<&Session>,
+    session: Option<&Login<'_>>,
     content_type: &ContentType,
 ) -> Result<Bytes, Failure> {
     let unreadable =
@@ -85,7 +78,7 @@ async fn send_file(
     let place = Place::Attach { entity: &args.entity, id: &args.id, field: &args.field };
     let mut request = client::upload(endpoint, place, &statement, &form).map_err(Failure::start)?;
     if let Some(session) = session {
-        request = session.sign(request, None).map_err(Failure::start)?;
+        request = session.sign(request)?;
     }
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let before = form.before(args.meta.as_deref(), &name, content_type.as_str());

@@ -89,7 +89,8 @@ fn a_download_is_signed_over_its_key() {
 
 #[test]
 fn the_command_logs_in() {
-    let files = Files::with(SETTINGS);
+    // Also where each signature must be bound to its one use.
+    let files = Files::with(&SETTINGS.replacen("enabled = true", "enabled = true\nbinding = \"require\"", 1));
     let url = format!("http://{}/mesh", files.server.address);
     let file = files.database.dir.write("me.txt", "signed");
     let run = |password: &str| {
