@@ -41,6 +41,7 @@ mod body;
 #[cfg(feature = "compression")]
 mod compress;
 mod events;
+mod health;
 mod integrity;
 mod routes;
 mod server;
@@ -49,6 +50,7 @@ mod uploads;
 pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
 pub use events::Events;
+pub use health::{Check, Health, Report};
 pub use integrity::Integrity;
 pub use mesh_docs;
 pub use mesh_integrity;
