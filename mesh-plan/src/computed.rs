@@ -103,8 +103,7 @@ impl MeshBuilder {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let schema = Schema::builder()
     ///     .entity("user", |user| user.untyped("first").untyped("last").no_id())
-    ///     .build()
-    ///     .map_err(|faults| faults[0].to_string())?;
+    ///     .build()?;
     /// let mesh = Mesh::builder(schema).computed("user.initials", ["first", "last"], |user| {
     ///     let initial = |field| user.text(field).chars().next().unwrap_or('?').to_string();
     ///     initial("first") + &initial("last")

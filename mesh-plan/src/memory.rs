@@ -32,8 +32,7 @@ const ROW_ID: &str = "rowid";
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let schema = Schema::builder()
 ///     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
-///     .build()
-///     .map_err(|faults| faults[0].to_string())?;
+///     .build()?;
 /// let tables = Tables::new().with("posts", ["id", "title"], [vec![1.into(), "Hello".into()]]);
 /// let mesh = Mesh::builder(schema).resolver_for_all(tables).build();
 /// # let _ = mesh;

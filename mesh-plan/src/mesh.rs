@@ -39,8 +39,7 @@ pub use write::WriteReply;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let schema = Schema::builder()
 ///     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
-///     .build()
-///     .map_err(|faults| faults[0].to_string())?;
+///     .build()?;
 /// let mesh = Mesh::builder(schema).resolver("post", posts).build();
 /// let plan = mesh.plan(&Request::point(mesh_ql::Format::Ql, "{ post title }", "1"))?;
 /// let read = mesh.read(plan, Context::default());

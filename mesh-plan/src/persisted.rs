@@ -184,8 +184,7 @@ impl StdError for QueryStoreError {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let schema = Schema::builder()
 /// #     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
-/// #     .build()
-/// #     .map_err(|faults| faults[0].to_string())?;
+/// #     .build()?;
 /// # let mesh = Mesh::builder(schema).build();
 /// let mut queries = Persisted::new(Registration::Closed);
 /// let id = queries.preload(&mesh, Format::Ql, "{ post title }")?;

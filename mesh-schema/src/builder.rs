@@ -1,7 +1,7 @@
 //! How is a schema written in code? Entity by entity, with the same checks as a document's.
 
 use crate::{
-    Catalog, ComputedDocument, Document, EntityDocument, Fault, FieldType, IdField, JoinDocument, Schema,
+    Catalog, ComputedDocument, Document, EntityDocument, Faults, FieldType, IdField, JoinDocument, Schema,
     Upload, Writable,
 };
 
@@ -40,12 +40,12 @@ impl SchemaBuilder {
     }
 
     /// The schema, or everything that is wrong with it.
-    pub fn build(self) -> Result<Schema, Vec<Fault>> {
+    pub fn build(self) -> Result<Schema, Faults> {
         self.document.load(None)
     }
 
     /// The schema checked against a database, or everything that is wrong with it.
-    pub fn build_with(self, catalog: &Catalog) -> Result<Schema, Vec<Fault>> {
+    pub fn build_with(self, catalog: &Catalog) -> Result<Schema, Faults> {
         self.document.load(Some(catalog))
     }
 }

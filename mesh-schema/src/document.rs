@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::fault::Places;
 use crate::policy::RoleDocument;
-use crate::{Cardinality, Catalog, Entries, Fault, FieldType, Schema, TableName, Upload, load};
+use crate::{Cardinality, Catalog, Entries, Faults, FieldType, Schema, TableName, Upload, load};
 
 /// A schema as written, not yet checked beyond its form.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -27,16 +27,16 @@ pub struct Document {
 
 impl Document {
     /// Reads JSON text and checks its form: syntax, types of values, unknown keys, keys given twice.
-    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
+    pub fn parse(text: &str) -> Result<Self, Faults> {
         let reading = read::read(text);
-        if reading.faults.is_empty() { Ok(reading.document) } else { Err(reading.faults) }
+        if reading.faults.is_empty() { Ok(reading.document) } else { Err(reading.faults.into()) }
     }
 
     /// Resolves every name in it, or reports every fault at once.
     ///
     /// With a catalog its tables and columns must exist there, and types, NULLs and descriptions are taken
     /// from it where the document is silent.
-    pub fn load(&self, catalog: Option<&Catalog>) -> Result<Schema, Vec<Fault>> {
+    pub fn load(&self, catalog: Option<&Catalog>) -> Result<Schema, Faults> {
         load::load(self, catalog, &HashSet::new())
     }
 
@@ -68,7 +68,7 @@ impl Schema {
     /// Parses and loads JSON text in one go and reports the faults of form and of meaning together.
     ///
     /// What hangs on a part whose form is wrong is not judged: one mistake is reported once.
-    pub fn read(text: &str, catalog: Option<&Catalog>) -> Result<Self, Vec<Fault>> {
+    pub fn read(text: &str, catalog: Option<&Catalog>) -> Result<Self, Faults> {
         let reading = read::read(text);
         if reading.faults.is_empty() || reading.whole {
             let loaded = load::load(&reading.document, catalog, &reading.unsound);
@@ -76,10 +76,10 @@ impl Schema {
                 return loaded;
             }
             let mut faults = reading.faults;
-            faults.extend(loaded.err().unwrap_or_default());
-            return Err(faults);
+            faults.extend(loaded.err().into_iter().flatten());
+            return Err(faults.into());
         }
-        Err(reading.faults)
+        Err(reading.faults.into())
     }
 }
 

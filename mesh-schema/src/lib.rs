@@ -29,7 +29,7 @@ pub use document::{
     ComputedDocument, Document, EntityDocument, IdField, JoinDocument, ThroughDocument, Writable,
 };
 pub use entries::Entries;
-pub use fault::Fault;
+pub use fault::{Fault, Faults};
 pub use infer::{Inference, Note, infer, is_own_table};
 pub use model::{
     Cardinality, ColumnPair, Computed, Entity, EntityId, Field, FieldId, FieldType, KeyColumn, Link, Member,

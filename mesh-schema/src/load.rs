@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::check::Tables;
 use crate::fault::{Places, hint};
-use crate::{Catalog, Document, Fault, Schema, Table};
+use crate::{Catalog, Document, Fault, Faults, Schema, Table};
 
 /// Keys that stand for routes. `SPEC §2.2`
 const RESERVED_ENTITIES: [&str; 5] = ["queries", "auth", "logout", "write", "files"];
@@ -37,7 +37,7 @@ pub(crate) fn load(
     document: &Document,
     catalog: Option<&Catalog>,
     unsound: &HashSet<String>,
-) -> Result<Schema, Vec<Fault>> {
+) -> Result<Schema, Faults> {
     let mut loader = Loader {
         places: &document.places,
         tables: catalog.map(Tables::new),
@@ -55,7 +55,7 @@ pub(crate) fn load(
     if let Some(roles) = &document.policies {
         loader.policies(roles);
     }
-    if loader.faults.is_empty() { Ok(loader.schema) } else { Err(loader.faults) }
+    if loader.faults.is_empty() { Ok(loader.schema) } else { Err(loader.faults.into()) }
 }
 
 struct Loader<'a> {

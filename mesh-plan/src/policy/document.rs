@@ -6,7 +6,7 @@ use mesh_ql::{FilterOp, Literal};
 use mesh_schema::policy::{
     ANY_ROLE, ConditionDocument, Constant, ListedDocument, OperandDocument, RoleDocument, RuleDocument,
 };
-use mesh_schema::{Entity, Entries, Fault, Schema, Writable};
+use mesh_schema::{Entity, Entries, Fault, Faults, Schema, Writable};
 
 use super::{Access, Condition, Operand, Policy};
 use crate::planner::guard;
@@ -23,7 +23,7 @@ impl SchemaPolicy {
     ///
     /// # Errors
     /// Operators that do not fit a field's type, and values that it cannot hold.
-    pub fn of(schema: &Schema) -> Result<Option<Self>, Vec<Fault>> {
+    pub fn of(schema: &Schema) -> Result<Option<Self>, Faults> {
         let Some(roles) = schema.policies() else { return Ok(None) };
         let mut faults = Vec::new();
         for (role, document) in roles.iter() {
@@ -41,7 +41,7 @@ impl SchemaPolicy {
                 }
             }
         }
-        if faults.is_empty() { Ok(Some(Self { roles: Arc::new(roles.clone()) })) } else { Err(faults) }
+        if faults.is_empty() { Ok(Some(Self { roles: Arc::new(roles.clone()) })) } else { Err(faults.into()) }
     }
 
     /// A policy under which nobody sees anything, in place of one that is wrong.

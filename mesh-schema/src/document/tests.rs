@@ -13,8 +13,8 @@ fn check(text: &str, expected: Expect) {
     expected.assert_eq(&shown);
 }
 
-fn show(faults: &[Fault]) -> String {
-    let line = |fault: &Fault| {
+fn show(faults: &[crate::Fault]) -> String {
+    let line = |fault: &crate::Fault| {
         let position = fault.line.zip(fault.column).map(|(line, column)| format!("{line}:{column} "));
         format!("{}{fault}\n", position.unwrap_or_default())
     };
