@@ -13,7 +13,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mesh_server::backend::sqlite::Sqlite;
 use mesh_server::mesh_integrity::{
@@ -23,7 +23,8 @@ use mesh_server::mesh_plan::policy::{Access, Condition, SessionValue};
 use mesh_server::mesh_plan::{self, Mesh, Value, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Document, Entity};
 use mesh_server::mesh_wire::{Code, ErrorKind, WireError};
-use mesh_server::{App, Body, Call, Events, Integrity, Peer, Reply};
+use mesh_server::{App, Body, Call, Events, Integrity, MeshService, Peer, Reply};
+use tokio::net::{TcpListener, TcpStream};
 
 /// Login, user id and role of each account.
 const ACCOUNTS: [(&str, &str, &str); 4] =
@@ -150,11 +151,10 @@ fn forbidden(words: &'static str) -> WireError {
 }
 
 fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
-    let all = |faults: Vec<_>| faults.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
     rusqlite::Connection::open(file)?.execute_batch(include_str!("blog/seed.sql"))?;
     let sqlite = Sqlite::open(file)?;
-    let document = Document::parse(include_str!("blog/schema.json")).map_err(all)?;
-    let schema = document.load(Some(&sqlite.contents(&[])?.catalog)).map_err(all)?;
+    let document = Document::parse(include_str!("blog/schema.json"))?;
+    let schema = document.load(Some(&sqlite.contents(&[])?.catalog))?;
     let mesh = Mesh::builder(schema)
         .computed("user.name", ["first", "last"], |user| {
             format!("{} {}", user.text("first"), user.text("last")).trim_end().to_owned()
@@ -177,36 +177,37 @@ fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
 }
 
 /// The page at `/`, the service under its base path.
-async fn answer(app: App, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+async fn answer(mesh: MeshService, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     if request.uri().path() != "/" {
-        return Ok(app.handle(request).await);
+        return mesh.call(request).await;
     }
     let mut page = Response::new(Body::from(Bytes::from_static(PAGE.as_bytes())));
     page.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     Ok(page)
 }
 
+async fn serve(mesh: MeshService, stream: TcpStream, peer: Peer) {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        answer(mesh.clone(), request)
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new());
+    if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
+        eprintln!("connection: {error}");
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::temp_dir().join(format!("mesh-blog-{}.db", std::process::id()));
     let _ = std::fs::remove_file(&file);
-    let app = blog(&file)?;
+    let mesh = blog(&file)?.into_service();
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
-    let listener = tokio::net::TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(address).await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
     loop {
         let (stream, peer) = listener.accept().await?;
-        let app = app.clone();
-        tokio::spawn(async move {
-            let service = service_fn(move |mut request: Request<Incoming>| {
-                request.extensions_mut().insert(Peer(peer.ip()));
-                answer(app.clone(), request)
-            });
-            let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new());
-            if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
-                eprintln!("connection: {error}");
-            }
-        });
+        tokio::spawn(serve(mesh.clone(), stream, Peer(peer.ip())));
     }
 }

@@ -1,4 +1,4 @@
-//! How does an application check credentials of its own? By an `Authenticator`: `cargo run --example own_login`.
+//! How does an application check credentials by itself? `cargo run -p mesh-server --example own_login`.
 //!
 //! Guests of a hotel log in with room and code, and see the bookings of their own room.
 
@@ -11,6 +11,7 @@ use mesh_server::mesh_integrity::{
 use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows, Value};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::{App, Integrity, Server};
+use tokio::net::TcpListener;
 
 /// Which code opens which room.
 const CODES: [(i64, &str, &str); 2] = [(1, "101", "4711"), (2, "102", "1234")];
@@ -53,15 +54,15 @@ async fn bookings(plan: Plan, context: Context) -> Result<Rows, ResolveError> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let schema = Schema::builder()
         .entity("booking", |it| it.field("id", FieldType::Integer).field("room", FieldType::String))
-        .build()
-        .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        .build()?;
     // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let integrity = Integrity::new(Gate::new(Keys::new(&secret)), Rooms).login_per_minute(5);
     let mesh = Mesh::builder(schema).resolver("booking", bookings).build();
     let app = App::new(mesh).integrity(integrity);
+
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
-    let listener = tokio::net::TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(address).await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
     Server::new(app).serve(listener, std::future::pending()).await;
     Ok(())

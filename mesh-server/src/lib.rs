@@ -1,7 +1,7 @@
 //! Serves reads over HTTP: a finished server, and the parts to put one together.
 //!
-//! [`App`] turns any `http` request into a reply; it can be called from within a server of one's own.
-//! [`Server`] is a listener around it, with timeouts, limits and a graceful stop. [`backend`] has the
+//! [`App`] turns any `http` request into a reply; it can be called from within a server of one's own, to which
+//! [`App::into_service`] makes it a service of hyper or tower. [`Server`] is a listener around it, with timeouts, limits and a graceful stop. [`backend`] has the
 //! databases whose tables can be served as they are. The `mesh-server` command is made of these.
 //!
 //! ```
@@ -18,8 +18,7 @@
 //! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
 //! let schema = Schema::builder()
 //!     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
-//!     .build()
-//!     .map_err(|faults| faults[0].to_string())?;
+//!     .build()?;
 //! let app = App::new(Mesh::builder(schema).resolver("post", posts).build());
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
 //! Server::new(app).serve(listener, std::future::pending()).await;
@@ -45,6 +44,7 @@ mod health;
 mod integrity;
 mod routes;
 mod server;
+mod service;
 mod uploads;
 
 pub use app::{App, Limits};
@@ -61,4 +61,5 @@ pub use mesh_wire;
 pub use routes::Peer;
 pub use routes::custom::{Call, Handler, PatternError, Reply};
 pub use server::Server;
+pub use service::{Answering, MeshService};
 pub use uploads::{Upload, UploadHandler, Uploads};

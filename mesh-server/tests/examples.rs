@@ -42,6 +42,15 @@ impl Example {
 
     /// Status and body of a GET with a query in the brace format, or without one.
     fn get(&self, path: &str, query: &str) -> (u16, String) {
+        let (head, body) = self.ask(path, query);
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+
+    fn head_of(&self, path: &str, query: &str) -> String {
+        self.ask(path, query).0
+    }
+
+    fn ask(&self, path: &str, query: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let query = match query {
@@ -53,7 +62,7 @@ impl Example {
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();
         let (head, body) = reply.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+        (format!("{head}\r\n"), body.to_owned())
     }
 
     /// Status and body of a request that was put together elsewhere.
@@ -90,7 +99,7 @@ impl Drop for Example {
 
 #[test]
 fn a_resolver_of_ones_own_gives_what_was_asked_for_and_no_more() {
-    let example = Example::start("custom_resolver");
+    let example = Example::start("own_resolver");
     let (status, body) = example.get("/mesh/post/1", "{ post title }");
     assert_eq!((status, body.as_str()), (200, r#"{"title":"Hello"}"#));
     let (status, body) = example.get("/mesh/post/1", "{ post comments { text } id }");
@@ -112,7 +121,7 @@ fn a_resolver_of_ones_own_gives_what_was_asked_for_and_no_more() {
 
 #[test]
 fn a_resolver_of_ones_own_is_never_asked_for_what_the_schema_lacks() {
-    let example = Example::start("custom_resolver");
+    let example = Example::start("own_resolver");
     let (status, body) = example.json("/mesh/post/1", "{ post title post_id }");
     assert_eq!((status, &body["error"]), (400, &json!("ValidationError")));
     assert_eq!(body["message"], "Field 'post_id' not found on entity 'post'");
@@ -122,18 +131,94 @@ fn a_resolver_of_ones_own_is_never_asked_for_what_the_schema_lacks() {
 }
 
 #[test]
-fn a_mounted_application_leaves_the_other_routes_alone() {
-    let example = Example::start("mounted");
+fn a_plain_hyper_server_keeps_its_own_routes() {
+    let example = Example::start("in_hyper");
     assert_eq!(example.get("/health", ""), (200, "ok\n".to_owned()));
-    assert_eq!(example.get("/", "").0, 200);
+    assert_eq!(example.get("/mesh/planet/3", "{ planet name }"), (200, r#"{"name":"Earth"}"#.to_owned()));
+    let (status, body) = example.json("/nowhere", "{ planet id }");
+    assert_eq!((status, &body["error"]), (404, &json!("NotFound")));
+}
+
+#[test]
+fn an_axum_application_keeps_its_routes_and_its_middleware() {
+    let example = Example::start("in_axum");
+    assert_eq!(example.get("/health", ""), (200, "ok\n".to_owned()));
     assert_eq!(example.get("/api/mesh/planet/3", "{ planet name }"), (200, r#"{"name":"Earth"}"#.to_owned()));
     let (status, body) = example.json("/api/mesh/planet", "{ planet id name }");
-    assert_eq!((status, &body["items"]), (200, &json!([{ "id": 3, "name": "Earth" }])));
+    let planets = json!([{ "id": 3, "name": "Earth" }, { "id": 4, "name": "Mars" }]);
+    assert_eq!((status, &body["items"]), (200, &planets));
     let (status, body) = example.json("/api/mesh/planet/3/moons/1/more", "{ planet id }");
     assert_eq!((status, &body["error"]), (404, &json!("NotFound")), "Mesh answers under its base");
     for path in ["/mesh/planet/3", "/api/meshes", "/nowhere"] {
-        assert_eq!(example.get(path, "{ planet id }"), (404, "Nothing is here\n".to_owned()), "{path}");
+        assert_eq!(example.get(path, "{ planet id }"), (404, String::new()), "{path}");
     }
+    let head = example.head_of("/api/mesh/planet/3", "{ planet name }");
+    assert!(head.contains("x-served-by: observatory\r\n"), "{head}");
+}
+
+#[test]
+fn one_read_joins_a_table_and_a_service() {
+    let example = Example::start("two_sources");
+    let (status, body) = example.get("/mesh/customer/1", "{ customer name invoices { number total } }");
+    let ines = r#"{"name":"Ines","invoices":[{"number":71,"total":20.5},{"number":73,"total":4.25}]}"#;
+    assert_eq!((status, body.as_str()), (200, ines));
+    let largest = r#"{"customer": {"$where": {"field": "name", "op": "ne", "value": "Tom"},
+        "$orderBy": [{"field": "name", "direction": "desc"}],
+        "$select": {"name": true, "invoices": {"$select": {"number": true},
+            "$orderBy": [{"field": "total", "direction": "desc"}], "$page": {"first": 1}}}}}"#;
+    let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
+    let (status, body) = example.send(&client::post(&at, mesh_ql::Format::Json, largest, None).unwrap());
+    let items = json!([
+        { "name": "Yuki", "invoices": [{ "number": 72 }] },
+        { "name": "Ines", "invoices": [{ "number": 71 }] },
+    ]);
+    assert_eq!((status, &body["items"]), (200, &items));
+}
+
+#[test]
+fn a_policy_of_ones_own_tells_what_has_a_name() {
+    let example = Example::start("own_policy");
+    let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
+    let session = |login: &str| {
+        let credentials = json!({"login": login, "password": "ward"});
+        let (status, body) = example.send(&client::login(&at, credentials.as_object().unwrap()).unwrap());
+        assert_eq!(status, 200, "{body}");
+        Session::read(body.to_string().as_bytes()).unwrap()
+    };
+    let read = |session: &Session, text: &str| {
+        let query = Source::Text { format: mesh_ql::Format::Ql, text: text.to_owned() };
+        example.send(&session.sign(client::collection(&at, "patient", &query).unwrap(), None).unwrap())
+    };
+    let (doctor, desk) = (session("doc"), session("desk"));
+    let (_, body) = read(&doctor, "{ patient name diagnosis }");
+    assert_eq!(body["items"], json!([{ "name": "Ines", "diagnosis": "Measles" }]), "of the own ward only");
+    let (_, body) = read(&desk, "{ patient name ward }");
+    assert_eq!(body["items"], json!([{ "name": "Ines", "ward": "A" }, { "name": "Tom", "ward": "B" }]));
+    let (status, body) = read(&desk, "{ patient name diagnosis }");
+    assert_eq!((status, &body["message"]), (400, &json!("Field 'diagnosis' not found on entity 'patient'")));
+}
+
+#[test]
+fn files_go_where_the_application_keeps_them() {
+    let example = Example::start("own_storage");
+    let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
+    let send = |content_type: &str| {
+        let form = client::Form::new([7; 16]);
+        let place = client::Place::Attach { entity: "member", id: "1", field: "portrait" };
+        let statement = r#"{"member":{"portrait":{"upload":true}}}"#;
+        let mut request = client::upload(&at, place, statement, &form).unwrap();
+        let file = Bytes::from_static(b"all but an image");
+        *request.body_mut() =
+            [form.before(None, "ines.png", content_type), file, form.after()].concat().into();
+        example.send(&request)
+    };
+    assert_eq!(send("text/html").0, 415);
+    let (status, body) = send("image/png");
+    assert_eq!((status, &body["size"], &body["contentType"]), (200, &json!(16), &json!("image/png")));
+    let url = body["url"].as_str().unwrap();
+    assert_eq!(example.get(url, ""), (200, "all but an image".to_owned()));
+    let (_, member) = example.json("/mesh/member/1", "{ member name portrait }");
+    assert_eq!(member, json!({ "name": "Ines", "portrait": body["portrait"] }));
 }
 
 #[test]

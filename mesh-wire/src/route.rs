@@ -392,6 +392,11 @@ impl Base {
         Ok(Self(path.to_owned()))
     }
 
+    /// The path that all paths lie under.
+    pub fn root() -> Self {
+        Self(String::new())
+    }
+
     /// The normal form: empty for the root, else without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,6 @@
-//! How is data served that lies in no database? By a resolver of one's own: `cargo run --example custom_resolver`.
+//! How is data served that lies in no database? By a resolver: `cargo run -p mesh-server --example own_resolver`.
+//!
+//! A resolver is an async function from a plan to flat rows; the service nests them.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -6,6 +8,7 @@ use std::error::Error;
 use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows, Target, Value};
 use mesh_server::mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_server::{App, Server};
+use tokio::net::TcpListener;
 
 type Record = HashMap<&'static str, Value>;
 
@@ -21,7 +24,8 @@ fn comments() -> Vec<Record> {
     vec![comment(1, 1, "Welcome"), comment(2, 1, "Hi there"), comment(3, 2, "Stay")]
 }
 
-/// Ids and the page size are honored here; a whole resolver would heed filter, order and `after` as well.
+/// Ids and the page size are honored here. A whole resolver heeds filter, order and `after` as well, or leaves
+/// them to `memory::Tables`, as the example `two_sources` does.
 async fn resolve(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
     let mut rows = Rows::new(&plan);
     let wanted = |post: &&Record| match plan.target() {
@@ -48,11 +52,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
         .entity("comment", |comment| comment.field("id", FieldType::Integer).field("text", FieldType::String))
         .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
-        .build()
-        .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        .build()?;
     let app = App::new(Mesh::builder(schema).resolver("post", resolve).build());
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
-    let listener = tokio::net::TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(address).await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
     Server::new(app).serve(listener, std::future::pending()).await;
     Ok(())

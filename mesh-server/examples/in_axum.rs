@@ -1,0 +1,50 @@
+//! How does Mesh live in an axum application? Beside its routes: `cargo run -p mesh-server --example in_axum`.
+
+use std::error::Error;
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::HeaderValue;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::get;
+use mesh_server::mesh_plan::{Mesh, memory::Tables};
+use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::mesh_wire::Base;
+use mesh_server::{App, Peer};
+use tokio::net::TcpListener;
+
+fn planets() -> Result<App, Box<dyn Error>> {
+    let schema = Schema::builder()
+        .entity("planet", |planet| planet.field("id", FieldType::Integer).field("name", FieldType::String))
+        .build()?;
+    let rows = [vec![3.into(), "Earth".into()], vec![4.into(), "Mars".into()]];
+    let tables = Tables::new().with("planets", ["id", "name"], rows);
+    Ok(App::new(Mesh::builder(schema).resolver_for_all(tables).build()))
+}
+
+/// Middleware of the application holds for Mesh as well. This one tells it who asks, for limits by address.
+async fn around(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request, next: Next) -> Response {
+    request.extensions_mut().insert(Peer(peer.ip()));
+    let mut response = next.run(request).await;
+    response.headers_mut().insert("x-served-by", HeaderValue::from_static("observatory"));
+    response
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // The base is the path that clients see. A nested service sees the rest of it only, and is told so.
+    let base = Base::parse("/api/mesh")?;
+    let mesh = planets()?.at(base.clone()).into_service().nested_at(base);
+    let router = Router::new()
+        .route("/health", get(async || "ok\n"))
+        .nest_service("/api/mesh", mesh)
+        .layer(middleware::from_fn(around));
+
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
+    let listener = TcpListener::bind(address).await?;
+    eprintln!("listening on http://{}", listener.local_addr()?);
+    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>()).await?;
+    Ok(())
+}

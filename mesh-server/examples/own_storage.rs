@@ -1,0 +1,126 @@
+//! Where do uploaded files go? Wherever the application wants: `cargo run -p mesh-server --example own_storage`.
+//!
+//! Portraits of members are kept in memory here. A file goes through three states: staged while its bytes come,
+//! sealed when they are checked, and published when its record is written; nobody sees it before.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use mesh_server::backend::sqlite::Sqlite;
+use mesh_server::mesh_plan::Mesh;
+use mesh_server::mesh_schema::{Schema, Upload};
+use mesh_server::mesh_uploads::{Blob, BlobInfo, BlobStore, ContentType, Key, Sealed, Staged, StoreError};
+use mesh_server::{App, Server, Uploads};
+use tokio::net::TcpListener;
+
+/// Published files, by the hash of their bytes.
+#[derive(Clone, Debug, Default)]
+struct Memory(Arc<Mutex<HashMap<Key, (ContentType, Bytes)>>>);
+
+impl Memory {
+    fn files(&self) -> MutexGuard<'_, HashMap<Key, (ContentType, Bytes)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl BlobStore for Memory {
+    fn stage<'a>(&'a self, ty: &'a ContentType) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
+        let staged = InMemory { store: self.clone(), ty: ty.clone(), bytes: BytesMut::new() };
+        Box::pin(async { Ok(Box::new(staged) as Box<dyn Staged>) })
+    }
+
+    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+        Box::pin(async move { Ok(self.open(key, None).await?.map(|blob| blob.info)) })
+    }
+
+    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+        let found = self.files().get(&key).cloned();
+        let blob = found.map(|(content_type, whole)| {
+            let info = BlobInfo { size: whole.len() as u64, content_type };
+            let part =
+                range.map_or_else(|| whole.clone(), |it| whole.slice(it.start as usize..it.end as usize));
+            Blob { info, bytes: stream::iter([Ok(part)]).boxed() }
+        });
+        Box::pin(async { Ok(blob) })
+    }
+
+    // What is not published ends with the process, so nothing is ever left over.
+    fn sealed(&self, _: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+/// A file on its way.
+struct InMemory {
+    store: Memory,
+    ty: ContentType,
+    bytes: BytesMut,
+}
+
+impl Staged for InMemory {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.bytes.extend_from_slice(&bytes);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn seal(self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+        Box::pin(async move { Ok(Box::new(Checked { key, file: *self }) as Box<dyn Sealed>) })
+    }
+}
+
+/// A whole file that nobody sees yet.
+struct Checked {
+    key: Key,
+    file: InMemory,
+}
+
+impl Sealed for Checked {
+    fn key(&self) -> Key {
+        self.key
+    }
+
+    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        let InMemory { store, ty, bytes } = self.file;
+        store.files().insert(self.key, (ty, bytes.freeze()));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::temp_dir().join(format!("mesh-members-{}.db", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    rusqlite::Connection::open(&file)?.execute_batch(
+        "CREATE TABLE members (id INTEGER PRIMARY KEY, name TEXT NOT NULL, portrait TEXT);
+         INSERT INTO members VALUES (1, 'Ines', NULL), (2, 'Tom', NULL);",
+    )?;
+    let sqlite = Sqlite::open(&file)?;
+    let portrait = Upload { max_bytes: Some(1_000_000), content_types: Some(vec!["image/*".to_owned()]) };
+    let schema = Schema::builder()
+        .entity("member", |it| {
+            it.untyped("id").untyped("name").untyped("portrait").upload("portrait", portrait)
+        })
+        .build_with(&sqlite.contents(&[])?.catalog)?;
+    let mesh = Mesh::builder(schema).mutator_for_all(sqlite.writer()?).resolver_for_all(sqlite).build();
+    let app = App::new(mesh).uploads(Uploads::new(Memory::default()));
+
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
+    let listener = TcpListener::bind(address).await?;
+    eprintln!("listening on http://{}", listener.local_addr()?);
+    Server::new(app).serve(listener, std::future::pending()).await;
+    Ok(())
+}
