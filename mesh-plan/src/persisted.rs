@@ -277,6 +277,16 @@ impl Persisted {
         Ok(id)
     }
 
+    /// Keeps in memory what another keeps there, without its plans: for the core of another schema. What was
+    /// loaded at start is not among it, for each loads its own.
+    pub fn adopt(&self, other: &Self) {
+        for query in other.memory.all() {
+            if self.memory.find(query.id).is_none() {
+                self.memory.keep(Arc::new(PersistedQuery::new(query.format, query.text.clone())));
+            }
+        }
+    }
+
     /// The query of an id as it was sent; `None` where there is none, of whatever form the id is.
     ///
     /// # Errors

@@ -175,6 +175,20 @@ impl App {
         }
     }
 
+    /// Ends the streams that are open. One that begins later is told what there is, and ends too.
+    pub(crate) fn retire_streams(&self) {
+        if let Some(hub) = self.shared.hub() {
+            hub.retire();
+        }
+    }
+
+    /// Takes over the registered queries of another application, to be planned anew.
+    pub(crate) fn adopt_queries(&self, other: &Self) {
+        if let (Some(new), Some(old)) = (&self.shared.persisted, &other.shared.persisted) {
+            new.adopt(old);
+        }
+    }
+
     /// The same with a route of the application's own at a path under the base, such as `post/:id`. It comes
     /// before the protocol's routes.
     ///

@@ -11,6 +11,7 @@ mod introspect;
 mod login;
 mod password;
 mod query;
+mod reload;
 mod serve;
 mod source;
 mod upload;

@@ -160,6 +160,11 @@ impl Hub {
         self.shared.pulses.close();
     }
 
+    /// Ends all streams. Those that begin later end as soon as they have shown what there is.
+    pub(crate) fn retire(&self) {
+        self.shared.pulses.close();
+    }
+
     fn is_closed(&self) -> bool {
         self.shared.closed.load(Ordering::SeqCst)
     }

@@ -39,6 +39,7 @@ pub mod backend;
 mod body;
 #[cfg(feature = "compression")]
 mod compress;
+mod current;
 mod events;
 mod health;
 mod integrity;
@@ -49,6 +50,7 @@ mod uploads;
 
 pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
+pub use current::Current;
 pub use events::Events;
 pub use health::{Check, Health, Report};
 pub use integrity::Integrity;

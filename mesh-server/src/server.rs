@@ -2,6 +2,7 @@
 
 mod linger;
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::linger::Lingering;
-use crate::{App, Peer};
+use crate::{Current, Peer};
 
 /// How long a connection may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,15 +30,16 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// An [`App`] on a listener, speaking HTTP/1.1 and HTTP/2 (with prior knowledge) without TLS.
 #[derive(Clone, Debug)]
 pub struct Server {
-    app: App,
+    app: Current,
     connections: usize,
     shutdown_timeout: Duration,
 }
 
 impl Server {
-    /// A server of at most 10,000 connections that stops within 10 seconds.
-    pub fn new(app: App) -> Self {
-        Self { app, connections: 10_000, shutdown_timeout: Duration::from_secs(10) }
+    /// A server of at most 10,000 connections that stops within 10 seconds. An [`crate::App`] is served as it is;
+    /// a [`Current`] one may be replaced meanwhile.
+    pub fn new(app: impl Into<Current>) -> Self {
+        Self { app: app.into(), connections: 10_000, shutdown_timeout: Duration::from_secs(10) }
     }
 
     /// Sets how many connections may be open at a time; more wait to be accepted.
@@ -69,10 +71,10 @@ impl Server {
             };
             let Some((stream, peer, slot)) = accepted else { continue };
             let watcher = graceful.watcher();
-            let (builder, app) = (Arc::clone(&builder), self.app.clone());
+            let (builder, app) = (Arc::clone(&builder), RefCell::new(self.app.follow()));
             tokio::spawn(async move {
                 let service = service_fn(move |request| {
-                    let app = app.clone();
+                    let app = app.borrow_mut().latest().clone();
                     async move { Ok::<_, Infallible>(app.handle_from(Some(peer), request).await) }
                 });
                 let connection = builder.serve_connection(TokioIo::new(Lingering::new(stream)), service);
@@ -83,14 +85,14 @@ impl Server {
             });
         }
         drop(listener);
-        self.app.end_streams();
+        self.app.get().end_streams();
         if tokio::time::timeout(self.shutdown_timeout, graceful.shutdown()).await.is_err() {
             tracing::warn!("stopping with requests still under way after {:?}", self.shutdown_timeout);
         }
     }
 
     fn builder(&self) -> auto::Builder<TokioExecutor> {
-        let head = self.app.transport_limits().header_bytes.saturating_mul(HEAD_SLACK).max(64 * 1024);
+        let head = self.app.get().transport_limits().header_bytes.saturating_mul(HEAD_SLACK).max(64 * 1024);
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder
             .http1()

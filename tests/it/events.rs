@@ -1,7 +1,7 @@
 //! Do streams of changes show what they promise, to clients that know nothing but the wire?
 
 mod load;
-mod stream;
+pub(crate) mod stream;
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

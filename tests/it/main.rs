@@ -22,6 +22,7 @@ mod playground;
 mod policies;
 mod postgres;
 mod reads;
+mod reload;
 mod signed;
 mod signing;
 mod table;

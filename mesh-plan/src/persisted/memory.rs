@@ -49,6 +49,13 @@ impl MemoryQueries {
         self.pinned.entry(query.id()).or_insert_with(|| Arc::new(query));
     }
 
+    /// All queries but pinned ones, those that were used last at the end.
+    pub(super) fn all(&self) -> Vec<Arc<PersistedQuery>> {
+        let [newer, older] = &*self.generations.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = [&older.queries, &newer.queries];
+        parts.into_iter().flat_map(HashMap::values).map(Arc::clone).collect()
+    }
+
     /// The query of that id.
     pub(super) fn find(&self, id: QueryId) -> Option<Arc<PersistedQuery>> {
         if let Some(query) = self.pinned.get(&id) {

@@ -131,3 +131,23 @@ fn a_store_is_asked_once_for_what_others_registered() {
     assert!(done(there.find("q_nonsense")).unwrap().is_none());
     assert_eq!(shelf.0.lock().unwrap().1, 1, "what cannot be an id is not looked up");
 }
+
+#[test]
+fn another_schema_takes_queries_over_and_plans_them_anew() {
+    let mesh = mesh();
+    let mut old = Persisted::new(Registration::Open);
+    old.preload(&mesh, Format::Ql, "{ tag id }").unwrap();
+    let id = done(old.register(&mesh, &titles())).unwrap().to_string();
+    let before = done(old.find(&id)).unwrap().unwrap();
+    assert!(mesh.plan_persisted(&before, None, None, None).is_ok());
+
+    let schema = Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build();
+    let other = Mesh::builder(schema.unwrap()).build();
+    let new = Persisted::new(Registration::Open);
+    new.adopt(&old);
+    let query = done(new.find(&id)).unwrap().expect("it is still registered");
+    assert_eq!((query.text(), new.in_memory()), (TITLES, 1), "what was loaded at start is not taken over");
+    let error = other.plan_persisted(&query, None, None, None).unwrap_err().to_string();
+    assert!(error.contains("'title'"), "{error}");
+    assert!(mesh.plan_persisted(&before, None, None, None).is_ok(), "who has it still can go on");
+}

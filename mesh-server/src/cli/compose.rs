@@ -1,4 +1,4 @@
-//! What is a server made of? The settings' parts, put together into one application.
+//! What is a server made of? The settings' parts, put together into an application for a schema.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{Binding, Gate, Keys, Secret};
 use mesh_plan::{Changes, CursorKey, MemoryQueries, Mesh, Persisted, Registration};
 use mesh_ql::Format;
+use mesh_schema::Schema;
 use mesh_server::accounts::UsersTable;
 use mesh_server::backend::DatabaseUrl;
 use mesh_server::backend::sqlite::{SqliteState, StateLimits};
@@ -17,8 +18,7 @@ use mesh_wire::Cors;
 use serde_json::Value;
 
 use super::Failure;
-use super::database::{Database, State};
-use super::source::Source;
+use super::database::{Database, State, Writer};
 use crate::config::{Config, DocsAuth, Store, Users};
 
 /// The text of registered queries that is kept in memory.
@@ -26,59 +26,107 @@ const QUERY_TEXT_BYTES: usize = 32 << 20;
 /// What tells the key of cursors from the other keys of the same secret.
 const CURSOR_LABEL: &str = "mesh cursor";
 
-/// The application that the settings ask for.
-pub(crate) async fn app(config: &Config, source: Source) -> Result<App, Failure> {
-    let Source { schema, database, .. } = source;
-    let database = database.map(|database| match database {
-        Database::Sqlite(database) => Database::Sqlite(database.response_cache(config.cache.responses)),
-        database @ Database::Postgres(_) => database,
-    });
-    let takes_writes = schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.writable));
-    if config.mutations.enabled && !takes_writes {
-        tracing::warn!(
-            "write routes are on, but nothing is writable: say which fields are, with 'writable' in the schema \
-             document (`mesh-server introspect` writes one to begin with)"
-        );
-    }
-    let secret = secret(config)?;
-    let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
-    if let Some(secret) = &secret {
-        mesh = mesh.cursor_key(CursorKey::new(&secret.derive(CURSOR_LABEL)));
-    }
-    if let Some(database) = &database {
-        mesh = database.serve(mesh, config.mutations.enabled || config.uploads.enabled)?;
-    }
-    let mesh = Arc::new(mesh.build());
-    let state = state(config, database.as_ref()).await;
-    let mut app = App::new(Arc::clone(&mesh))
-        .at(config.base.clone())
-        .limits(config.transport_limits())
-        .mutations(config.mutations.enabled);
-    if config.events.enabled {
+/// What applications are made of beside their schema: made once, and kept when the schema changes.
+pub(crate) struct Parts {
+    config: Config,
+    database: Option<Database>,
+    writer: Option<Writer>,
+    cursor_key: Option<CursorKey>,
+    changes: Changes,
+    integrity: Option<Integrity>,
+    state: Option<State>,
+    uploads: Option<Uploads>,
+    cors: Option<Cors>,
+}
+
+impl Parts {
+    /// Opens all that the settings ask for.
+    pub(crate) async fn open(config: &Config, database: Option<Database>) -> Result<Self, Failure> {
+        let database = database.map(|database| match database {
+            Database::Sqlite(database) => Database::Sqlite(database.response_cache(config.cache.responses)),
+            database @ Database::Postgres(_) => database,
+        });
+        let writes = config.mutations.enabled || config.uploads.enabled;
+        let writer = database.as_ref().filter(|_| writes).map(Database::writer).transpose()?;
+        let secret = secret(config)?;
+        let state = state(config, database.as_ref()).await;
         let changes = Changes::new();
-        app = app.changes(changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
-        if let Some(database) = &database {
-            tokio::spawn(database.watch(changes)?);
+        if config.events.enabled
+            && let Some(database) = &database
+        {
+            tokio::spawn(database.watch(changes.clone())?);
         }
+        let integrity = match &secret {
+            Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
+            None => None,
+        };
+        let cors = &config.cors.origins;
+        Ok(Self {
+            config: config.clone(),
+            database,
+            writer,
+            cursor_key: secret.map(|secret| CursorKey::new(&secret.derive(CURSOR_LABEL))),
+            changes,
+            integrity,
+            state,
+            uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
+            cors: if cors.is_empty() { None } else { Some(Cors::new(cors).map_err(Failure::start)?) },
+        })
     }
-    if let Some(secret) = &secret {
-        app = app.integrity(integrity(config, secret, database.as_ref(), state.as_ref()).await?);
+
+    /// The settings.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
     }
-    if config.persisted.enabled {
-        app = app.persisted(persisted(config, &mesh, state)?);
+
+    /// What is read.
+    pub(crate) fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
     }
-    if config.uploads.enabled {
-        app = app.uploads(uploads(config)?);
-        let recovered = app.recover_uploads().await;
-        recovered.map_err(|error| Failure::start(format!("cannot tidy the stored files: {error}")))?;
+
+    /// The application of that schema.
+    pub(crate) fn app(&self, schema: Schema) -> Result<App, Failure> {
+        let config = &self.config;
+        let takes_writes =
+            schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.writable));
+        if config.mutations.enabled && !takes_writes {
+            tracing::warn!(
+                "write routes are on, but nothing is writable: say which fields are, with 'writable' in the \
+                 schema document (`mesh-server introspect` writes one to begin with)"
+            );
+        }
+        let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
+        if let Some(key) = &self.cursor_key {
+            mesh = mesh.cursor_key(key.clone());
+        }
+        if let Some(database) = &self.database {
+            mesh = database.serve(mesh, self.writer.as_ref());
+        }
+        let mesh = Arc::new(mesh.build());
+        let mut app = App::new(Arc::clone(&mesh))
+            .at(config.base.clone())
+            .limits(config.transport_limits())
+            .mutations(config.mutations.enabled);
+        if config.events.enabled {
+            app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
+        }
+        if let Some(integrity) = &self.integrity {
+            app = app.integrity(integrity.clone());
+        }
+        if config.persisted.enabled {
+            app = app.persisted(persisted(config, &mesh, self.state.as_ref())?);
+        }
+        if let Some(uploads) = &self.uploads {
+            app = app.uploads(uploads.clone());
+        }
+        if let Some(cors) = &self.cors {
+            app = app.cors(cors.clone());
+        }
+        if config.docs.enabled {
+            app = app.docs(docs(config));
+        }
+        Ok(app)
     }
-    if !config.cors.origins.is_empty() {
-        app = app.cors(Cors::new(&config.cors.origins).map_err(Failure::start)?);
-    }
-    if config.docs.enabled {
-        app = app.docs(docs(config));
-    }
-    Ok(app)
 }
 
 /// The playground as the settings have it.
@@ -193,14 +241,14 @@ fn state_path(config: &Config) -> Option<PathBuf> {
     config.state.path.clone().or_else(beside)
 }
 
-fn persisted(config: &Config, mesh: &Mesh, state: Option<State>) -> Result<Persisted, Failure> {
+fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> Result<Persisted, Failure> {
     let settings = &config.persisted;
     let default = if config.integrity.enabled { Registration::Signed } else { Registration::Open };
     let mut persisted = Persisted::new(settings.registration.unwrap_or(default))
         .only(settings.only)
         .memory(MemoryQueries::new(settings.max_entries, QUERY_TEXT_BYTES));
     if let Some(state) = state {
-        persisted = persisted.store(state.queries);
+        persisted = persisted.store(Arc::clone(&state.queries));
     }
     if let Some(path) = &settings.preload {
         preload(&mut persisted, mesh, path)?;

@@ -8,8 +8,8 @@ use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError}
 use mesh_schema::{Catalog, Schema};
 use mesh_server::accounts::{Accounts, UsersTable};
 use mesh_server::backend::DatabaseUrl;
-use mesh_server::backend::postgres::{Postgres, Settings};
-use mesh_server::backend::sqlite::Sqlite;
+use mesh_server::backend::postgres::{Postgres, PostgresWriter, Settings};
+use mesh_server::backend::sqlite::{Sqlite, SqliteWriter};
 
 use super::Failure;
 use crate::config::Config;
@@ -21,6 +21,15 @@ pub(crate) enum Database {
     Sqlite(Sqlite),
     /// A server.
     Postgres(Postgres),
+}
+
+/// Takes writes to an open database.
+#[derive(Clone, Debug)]
+pub(crate) enum Writer {
+    /// To a file.
+    Sqlite(SqliteWriter),
+    /// To a server.
+    Postgres(PostgresWriter),
 }
 
 /// What outlives a server.
@@ -71,17 +80,47 @@ impl Database {
         }
     }
 
-    /// Has the database answer reads, and take writes if wanted.
-    pub(crate) fn serve(&self, mesh: MeshBuilder, writes: bool) -> Result<MeshBuilder, Failure> {
-        Ok(match self {
+    /// Reads anew what it contains, over the connections that it has.
+    pub(crate) async fn contents(
+        &self,
+        times: Vec<(String, String)>,
+        notes: &mut Vec<String>,
+    ) -> Result<Catalog, String> {
+        let (catalog, remarks) = match self {
             Self::Sqlite(database) => {
-                let mesh = mesh.resolver_for_all(database.clone());
-                if writes { mesh.mutator_for_all(database.writer().map_err(Failure::start)?) } else { mesh }
+                let database = database.clone();
+                let reading = tokio::task::spawn_blocking(move || database.contents(&times));
+                let contents = reading.await.map_err(|error| error.to_string())?;
+                let contents = contents.map_err(|error| error.to_string())?;
+                (contents.catalog, contents.notes)
             }
             Self::Postgres(database) => {
-                let mesh = mesh.resolver_for_all(database.clone());
-                if writes { mesh.mutator_for_all(database.writer()) } else { mesh }
+                let contents = database.contents(&times).await.map_err(|error| error.to_string())?;
+                (contents.catalog, contents.notes)
             }
+        };
+        notes.extend(remarks);
+        Ok(catalog)
+    }
+
+    /// Has the database answer reads, and take writes where there is a writer.
+    pub(crate) fn serve(&self, mesh: MeshBuilder, writer: Option<&Writer>) -> MeshBuilder {
+        let mesh = match self {
+            Self::Sqlite(database) => mesh.resolver_for_all(database.clone()),
+            Self::Postgres(database) => mesh.resolver_for_all(database.clone()),
+        };
+        match writer {
+            None => mesh,
+            Some(Writer::Sqlite(writer)) => mesh.mutator_for_all(writer.clone()),
+            Some(Writer::Postgres(writer)) => mesh.mutator_for_all(writer.clone()),
+        }
+    }
+
+    /// Takes writes.
+    pub(crate) fn writer(&self) -> Result<Writer, Failure> {
+        Ok(match self {
+            Self::Sqlite(database) => Writer::Sqlite(database.writer().map_err(Failure::start)?),
+            Self::Postgres(database) => Writer::Postgres(database.writer()),
         })
     }
 

@@ -3,13 +3,15 @@
 use std::io::{self, IsTerminal};
 
 use mesh_docs::Sql;
-use mesh_server::Server;
+use mesh_server::{Current, Server};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use super::args::ServeArgs;
+use super::compose::Parts;
+use super::reload::Reload;
 use super::source::Source;
-use super::{Failure, compose, faults_at_start, print, settings};
+use super::{Failure, faults_at_start, print, settings};
 use crate::config::{Config, DocsAuth, LogFormat};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
@@ -58,9 +60,14 @@ pub(crate) fn serve(
     let entities = source.schema.entities().count();
     let runtime = runtime(config.threads).map_err(Failure::start)?;
     runtime.block_on(async {
-        let app = compose::app(config, source).await?;
-        let server =
-            Server::new(app).connections(config.limits.connections).shutdown_timeout(config.shutdown_timeout);
+        let parts = Parts::open(config, source.database).await?;
+        let app = parts.app(source.schema)?;
+        let recovered = app.recover_uploads().await;
+        recovered.map_err(|error| Failure::start(format!("cannot tidy the stored files: {error}")))?;
+        let current = Current::new(app);
+        let server = Server::new(current.clone())
+            .connections(config.limits.connections)
+            .shutdown_timeout(config.shutdown_timeout);
         let listener = TcpListener::bind(config.listen)
             .await
             .map_err(|error| Failure::start(format!("cannot listen on {}: {error}", config.listen)))?;
@@ -68,6 +75,7 @@ pub(crate) fn serve(
         let url = format!("http://{address}{}", config.base);
         // The handlers stand before anybody is told that the server is ready.
         let stop = stop_signal().map_err(Failure::start)?;
+        tokio::spawn(Reload::new(parts, current).run());
         tracing::info!(entities, "serving at {url}");
         print(format_args!("listening on {url}"))?;
         ready(&url)?;

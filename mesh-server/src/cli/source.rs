@@ -20,23 +20,64 @@ impl Source {
     /// Opens what the settings name: a database, a schema document, or both.
     pub(crate) fn open(config: &Config) -> Result<Self, Vec<String>> {
         let mut notes = Vec::new();
-        let text = config.schema.as_deref().map(read_text).transpose()?;
-        // A document with faults names no columns; they are reported below.
-        let document = text.as_ref().and_then(|(_, text)| Document::parse(text).ok());
-        let times = document.map(|document| document.time_columns()).unwrap_or_default();
+        let document = SchemaText::read(config)?;
         let (database, catalog) = match &config.database {
             None => (None, None),
             Some(url) => {
-                let opened = Database::open(url, config, &times, &mut notes);
+                let opened = Database::open(url, config, &document.time_columns(), &mut notes);
                 let (database, catalog) = opened.map_err(|fault| vec![fault])?;
                 (Some(database), Some(catalog))
             }
         };
-        let schema = match (&text, &catalog) {
-            (Some((name, text)), catalog) => {
-                Schema::read(text, catalog.as_ref()).map_err(|faults| lines(name, &faults))?
+        let schema = document.load(catalog.as_ref(), &mut notes)?;
+        Ok(Self { schema, database, notes })
+    }
+
+    /// The schema as it is now, of a database that is open already.
+    pub(crate) async fn again(
+        config: &Config,
+        database: Option<&Database>,
+    ) -> Result<(Schema, Vec<String>), Vec<String>> {
+        let mut notes = Vec::new();
+        let document = SchemaText::read(config)?;
+        let catalog = match database {
+            None => None,
+            Some(database) => {
+                let contents = database.contents(document.time_columns(), &mut notes).await;
+                Some(contents.map_err(|fault| vec![fault])?)
             }
-            (None, Some(catalog)) => inferred(catalog, &mut notes).1?,
+        };
+        // A large one takes a moment, in which this thread has requests to answer.
+        let loading = tokio::task::spawn_blocking(move || {
+            let schema = document.load(catalog.as_ref(), &mut notes)?;
+            Ok((schema, notes))
+        });
+        loading.await.map_err(|error| vec![error.to_string()])?
+    }
+}
+
+/// A schema document with its name, where one is given.
+struct SchemaText(Option<(String, String)>);
+
+impl SchemaText {
+    fn read(config: &Config) -> Result<Self, Vec<String>> {
+        config.schema.as_deref().map(read_text).transpose().map(Self)
+    }
+
+    /// What it says of columns that hold times.
+    fn time_columns(&self) -> Vec<(String, String)> {
+        // A document with faults names no columns; they are reported when it is loaded.
+        let document = self.0.as_ref().and_then(|(_, text)| Document::parse(text).ok());
+        document.map(|document| document.time_columns()).unwrap_or_default()
+    }
+
+    /// The schema, inferred where there is no document.
+    fn load(&self, catalog: Option<&Catalog>, notes: &mut Vec<String>) -> Result<Schema, Vec<String>> {
+        let schema = match (&self.0, catalog) {
+            (Some((name, text)), catalog) => {
+                Schema::read(text, catalog).map_err(|faults| lines(name, &faults))?
+            }
+            (None, Some(catalog)) => inferred(catalog, notes).1?,
             (None, None) => {
                 return Err(vec![
                     "nothing to serve: name a database with --database, or a schema with --schema".to_owned(),
@@ -44,12 +85,12 @@ impl Source {
             }
         };
         // Types, which a database may have to tell, are known only now.
-        let file = text.as_ref().map_or("", |(name, _)| name);
+        let file = self.0.as_ref().map_or("", |(name, _)| name);
         SchemaPolicy::of(&schema).map_err(|faults| lines(file, &faults))?;
         if schema.entities().next().is_none() {
             notes.push("there is nothing to read: the database has no tables".to_owned());
         }
-        Ok(Self { schema, database, notes })
+        Ok(schema)
     }
 }
 
