@@ -167,7 +167,7 @@ fn sessions_and_counted_logins_stay_and_streams_come_back() {
         .unwrap();
     let mood = r#"{"post":{"$select":{"mood":true}}}"#;
     let title = session.sign(Request::get("/mesh/post/1/events", TITLE), &mesh_tests::encode(TITLE));
-    let mut stream = Stream::try_open(server.address, &title).ok().expect("a stream");
+    let mut stream = Stream::try_open(server.address, &title).expect("a stream");
     assert_eq!(stream.data(), r#"{"title":"Rust at dawn"}"#);
     server.signal("HUP");
     assert!(stream.ends(PATIENCE), "the stream of the old schema ends");
@@ -178,7 +178,7 @@ fn sessions_and_counted_logins_stay_and_streams_come_back() {
     }
     assert_eq!(why(&gone.get(&server, "/post/1", TITLE)), (401, "TOKEN_REVOKED".to_owned()));
     assert_eq!(login(&server, "nobody@example.org", "guess").status, 429);
-    let mut stream = Stream::try_open(server.address, &title).ok().expect("a stream");
+    let mut stream = Stream::try_open(server.address, &title).expect("a stream");
     assert_eq!(stream.data(), r#"{"title":"Rust at dawn"}"#);
     deployment
         .database

@@ -35,7 +35,8 @@ pub(crate) enum Command {
   mesh-server serve --config mesh.toml --listen 0.0.0.0:8080 --log-format json
 
 Without a schema the entities and relations are inferred from the database. When the server is ready it prints \
-'listening on http://ADDR:PORT/BASE' to standard output; the log goes to standard error.")]
+'listening on http://ADDR:PORT/BASE' to standard output; the log goes to standard error. A change of the schema file, or \
+SIGHUP, has a new schema take the place of the old one.")]
     Serve(ServeArgs),
     /// Serve a sample blog and print calls to try on it
     #[command(after_help = "Examples:

@@ -12,7 +12,7 @@ use mesh_schema::Schema;
 use mesh_server::accounts::UsersTable;
 use mesh_server::backend::DatabaseUrl;
 use mesh_server::backend::sqlite::{SqliteState, StateLimits};
-use mesh_server::{App, Events, Integrity, Uploads};
+use mesh_server::{App, Events, Health, Integrity, Uploads};
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 use serde_json::Value;
@@ -37,6 +37,7 @@ pub(crate) struct Parts {
     state: Option<State>,
     uploads: Option<Uploads>,
     cors: Option<Cors>,
+    health: Health,
 }
 
 impl Parts {
@@ -71,12 +72,18 @@ impl Parts {
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors).map_err(Failure::start)?) },
+            health: Health::new(),
         })
     }
 
     /// The settings.
     pub(crate) fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Whether the server can do its work.
+    pub(crate) fn health(&self) -> &Health {
+        &self.health
     }
 
     /// What is read.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use mesh_server::Current;
+use mesh_server::{Check, Current};
 
 use super::compose::Parts;
 use super::source::Source;
@@ -46,16 +46,23 @@ impl Reload {
             if asked || (is_still && now != self.served) {
                 self.served = now;
                 let reason = if asked { "SIGHUP" } else { "its file has changed" };
-                if let Err(faults) = reload(&self.parts, &self.current, reason).await {
-                    for fault in faults {
-                        tracing::error!(
-                            "the new schema is not taken ({reason}), the old one serves: {fault}"
-                        );
-                    }
+                let reloaded = reload(&self.parts, &self.current, reason).await;
+                let faults = reloaded.err().unwrap_or_default();
+                for fault in &faults {
+                    tracing::error!("the new schema is not taken ({reason}), the old one serves: {fault}");
                 }
+                self.parts.health().tell("schema", check(faults.len()));
             }
         }
     }
+}
+
+/// What everybody may know of it; what the faults are stands in the log.
+fn check(faults: usize) -> Check {
+    if faults == 0 {
+        return Check::Passed;
+    }
+    Check::Warned(format!("the new schema has {faults} faults, which the log names; the old one serves"))
 }
 
 /// Makes the new application and has it serve, or says what is wrong.
