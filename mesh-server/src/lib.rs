@@ -41,6 +41,8 @@ mod body;
 mod compress;
 mod current;
 mod events;
+#[cfg(doctest)]
+mod guides;
 mod health;
 mod integrity;
 mod routes;

@@ -145,8 +145,3 @@ pub trait UploadHandler: Send + Sync + 'static {
     /// Where this cannot be found out now; the file is then left as it is.
     fn is_recorded(&self, key: Key) -> BoxFuture<'_, Result<bool, WireError>>;
 }
-
-/// The guide's example is compiled, too.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/uploads.md")]
-struct Guide;

@@ -241,14 +241,3 @@ fn faults_in_policies_are_found_before_anything_is_served() {
         assert_eq!(output.status.code(), Some(2), "nothing is served");
     }
 }
-
-#[test]
-fn the_example_of_the_guide_is_a_schema() {
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/policies.md");
-    let guide = std::fs::read_to_string(guide).unwrap();
-    let example = guide.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
-    let database = Database::blog();
-    let path = database.dir.write("guide.json", example);
-    let output = run(&["check", "--schema", &path]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-}

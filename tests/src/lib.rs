@@ -21,6 +21,7 @@
 mod browser;
 mod client;
 mod fixture;
+pub mod guide;
 pub mod kit;
 mod postgres;
 mod server;

@@ -4,6 +4,7 @@
 
 mod bench;
 mod conformance;
+mod pages;
 mod screenshots;
 mod steps;
 mod tidy;
@@ -112,6 +113,9 @@ fn test() -> ExitCode {
     }
     for (what, how) in LEFT_OUT {
         eprintln!("left out: {what}; get it with `{how}`");
+    }
+    for block in pages::left_out(&root()) {
+        eprintln!("left out: a command in {block}");
     }
     steps.show("test --workspace --no-fail-fast", &[])
 }

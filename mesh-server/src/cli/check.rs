@@ -20,13 +20,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     }
     let entities = source.schema.entities().count();
     let relations: usize = source.schema.entities().map(|(_, entity)| entity.relations.len()).sum();
-    print(format_args!("no faults: {entities} entities, {relations} relations"))
+    let entities = counted(entities, "entity", "entities");
+    print(format_args!("no faults: {entities}, {}", counted(relations, "relation", "relations")))
 }
 
 fn found(faults: &[String]) -> Failure {
-    let count = match faults.len() {
-        1 => "1 fault".to_owned(),
-        count => format!("{count} faults"),
-    };
-    Failure::found(format!("{}\n{count}", faults.join("\n")))
+    Failure::found(format!("{}\n{}", faults.join("\n"), counted(faults.len(), "fault", "faults")))
+}
+
+/// A number of things, in words.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -1,0 +1,146 @@
+//! Does a page of the documentation say what is so? Its blocks are run in order, as a reader would paste them.
+//!
+//! Each page has a folder of its own, one shell, and the built program as `mesh-server`. What a block is follows
+//! from its language:
+//!
+//! | block | what is done |
+//! |---|---|
+//! | `sh` | run; every command has to succeed |
+//! | `console` | what follows `$ ` is run, the lines below are its output |
+//! | `json`, `text` | the output of the block before |
+//! | `toml` | written as `mesh.toml`, and checked by `mesh-server check` |
+//! | `python`, `js` | run by `python3` and `node` |
+//! | `rust` | a doc test, wherever the page is included in documentation |
+//!
+//! In an output `…` stands for anything: a part of a line, or lines where it stands alone. `mesh-server serve` and
+//! `demo` are started and go on, as in another terminal, until another one takes their port; so do `curl -N`, and
+//! whatever ends in `&`. Each address `127.0.0.1:PORT` of a page becomes one with a free port.
+//!
+//! An HTML comment above a block, which readers do not see, says what else it is:
+//!
+//! | comment | what is done |
+//! |---|---|
+//! | `<!-- file: NAME -->` | written to that file |
+//! | `<!-- query -->` | asked of the running server, which has to answer it |
+//! | `<!-- stream -->` | what the last `curl -N` prints next |
+//! | `<!-- not run: WHY -->` | nothing; the reason is printed |
+//! | `<!-- setup … -->` | the comment's own lines are run, for what a reader has at hand |
+
+mod compare;
+mod page;
+mod shell;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use page::{Block, Kind, Page};
+
+use crate::fixture::TempDir;
+use shell::Shell;
+
+/// The folder that pages are named from.
+#[must_use]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// What the blocks of a page share: a folder, a shell, and the output of the last command.
+struct Run<'p> {
+    page: &'p Page,
+    folder: TempDir,
+    shell: Shell,
+    /// What the last command printed, to be compared with a block of its own.
+    output: Option<String>,
+}
+
+impl Page {
+    /// Runs all blocks in order; fails the test at the first that is not so, naming its line.
+    pub fn run(&self) {
+        let folder = TempDir::new();
+        let shell = Shell::start(&folder, self.port(4000));
+        let mut run = Run { page: self, folder, shell, output: None };
+        for block in &self.blocks {
+            if let Err(why) = run.block(block) {
+                panic!("{}, line {}: {why}", self.name, block.line);
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    fn block(&mut self, block: &Block) -> Result<(), String> {
+        let text = block.text.as_str();
+        match &block.kind {
+            Kind::NotRun(why) => eprintln!("left out: {}, line {}: {why}", self.page.name, block.line),
+            // Compiled and run as documentation; a test makes sure that the page is part of one.
+            Kind::Rust => {}
+            Kind::File(name) => self.write(name, text)?,
+            Kind::Settings(name) => {
+                self.write(name, text)?;
+                self.shell.must(&format!("mesh-server check --config '{name}'"))?;
+            }
+            Kind::Script => {
+                let commands = self.page.commands(text);
+                let mut printed = String::new();
+                for command in &commands {
+                    printed.push_str(&self.shell.must(command)?);
+                }
+                self.output = Some(printed);
+            }
+            Kind::Session => self.session(text)?,
+            Kind::Program(interpreter) => {
+                // Node takes a file for a module, in which `await` and `import` stand anywhere, by its name.
+                let file = if *interpreter == "node" { ".program.mjs" } else { ".program" };
+                self.write(file, text)?;
+                self.output = Some(self.shell.must(&format!("{interpreter} {file}"))?);
+            }
+            Kind::Query => {
+                self.write(".query", text)?;
+                self.shell.must("mesh-server query - < .query")?;
+            }
+            Kind::Stream => self.shell.stream(text)?,
+            Kind::Output { json } => {
+                let Some(output) = self.output.take() else {
+                    return Err("nothing was run that this could be the output of".to_owned());
+                };
+                compare::compare(text, &output, *json)?;
+            }
+            Kind::Unknown(language) => {
+                return Err(format!(
+                    "it is not known how to run '{language}'; say `<!-- file: NAME -->` or `<!-- not run: WHY -->` above"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Commands with their outputs. A failure is fine where the page shows what it prints.
+    fn session(&mut self, text: &str) -> Result<(), String> {
+        for (command, expected) in page::dialog(text)? {
+            let shown = expected.as_deref();
+            if shell::streams(&command) {
+                self.shell.background(&command)?;
+                self.shell.stream(shown.unwrap_or_default())?;
+                continue;
+            }
+            let command = self.page.command(&command);
+            let printed = match shown {
+                Some(_) => self.shell.run(&command)?.0,
+                None => self.shell.must(&command)?,
+            };
+            match shown {
+                Some(expected) => {
+                    compare::compare(expected, &printed, false).map_err(|why| format!("{command}\n{why}"))?
+                }
+                None => self.output = Some(printed),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.folder.path().join("page").join(name);
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        folder.and_then(|()| fs::write(&path, text)).map_err(|error| format!("cannot write {name}: {error}"))
+    }
+}
