@@ -14,6 +14,7 @@ mod query;
 mod reload;
 mod serve;
 mod source;
+mod types;
 mod upload;
 
 use std::fmt;
@@ -36,6 +37,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Types(args) => types::run(&args),
         Command::HashPassword => hash_password::run(),
         Command::Upload(args) => upload::run(&args),
     };
@@ -80,6 +82,15 @@ pub(crate) fn print(text: impl fmt::Display) -> Result<(), Failure> {
     writeln!(out, "{text}")
         .and_then(|()| out.flush())
         .map_err(|error| Failure::start(format!("output: {error}")))
+}
+
+/// Writes a text, which ends with a line, to a file, or to standard output where none is named.
+pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match file {
+        None => print(text.trim_end()),
+        Some(path) => std::fs::write(path, text)
+            .map_err(|error| Failure::start(format!("cannot write {}: {error}", path.display()))),
+    }
 }
 
 /// Writes a remark to standard error.

@@ -27,5 +27,6 @@ mod reload;
 mod signed;
 mod table;
 mod transport;
+mod typescript;
 mod uploads;
 mod writes;

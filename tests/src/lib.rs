@@ -23,11 +23,13 @@ mod client;
 mod fixture;
 pub mod guide;
 pub mod kit;
+mod node;
 mod postgres;
 mod server;
 
 pub use browser::Browser;
 pub use client::{Connection, Request, Response, encode};
 pub use fixture::{Database, TempDir};
+pub use node::node_tools;
 pub use postgres::Cluster;
 pub use server::{Server, command, program, run};

@@ -81,6 +81,14 @@ With --login the password is asked for, or taken from the variable MESH_PASSWORD
 With --login the password is asked for, or taken from the variable MESH_PASSWORD. The file's \
 hash is part of what is signed, so the server takes these bytes and no others.")]
     Upload(UploadArgs),
+    /// Write types of what queries select, and a client, for programs in TypeScript
+    #[command(after_help = "Examples:
+  mesh-server types --database sqlite:blog.db -o src/mesh.ts
+  mesh-server types --schema schema.json --lang typescript
+
+With -o the client that the types build on is written beside the file, as mesh-client.ts; without, only the \
+types are printed.")]
+    Types(TypesArgs),
     /// Print the hash of a password, for the table of accounts
     #[command(after_help = "Examples:
   mesh-server hash-password
@@ -251,6 +259,36 @@ pub(crate) struct UploadArgs {
     pub(crate) field: String,
     /// The file
     pub(crate) file: PathBuf,
+}
+
+/// What `types` takes.
+#[derive(Debug, Args)]
+pub(crate) struct TypesArgs {
+    #[command(flatten)]
+    pub(crate) described: DescribedArgs,
+    /// Language to write
+    #[arg(long, value_name = "LANGUAGE", default_value = "typescript", value_parser = ["typescript"])]
+    pub(crate) lang: String,
+}
+
+/// What every command takes that writes down what a schema is for others.
+#[derive(Debug, Args)]
+pub(crate) struct DescribedArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl DescribedArgs {
+    /// The settings among the flags.
+    pub(crate) fn settings(&self) -> Flags {
+        self.source.settings().collect()
+    }
 }
 
 /// Where data and schema come from.

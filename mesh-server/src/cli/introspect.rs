@@ -2,7 +2,7 @@
 
 use super::args::IntrospectArgs;
 use super::database::Database;
-use super::{Failure, print, remark, source};
+use super::{Failure, remark, source, write};
 use crate::config::Config;
 
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
@@ -15,10 +15,5 @@ pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     for note in &notes {
         remark(format_args!("note: {note}"));
     }
-    let text = document.to_json();
-    match &args.output {
-        None => print(text),
-        Some(path) => std::fs::write(path, text + "\n")
-            .map_err(|error| Failure::start(format!("cannot write {}: {error}", path.display()))),
-    }
+    write(args.output.as_deref(), &(document.to_json() + "\n"))
 }

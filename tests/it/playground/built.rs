@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
-use mesh_tests::TempDir;
+use mesh_tests::{TempDir, node_tools};
 use serde_json::{Value, json};
 
 use super::page::{CONTROL, Page, RELEASE, blog};
@@ -14,27 +13,9 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui")
 }
 
-/// The sources' own tools. Where Node or they are not, that is said in one line, or they are fetched where
-/// nothing may be left out.
-fn tools() -> Option<PathBuf> {
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let sources = sources();
-    if sources.join("node_modules/axe-core").is_dir() {
-        return Some(sources);
-    }
-    if std::env::var_os("MESH_REQUIRE_SERVICES").is_none() {
-        eprintln!("left out: the page's tools are not there; get them with `npm ci` in mesh-docs/ui");
-        return None;
-    }
-    let fetched = Command::new("npm").arg("ci").current_dir(&sources).status();
-    assert!(fetched.is_ok_and(|status| status.success()), "`npm ci` in mesh-docs/ui fails");
-    Some(sources)
-}
-
 #[test]
 fn everybody_can_read_and_use_it() {
-    let Some(tools) = tools() else { return };
+    let Some(tools) = node_tools() else { return };
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -80,7 +61,7 @@ fn everybody_can_read_and_use_it() {
 
 #[test]
 fn the_committed_files_are_what_the_sources_give() {
-    let Some(tools) = tools() else { return };
+    let Some(tools) = node_tools() else { return };
     let made = TempDir::new();
     let node = |arguments: &[&str]| {
         let output = Command::new("node").args(arguments).current_dir(&tools).output().expect("node runs");

@@ -1,0 +1,212 @@
+//! Does each kind of member get the right type? One snapshot for each kind of relation, and for each kind of field.
+
+use expect_test::{Expect, expect};
+use mesh_schema::policy::Restriction;
+
+use super::*;
+
+/// A document, checked against a catalog that knows which columns can be NULL.
+fn schema(document: &str) -> Schema {
+    Schema::read(document, None).unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// What stands between the import and the part that is always the same.
+#[track_caller]
+fn check(document: &str, expected: &Expect) {
+    let written = types(&schema(document));
+    let own = written.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix(TAIL)).unwrap();
+    expected.assert_eq(own);
+}
+
+#[test]
+fn fields_of_every_kind() {
+    check(
+        r#"{"entities": {"thing": {
+            "fields": ["id", "s", "i", "big", "n", "b", "at", "day", "j", "bytes", "u", "d", "unknown", "not plain"],
+            "types": {"id": "integer", "s": "string", "i": "integer", "big": "bigint", "n": "number", "b": "boolean",
+                "at": "datetime", "day": "date", "j": "json", "bytes": "binary", "u": "uuid", "d": "decimal"},
+            "computed": {"label": {"from": ["s", "i"], "template": "{s} {i}"}},
+            "uploads": {"s": {}, "not plain": {}}}}}"#,
+        &expect![[r#"
+
+            /** A record of `thing`. */
+            export interface Thing {
+              id: number | null;
+              s: string | null;
+              i: number | null;
+              big: string | null;
+              n: number | null;
+              b: boolean | null;
+              at: string | null;
+              day: string | null;
+              j: mesh.Json | null;
+              bytes: string | null;
+              u: string | null;
+              d: string | null;
+              unknown: string | number | boolean | null;
+              "not plain": string | number | boolean | null;
+              label: string;
+            }
+
+            /** What can be read: every entity, with what its names stand for. */
+            export interface Entities {
+              thing: {
+                fields: Thing;
+                kinds: { id: "integer"; s: "string"; i: "integer"; big: "bigint"; n: "number"; b: "boolean"; at: "datetime"; day: "date"; j: "json"; bytes: "binary"; u: "uuid"; d: "decimal"; unknown: "scalar"; "not plain": "scalar" };
+                relations: {};
+                uploads: "s" | "not plain";
+              };
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn to_one_and_to_many() {
+    check(
+        r#"{"entities": {"post": {"fields": ["id"]}, "user": {"fields": ["id"]}},
+            "joins": {"post.author": {"entity": "user", "on": "users.id = posts.author_id", "type": "one"},
+                      "user.posts": {"entity": "post", "on": "posts.author_id = users.id", "type": "many"}}}"#,
+        &expect![[r#"
+
+            /** A record of `post`. */
+            export interface Post {
+              id: string | number | boolean | null;
+            }
+
+            /** A record of `user`. */
+            export interface User {
+              id: string | number | boolean | null;
+            }
+
+            /** What can be read: every entity, with what its names stand for. */
+            export interface Entities {
+              post: {
+                fields: Post;
+                kinds: { id: "scalar" };
+                relations: { author: mesh.One<"user"> };
+                uploads: never;
+              };
+              user: {
+                fields: User;
+                kinds: { id: "scalar" };
+                relations: { posts: mesh.Many<"post"> };
+                uploads: never;
+              };
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn many_to_many() {
+    check(
+        r#"{"entities": {"post": {"fields": ["id"]}, "tag": {"fields": ["label"], "idField": "label"}},
+            "joins": {"post.tags": {"entity": "tag", "type": "many",
+                          "through": {"table": "post_tags", "from": "post_id", "to": "tag"}},
+                      "tag.posts": {"entity": "post", "type": "many",
+                          "through": {"table": "post_tags", "from": "tag", "to": "post_id"}}}}"#,
+        &expect![[r#"
+
+            /** A record of `post`. */
+            export interface Post {
+              id: string | number | boolean | null;
+            }
+
+            /** A record of `tag`. */
+            export interface Tag {
+              label: string | number | boolean | null;
+            }
+
+            /** What can be read: every entity, with what its names stand for. */
+            export interface Entities {
+              post: {
+                fields: Post;
+                kinds: { id: "scalar" };
+                relations: { tags: mesh.Many<"tag"> };
+                uploads: never;
+              };
+              tag: {
+                fields: Tag;
+                kinds: { label: "scalar" };
+                relations: { posts: mesh.Many<"post"> };
+                uploads: never;
+              };
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn an_entity_that_leads_to_itself() {
+    check(
+        r#"{"entities": {"user": {"fields": ["id"]}},
+            "joins": {"user.manager": {"entity": "user", "on": "users.id = users.manager_id", "type": "one"},
+                      "user.staff": {"entity": "user", "on": "users.manager_id = users.id", "type": "many"}}}"#,
+        &expect![[r#"
+
+            /** A record of `user`. */
+            export interface User {
+              id: string | number | boolean | null;
+            }
+
+            /** What can be read: every entity, with what its names stand for. */
+            export interface Entities {
+              user: {
+                fields: User;
+                kinds: { id: "scalar" };
+                relations: { manager: mesh.One<"user">; staff: mesh.Many<"user"> };
+                uploads: never;
+              };
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_description_cannot_end_its_comment() {
+    let mut out = String::new();
+    comment(&mut out, "  ", "What was\nwritten. */ evil() /*", false);
+    assert_eq!(out, "  /** What was written. * / evil() /* */\n");
+}
+
+#[test]
+fn what_a_policy_hides_is_not_there() {
+    let schema =
+        schema(r#"{"entities": {"post": {"fields": ["id", "secret"]}, "user": {"fields": ["id"]}}}"#);
+    let seen = schema.restricted(|entity| Restriction {
+        hidden: entity.key == "user",
+        without: HashSet::from(["secret".to_owned()]),
+        ..Restriction::default()
+    });
+    let written = types(&seen);
+    assert!(
+        written.contains("interface Post") && !written.contains("User") && !written.contains("secret"),
+        "{written}"
+    );
+}
+
+#[test]
+fn types_have_names_of_their_own() {
+    for (key, name) in [
+        ("post", "Post"),
+        ("orderDetail", "OrderDetail"),
+        ("order details", "OrderDetails"),
+        ("sales.order_2", "SalesOrder2"),
+        ("größe", "Größe"),
+        ("日本", "_日本"),
+        ("2nd", "_2nd"),
+        ("Ⓐ", "_"),
+        ("***", "_"),
+    ] {
+        assert_eq!(type_name(key), name, "{key}");
+    }
+    let schema = schema(
+        r#"{"entities": {"a b": {"fields": ["id"], "table": "x"}, "a-b": {"fields": ["id"], "table": "y"},
+            "result": {"fields": ["id"]}}}"#,
+    );
+    let written = types(&schema);
+    for name in ["interface AB {", "interface AB_ {", "interface Result_ {", "export type Result<Q>"] {
+        assert_eq!(written.matches(name).count(), 1, "{name}: {written}");
+    }
+}
