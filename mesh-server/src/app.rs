@@ -16,9 +16,11 @@ use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_uploads::{Recovered, StoreError};
 use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request, response};
 
+use crate::address::Proxies;
 use crate::body::{Body, Incoming};
 use crate::events::{Events, Hub};
 use crate::integrity::Integrity;
+use crate::rates::Rates;
 use crate::routes::custom::{self, Hit};
 use crate::routes::docs::Surface;
 use crate::routes::plans::Plans;
@@ -55,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) base: Base,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
+    pub(crate) rates: Rates,
+    proxies: Proxies,
     pub(crate) integrity: Option<Integrity>,
     pub(crate) persisted: Option<Arc<Persisted>>,
     pub(crate) uploads: Option<Uploads>,
@@ -91,6 +95,8 @@ impl App {
             base: Base::default(),
             limits: Limits::default(),
             profiles: Profiles::default(),
+            rates: Rates::default(),
+            proxies: Proxies::default(),
             integrity: None,
             uploads: None,
             persisted: None,
@@ -115,6 +121,18 @@ impl App {
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         self.with(|shared| shared.limits = limits)
+    }
+
+    /// The same with limits on how often one client may ask. `SPEC §12.6`
+    #[must_use]
+    pub fn rates(self, rates: Rates) -> Self {
+        self.with(|shared| shared.rates = rates)
+    }
+
+    /// The same behind proxies whose `X-Forwarded-For` says where a request comes from. `SPEC §12.1`
+    #[must_use]
+    pub fn trusted_proxies(self, proxies: Proxies) -> Self {
+        self.with(|shared| shared.proxies = proxies)
     }
 
     /// The same with sessions: every request but login and logout must be signed. `SPEC §7`
@@ -262,6 +280,7 @@ impl App {
         B::Error: fmt::Display,
     {
         let (head, body) = request.into_parts();
+        let peer = peer.map(|peer| Peer(self.shared.proxies.client(peer.0, &head.headers)));
         let request_id = RequestId::choose(&head.headers, self.shared.ids.fresh());
         let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
         let answering =
@@ -286,6 +305,7 @@ impl App {
         body: impl FnOnce() -> Incoming,
     ) -> Result<Response<Body>, WireError> {
         let limits = &self.shared.limits;
+        self.shared.rates.of_address(peer.map(|peer| peer.0))?;
         if let Some(hit) = self.shared.docs.find(&self.shared, asked.method, head.uri.path()) {
             let deadline = Instant::now() + limits.request_timeout;
             let (shared, uri) = (&self.shared, &head.uri);

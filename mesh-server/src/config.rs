@@ -17,12 +17,14 @@ pub(crate) use crate::config::postgres::Postgres;
 pub(crate) use crate::config::profiles::{
     Cors, Docs, DocsAuth, Events, Integrity, Mutations, Persisted, State, Store, Uploads, Users,
 };
+pub(crate) use crate::config::rates::Rates;
 pub(crate) use crate::config::raw::{Flags, Place};
 
 mod bounds;
 mod load;
 mod postgres;
 mod profiles;
+mod rates;
 mod raw;
 mod suggest;
 mod units;
@@ -56,6 +58,8 @@ pub(crate) struct Config {
     pub(crate) log_format: LogFormat,
     /// Bounds on requests and replies.
     pub(crate) limits: Limits,
+    /// How often somebody may ask.
+    pub(crate) rates: Rates,
     /// What is kept in memory between requests.
     pub(crate) cache: Cache,
     /// Sessions and signed requests.
@@ -100,6 +104,7 @@ impl Config {
             log: reader.read("log", units::text, default.log),
             log_format: reader.read("log_format", units::choice(&LogFormat::ALL), default.log_format),
             limits: Limits::read(reader),
+            rates: Rates::read(reader),
             cache: Cache::read(reader),
             integrity: Integrity::read(reader),
             persisted: Persisted::read(reader),
@@ -132,6 +137,7 @@ impl Default for Config {
             log: "info".to_owned(),
             log_format: LogFormat::Pretty,
             limits: Limits::default(),
+            rates: Rates::default(),
             cache: Cache::default(),
             integrity: Integrity::default(),
             persisted: Persisted::default(),

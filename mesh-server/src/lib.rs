@@ -32,6 +32,7 @@
 //! - Only [`backend`] knows database drivers, and it knows nothing of HTTP.
 
 pub mod accounts;
+mod address;
 mod app;
 mod attempts;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -45,11 +46,13 @@ mod events;
 mod guides;
 mod health;
 mod integrity;
+mod rates;
 mod routes;
 mod server;
 mod service;
 mod uploads;
 
+pub use address::{Proxies, ProxyError};
 pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
 pub use current::Current;
@@ -62,6 +65,7 @@ pub use mesh_plan;
 pub use mesh_schema;
 pub use mesh_uploads;
 pub use mesh_wire;
+pub use rates::{Rate, RateError, Rates};
 pub use routes::Peer;
 pub use routes::custom::{Call, Handler, PatternError, Reply};
 pub use server::Server;

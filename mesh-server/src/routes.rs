@@ -32,7 +32,7 @@ pub(crate) struct Exchange<'r> {
     pub(crate) asked: Asked<'r>,
     /// Path and URL query.
     pub(crate) uri: &'r Uri,
-    /// The client's end of the connection, where it is known.
+    /// The client's address, where it is known: the connection's other end, or what a trusted proxy says.
     pub(crate) peer: Option<Peer>,
     /// When the answer is no longer wanted.
     pub(crate) deadline: Instant,
@@ -46,7 +46,7 @@ impl Exchange<'_> {
             .with_principal(admitted.principal())
     }
 
-    /// The address of the client's end of the connection, where there is a connection.
+    /// The client's address, where it is known.
     pub(crate) fn peer(&self) -> Option<IpAddr> {
         self.peer.map(|peer| peer.0)
     }

@@ -22,6 +22,7 @@ mod persisted;
 mod playground;
 mod policies;
 mod postgres;
+mod rates;
 mod reads;
 mod reload;
 mod signed;

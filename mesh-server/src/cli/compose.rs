@@ -12,7 +12,7 @@ use mesh_schema::Schema;
 use mesh_server::accounts::UsersTable;
 use mesh_server::backend::DatabaseUrl;
 use mesh_server::backend::sqlite::{SqliteState, StateLimits};
-use mesh_server::{App, Events, Health, Integrity, Uploads};
+use mesh_server::{App, Events, Health, Integrity, Rates, Uploads};
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 use serde_json::Value;
@@ -37,6 +37,7 @@ pub(crate) struct Parts {
     state: Option<State>,
     uploads: Option<Uploads>,
     cors: Option<Cors>,
+    rates: Rates,
     health: Health,
 }
 
@@ -72,6 +73,7 @@ impl Parts {
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors).map_err(Failure::start)?) },
+            rates: Rates::new().per_address(config.rates.per_address).per_session(config.rates.per_session),
             health: Health::new(),
         })
     }
@@ -113,6 +115,8 @@ impl Parts {
         let mut app = App::new(Arc::clone(&mesh))
             .at(config.base.clone())
             .limits(config.transport_limits())
+            .rates(self.rates.clone())
+            .trusted_proxies(config.rates.trusted_proxies.clone())
             .mutations(config.mutations.enabled);
         if config.events.enabled {
             app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));

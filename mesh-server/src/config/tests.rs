@@ -293,6 +293,26 @@ fn the_base_may_be_empty() {
 }
 
 #[test]
+fn rates_and_proxies() {
+    let file = "trusted_proxies = ['127.0.0.1', '10.0.0.0/8']\n[limits]\nper_address = '100/s'\nper_session = '30/m'";
+    let rates = config(file).rates;
+    assert_eq!(rates.per_address, mesh_server::Rate::parse("100/s").unwrap());
+    assert_eq!(rates.per_session, mesh_server::Rate::parse("30/m").unwrap());
+    assert_eq!(rates.trusted_proxies, mesh_server::Proxies::parse(["127.0.0.1", "10.0.0.0/8"]).unwrap());
+    assert_eq!(config("limits.per_address = '0/s'").rates, Rates::default());
+    let environment = [("MESH_TRUSTED_PROXIES", "::1, 10.1.2.3"), ("MESH_LIMITS__PER_SESSION", "1/h")];
+    assert!(load(&[], &environment, "").config.is_ok());
+    check(
+        "trusted_proxies = ['proxy.example']\n[limits]\nper_address = 100\nper_session = '5 per minute'",
+        expect![[r#"
+            mesh.toml:1: 'trusted_proxies' cannot be so: 'proxy.example' is neither an address nor a network such as '10.0.0.0/8'
+            mesh.toml:3: 'limits.per_address' must be a rate in quotes, such as '100/s', or '0/s' for none, not 100
+            mesh.toml:4: 'limits.per_session' cannot be so: '5 per minute' is not a rate such as '100/s', '30/m' or '500/h', of at most 1000000
+        "#]],
+    );
+}
+
+#[test]
 fn deep_tables_are_no_danger() {
     let path = vec!["a"; 5_000].join(".");
     assert!(load(&[], &[], &format!("{path} = 1")).config.is_err());

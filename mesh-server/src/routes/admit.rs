@@ -85,7 +85,9 @@ pub(crate) async fn of_file(cx: &Exchange<'_>, key: &str) -> Result<Admitted, Wi
 pub(crate) async fn by_token(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
     let Some(opened) = open(cx).await?.opened else { return Ok(Admitted::default()) };
     let principal = Some(opened.keep(principal));
-    Ok(Admitted { session: Some(opened.unsigned()), principal })
+    let session = opened.unsigned();
+    cx.shared.rates.of_session(&session.session)?;
+    Ok(Admitted { session: Some(session), principal })
 }
 
 /// Admits a PUT on a record: a write where it has a body, else a read.
@@ -166,6 +168,7 @@ impl Pending<'_> {
             verified = opened.verify(message, &proof, &aim(cx, other), now).await;
         }
         let session = verified.inspect_err(|error| log(cx, error))?;
+        cx.shared.rates.of_session(&session.session)?;
         Ok(Admitted { session: Some(session), principal: Some(opened.keep(principal)) })
     }
 }

@@ -1,0 +1,104 @@
+//! How is a rate written? A number of requests and the time that they are for: `100/s`.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::Quota;
+
+/// More in a second is as good as no limit.
+const MOST: u32 = 1_000_000;
+
+/// So many requests in a second, a minute or an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    count: NonZeroU32,
+    unit: Unit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Second,
+    Minute,
+    Hour,
+}
+
+impl Unit {
+    const ALL: [(&'static str, Self, u64); 3] =
+        [("s", Self::Second, 1), ("m", Self::Minute, 60), ("h", Self::Hour, 3_600)];
+}
+
+impl Rate {
+    /// Reads `100/s`, `30/m` or `500/h`; a rate of 0 is `None`, no limit.
+    ///
+    /// ```
+    /// use mesh_server::Rate;
+    ///
+    /// assert_eq!(Rate::parse("100/s").unwrap().unwrap().to_string(), "100/s");
+    /// assert_eq!(Rate::parse("0/s"), Ok(None));
+    /// assert!(Rate::parse("100").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// A text of another form, or more than a million requests.
+    pub fn parse(text: &str) -> Result<Option<Self>, RateError> {
+        let refused = || RateError { text: text.to_owned() };
+        let (count, unit) = text.trim().split_once('/').ok_or_else(refused)?;
+        let (_, unit, _) = Unit::ALL.iter().find(|(name, ..)| *name == unit.trim()).ok_or_else(refused)?;
+        let count: u32 = count.trim().parse().map_err(|_| refused())?;
+        if count > MOST {
+            return Err(refused());
+        }
+        Ok(NonZeroU32::new(count).map(|count| Self { count, unit: *unit }))
+    }
+
+    fn seconds(self) -> (&'static str, u64) {
+        let found = Unit::ALL.iter().find(|(_, unit, _)| *unit == self.unit);
+        found.map_or(("s", 1), |(name, _, seconds)| (name, *seconds))
+    }
+
+    /// The same as the limiter knows it: all of them may come at once.
+    pub(super) fn quota(self) -> Quota {
+        let each = Duration::from_secs(self.seconds().1) / self.count.get();
+        let quota = Quota::with_period(each).unwrap_or_else(|| Quota::per_second(self.count));
+        quota.allow_burst(self.count)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.count, self.seconds().0)
+    }
+}
+
+/// A text that is no rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateError {
+    text: String,
+}
+
+impl fmt::Display for RateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not a rate such as '100/s', '30/m' or '500/h', of at most {MOST}", self.text)
+    }
+}
+
+impl std::error::Error for RateError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts() {
+        for (text, shown) in [("1/s", "1/s"), (" 20 / m ", "20/m"), ("1000000/h", "1000000/h")] {
+            assert_eq!(Rate::parse(text).unwrap().unwrap().to_string(), shown);
+        }
+        for off in ["0/s", "0/m"] {
+            assert_eq!(Rate::parse(off), Ok(None));
+        }
+        for text in ["", "/", "1", "1/", "/s", "-1/s", "1.5/s", "1/d", "1/sec", "1000001/s", "1/s/s", "x/s"] {
+            assert!(Rate::parse(text).is_err(), "{text}");
+        }
+    }
+}
