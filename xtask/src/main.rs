@@ -4,6 +4,7 @@
 
 mod bench;
 mod conformance;
+mod fuzz;
 mod pages;
 mod screenshots;
 mod steps;
@@ -27,6 +28,8 @@ Commands:
       [--level L1|L2|L3|L4] [--profile NAME]... [--case ID]... [--profile-file FILE] [--program FILE]
       [--format pretty|tap|junit|json] [--report FILE.html]
   soak [--seconds N]   Run the differential test in release, 60 seconds unless told otherwise
+  fuzz [--seconds N] [--stable] [TARGET]
+                       Run the fuzz targets, 60 seconds each: by `cargo fuzz` where it is, else by random changes
   bench [OPTIONS]      Measure the server against code written by hand; see docs/performance.md
                        [--workload w1,w2,...|reads|cache|growth|starve|all] [--seconds N] [--rounds N]
                        [--only limit,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
@@ -48,7 +51,10 @@ Examples:
 ";
 
 /// What `test` does not run, and how to get it.
-const LEFT_OUT: &[(&str, &str)] = &[("the long differential run", "cargo xtask soak")];
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("the long differential run", "cargo xtask soak"),
+    ("the fuzz targets guided by coverage", "cargo xtask fuzz"),
+];
 
 const SOAK_SECONDS: u64 = 60;
 
@@ -71,6 +77,10 @@ fn main() -> ExitCode {
         },
         ["soak", options @ ..] => match soak_seconds(options) {
             Ok(seconds) => soak(seconds),
+            Err(why) => misuse(&why),
+        },
+        ["fuzz", options @ ..] => match fuzz::options(options) {
+            Ok(options) => fuzz::run(&root(), &options),
             Err(why) => misuse(&why),
         },
         [name @ ("test" | "check" | "tidy" | "screenshots"), ..] => {

@@ -1,5 +1,6 @@
 //! How is a chore run? Step by step, a line and a duration for each, and all of them even if one fails.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -96,9 +97,16 @@ fn exit_code(code: Option<i32>) -> u8 {
 /// would make build scripts that watch them run again each time.
 pub(crate) fn command(root: &Path, arguments: &str, variables: &[(&str, &str)]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = plain(root, program);
+    command.args(arguments.split_whitespace());
+    command.envs(variables.iter().copied());
+    command
+}
+
+/// A program without the variables by which cargo describes this very one.
+pub(crate) fn plain(root: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root);
-    command.args(arguments.split_whitespace());
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let own = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
@@ -106,7 +114,6 @@ pub(crate) fn command(root: &Path, arguments: &str, variables: &[(&str, &str)]) 
             command.env_remove(&name);
         }
     }
-    command.envs(variables.iter().copied());
     command
 }
 

@@ -1,0 +1,4 @@
+//! Feeds `posted` from a fuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mesh_fuzz::run("posted", data));

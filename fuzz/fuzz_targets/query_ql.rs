@@ -1,0 +1,4 @@
+//! Feeds `query_ql` from a fuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mesh_fuzz::run("query_ql", data));

@@ -1,0 +1,4 @@
+//! Feeds `schema` from a fuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mesh_fuzz::run("schema", data));

@@ -1,0 +1,4 @@
+//! Feeds `whole` from a fuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mesh_fuzz::run("whole", data));

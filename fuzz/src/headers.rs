@@ -1,0 +1,92 @@
+//! Heads and bodies of reads: each is a query or a reply by the table of errors, and never anything else.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use mesh_wire::{
+    Asked, Cors, Encoding, ErrorKind, RequestId, Source, WireError, base64, request, response, sse,
+};
+use serde_json::Value;
+
+/// The lines of a head: a request target, then `name: value` each.
+pub fn head(data: &[u8]) {
+    let mut lines = data.split(|byte| *byte == b'\n');
+    let target = lines.next().unwrap_or_default();
+    let headers = headers(lines);
+    let id = RequestId::choose(&headers, [7; 16]);
+    assert!(
+        (1..=128).contains(&id.as_str().len()) && id.as_str().bytes().all(|byte| byte.is_ascii_graphic())
+    );
+    let asked = Asked { method: &Method::GET, headers: &headers, request_id: &id };
+    match request::decode_head(&headers) {
+        Ok(Source::Text { text, .. }) => {
+            assert_eq!(base64::decode(base64::encode(&text).as_bytes()).as_deref(), Ok(text.as_str()));
+        }
+        Ok(Source::Id(id)) => assert!(!id.is_empty()),
+        Err(error) => refused(&asked, &error, &[400]),
+    }
+    if let Ok(uri) = Uri::try_from(target) {
+        let outcomes = [
+            request::check_url_query(uri.query()),
+            request::check_head_size(&Method::GET, &uri, &headers, 1024),
+        ];
+        outcomes
+            .iter()
+            .filter_map(|it| it.as_ref().err())
+            .for_each(|error| refused(&asked, error, &[400, 414, 431]));
+    }
+    let body = bytes::Bytes::from_static(b"{\"id\":1}");
+    let reply = response::read(&asked, body);
+    assert!(matches!(reply.status().as_u16(), 200 | 304));
+    if let Some(encoding) = Encoding::negotiate(&headers) {
+        assert!(!encoding.name().is_empty());
+    }
+    let _ = sse::last_event_id(&headers);
+    if let Ok(cors) = Cors::new(["https://app.example"]) {
+        let mut fields = HeaderMap::new();
+        cors.dress(&Method::OPTIONS, &headers, &mut fields);
+        let allowed = fields.get("access-control-allow-origin");
+        assert!(allowed.is_none_or(|origin| origin == "https://app.example"), "{allowed:?}");
+    }
+}
+
+/// A body of `POST {base}`.
+pub fn posted(data: &[u8]) {
+    let headers =
+        HeaderMap::from_iter([(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let id = RequestId::choose(&headers, [7; 16]);
+    let asked = Asked { method: &Method::POST, headers: &headers, request_id: &id };
+    match request::decode_body(&headers, data) {
+        // What was read is what another reader finds under these names.
+        Ok(posted) => {
+            // That one takes neither numbers past every type nor deep nesting, which are let pass beside them.
+            let Ok(body) = serde_json::from_slice::<Value>(data) else { return };
+            assert_eq!(body.get("query").and_then(Value::as_str), Some(posted.text.as_str()));
+            let format = body.get("format").map_or("json", |it| it.as_str().unwrap_or_default());
+            assert_eq!(format, posted.format.name());
+            assert_eq!(body.get("id").is_some(), posted.id.is_some());
+        }
+        Err(error) => refused(&asked, &error, &[400, 415]),
+    }
+}
+
+fn headers<'d>(lines: impl Iterator<Item = &'d [u8]>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for line in lines.take(100) {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
+            headers.append(name, value);
+        }
+    }
+    headers
+}
+
+/// The reply to a refusal is JSON with a word of the table, one of these statuses and the id of the request.
+fn refused(asked: &Asked<'_>, error: &WireError, statuses: &[u16]) {
+    let reply = response::error(asked, error);
+    assert!(statuses.contains(&reply.status().as_u16()), "{error:?}");
+    let body: Value = serde_json::from_slice(reply.body()).expect("JSON");
+    let word = body.get("error").and_then(Value::as_str).and_then(ErrorKind::parse);
+    assert!(word.is_some_and(|word| word == ErrorKind::Transport), "{body}");
+    assert!(body.get("message").and_then(Value::as_str).is_some_and(|message| !message.is_empty()));
+    assert_eq!(body.get("requestId").and_then(Value::as_str), Some(asked.request_id.as_str()));
+}

@@ -1,0 +1,166 @@
+//! Forms with a file: stored whole under the hash of its bytes or not at all, however the bytes are split.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use mesh_uploads::{
+    Blob, BlobInfo, BlobStore, Bounds, ContentHash, ContentType, Incoming, Key, NotRecorded, Policy, Sealed,
+    Staged, Statement, StoreError, Wanted, receive,
+};
+
+use super::cursor::now;
+
+/// A byte that says how the body is split, then a body with the boundary `b0`.
+pub fn multipart(data: &[u8]) {
+    let Some((split, body)) = data.split_first() else { return };
+    let whole = take(body, usize::MAX);
+    let pieces = take(body, usize::from(*split).max(1));
+    // Bounds on what stands around the file are counted by pieces, so what lies near them may go either way.
+    if body.len() <= Bounds::default().trailer_bytes || (whole.is_some() && pieces.is_some()) {
+        assert_eq!(whole, pieces, "another outcome in pieces of {split}");
+    }
+}
+
+/// The signed statement of an upload; and a header of a range.
+pub fn statement(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Statement::parse(text) {
+        Ok(statement) => {
+            assert!(statement.check("\0 no entity", None).is_err());
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    if let Some(hash) = ContentHash::parse(text) {
+        assert_eq!(hash.to_string(), text);
+        assert_eq!(hash.key().hash(), hash);
+    }
+    if let Some(key) = Key::parse(text) {
+        assert_eq!(key.to_string(), text);
+    }
+    for size in [0, 1, 10, u64::MAX] {
+        if let Wanted::Part(range) = Wanted::parse(Some(text), size) {
+            assert!(range.start < range.end && range.end <= size, "{range:?} of {size}");
+        }
+    }
+}
+
+/// Key and `meta`, or `None` where the form was refused.
+fn take(body: &[u8], size: usize) -> Option<(Key, String)> {
+    let store = Memory::default();
+    let policy = Policy { max_bytes: 10_000, ..Policy::default() };
+    let incoming = Incoming {
+        content_type: "multipart/form-data; boundary=b0",
+        hash: None,
+        policy: &policy,
+        bounds: Bounds::default(),
+    };
+    // A large body in single bytes would take long and tell no more.
+    let size = size.max(body.len() / 1_000 + 1);
+    let pieces: Vec<_> =
+        body.chunks(size).map(|it| Ok::<_, std::io::Error>(Bytes::copy_from_slice(it))).collect();
+    let received = now(receive(&store, incoming, stream::iter(pieces)));
+    let Ok(received) = received else {
+        assert!(store.is_clean(), "a refusal left something behind");
+        return None;
+    };
+    assert!(received.file.size <= policy.max_bytes);
+    assert!(serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&received.meta).is_ok());
+    let (key, meta) = (received.file.key, received.meta.clone());
+    assert!(store.published(key).is_none(), "seen before its record");
+    now(received.finish(async { Ok::<_, NotRecorded<()>>(()) })).expect("published");
+    let bytes = store.published(key).expect("the file");
+    assert_eq!(ContentHash::of(&bytes).key(), key);
+    Some((key, meta))
+}
+
+#[derive(Clone, Debug, Default)]
+struct Memory(Arc<Mutex<Files>>);
+
+#[derive(Debug, Default)]
+struct Files {
+    /// Those that are being written or wait for their record.
+    unseen: usize,
+    seen: HashMap<String, Vec<u8>>,
+}
+
+impl Memory {
+    fn is_clean(&self) -> bool {
+        let files = self.0.lock().expect("no panic");
+        files.unseen == 0 && files.seen.is_empty()
+    }
+
+    fn published(&self, key: Key) -> Option<Vec<u8>> {
+        self.0.lock().expect("no panic").seen.get(&key.to_string()).cloned()
+    }
+}
+
+struct One {
+    files: Memory,
+    bytes: Vec<u8>,
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        self.files.0.lock().expect("no panic").unseen -= 1;
+    }
+}
+
+impl Staged for One {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.bytes.extend_from_slice(&bytes);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn seal(self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+        Box::pin(async move { Ok(Box::new(Whole { one: *self, key }) as Box<dyn Sealed>) })
+    }
+}
+
+struct Whole {
+    one: One,
+    key: Key,
+}
+
+impl Sealed for Whole {
+    fn key(&self) -> Key {
+        self.key
+    }
+
+    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        let bytes = self.one.bytes.clone();
+        self.one.files.0.lock().expect("no panic").seen.insert(self.key.to_string(), bytes);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+impl BlobStore for Memory {
+    fn stage<'a>(&'a self, _: &'a ContentType) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
+        self.0.lock().expect("no panic").unseen += 1;
+        let one = One { files: self.clone(), bytes: Vec::new() };
+        Box::pin(async { Ok(Box::new(one) as Box<dyn Staged>) })
+    }
+
+    fn find(&self, _: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn open(&self, _: Key, _: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn sealed(&self, _: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}

@@ -1,0 +1,86 @@
+//! Queries in both formats: what is read can be printed and read again, and what is refused says where and why.
+
+use std::sync::OnceLock;
+
+use mesh_plan::{Error, Mesh, Request};
+use mesh_ql::{Format, Limits, Query, ReadNode, Selection, parse, print_json, print_ql};
+
+use super::identifiers;
+
+/// A text in the JSON format.
+pub fn json(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        check(Format::Json, text);
+    }
+}
+
+/// A text in the brace format.
+pub fn ql(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        check(Format::Ql, text);
+    }
+}
+
+/// A text of the one or the other, planned for a small schema, as a list and as a record.
+pub fn plan(data: &[u8]) {
+    static MESH: OnceLock<Mesh> = OnceLock::new();
+    let mesh = MESH.get_or_init(|| Mesh::builder(identifiers::schema()).build());
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for format in Format::ALL {
+        for request in [Request::collection(format, text), Request::point(format, text, "1")] {
+            match mesh.plan(&request) {
+                Ok(plan) => {
+                    identifiers::check(&plan);
+                    assert!(!plan.to_string().is_empty());
+                }
+                Err(Error::Syntax(error)) => assert!(!error.to_string().is_empty()),
+                Err(Error::Plan(error)) => assert!(!error.to_string().is_empty()),
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+fn check(format: Format, text: &str) {
+    let limits = Limits::default();
+    let other = if format == Format::Json { Format::Ql } else { Format::Json };
+    match parse(format, text, &limits) {
+        Ok(query) => {
+            let (fields, depth) = size(&query.root);
+            assert!(fields <= limits.fields, "{fields} fields");
+            assert!(depth <= limits.depth, "{depth} levels");
+            reads_back(&query);
+            assert!(parse(other, text, &limits).is_err(), "a text means something in both formats");
+        }
+        Err(error) => {
+            assert!(!error.message.is_empty());
+            assert!(error.message.len() < 4_000, "a message of {} bytes", error.message.len());
+            if let Some(line) = error.line {
+                let lines = text.split('\n').count();
+                assert!(line >= 1 && line as usize <= lines, "line {line} of {lines}");
+            }
+            assert!(error.column.is_none_or(|column| column >= 1));
+        }
+    }
+}
+
+/// What is printed may be longer than the text that was read.
+fn reads_back(query: &Query) {
+    let wide = Limits { query_bytes: usize::MAX, ..Limits::default() };
+    let printed = print_json(query);
+    assert_eq!(parse(Format::Json, &printed, &wide).as_ref(), Ok(query), "{printed}");
+    if let Ok(printed) = print_ql(query) {
+        assert_eq!(parse(Format::Ql, &printed, &wide).as_ref(), Ok(query), "{printed}");
+    }
+}
+
+/// Selected fields and relations in all, and levels of relations.
+fn size(node: &ReadNode) -> (usize, usize) {
+    node.select.iter().fold((0, 0), |(fields, depth), selection| match selection {
+        Selection::Field(_) => (fields + 1, depth),
+        Selection::Relation(_, below) => {
+            let (more, deeper) = size(below);
+            (fields + 1 + more, depth.max(deeper + 1))
+        }
+    })
+}

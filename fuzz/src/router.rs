@@ -1,0 +1,63 @@
+//! Methods and paths: a route whose parts are the decoded segments, or a refusal; and base paths as configured.
+
+use std::fmt::Write as _;
+
+use http::Method;
+use mesh_wire::{Base, Profiles, Route};
+
+/// A byte of profiles, then a method, a base path and a path, parted by blanks.
+pub fn router(data: &[u8]) {
+    let Some((bits, rest)) = data.split_first() else { return };
+    let Ok(rest) = std::str::from_utf8(rest) else { return };
+    let mut words = rest.splitn(3, ' ');
+    let (method, base, path) = (words.next(), words.next(), words.next().unwrap_or_default());
+    let Ok(method) = Method::from_bytes(method.unwrap_or_default().as_bytes()) else { return };
+    let on = |bit: u8| bits >> bit & 1 == 1;
+    let profiles = Profiles {
+        integrity: on(0),
+        persisted: on(1),
+        uploads: on(2),
+        events: on(3),
+        mutations: on(4),
+        ..Profiles::default()
+    };
+    let base = match Base::parse(base.unwrap_or_default()) {
+        Ok(base) => base,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    assert_eq!(Base::parse(base.as_str()).as_ref(), Ok(&base));
+    match Route::parse(&base, &profiles, &method, path) {
+        Ok(route) => check(&base, &profiles, &method, path, &route),
+        Err(error) => {
+            assert!(matches!(error.status.as_u16(), 400 | 404 | 405), "{error:?}");
+            let allow = error.allow.map(|allow| allow.contains(&method));
+            assert_eq!(error.status == 405, allow.is_some());
+            assert_ne!(allow, Some(true), "{method} {path} is refused and allowed");
+        }
+    }
+}
+
+fn check(base: &Base, profiles: &Profiles, method: &Method, path: &str, route: &Route<'_>) {
+    let allow = Route::methods(base, profiles, path).expect("a path that is known");
+    assert!(allow.contains(method));
+    if let Route::File { key } = route {
+        assert!(key.starts_with("sha256/") && profiles.uploads, "{key}");
+        // What is a key at all has no other characters than digits of hex.
+        assert!(mesh_uploads::Key::parse(key).is_none_or(|it| it.to_string() == *key));
+    }
+    if let Route::Collection { entity } | Route::Point { entity, .. } = route {
+        assert!(!["queries", "auth", "logout", "write", "files"].contains(&entity.as_ref()), "{path}");
+    }
+    // Encoded again from what was decoded, however it was spelled, it is the same place.
+    let segments = base.split(path).expect("it lies under the base");
+    let mut plain = base.as_str().to_owned();
+    for segment in &segments {
+        plain.push('/');
+        for byte in segment.bytes() {
+            let _ = write!(plain, "%{byte:02x}");
+        }
+    }
+    let plain = if plain.is_empty() { "/".to_owned() } else { plain };
+    let again = Route::parse(base, profiles, method, &plain);
+    assert_eq!(again.as_ref(), Ok(route), "{path} is {plain}");
+}

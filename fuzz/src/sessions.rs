@@ -1,0 +1,89 @@
+//! Tokens and signatures: only what was given out passes, whatever stands in it.
+
+use std::sync::OnceLock;
+
+use mesh_integrity::{Aim, Gate, Identity, Issued, Keys, Message, Proof, Secret, SigningKey, keys, token};
+use ring::hmac;
+
+use super::cursor::now;
+
+const SECRET: &[u8] = b"the secret of the fuzz targets, 32 bytes or more";
+const NOW: u64 = 1_700_000_000_000;
+/// What the session signed.
+const STATEMENT: &[u8] = b"eyJ1c2VyIjp7fX0=";
+const AIM: Aim<'_> = Aim { method: "GET", path: "/mesh/user", format: "json" };
+
+fn secret() -> Secret {
+    Secret::new(SECRET).expect("long enough")
+}
+
+fn gate() -> &'static (Gate, Issued) {
+    static GATE: OnceLock<(Gate, Issued)> = OnceLock::new();
+    GATE.get_or_init(|| {
+        let gate = Gate::new(Keys::new(&secret()));
+        let identity = Identity::new("7").with_role("editor").with_tenant("acme");
+        let issued = gate.login(&identity, [9; 16], NOW).expect("it fits");
+        (gate, issued)
+    })
+}
+
+/// A token as it came; and as the payload of one that is sealed with the right key, as only a leaked key allows.
+pub fn token(data: &[u8]) {
+    let (gate, issued) = gate();
+    let opened = now(gate.open(Some(data), NOW));
+    assert_eq!(opened.is_ok(), data == issued.token.as_bytes(), "{:?}", String::from_utf8_lossy(data));
+
+    let keys = Keys::new(&secret());
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &secret().derive(keys::TOKEN_LABEL));
+    let mut sealed = data.to_vec();
+    sealed.extend_from_slice(hmac::sign(&key, data).as_ref());
+    let text = format!("tok_{}", url_safe(&sealed));
+    if let Ok(opened) = token::open(&keys, &text) {
+        // There is one payload for each session, so nothing can hide in one.
+        assert_eq!(token::seal(&keys, &opened.session).as_deref(), Ok(text.as_str()));
+    }
+}
+
+/// Lines: what was signed, signature, timestamp, nonce; an empty one is a header that is not there.
+pub fn signature(data: &[u8]) {
+    let (gate, issued) = gate();
+    let mut lines = data.split(|byte| *byte == b'\n');
+    let mut line = || lines.next().filter(|line| !line.is_empty());
+    let statement = line().unwrap_or_default();
+    let (signature, timestamp, nonce) = (line(), line(), line());
+    let proof = Proof { signature, timestamp, nonce };
+    let message = Message::new(statement);
+    let pending = now(gate.open(Some(issued.token.as_bytes()), NOW)).expect("a good token");
+    let verified = now(pending.verify(&message, &proof, &AIM, NOW)).is_ok();
+    let key = SigningKey::new(&issued.signing_token);
+    let bytes = match (timestamp, nonce) {
+        (Some(timestamp), Some(nonce)) => message.bound(&AIM, timestamp, nonce),
+        _ => message.bytes().into_owned(),
+    };
+    let right = key.sign(&bytes);
+    if verified {
+        assert_eq!(signature, Some(right.as_bytes()), "a signature of something else");
+    }
+    // The same with the right signature: a request that is not bound passes, one that is passes once at most.
+    let proof = Proof { signature: Some(right.as_bytes()), ..proof };
+    let first = now(pending.verify(&message, &proof, &AIM, NOW)).is_ok();
+    match (timestamp, nonce) {
+        (None, None) => assert!(first),
+        (Some(_), Some(_)) => assert!(now(pending.verify(&message, &proof, &AIM, NOW)).is_err(), "a replay"),
+        _ => assert!(!first, "half of a binding"),
+    }
+    assert_eq!(key.verify(STATEMENT, right.as_bytes()), bytes == STATEMENT);
+}
+
+fn url_safe(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word =
+            chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..=chunk.len() {
+            text.push(char::from(LETTERS[(word >> (18 - 6 * place)) as usize & 63]));
+        }
+    }
+    text
+}

@@ -1,0 +1,150 @@
+//! How are the fuzz targets run for as long as one likes? Guided by coverage where there is a nightly compiler
+//! with `cargo fuzz`, else by random changes of the corpora.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::steps::{self, Steps};
+
+const SECONDS: u64 = 60;
+
+/// What the fuzzer may take: a gigantic allocation is a find, and so is an input that takes seconds.
+const FUZZER_OPTIONS: [&str; 3] = ["-rss_limit_mb=1024", "-timeout=5", "-print_final_stats=1"];
+
+/// What was asked for on the command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// For how long each target runs.
+    seconds: u64,
+    /// One target, or all.
+    target: Option<String>,
+    /// Without `cargo fuzz` even where it is.
+    stable: bool,
+}
+
+pub(crate) fn options(words: &[&str]) -> Result<Options, String> {
+    let mut options = Options { seconds: SECONDS, target: None, stable: false };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--seconds" => {
+                let seconds = words.next().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+                options.seconds = seconds.ok_or("`--seconds` takes a whole number from 1")?;
+            }
+            "--stable" => options.stable = true,
+            name if !name.starts_with('-') && options.target.is_none() => {
+                options.target = Some(name.to_owned());
+            }
+            other => return Err(format!("'fuzz' takes `[--seconds N] [--stable] [TARGET]`, not '{other}'")),
+        }
+    }
+    Ok(options)
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
+    let targets = match targets(root) {
+        Ok(targets) => targets,
+        Err(why) => {
+            eprintln!("error: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let wanted: Vec<&String> =
+        targets.iter().filter(|name| options.target.as_ref().is_none_or(|target| target == *name)).collect();
+    if wanted.is_empty() {
+        eprintln!("error: there is no such target; there are {}", targets.join(", "));
+        return ExitCode::from(2);
+    }
+    if !options.stable && has_fuzzer() {
+        return guided(root, &wanted, options.seconds);
+    }
+    if !options.stable {
+        eprintln!(
+            "no coverage guides this: for that, get the tools with\n  rustup toolchain install nightly\n  \
+             cargo install cargo-fuzz"
+        );
+    }
+    unguided(root, options)
+}
+
+/// The targets by the names of their programs.
+fn targets(root: &Path) -> Result<Vec<String>, String> {
+    let folder = root.join("fuzz").join("fuzz_targets");
+    let unreadable = |error| format!("cannot read {}: {error}", folder.display());
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn has_fuzzer() -> bool {
+    let mut command = Command::new("cargo");
+    command.args(["+nightly", "fuzz", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// What the fuzzer finds worth keeping lies under `target`; what broke a promise under `fuzz/artifacts`.
+fn guided(root: &Path, targets: &[&String], seconds: u64) -> ExitCode {
+    let mut failed = Vec::new();
+    for target in targets {
+        let kept = root.join("target").join("fuzz-corpus").join(target);
+        if let Err(error) = std::fs::create_dir_all(&kept) {
+            eprintln!("error: cannot make {}: {error}", kept.display());
+            return ExitCode::FAILURE;
+        }
+        eprintln!("fuzz {target}: {seconds} seconds");
+        // Not cargo as this program was started with: the name of a toolchain is for rustup to understand.
+        let mut command = steps::plain(root, "cargo");
+        command.current_dir(root.join("fuzz"));
+        // None of our code is unsafe, so the sanitizers would find nothing and cost much.
+        command.args(["+nightly", "fuzz", "run", "--sanitizer", "none", target.as_str()]);
+        command.arg(kept).arg(Path::new("corpus").join(target)).arg("--");
+        command.arg(format!("-max_total_time={seconds}")).args(FUZZER_OPTIONS);
+        if std::env::var_os("CARGO_TARGET_DIR").is_none() {
+            command.env("CARGO_TARGET_DIR", root.join("target").join("fuzz"));
+        }
+        if !command.status().is_ok_and(|status| status.success()) {
+            failed.push(target.as_str());
+        }
+    }
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("failed: {}", failed.join(", "));
+    ExitCode::FAILURE
+}
+
+fn unguided(root: &Path, options: &Options) -> ExitCode {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, seed) = (options.seconds.to_string(), now.as_secs().to_string());
+    let filter = options.target.as_ref().map(|target| format!(" {target} --exact")).unwrap_or_default();
+    let command = format!("test --release -p mesh-server --test fuzz -- --nocapture{filter}");
+    Steps::new(root.to_path_buf())
+        .show(&command, &[("MESH_FUZZ_SECONDS", &seconds), ("MESH_FUZZ_SEED", &seed)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_in_any_order() {
+        let all = Options { seconds: 60, target: None, stable: false };
+        assert_eq!(options(&[]), Ok(all));
+        let one = Options { seconds: 5, target: Some("whole".to_owned()), stable: true };
+        assert_eq!(options(&["whole", "--seconds", "5", "--stable"]), Ok(one));
+        for wrong in [&["--seconds"][..], &["--seconds", "0"], &["a", "b"], &["--fast"]] {
+            assert!(options(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn there_are_targets() {
+        let targets = targets(&crate::root()).unwrap();
+        assert!(targets.iter().any(|name| name == "whole"), "{targets:?}");
+    }
+}
