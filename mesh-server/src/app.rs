@@ -296,6 +296,28 @@ impl App {
         pack(asked.headers, reply).await
     }
 
+    /// Answers a request of a connection from that address.
+    pub(crate) async fn handle_peer(
+        self,
+        peer: Peer,
+        request: Request<hyper::body::Incoming>,
+    ) -> Response<Body> {
+        self.handle_from(Some(peer), request).await
+    }
+
+    /// Answers a request that came without TLS to where nothing else is spoken.
+    #[cfg(feature = "tls")]
+    pub(crate) async fn refuse_plain(
+        self,
+        _: Peer,
+        request: Request<hyper::body::Incoming>,
+    ) -> Response<Body> {
+        let request_id = RequestId::choose(request.headers(), self.shared.ids.fresh());
+        let asked = Asked { method: request.method(), headers: request.headers(), request_id: &request_id };
+        let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");
+        response::error(&asked, &error).map(Body::from)
+    }
+
     /// The stages that may refuse a request, in the protocol's order. `SPEC §2.1`
     async fn answer(
         &self,

@@ -1,6 +1,7 @@
 //! What does each command do? From what was typed to an exit status.
 
 mod args;
+mod caller;
 mod check;
 mod compose;
 mod database;

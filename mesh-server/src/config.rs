@@ -19,6 +19,7 @@ pub(crate) use crate::config::profiles::{
 };
 pub(crate) use crate::config::rates::Rates;
 pub(crate) use crate::config::raw::{Flags, Place};
+pub(crate) use crate::config::tls::Tls;
 
 mod bounds;
 mod load;
@@ -27,6 +28,7 @@ mod profiles;
 mod rates;
 mod raw;
 mod suggest;
+mod tls;
 mod units;
 
 #[cfg(test)]
@@ -80,6 +82,8 @@ pub(crate) struct Config {
     pub(crate) state: State,
     /// Connections to a PostgreSQL database.
     pub(crate) postgres: Postgres,
+    /// The certificate.
+    pub(crate) tls: Tls,
 }
 
 impl Config {
@@ -115,6 +119,7 @@ impl Config {
             cors: Cors::read(reader),
             state: State::read(reader),
             postgres: Postgres::read(reader),
+            tls: Tls::read(reader),
         };
         if read.docs.path == read.base.as_str() {
             let message = format!("cannot be '{}', where the base path is", read.docs.path);
@@ -148,6 +153,7 @@ impl Default for Config {
             cors: Cors::default(),
             state: State::default(),
             postgres: Postgres::default(),
+            tls: Tls::default(),
         }
     }
 }

@@ -68,6 +68,8 @@ pub use mesh_wire;
 pub use rates::{Rate, RateError, Rates};
 pub use routes::Peer;
 pub use routes::custom::{Call, Handler, PatternError, Reply};
-pub use server::Server;
+pub use server::{Server, Timeouts};
+#[cfg(feature = "tls")]
+pub use server::{Tls, TlsError};
 pub use service::{Answering, MeshService};
 pub use uploads::{Upload, UploadHandler, Uploads};

@@ -1,51 +1,91 @@
 //! Who is listening? Connections over a socket, each with its bounds, until the server is told to stop.
 
+mod activity;
+mod connection;
 mod linger;
+#[cfg(feature = "tls")]
+mod tls;
 
-use std::cell::RefCell;
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use self::linger::Lingering;
+use self::connection::{Host, Stage};
+#[cfg(feature = "tls")]
+pub use self::tls::{Tls, TlsError};
 use crate::{Current, Peer};
 
-/// How long a connection may take to send a request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How far the parser's bound on a head lies above the application's, so that the application answers.
-const HEAD_SLACK: usize = 4;
-/// Requests under way on one HTTP/2 connection.
-const STREAMS: u32 = 100;
 /// Pause after the system refused a connection, for want of descriptors for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long a stopping server still answers what comes over open connections, telling each that it is the last.
+const LULL: Duration = Duration::from_millis(100);
+/// How long a stopping server waits for the next connection that the system has accepted for it.
+const LATECOMER: Duration = Duration::from_millis(2);
 
-/// An [`App`] on a listener, speaking HTTP/1.1 and HTTP/2 (with prior knowledge) without TLS.
+/// How long a server waits for a client, in whatever state their connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a handshake of TLS.
+    pub handshake: Duration,
+    /// For the rest of a request's head, once its first byte has come, and for the first one altogether.
+    pub head: Duration,
+    /// For the next request over a connection that is kept open.
+    pub idle: Duration,
+    /// For a client to take some of what is sent to it.
+    pub write: Duration,
+    /// How often a connection of HTTP/2 is asked whether its client is there.
+    pub ping: Duration,
+    /// For the answer to that.
+    pub pong: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(10),
+            head: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            write: Duration::from_secs(30),
+            ping: Duration::from_secs(20),
+            pong: Duration::from_secs(20),
+        }
+    }
+}
+
+/// An [`App`](crate::App) on a listener, speaking HTTP/1.1 and HTTP/2.
+///
+/// Without TLS a client speaks HTTP/2 by prior knowledge, with TLS as the two agree in their handshake.
 #[derive(Clone, Debug)]
 pub struct Server {
     app: Current,
     connections: usize,
     shutdown_timeout: Duration,
+    timeouts: Timeouts,
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
 }
 
 impl Server {
     /// A server of at most 10,000 connections that stops within 10 seconds. An [`crate::App`] is served as it is;
     /// a [`Current`] one may be replaced meanwhile.
     pub fn new(app: impl Into<Current>) -> Self {
-        Self { app: app.into(), connections: 10_000, shutdown_timeout: Duration::from_secs(10) }
+        Self {
+            app: app.into(),
+            connections: 10_000,
+            shutdown_timeout: Duration::from_secs(10),
+            timeouts: Timeouts::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
     }
 
     /// Sets how many connections may be open at a time; more wait to be accepted.
     #[must_use]
     pub fn connections(mut self, connections: usize) -> Self {
-        self.connections = connections;
+        self.connections = connections.clamp(1, u32::MAX as usize);
         self
     }
 
@@ -56,57 +96,95 @@ impl Server {
         self
     }
 
+    /// Sets how long clients are waited for.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Speaks TLS, and nothing else, under that certificate.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
     /// Serves until `shutdown` is done; then accepts nothing more, lets what is under way finish within the
     /// timeout, and returns.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        let graceful = GracefulShutdown::new();
         let slots = Arc::new(Semaphore::new(self.connections));
-        let builder = Arc::new(self.builder());
-        let mut shutdown = std::pin::pin!(shutdown);
-        loop {
-            let accepted = tokio::select! {
-                biased;
-                () = &mut shutdown => break,
-                accepted = accept(&listener, &slots) => accepted,
-            };
-            let Some((stream, peer, slot)) = accepted else { continue };
-            let watcher = graceful.watcher();
-            let (builder, app) = (Arc::clone(&builder), RefCell::new(self.app.follow()));
+        let (stages, stage) = watch::channel(Stage::Serving);
+        let host = Host {
+            builder: Arc::new(connection::builder(&self.app.get(), &self.timeouts)),
+            app: self.app.clone(),
+            timeouts: self.timeouts,
+            stage,
+            #[cfg(feature = "tls")]
+            tls: self.tls.clone(),
+        };
+        let receive = |(stream, peer, slot): (TcpStream, Peer, OwnedSemaphorePermit)| {
+            let serving = host.clone().receive(stream, peer);
             tokio::spawn(async move {
-                let service = service_fn(move |request| {
-                    let app = app.borrow_mut().latest().clone();
-                    async move { Ok::<_, Infallible>(app.handle_from(Some(peer), request).await) }
-                });
-                let connection = builder.serve_connection(TokioIo::new(Lingering::new(stream)), service);
-                if let Err(error) = watcher.watch(connection).await {
-                    tracing::debug!("connection: {error}");
-                }
+                serving.await;
                 drop(slot);
             });
+        };
+        {
+            let mut upkeep = std::pin::pin!(self.upkeep());
+            let mut shutdown = std::pin::pin!(shutdown);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut shutdown => break,
+                    () = &mut upkeep => {}
+                    accepted = accept(&listener, &slots) => {
+                        if let Some(accepted) = accepted {
+                            receive(accepted);
+                        }
+                    }
+                }
+            }
+        }
+        stages.send_replace(Stage::Leaving);
+        // The system has accepted these already: to their clients it is the server that did.
+        while let Ok(Some(accepted)) = tokio::time::timeout(LATECOMER, accept(&listener, &slots)).await {
+            receive(accepted);
         }
         drop(listener);
         self.app.get().end_streams();
-        if tokio::time::timeout(self.shutdown_timeout, graceful.shutdown()).await.is_err() {
+        let ended = tokio::time::timeout(self.shutdown_timeout, self.all_end(&slots, &stages)).await;
+        if ended.is_err() {
             tracing::warn!("stopping with requests still under way after {:?}", self.shutdown_timeout);
+            stages.send_replace(Stage::Gone);
         }
     }
 
-    fn builder(&self) -> auto::Builder<TokioExecutor> {
-        let head = self.app.get().transport_limits().header_bytes.saturating_mul(HEAD_SLACK).max(64 * 1024);
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .max_buf_size(head)
-            .half_close(false);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(STREAMS)
-            .max_header_list_size(u32::try_from(head).unwrap_or(u32::MAX))
-            .keep_alive_interval(Some(Duration::from_secs(20)));
-        builder
+    /// Done when no connection is left.
+    async fn all_end(&self, slots: &Semaphore, stages: &watch::Sender<Stage>) {
+        let all = u32::try_from(self.connections).unwrap_or(u32::MAX);
+        // A client that is about to send its next request hears from a reply that it was the last, rather than
+        // to find the connection closed.
+        if tokio::time::timeout(LULL, slots.acquire_many(all)).await.is_err() {
+            stages.send_replace(Stage::Closing);
+            let _ = slots.acquire_many(all).await;
+        }
+    }
+
+    /// Whatever has to be done beside serving; never ends.
+    #[cfg(feature = "tls")]
+    async fn upkeep(&self) {
+        if let Some(tls) = self.tls.clone() {
+            tls.keep_up().await;
+        }
+        std::future::pending().await
+    }
+
+    /// Whatever has to be done beside serving; never ends.
+    #[cfg(not(feature = "tls"))]
+    async fn upkeep(&self) {
+        std::future::pending().await
     }
 }
 

@@ -27,6 +27,7 @@ mod reads;
 mod reload;
 mod signed;
 mod table;
+mod tls;
 mod transport;
 mod typescript;
 mod uploads;

@@ -95,7 +95,7 @@ impl Server {
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("the server's first line");
-        let place = line.trim_end().strip_prefix("listening on http://");
+        let place = place_in(&line);
         let place = place.unwrap_or_else(|| panic!("the server did not start: {line:?}, {:?}", child.wait()));
         let (address, base) = place.find('/').map_or((place, ""), |slash| place.split_at(slash));
         let address = address.parse().expect("an address");
@@ -112,7 +112,7 @@ impl Server {
         let mut stdout = BufReader::new(child.stdout.take().ok_or("it has no output")?);
         let mut line = String::new();
         let read = stdout.read_line(&mut line);
-        let place = line.trim_end().strip_prefix("listening on http://").filter(|_| read.is_ok());
+        let place = place_in(&line).filter(|_| read.is_ok());
         let Some((address, base)) =
             place.map(|place| place.find('/').map_or((place, ""), |at| place.split_at(at)))
         else {
@@ -192,6 +192,12 @@ impl Server {
         }
         None
     }
+}
+
+/// Address and base path of the line that a server prints when it is ready.
+fn place_in(line: &str) -> Option<&str> {
+    let url = line.trim_end().strip_prefix("listening on ")?;
+    url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))
 }
 
 impl Drop for Server {

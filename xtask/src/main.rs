@@ -154,6 +154,7 @@ fn check() -> ExitCode {
             "mesh-server, postgres",
             "check --quiet -p mesh-server --no-default-features --features postgres",
         )
+        .cargo("mesh-server, tls", "check --quiet -p mesh-server --no-default-features --features tls")
         .cargo("examples, no features", "check --quiet -p mesh-server --no-default-features --examples")
         .finish()
 }

@@ -230,6 +230,9 @@ pub(crate) struct QueryArgs {
     /// Follow the cursors and print the items of all pages
     #[arg(long, conflicts_with = "id")]
     pub(crate) all: bool,
+    /// Trust servers that the certificates in this PEM file vouch for, rather than those that the system trusts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// Log in under this name, sign what is asked, and log out
     #[arg(long, value_name = "NAME")]
     pub(crate) login: Option<String>,
@@ -241,6 +244,9 @@ pub(crate) struct UploadArgs {
     /// Where the server is, its base path included
     #[arg(long, value_name = "BASE", default_value = "http://127.0.0.1:4000/mesh")]
     pub(crate) url: String,
+    /// Trust servers that the certificates in this PEM file vouch for, rather than those that the system trusts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// Log in under this name first
     #[arg(long, value_name = "NAME")]
     pub(crate) login: Option<String>,

@@ -1,12 +1,21 @@
 //! `mesh-server check`: every fault of configuration, schema and database at once.
 
+use mesh_server::Tls;
+
 use super::args::CheckArgs;
 use super::source::Source;
 use super::{Failure, print, remark, settings};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let config = settings(args.settings(), args.config.as_deref()).map_err(|faults| found(&faults))?;
-    let source = Source::open(&config).map_err(|faults| found(&faults))?;
+    let certificate = config.tls.files().map(|(certificate, key)| Tls::open(certificate, key)).transpose();
+    let (source, certificate) =
+        (Source::open(&config), certificate.map_err(|error| vec![format!("[tls]: {error}")]));
+    let source = match (source, certificate) {
+        (Ok(source), Ok(_)) => source,
+        (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => return Err(found(&faults)),
+        (Err(faults), Err(more)) => return Err(found(&[faults, more].concat())),
+    };
     for note in &source.notes {
         remark(format_args!("note: {note}"));
     }

@@ -6,11 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::Request;
+use http_body_util::Full;
 use mesh_wire::client::{self, Binding, Endpoint, Session};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Map;
 
-use super::query::send;
+use super::caller::Caller;
 use super::{Failure, password, remark};
 
 /// The variable that a script gives the password in.
@@ -30,21 +31,28 @@ pub(crate) fn password(login: &str) -> Result<String, Failure> {
 
 /// A user's session with a server.
 pub(crate) struct Login<'e> {
+    caller: &'e Caller,
     at: &'e Endpoint,
     session: Session,
 }
 
 impl<'e> Login<'e> {
     /// Begins one.
-    pub(crate) async fn begin(at: &'e Endpoint, login: &str, password: String) -> Result<Self, Failure> {
+    pub(crate) async fn begin(
+        caller: &'e Caller,
+        at: &'e Endpoint,
+        login: &str,
+        password: String,
+    ) -> Result<Self, Failure> {
         let mut credentials = Map::new();
         credentials.insert("login".to_owned(), login.into());
         credentials.insert("password".to_owned(), password.into());
-        let reply = send(client::login(at, &credentials).map_err(Failure::start)?).await?;
+        let reply =
+            caller.send(client::login(at, &credentials).map_err(Failure::start)?.map(Full::new)).await?;
         let body = client::result(reply).map_err(Failure::found)?;
         let session = Session::read(&body)
             .ok_or_else(|| Failure::found("the reply to the login has no session in it"))?;
-        Ok(Self { at, session })
+        Ok(Self { caller, at, session })
     }
 
     /// Signs a request, bound to this one use of it.
@@ -62,7 +70,7 @@ impl<'e> Login<'e> {
     pub(crate) async fn end(self) {
         let logout = async {
             let request = self.sign(client::logout(self.at).map_err(Failure::start)?)?;
-            client::result(send(request).await?).map_err(Failure::found)
+            client::result(self.caller.send(request.map(Full::new)).await?).map_err(Failure::found)
         };
         if let Err(failure) = logout.await {
             remark(format_args!("the session was not ended: {failure}"));

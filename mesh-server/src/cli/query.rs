@@ -3,16 +3,14 @@
 use std::io::{self, IsTerminal};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, header};
-use http_body_util::{BodyExt, Full};
-use hyper_util::rt::TokioIo;
+use http_body_util::Full;
 use mesh_ql::{Format, Limits, Page};
 use mesh_wire::Source;
 use mesh_wire::client::{self, Endpoint};
 use serde_json::Value;
-use tokio::net::TcpStream;
 
 use super::args::QueryArgs;
+use super::caller::Caller;
 use super::login::{self, Login};
 use super::{Failure, print, remark};
 
@@ -22,6 +20,7 @@ const HEADER_QUERY: usize = 8 * 1024;
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
+    let caller = Caller::new(&endpoint, args.ca.as_deref())?;
     let who = match &args.login {
         Some(login) => Some((login.as_str(), login::password(login)?)),
         None => None,
@@ -30,10 +29,10 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
     runtime.block_on(async {
         let login = match who {
-            Some((login, password)) => Some(Login::begin(&endpoint, login, password).await?),
+            Some((login, password)) => Some(Login::begin(&caller, &endpoint, login, password).await?),
             None => None,
         };
-        let asker = Asker { endpoint: &endpoint, login };
+        let asker = Asker { caller: &caller, endpoint: &endpoint, login };
         let answer = asker.answer(args, format.into(), &text).await;
         if let Some(login) = asker.login {
             login.end().await;
@@ -44,6 +43,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
 
 /// Whom to ask, and on whose behalf.
 struct Asker<'e> {
+    caller: &'e Caller,
     endpoint: &'e Endpoint,
     login: Option<Login<'e>>,
 }
@@ -96,7 +96,7 @@ impl Asker<'_> {
         if let Some(login) = &self.login {
             request = login.sign(request)?;
         }
-        let reply = send(request).await?;
+        let reply = self.caller.send(request.map(Full::new)).await?;
         client::result(reply).map_err(Failure::found)
     }
 }
@@ -115,40 +115,6 @@ fn parse(format: Format, text: &str) -> Result<mesh_ql::Query, Failure> {
         page_max: u32::MAX,
     };
     mesh_ql::parse(format, text, &limits).map_err(Failure::found)
-}
-
-/// Sends a request over a connection of its own.
-pub(super) async fn send(request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
-    let (mut head, body) = request.into_parts();
-    let failed = |error: &dyn std::fmt::Display| Failure::found(format!("cannot ask {}: {error}", head.uri));
-    if head.uri.scheme_str() != Some("http") {
-        return Err(failed(&"only http URLs can be asked"));
-    }
-    let host = head.uri.host().unwrap_or_default();
-    let address = (host.trim_matches(['[', ']']), head.uri.port_u16().unwrap_or(80));
-    let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
-    let running = tokio::spawn(connection);
-    let authority = head.uri.authority().map(|it| it.as_str().to_owned()).unwrap_or_default();
-    let uri = head.uri.clone();
-    let failed = |error: &dyn std::fmt::Display| Failure::found(format!("cannot ask {uri}: {error}"));
-    head.headers.insert(header::HOST, HeaderValue::from_str(&authority).map_err(|error| failed(&error))?);
-    head.uri = head
-        .uri
-        .path_and_query()
-        .map(|it| it.as_str().parse())
-        .transpose()
-        .map_err(|error| failed(&error))?
-        .unwrap_or_default();
-    let reply = sender
-        .send_request(Request::from_parts(head, Full::new(body)))
-        .await
-        .map_err(|error| failed(&error))?;
-    let (head, body) = reply.into_parts();
-    let body = body.collect().await.map_err(|error| failed(&error))?.to_bytes();
-    running.abort();
-    Ok(Response::from_parts(head, body))
 }
 
 /// Indented for a person, on one line for a program.

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use mesh_docs::Sql;
-use mesh_server::{Current, Server};
+use mesh_server::{Current, Server, Tls};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -65,14 +65,20 @@ pub(crate) fn serve(
         let recovered = app.recover_uploads().await;
         recovered.map_err(|error| Failure::start(format!("cannot tidy the stored files: {error}")))?;
         let current = Current::new(app);
-        let server = Server::new(current.clone())
+        let mut server = Server::new(current.clone())
             .connections(config.limits.connections)
             .shutdown_timeout(config.shutdown_timeout);
+        let mut scheme = "http";
+        if let Some((certificate, key)) = config.tls.files() {
+            server = server
+                .tls(Tls::open(certificate, key).map_err(|error| Failure::start(format!("[tls]: {error}")))?);
+            scheme = "https";
+        }
         let listener = TcpListener::bind(config.listen)
             .await
             .map_err(|error| Failure::start(format!("cannot listen on {}: {error}", config.listen)))?;
         let address = listener.local_addr().map_err(Failure::start)?;
-        let url = format!("http://{address}{}", config.base);
+        let url = format!("{scheme}://{address}{}", config.base);
         // The handlers stand before anybody is told that the server is ready.
         let stop = stop_signal().map_err(Failure::start)?;
         tokio::spawn(Reload::new(parts, current).run());

@@ -10,17 +10,14 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, header};
-use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
-use hyper_util::rt::TokioIo;
 use mesh_uploads::{ContentHash, ContentType, Hasher, Statement};
 use mesh_wire::client::{self, Endpoint, Form, Place};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
-use tokio::net::TcpStream;
 
 use super::args::UploadArgs;
+use super::caller::Caller;
 use super::login::{self, Login};
 use super::{Failure, print};
 
@@ -40,15 +37,16 @@ pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
             .ok_or_else(|| Failure::start(format!("--type: '{text}' is no content type")))?,
         None => by_extension(&args.file),
     };
+    let caller = Caller::new(&endpoint, args.ca.as_deref())?;
     let password = args.login.as_deref().map(login::password).transpose()?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
     runtime.block_on(async {
         let session = match (&args.login, password) {
-            (Some(login), Some(password)) => Some(Login::begin(&endpoint, login, password).await?),
+            (Some(login), Some(password)) => Some(Login::begin(&caller, &endpoint, login, password).await?),
             _ => None,
         };
-        let sent = send_file(&endpoint, args, session.as_ref(), &content_type).await;
+        let sent = send_file(&caller, &endpoint, args, session.as_ref(), &content_type).await;
         if let Some(session) = session {
             session.end().await;
         }
@@ -58,6 +56,7 @@ pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
 }
 
 async fn send_file(
+    caller: &Caller,
     endpoint: &Endpoint,
     args: &UploadArgs,
     session: Option<&Login<'_>>,
@@ -92,7 +91,7 @@ async fn send_file(
         sent: Arc::clone(&sent),
     };
     let mut progress = Progress::new(size, sent);
-    let sending = send(request.map(|_| body));
+    let sending = caller.send(request.map(|_| body));
     let mut sending = std::pin::pin!(sending);
     let reply = loop {
         tokio::select! {
@@ -164,38 +163,6 @@ impl Body for FileBody {
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.length)
     }
-}
-
-async fn send<B>(request: Request<B>) -> Result<Response<Bytes>, Failure>
-where
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: std::error::Error + Send + Sync,
-{
-    let (mut head, body) = request.into_parts();
-    let uri = head.uri.clone();
-    let failed = |error: &dyn std::fmt::Display| Failure::found(format!("cannot send to {uri}: {error}"));
-    if uri.scheme_str() != Some("http") {
-        return Err(failed(&"only http URLs can be reached"));
-    }
-    let host = uri.host().unwrap_or_default();
-    let address = (host.trim_matches(['[', ']']), uri.port_u16().unwrap_or(80));
-    let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
-    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = handshake.map_err(|error| failed(&error))?;
-    let running = tokio::spawn(connection);
-    let authority = uri.authority().map(|it| it.as_str()).unwrap_or_default();
-    head.headers.insert(header::HOST, HeaderValue::from_str(authority).map_err(|error| failed(&error))?);
-    let path = uri.path_and_query().map(|it| it.as_str()).unwrap_or_default();
-    head.uri = path.parse().map_err(|error| failed(&error))?;
-    let request = Request::from_parts(
-        head,
-        body.map_err(|error| -> Box<dyn std::error::Error + Send + Sync> { error.into() }).boxed_unsync(),
-    );
-    let reply = sender.send_request(request).await.map_err(|error| failed(&error))?;
-    let (head, body) = reply.into_parts();
-    let body = body.collect().await.map_err(|error| failed(&error))?.to_bytes();
-    running.abort();
-    Ok(Response::from_parts(head, body))
 }
 
 /// The type that a file's name suggests; the server does not look into the bytes either.

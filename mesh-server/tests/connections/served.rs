@@ -1,0 +1,118 @@
+//! What is served in these tests, and how is it asked?
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Version};
+use http_body_util::{BodyExt as _, Empty};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
+use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::{App, Server, mesh_wire};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// What `quick` is answered with.
+pub(crate) const ANSWER: &str = r#"{"id":7}"#;
+
+/// A server that ends with this value.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    serving: JoinHandle<()>,
+}
+
+impl Served {
+    /// Starts a server at a free port.
+    pub(crate) async fn start(server: Server) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(server.serve(listener, async {
+            let _ = stopped.await;
+        }));
+        Self { address, stop: Some(stop), serving }
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Tells the server to stop.
+    pub(crate) fn stop(&mut self) {
+        let _ = self.stop.take().unwrap().send(());
+    }
+
+    /// Waits until it has.
+    pub(crate) async fn ended(&mut self) {
+        within(Duration::from_secs(10), &mut self.serving).await.unwrap();
+    }
+}
+
+/// An application with an entity that is answered at once, one that takes a while, and one that never is.
+pub(crate) fn app() -> App {
+    let builder = ["quick", "slow", "stuck"].into_iter().fold(Schema::builder(), |schema, name| {
+        schema.entity(name, |entity| entity.field("id", FieldType::Integer))
+    });
+    let mesh = Mesh::builder(builder.build().unwrap())
+        .resolver("quick", |plan: Plan, _: Context| async move { Ok::<_, ResolveError>(row(&plan)) })
+        .resolver("slow", |plan: Plan, _: Context| async move {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            Ok::<_, ResolveError>(row(&plan))
+        })
+        .resolver("stuck", |_: Plan, _: Context| std::future::pending::<Result<Rows, ResolveError>>());
+    App::new(mesh.build())
+}
+
+fn row(plan: &Plan) -> Rows {
+    let mut rows = Rows::new(plan);
+    rows.root().push_with(|_| 7.into());
+    rows
+}
+
+/// A point read of an entity.
+pub(crate) fn read(entity: &str) -> Request<Empty<Bytes>> {
+    let query = mesh_wire::base64::encode(&format!("{{ {entity} id }}"));
+    let request = Request::get(format!("http://mesh.test/mesh/{entity}/1"));
+    request.header("X-Mesh-Query", query).header("X-Mesh-Format", "ql").body(Empty::new()).unwrap()
+}
+
+/// The same as it goes over a connection of HTTP/1.1.
+pub(crate) fn text(entity: &str) -> String {
+    let query = mesh_wire::base64::encode(&format!("{{ {entity} id }}"));
+    format!(
+        "GET /mesh/{entity}/1 HTTP/1.1\r\nHost: mesh.test\r\nX-Mesh-Format: ql\r\nX-Mesh-Query: {query}\r\n\r\n"
+    )
+}
+
+/// Asks over a stream in one of the two versions.
+pub(crate) async fn ask<S>(stream: S, version: Version, entity: &str) -> (u16, String)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let stream = TokioIo::new(stream);
+    let request = read(entity);
+    let reply = if version == Version::HTTP_2 {
+        let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), stream);
+        let (mut sender, connection) = handshake.await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await.unwrap()
+    } else {
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await.unwrap()
+    };
+    assert_eq!(reply.version(), version);
+    let status = reply.status().as_u16();
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// Waits for something that must not take long.
+pub(crate) async fn within<T>(time: Duration, what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(time, what).await.expect("done in time")
+}

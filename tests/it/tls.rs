@@ -1,0 +1,158 @@
+//! Can clients of other making talk to the program in private?
+
+use std::process::{Command, Output};
+
+use mesh_tests::{Database, Request, Server, command, run};
+use serde_json::{Value, json};
+
+const QUERY: &str = "{ post id title }";
+const FIRST: &str = r#"{"id":1,"title":"Rust at dawn"}"#;
+
+/// A blog, a certificate for the name `localhost` beside it, and settings that name both.
+struct Private {
+    database: Database,
+    certificate: String,
+    settings: String,
+}
+
+impl Private {
+    fn new() -> Self {
+        let database = Database::blog();
+        let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let certificate = database.dir.write("cert.pem", &pair.cert.pem());
+        let key = database.dir.write("key.pem", &pair.signing_key.serialize_pem());
+        let url = database.url();
+        let settings = format!("database = '{url}'\n[tls]\ncert = '{certificate}'\nkey = '{key}'\n");
+        let settings = database.dir.write("mesh.toml", &settings);
+        Self { database, certificate, settings }
+    }
+
+    fn serve(&self) -> Server {
+        Server::start(&["--config", &self.settings])
+    }
+}
+
+fn url(server: &Server) -> String {
+    format!("https://localhost:{}{}", server.address.port(), server.base)
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
+}
+
+/// Whether a program is there; without it a test is passed over, unless that is said to be a fault.
+fn has(program: &str) -> bool {
+    let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !there {
+        let required = std::env::var_os("MESH_REQUIRE_SERVICES").is_some_and(|value| value == "1");
+        assert!(!required, "{program} is not installed, but MESH_REQUIRE_SERVICES says that it must be");
+        eprintln!("passed over: {program} is not installed");
+    }
+    there
+}
+
+#[test]
+fn our_own_client_asks_in_private() {
+    let private = Private::new();
+    let server = private.serve();
+    let url = url(&server);
+    let ask = |arguments: &[&str]| run(&[&["query", "--url", &url, "--id", "1", QUERY], arguments].concat());
+    let trusting = ask(&["--ca", &private.certificate]);
+    assert_eq!(trusting.status.code(), Some(0), "{}", said(&trusting));
+    assert_eq!(
+        serde_json::from_slice::<Value>(&trusting.stdout).unwrap(),
+        json!({"id": 1, "title": "Rust at dawn"})
+    );
+
+    let wary = ask(&[]);
+    assert_eq!(wary.status.code(), Some(1), "{}", said(&wary));
+    assert!(said(&wary).contains("certificate"), "{}", said(&wary));
+    let wrong = ask(&["--ca", &private.settings]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));
+    assert!(said(&wrong).contains("--ca"), "{}", said(&wrong));
+    // By an address that the certificate does not name.
+    let stranger = format!("https://{}{}", server.address, server.base);
+    let stranger = run(&["query", "--url", &stranger, "--ca", &private.certificate, QUERY]);
+    assert_eq!(stranger.status.code(), Some(1), "{}", said(&stranger));
+
+    let plain = server.send(&Request::get("/mesh/post/1", QUERY));
+    assert_eq!(plain.status, 400);
+    assert!(plain.text().contains("https://"), "{}", plain.text());
+}
+
+#[test]
+fn curl_agrees_on_either_protocol() {
+    if !has("curl") {
+        return;
+    }
+    let private = Private::new();
+    let server = private.serve();
+    let header = format!("X-Mesh-Query: {}", mesh_tests::encode(QUERY));
+    for (flags, version) in
+        [(vec!["--http2"], "2"), (vec!["--http1.1"], "1.1"), (vec!["--http2", "--tls-max", "1.2"], "2")]
+    {
+        let output = Command::new("curl")
+            .args([
+                "-sS",
+                "--cacert",
+                &private.certificate,
+                "-w",
+                " %{http_version}",
+                "-H",
+                "X-Mesh-Format: ql",
+            ])
+            .args(["-H", &header])
+            .args(&flags)
+            .arg(format!("{}/post/1", url(&server)))
+            .output()
+            .unwrap();
+        assert_eq!(said(&output), format!("{FIRST} {version}"), "{flags:?}");
+    }
+}
+
+#[test]
+fn python_needs_nothing_but_its_own_library() {
+    if !has("python3") {
+        return;
+    }
+    let private = Private::new();
+    let server = private.serve();
+    let script = "
+import base64, json, ssl, sys, urllib.request
+url, trusted, query = sys.argv[1:]
+headers = {'X-Mesh-Query': base64.b64encode(query.encode()).decode(), 'X-Mesh-Format': 'ql'}
+trust = ssl.create_default_context(cafile=trusted)
+with urllib.request.urlopen(urllib.request.Request(url + '/post/1', headers=headers), context=trust) as reply:
+    print(json.load(reply)['title'])
+";
+    let url = url(&server);
+    let output =
+        Command::new("python3").args(["-c", script, &url, &private.certificate, QUERY]).output().unwrap();
+    assert_eq!(said(&output), "Rust at dawn\n");
+}
+
+#[test]
+fn a_certificate_that_is_no_good_is_said_at_the_start() {
+    let private = Private::new();
+    let database = private.database.url();
+    let mut cases = vec![
+        (format!("cert = '{}'", private.certificate), "'tls.cert' needs 'tls.key' beside it"),
+        (format!("key = '{}'", private.certificate), "'tls.key' needs 'tls.cert' beside it"),
+    ];
+    let pair = |cert: &str, key: &str| format!("cert = '{cert}'\nkey = '{key}'");
+    cases.push((pair(&private.certificate, &private.certificate), "there is no private key in"));
+    cases.push((pair("/no/such/file", &private.certificate), "cannot read /no/such/file"));
+    cases.push((pair(&private.settings, &private.settings), "there is no certificate in"));
+    for (section, words) in cases {
+        let settings = private.database.dir.write("wrong.toml", &format!("[tls]\n{section}\n"));
+        let served =
+            command(&["serve", "--listen", "127.0.0.1:0", "--database", &database, "--config", &settings]);
+        for (mut command, status) in
+            [(served, 2), (command(&["check", "--database", &database, "--config", &settings]), 1)]
+        {
+            let output = command.output().unwrap();
+            assert_eq!(output.status.code(), Some(status), "{section}: {}", said(&output));
+            assert!(said(&output).contains(words), "{section}: {}", said(&output));
+        }
+    }
+}
