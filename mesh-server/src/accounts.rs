@@ -2,6 +2,7 @@
 
 #[cfg(feature = "accounts")]
 mod passwords;
+mod share;
 
 use std::error::Error;
 
@@ -9,6 +10,7 @@ use mesh_integrity::BoxFuture;
 
 #[cfg(feature = "accounts")]
 pub use passwords::{Accounts, HashError, hash_password};
+pub use share::{AttemptStore, Share};
 
 /// Where accounts are: a table, and the columns that matter.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,16 @@
 //! How often may somebody try to log in? Counted for each account and address. `SPEC §12.6`
 
+use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
+use mesh_integrity::StoreError;
+use ring::digest::{SHA256, digest};
 
+use crate::accounts::{AttemptStore, Share};
 use crate::address::party;
 
 /// The time over which attempts are counted, in milliseconds.
@@ -20,9 +25,12 @@ const CAPACITY: usize = 100_000;
 ///
 /// Each key has the time at which all its attempts will have been paid off, one every so many milliseconds;
 /// it may lie at most a minute ahead. So a burst is let pass, and after it a steady trickle.
-#[derive(Debug)]
+///
+/// Where there is a store that others see, attempts are counted there as well: who has tried too often here is
+/// refused without it being asked.
 pub(crate) struct Attempts {
     per_minute: u64,
+    store: Option<Arc<dyn AttemptStore>>,
     paid_off: DashMap<u64, u64>,
     keys: RandomState,
     next_sweep: AtomicU64,
@@ -30,22 +38,75 @@ pub(crate) struct Attempts {
 
 impl Attempts {
     /// Allows that many failed attempts a minute for one account from one address.
-    pub(crate) fn new(per_minute: u32) -> Self {
+    pub(crate) fn new(per_minute: u32, store: Option<Arc<dyn AttemptStore>>) -> Self {
         Self {
             per_minute: u64::from(per_minute.max(1)),
+            store,
             paid_off: DashMap::new(),
             keys: RandomState::new(),
             next_sweep: AtomicU64::new(0),
         }
     }
 
-    /// Counts an attempt, or says after how many seconds to try again.
-    pub(crate) fn begin(
+    pub(crate) fn per_minute(&self) -> u32 {
+        u32::try_from(self.per_minute).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn store(&self) -> Option<&Arc<dyn AttemptStore>> {
+        self.store.as_ref()
+    }
+
+    /// Counts an attempt.
+    ///
+    /// # Errors
+    /// When there were too many, or the store cannot tell.
+    pub(crate) async fn begin(
         &self,
         account: Option<&str>,
         address: Option<IpAddr>,
         now: u64,
-    ) -> Result<Attempt<'_>, u32> {
+    ) -> Result<Attempt<'_>, Refused> {
+        let mut attempt = self.begin_here(account, address, now)?;
+        let Some(store) = &self.store else { return Ok(attempt) };
+        let shares = self.shares(account, address);
+        match store.begin(shares).await {
+            Ok(None) => {
+                attempt.shares = Some(shares);
+                Ok(attempt)
+            }
+            Ok(Some(wait)) => {
+                attempt.forget_here();
+                Err(Refused::Until(seconds(wait)))
+            }
+            Err(error) => {
+                attempt.forget_here();
+                Err(Refused::Unknown(error))
+            }
+        }
+    }
+
+    /// What all servers know the three counts of an attempt by.
+    fn shares(&self, account: Option<&str>, address: Option<IpAddr>) -> [Share; 3] {
+        let address = address.map(party);
+        let broad = self.per_minute.saturating_mul(BROAD);
+        let share = |names: String, allowed: u64| {
+            let mut key = [0; 16];
+            key.iter_mut().zip(digest(&SHA256, names.as_bytes()).as_ref()).for_each(|(to, from)| *to = *from);
+            Share { key, interval: MINUTE / allowed }
+        };
+        [
+            share(format!("{account:?} at {address:?}"), self.per_minute),
+            share(format!("{account:?} at any"), broad),
+            share(format!("any at {address:?}"), broad),
+        ]
+    }
+
+    fn begin_here(
+        &self,
+        account: Option<&str>,
+        address: Option<IpAddr>,
+        now: u64,
+    ) -> Result<Attempt<'_>, Refused> {
         self.sweep(now);
         let address = address.map(party);
         let broad = self.per_minute.saturating_mul(BROAD);
@@ -57,10 +118,10 @@ impl Attempts {
         for (index, (key, allowed)) in keys.iter().enumerate() {
             if let Err(wait) = self.take(*key, MINUTE / allowed, now) {
                 keys.iter().take(index).for_each(|(key, allowed)| self.give_back(*key, MINUTE / allowed));
-                return Err(u32::try_from(wait.div_ceil(1_000)).unwrap_or(u32::MAX).max(1));
+                return Err(Refused::Until(seconds(wait)));
             }
         }
-        Ok(Attempt { of: self, keys })
+        Ok(Attempt { of: self, keys, shares: None })
     }
 
     fn take(&self, key: u64, interval: u64, now: u64) -> Result<(), u64> {
@@ -92,16 +153,47 @@ impl Attempts {
     }
 }
 
+impl fmt::Debug for Attempts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempts").field("per_minute", &self.per_minute).finish_non_exhaustive()
+    }
+}
+
+/// Why nobody may try now.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// There were too many attempts; after so many seconds there may be another.
+    Until(u32),
+    /// The store cannot tell how many there were.
+    Unknown(StoreError),
+}
+
+/// Whole seconds, of which there is at least one.
+fn seconds(millis: u64) -> u32 {
+    u32::try_from(millis.div_ceil(1_000)).unwrap_or(u32::MAX).max(1)
+}
+
 /// An attempt that was counted.
 #[must_use = "an attempt that did not fail has to be forgotten"]
 pub(crate) struct Attempt<'a> {
     of: &'a Attempts,
     keys: [(u64, u64); 3],
+    /// What the store has counted.
+    shares: Option<[Share; 3]>,
 }
 
 impl Attempt<'_> {
     /// Counts it no more.
-    pub(crate) fn forget(self) {
+    pub(crate) async fn forget(self) {
+        if let (Some(store), Some(shares)) = (&self.of.store, self.shares)
+            && let Err(error) = store.forget(shares).await
+        {
+            tracing::warn!("a login that succeeded stays counted among the failed ones: {error}");
+        }
+        self.forget_here();
+    }
+
+    fn forget_here(&self) {
         self.keys.iter().for_each(|(key, allowed)| self.of.give_back(*key, MINUTE / allowed));
     }
 }
@@ -116,8 +208,12 @@ mod tests {
 
     #[test]
     fn failures_are_bounded_and_time_pays_them_off() {
-        let attempts = Attempts::new(10);
-        let try_at = |now| attempts.begin(Some("ada"), address(1), now).map(drop);
+        let attempts = Attempts::new(10, None);
+        let try_at = |now| match attempts.begin_here(Some("ada"), address(1), now) {
+            Ok(_) => Ok(()),
+            Err(Refused::Until(seconds)) => Err(seconds),
+            Err(refused) => panic!("{refused:?}"),
+        };
         for _ in 0..10 {
             assert_eq!(try_at(1_000), Ok(()));
         }
@@ -133,35 +229,39 @@ mod tests {
 
     #[test]
     fn successes_do_not_count() {
-        let attempts = Attempts::new(2);
+        let attempts = Attempts::new(2, None);
         for _ in 0..100 {
-            attempts.begin(Some("ada"), address(1), 0).unwrap_or_else(|_| panic!("refused")).forget();
+            attempts
+                .begin_here(Some("ada"), address(1), 0)
+                .unwrap_or_else(|_| panic!("refused"))
+                .forget_here();
         }
-        assert!(attempts.begin(Some("ada"), address(1), 0).is_ok());
+        assert!(attempts.begin_here(Some("ada"), address(1), 0).is_ok());
     }
 
     #[test]
     fn others_are_not_locked_out_but_all_together_are_bounded() {
-        let attempts = Attempts::new(2);
+        let attempts = Attempts::new(2, None);
         let count = |of: &dyn Fn(u8) -> bool| (0..=255).filter(|number| of(*number)).count();
-        assert_eq!(count(&|_| attempts.begin(Some("ada"), address(1), 0).is_ok()), 2);
-        assert!(attempts.begin(Some("ada"), address(2), 0).is_ok(), "from another address");
-        assert!(attempts.begin(Some("bo"), address(1), 0).is_ok(), "another account");
-        let left = count(&|number| attempts.begin(Some("ada"), address(number), 0).is_ok());
+        assert_eq!(count(&|_| attempts.begin_here(Some("ada"), address(1), 0).is_ok()), 2);
+        assert!(attempts.begin_here(Some("ada"), address(2), 0).is_ok(), "from another address");
+        assert!(attempts.begin_here(Some("bo"), address(1), 0).is_ok(), "another account");
+        let left = count(&|number| attempts.begin_here(Some("ada"), address(number), 0).is_ok());
         assert_eq!(left, 17, "20 for one account from all addresses");
         let names: Vec<String> = (0..=255).map(|number| format!("user {number}")).collect();
-        let left = count(&|number| attempts.begin(Some(&names[usize::from(number)]), address(1), 0).is_ok());
+        let left =
+            count(&|number| attempts.begin_here(Some(&names[usize::from(number)]), address(1), 0).is_ok());
         assert_eq!(left, 17, "20 for all accounts from one address");
     }
 
     #[test]
     fn what_is_paid_off_is_forgotten() {
-        let attempts = Attempts::new(10);
+        let attempts = Attempts::new(10, None);
         for number in 0..200 {
-            let _ = attempts.begin(Some(&number.to_string()), address(1), 0);
+            let _ = attempts.begin_here(Some(&number.to_string()), address(1), 0);
         }
         assert!(attempts.paid_off.len() > 100);
-        let _ = attempts.begin(None, None, 1_000_000);
+        let _ = attempts.begin_here(None, None, 1_000_000);
         assert_eq!(attempts.paid_off.len(), 3);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mesh_integrity::{Authenticator, Gate};
 
+use crate::accounts::AttemptStore;
 use crate::attempts::Attempts;
 
 /// Signed requests for an [`crate::App`]: with it, every route but login and logout needs a session.
@@ -24,7 +25,7 @@ impl Integrity {
         Self {
             gate: Arc::new(gate),
             authenticator: Arc::new(authenticator),
-            attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE)),
+            attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE, None)),
         }
     }
 
@@ -32,7 +33,14 @@ impl Integrity {
     /// are for one account from all addresses, and for all accounts from one address.
     #[must_use]
     pub fn login_per_minute(mut self, attempts: u32) -> Self {
-        self.attempts = Arc::new(Attempts::new(attempts));
+        self.attempts = Arc::new(Attempts::new(attempts, self.attempts.store().cloned()));
+        self
+    }
+
+    /// Has failed logins counted where other servers see them too.
+    #[must_use]
+    pub fn attempts(mut self, store: Arc<dyn AttemptStore>) -> Self {
+        self.attempts = Arc::new(Attempts::new(self.attempts.per_minute(), Some(store)));
         self
     }
 }

@@ -25,6 +25,7 @@ mod postgres;
 mod rates;
 mod reads;
 mod reload;
+mod shared;
 mod signed;
 mod table;
 mod tls;

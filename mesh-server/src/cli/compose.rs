@@ -203,7 +203,11 @@ async fn integrity(
     }
     let database = database.ok_or_else(|| Failure::start("'integrity.users' needs a database"))?;
     let accounts = database.accounts(&users(&settings.users)).await?;
-    Ok(Integrity::new(gate, accounts).login_per_minute(config.limits.login_per_minute))
+    let integrity = Integrity::new(gate, accounts).login_per_minute(config.limits.login_per_minute);
+    Ok(match state.and_then(|state| state.attempts.clone()) {
+        Some(store) => integrity.attempts(store),
+        None => integrity,
+    })
 }
 
 fn users(users: &Users) -> UsersTable {
@@ -226,7 +230,7 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
     let lost = "ended sessions and registered queries are kept in memory only";
     if let Some(Database::Postgres(database)) = database {
         return match database.state(config.persisted.max_entries).await {
-            Ok(state) => Some(State::of(state)),
+            Ok(state) => Some(State::of(state.clone()).with_attempts(state)),
             Err(error) => {
                 tracing::warn!("{error}; {lost}");
                 None

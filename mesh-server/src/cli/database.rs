@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh_integrity::{NonceStore, RevocationStore};
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError};
 use mesh_schema::{Catalog, Schema};
-use mesh_server::accounts::{Accounts, UsersTable};
+use mesh_server::accounts::{Accounts, AttemptStore, UsersTable};
 use mesh_server::backend::DatabaseUrl;
 use mesh_server::backend::postgres::{Postgres, PostgresWriter, Settings};
 use mesh_server::backend::sqlite::{Sqlite, SqliteWriter};
@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(crate) nonces: Arc<dyn NonceStore>,
     /// Registered queries.
     pub(crate) queries: Arc<dyn QueryStore>,
+    /// Attempts to log in, where servers count them together.
+    pub(crate) attempts: Option<Arc<dyn AttemptStore>>,
 }
 
 impl State {
@@ -50,7 +52,13 @@ impl State {
             revocations: Arc::new(store.clone()),
             nonces: Arc::new(store.clone()),
             queries: Arc::new(store),
+            attempts: None,
         }
+    }
+
+    /// The same with attempts to log in.
+    pub(crate) fn with_attempts(self, store: impl AttemptStore) -> Self {
+        Self { attempts: Some(Arc::new(store)), ..self }
     }
 }
 

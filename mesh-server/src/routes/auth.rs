@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::Response;
-use mesh_integrity::{Credentials, Identity, LoginError};
+use mesh_integrity::{Credentials, Identity, IntegrityError, LoginError};
 use mesh_wire::headers::Own;
 use mesh_wire::{WireError, request, response};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::Exchange;
 use super::admit::{self, aim, now, proof};
+use crate::attempts::Refused;
 use crate::body::{Body, Incoming};
 use crate::integrity::Integrity;
 
@@ -23,19 +24,26 @@ pub(crate) async fn login(cx: &Exchange<'_>, sent: Incoming) -> Result<Response<
     let body = sent.read(cx.shared.limits.body_bytes.min(CREDENTIALS_MAX), cx.deadline).await?;
     let credentials = credentials(cx, &body)?;
     let account = integrity.authenticator.account(&credentials);
-    let attempt = integrity.attempts.begin(account.as_deref(), cx.peer(), now());
-    let attempt = attempt.map_err(WireError::rate_limit)?;
+    let attempt = integrity.attempts.begin(account.as_deref(), cx.peer(), now()).await;
+    let attempt = attempt.map_err(|refused| match refused {
+        Refused::Until(seconds) => WireError::rate_limit(seconds),
+        Refused::Unknown(error) => {
+            let error = IntegrityError::Unavailable(error);
+            admit::log(cx, &error);
+            error.into()
+        }
+    })?;
     let checking = integrity.authenticator.authenticate(&credentials);
     let checked = tokio::time::timeout_at(cx.deadline.into(), checking).await;
     match checked.unwrap_or(Err(LoginError::Busy)) {
         Ok(identity) => {
-            attempt.forget();
+            attempt.forget().await;
             begin(cx, integrity, &identity)
         }
         Err(error) => {
             // Only what may be somebody's guess is counted.
             if !matches!(error, LoginError::Wrong) {
-                attempt.forget();
+                attempt.forget().await;
             }
             if let LoginError::Failed(cause) = &error {
                 tracing::error!(request = %cx.asked.request_id, "{error}: {cause}");

@@ -1,10 +1,13 @@
-//! What must outlive a server, and be seen by all that share it? Ended sessions, used nonces and registered
-//! queries, in a namespace `mesh` of the primary.
+//! What must outlive a server, and be seen by all that share it? Ended sessions, used nonces, attempts to log in
+//! and registered queries, in a namespace `mesh` of the primary.
+
+mod attempts;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use mesh_integrity::{BoxFuture, NonceStore, RevocationStore, SessionId, StoreError};
 use mesh_plan::{PersistedQuery, QueryId, QueryStore, QueryStoreError};
@@ -34,6 +37,7 @@ CREATE TABLE IF NOT EXISTS mesh.query (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bytea NOT NULL UNIQUE, format text NOT NULL,
     text text NOT NULL
 );
+CREATE TABLE IF NOT EXISTS mesh.attempt (key bytea PRIMARY KEY, step bigint NOT NULL, paid_off bigint NOT NULL);
 COMMIT;
 ";
 
@@ -124,8 +128,8 @@ impl PostgresState {
         let state = self.clone();
         // Nobody waits for it; where it fails, the next one may succeed.
         tokio::spawn(async move {
-            for table in ["nonce", "revocation"] {
-                let sql = format!("DELETE FROM mesh.{table} WHERE until <= $1::bigint");
+            for (table, until) in [("nonce", "until"), ("revocation", "until"), ("attempt", "paid_off")] {
+                let sql = format!("DELETE FROM mesh.{table} WHERE {until} <= $1::bigint");
                 if let Err(error) = state.run(&sql, &[number(now)]).await {
                     tracing::warn!("old entries of mesh.{table} were not dropped: {error}");
                 }
@@ -216,6 +220,12 @@ impl fmt::Debug for PostgresState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresState").field("database", &self.pool.name()).finish_non_exhaustive()
     }
+}
+
+/// Milliseconds since the Unix epoch, for what is not asked with every request.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn bytes(bytes: &[u8]) -> TextParam<'static> {
