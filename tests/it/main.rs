@@ -9,6 +9,7 @@
     reason = "tests fail by panicking, and tables of cases are long"
 )]
 
+mod attack;
 mod cli;
 mod conformance;
 mod errors;

@@ -2,6 +2,7 @@
 
 mod built;
 mod page;
+mod script;
 mod session;
 
 use std::time::Duration;

@@ -1,0 +1,92 @@
+//! Do clients that are slow, silent or gone hold up the others? Many connections that ask for nothing in many
+//! ways, beside one that asks.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Connection, Database, Request, Server, encode};
+
+use super::{POST, is_well};
+
+/// The longest of many reads over one connection.
+fn slowest(server: &Server) -> Duration {
+    let mut connection: Connection = server.connect();
+    let request = Request::get("/mesh/post/1", POST);
+    let times = (0..50).map(|_| {
+        let start = Instant::now();
+        assert_eq!(connection.send(&request).status, 200);
+        start.elapsed()
+    });
+    times.max().unwrap()
+}
+
+fn descriptors(server: &Server) -> usize {
+    std::fs::read_dir(format!("/proc/{}/fd", server.process())).map_or(0, Iterator::count)
+}
+
+/// Waits until the server has as few files and connections open as before.
+fn settles(server: &Server, before: usize) {
+    let start = Instant::now();
+    while descriptors(server) > before {
+        assert!(start.elapsed() < Duration::from_secs(20), "{} of {before}", descriptors(server));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn slow_clients_hold_up_nobody() {
+    let server = Server::of(&Database::blog());
+    is_well(&server);
+    let before = descriptors(&server);
+    let query = encode(POST);
+    let beginnings = [
+        String::new(),
+        "G".to_owned(),
+        format!("GET /mesh/post/1 HTTP/1.1\r\nHost: a\r\nX-Mesh-Query: {}", &query[..5]),
+        "POST /mesh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"query\":".to_owned(),
+        "POST /mesh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"qu".to_owned(),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
+    ];
+    let mut waiting = Vec::new();
+    for index in 0..300 {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.write_all(beginnings[index % beginnings.len()].as_bytes()).unwrap();
+        waiting.push(stream);
+    }
+    // They send a byte now and then, as those do that wish to keep a connection busy.
+    for _ in 0..5 {
+        for stream in &mut waiting {
+            let _ = stream.write_all(b"a");
+        }
+        let slowest = slowest(&server);
+        assert!(slowest < Duration::from_secs(2), "{slowest:?} beside clients that wait");
+    }
+    drop(waiting);
+    settles(&server, before + 2);
+    is_well(&server);
+}
+
+/// Clients that go in the middle of everything, also without saying so.
+#[test]
+fn clients_that_go_leave_nothing_behind() {
+    let server = Server::of(&Database::blog_with_posts(5_000));
+    is_well(&server);
+    let before = descriptors(&server);
+    let list = format!(
+        r#"{{"post":{{"$select":{{"id":true,"title":true,"author":{{"$select":{{"name":true}}}}}},"$page":{{"first":200}}}}}}"#
+    );
+    let get = Request::get("/mesh/post", &list).bytes();
+    let posted = Request::post("/mesh", &serde_json::json!({"query": list}).to_string()).bytes();
+    let stream = Request::get("/mesh/post/1/events", POST).bytes();
+    for round in 0..300_usize {
+        let bytes = [&get, &posted, &stream][round % 3];
+        let mut client = TcpStream::connect(server.address).unwrap();
+        let part = if round % 2 == 0 { bytes.len() } else { round % bytes.len() };
+        let _ = client.write_all(&bytes[..part]);
+        // Bytes that were sent and not read make the system answer with a reset when this is dropped.
+    }
+    settles(&server, before + 2);
+    assert!(slowest(&server) < Duration::from_secs(2));
+    is_well(&server);
+}

@@ -1,0 +1,53 @@
+//! Does a browser run what names, titles, data and links say? It must show it.
+
+use serde_json::{Value, json};
+
+use super::page::Page;
+use crate::attack::page::{SCRIPT, hostile};
+
+/// Nothing ran, and nothing that could became part of the page.
+fn nothing_ran(page: &Page, place: &str) {
+    let script = "return [window.ran ?? null, document.querySelectorAll('img[src=x], [onerror], [onfocus], [autofocus]').length,
+        [...document.querySelectorAll('a[href]')].filter((it) => it.href.startsWith('javascript:')).length]";
+    assert_eq!(page.browser.run(script, &Value::Null), json!([null, 0, 0]), "{place}");
+}
+
+#[test]
+fn what_others_write_is_shown_as_text() {
+    let Some(page) = Page::open(hostile) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    browser.wait("the title is there", |it| {
+        it.run("return document.body.textContent", &Value::Null)
+            .as_str()
+            .is_some_and(|text| text.contains(SCRIPT))
+    });
+    nothing_ran(&page, "the page itself");
+    page.type_query(r#"{"note": {"$select": {"id": true, "body": true"#);
+    page.run();
+    browser.wait_for("[data-testid=reader]", "window.ran");
+    nothing_ran(&page, "the answer");
+    browser.click("#result-panel-table");
+    browser.wait_for("[data-testid=table]", "window.ran");
+    nothing_ran(&page, "the table");
+}
+
+#[test]
+fn links_bring_no_script() {
+    let Some(page) = Page::open(hostile) else { return };
+    let escaped = SCRIPT.replace('<', "%3C").replace('>', "%3E").replace(' ', "%20");
+    // ["<script>window.ran=1</script>", "<img onerror=window.ran=1>", "javascript:window.ran=1"]
+    let state = mesh_tests::encode(&json!([SCRIPT, SCRIPT, "javascript:window.ran=1"]).to_string());
+    for more in [
+        format!("?query={escaped}"),
+        format!("?title={escaped}#{escaped}"),
+        format!("#q={escaped}"),
+        format!("#q={}", state.replace('+', "-").replace('/', "_").trim_end_matches('=')),
+        "#javascript:window.ran=1".to_owned(),
+    ] {
+        page.browser.visit("about:blank");
+        page.browser.visit(&page.url(&more));
+        page.browser.wait("the page is there", |browser| browser.count(".panes") == 1);
+        nothing_ran(&page, &more);
+    }
+}
