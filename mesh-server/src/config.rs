@@ -27,6 +27,8 @@ mod postgres;
 mod profiles;
 mod rates;
 mod raw;
+#[cfg(test)]
+mod reference;
 mod suggest;
 mod tls;
 mod units;

@@ -1,5 +1,7 @@
 //! Does every page say what is so? Its commands, outputs, settings and programs are run as they stand there.
 
+mod tables;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
@@ -21,11 +23,12 @@ macro_rules! pages {
 }
 
 pages! {
-    readme: "README.md", "curl", "sqlite3", "openssl";
+    readme: "README.md", "curl", "openssl", "node";
     conformance: "tests/conformance/README.md";
     events: "docs/events.md", "curl", "sqlite3", "node";
     guides: "docs/README.md";
     integrity_crate: "mesh-integrity/README.md";
+    migrating: "docs/migrating.md", "curl";
     own_database: "docs/own-database.md", "sqlite3";
     performance: "docs/performance.md";
     plan_crate: "mesh-plan/README.md";
@@ -33,6 +36,7 @@ pages! {
     policies: "docs/policies.md", "sqlite3";
     ql_crate: "mesh-ql/README.md";
     quick_start: "docs/quick-start.md", "curl", "sqlite3", "openssl";
+    reference: "docs/reference.md";
     scale: "docs/scale.md";
     schema_crate: "mesh-schema/README.md";
     server_crate: "mesh-server/README.md", "sqlite3";

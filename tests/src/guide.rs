@@ -10,6 +10,7 @@
 //! | `json`, `text` | the output of the block before |
 //! | `toml` | written as `mesh.toml`, and checked by `mesh-server check` |
 //! | `python`, `js` | run by `python3` and `node` |
+//! | `ts` | compiled by TypeScript, strictly, and run |
 //! | `rust` | a doc test, wherever the page is included in documentation |
 //!
 //! In an output `…` stands for anything: a part of a line, or lines where it stands alone. `mesh-server serve` and
@@ -94,6 +95,7 @@ impl Run<'_> {
                 self.write(file, text)?;
                 self.output = Some(self.shell.must(&format!("{interpreter} {file}"))?);
             }
+            Kind::TypeScript => self.typescript(text)?,
             Kind::Query => {
                 self.write(".query", text)?;
                 self.shell.must("mesh-server query - < .query")?;
@@ -135,6 +137,27 @@ impl Run<'_> {
                 None => self.output = Some(printed),
             }
         }
+        Ok(())
+    }
+
+    /// A module, which has to compile and to run. It is passed over where the compiler was not fetched.
+    fn typescript(&mut self, text: &str) -> Result<(), String> {
+        let compiler = root().join("mesh-docs/ui/node_modules/typescript/bin/tsc");
+        if !compiler.exists() {
+            if std::env::var_os("MESH_REQUIRE_SERVICES").is_some_and(|value| value == "1") {
+                return Err(
+                    "TypeScript is not there, but MESH_REQUIRE_SERVICES says that it must be".to_owned()
+                );
+            }
+            eprintln!("passed over: TypeScript is not there; get it with `npm ci` in mesh-docs/ui");
+            return Ok(());
+        }
+        self.write("program.ts", text)?;
+        self.write("package.json", r#"{"type": "module"}"#)?;
+        let options = "--strict --target es2022 --module nodenext --lib es2022,dom --outDir .compiled";
+        let compiler = compiler.display();
+        self.shell.must(&format!("node '{compiler}' {options} program.ts"))?;
+        self.output = Some(self.shell.must("node .compiled/program.js")?);
         Ok(())
     }
 

@@ -37,6 +37,7 @@ Commands:
   bench postgres       Measure the server over PostgreSQL against one written by hand, and with replicas
                        [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
   bench uploads        Measure an upload of 256 MiB, or of 2 GiB, against cp and sha256sum [--full] [--no-build]
+  reference            Write docs/reference.md, the limits, errors and operators, from the code
   screenshots          Take the pictures of the playground that the README shows
   tidy                 Check the rules of the house that no compiler knows
 
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         ["check"] => check(),
         ["tidy"] => Steps::new(root()).inside("tidy", tidy::run).finish(),
         ["bench", options @ ..] => bench::run(&root(), options),
+        ["reference"] => reference(),
         ["screenshots"] => screenshots::run(&root()),
         ["conformance", options @ ..] => match conformance::options(options) {
             Ok(options) => conformance::run(&root(), &options),
@@ -83,7 +85,7 @@ fn main() -> ExitCode {
             Ok(options) => fuzz::run(&root(), &options),
             Err(why) => misuse(&why),
         },
-        [name @ ("test" | "check" | "tidy" | "screenshots"), ..] => {
+        [name @ ("test" | "check" | "tidy" | "reference" | "screenshots"), ..] => {
             misuse(&format!("'{name}' takes no arguments"))
         }
         [name, ..] => misuse(&format!("there is no command '{name}'")),
@@ -157,6 +159,12 @@ fn check() -> ExitCode {
         .cargo("mesh-server, tls", "check --quiet -p mesh-server --no-default-features --features tls")
         .cargo("examples, no features", "check --quiet -p mesh-server --no-default-features --examples")
         .finish()
+}
+
+/// The page is held by a test, which writes it when it is told to.
+fn reference() -> ExitCode {
+    let command = "test --quiet -p mesh-server --bin mesh-server config::reference";
+    Steps::new(root()).show(command, &[("UPDATE_EXPECT", "1")])
 }
 
 fn soak(seconds: u64) -> ExitCode {

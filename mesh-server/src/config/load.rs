@@ -49,6 +49,16 @@ impl Config {
     }
 }
 
+/// The names of all settings.
+#[cfg(test)]
+pub(crate) fn names() -> BTreeSet<&'static str> {
+    let raw = RawConfig::default();
+    let (known, faulty, faults) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    let mut reader = Reader { raw: &raw, known, faulty, faults };
+    Config::read(&mut reader);
+    reader.known
+}
+
 /// Gives out settings by path and remembers which were asked for: those are the ones there are.
 pub(crate) struct Reader<'a> {
     raw: &'a RawConfig,

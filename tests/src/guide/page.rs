@@ -50,6 +50,8 @@ pub enum Kind {
     Settings(String),
     /// A query to ask of the server.
     Query,
+    /// A module in TypeScript.
+    TypeScript,
     /// A doc test.
     Rust,
     /// Nothing, for a reason.
@@ -204,6 +206,7 @@ fn kind(language: &str, note: Option<&str>, text: &str) -> Kind {
         }
         "python" => Kind::Program("python3"),
         "js" => Kind::Program("node"),
+        "ts" => Kind::TypeScript,
         "rust" => Kind::Rust,
         other => Kind::Unknown(other.to_owned()),
     }
