@@ -1,6 +1,7 @@
 //! What did the client ask? The text of a query becomes a [`Query`], or an error that says where it is wrong.
 #![doc = include_str!("../README.md")]
 
+pub mod build;
 mod error;
 mod format;
 mod json;

@@ -1,0 +1,75 @@
+//! Is what is written in code what is printed, and does it read back?
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::{Format, Limits, parse, print_json};
+
+fn check(query: QueryBuilder, expected: Expect) {
+    let query = query.build();
+    let text = print_json(&query);
+    assert_eq!(parse(Format::Json, &text, &Limits::default()).as_ref(), Ok(&query), "{text}");
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn selections() {
+    let posts = query("user").fields(["id", "name"]).relation("posts", |posts| {
+        posts.field("title").relation("tags", |tags| tags.field("label")).order_by(asc("title")).first(3)
+    });
+    check(
+        posts,
+        expect![[
+            r#"{"user":{"$select":{"id":true,"name":true,"posts":{"$select":{"title":true,"tags":{"$select":{"label":true}}},"$orderBy":[{"field":"title","direction":"asc"}],"$page":{"first":3}}}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn a_name_stands_once_in_its_first_place() {
+    let twice = query("user").field("id").field("name").field("id").relation("name", |it| it.field("first"));
+    check(twice, expect![[r#"{"user":{"$select":{"id":true,"name":{"$select":{"first":true}}}}}"#]]);
+}
+
+#[test]
+fn filters() {
+    let filter = (field("age").gte(18) | field("parent").is_not_null() | field("vip").eq(true))
+        & !field("name").ilike("%test%")
+        & field("rank").none_of([1, 2]);
+    check(
+        query("user").field("id").filter(filter).filter(field("score").lt(0.5)),
+        expect![[
+            r#"{"user":{"$select":{"id":true},"$where":{"and":[{"or":[{"field":"age","op":"gte","value":18},{"field":"parent","op":"isNotNull"},{"field":"vip","op":"eq","value":true}]},{"not":{"field":"name","op":"ilike","value":"%test%"}},{"field":"rank","op":"nin","value":[1,2]},{"field":"score","op":"lt","value":0.5}]}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn groups() {
+    let orders = query("order")
+        .group_by(["customer"])
+        .aggregate("n", count())
+        .aggregate("buyers", count_of("buyer").distinct())
+        .aggregate("total", sum("total"))
+        .having(aggregate("n").gt(1))
+        .having(aggregate("total").lte(99.5))
+        .order_by(desc(aggregate("total")).nulls_first());
+    check(
+        orders,
+        expect![[
+            r#"{"order":{"$select":{},"$orderBy":[{"aggregate":"total","direction":"desc","nulls":"first"}],"$groupBy":["customer"],"$aggregate":{"n":{"fn":"count"},"buyers":{"fn":"count","field":"buyer","distinct":true},"total":{"fn":"sum","field":"total"}},"$having":{"and":[{"aggregate":"n","op":"gt","value":1},{"aggregate":"total","op":"lte","value":99.5}]}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn pages_and_distinct() {
+    check(
+        query("user").field("name").distinct(["name"]).first(2).after("abc"),
+        expect![[
+            r#"{"user":{"$select":{"name":true},"$page":{"first":2,"after":"abc"},"$distinct":["name"]}}"#
+        ]],
+    );
+    let nothing: [&str; 0] = [];
+    check(query("user").field("name").distinct(nothing), expect![[r#"{"user":{"$select":{"name":true}}}"#]]);
+}
