@@ -1,7 +1,14 @@
 //! How does a client ask, and what did it get? The sending side of the same rules.
+//!
+//! [`Client`] is all of it for one server: reads, pages, streams and uploads, signed and registered as needed.
+//! Below it are functions that make one request each. Nothing here carries a request anywhere.
 
+mod asking;
+mod calls;
+mod pages;
 mod session;
 mod upload;
+mod watching;
 
 use std::fmt;
 
@@ -13,8 +20,12 @@ use mesh_ql::Format;
 use serde_json::Map;
 
 use crate::{ErrorBody, Source, base64, headers, percent};
+pub use asking::Asking;
+pub use calls::{Client, File, statement};
+pub use pages::{Page, Pages};
 pub use session::{Binding, Session, login, logout, register};
 pub use upload::{Form, Place, upload};
+pub use watching::{Seen, Watching};
 
 /// Where a server is: scheme, host and base path.
 #[derive(Clone, Debug, PartialEq, Eq)]

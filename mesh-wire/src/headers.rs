@@ -54,8 +54,13 @@ fn repeated(name: &str) -> WireError {
 
 /// Whether a `Content-Type` says JSON, with or without parameters such as a charset.
 pub(crate) fn names_json(content_type: &str) -> bool {
+    names(content_type, "application/json")
+}
+
+/// Whether a `Content-Type` says that media type.
+pub(crate) fn names(content_type: &str, media_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or_default();
-    media.trim_ascii().eq_ignore_ascii_case("application/json")
+    media.trim_ascii().eq_ignore_ascii_case(media_type)
 }
 
 /// The value of a header out of text that this crate made itself.

@@ -36,6 +36,7 @@
 //! ```
 
 pub mod base64;
+#[cfg(feature = "client")]
 pub mod client;
 pub mod cors;
 pub mod encoding;
