@@ -1,0 +1,70 @@
+//! How does a Rust program ask? `cargo run -p mesh-server --example client -- http://127.0.0.1:4000/mesh`.
+//!
+//! The server is to have posts, as those of `mesh-server demo` and of the example `blog` have. For the latter add
+//! a login and its password. `client/http.rs` beside this file carries requests; all else is mesh-wire.
+
+#![expect(clippy::print_stdout, reason = "showing what came is what it is for")]
+
+#[path = "client/http.rs"]
+mod http;
+
+use std::pin::pin;
+
+use futures_util::TryStreamExt as _;
+use mesh_ql::build::{asc, query};
+use mesh_server::mesh_wire::client::{self, Client, Endpoint, Seen};
+use serde::Deserialize;
+use serde_json::Map;
+
+use self::http::{BoxError, Http};
+
+#[derive(Deserialize)]
+struct Post {
+    id: u64,
+    title: String,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), BoxError> {
+    let mut arguments = std::env::args().skip(1);
+    let at = Endpoint::parse(&arguments.next().unwrap_or_else(|| "http://127.0.0.1:4000/mesh".to_owned()))?;
+    let http = Http::new();
+    let logged_in = arguments.len() > 0;
+    let client = match (arguments.next(), arguments.next()) {
+        (Some(login), Some(password)) => {
+            let credentials = [("login", login), ("password", password)];
+            let credentials = credentials.map(|(name, text)| (name.to_owned(), text.into()));
+            http.log_in(at.clone(), &Map::from_iter(credentials)).await?
+        }
+        _ => Client::new(at.clone()),
+    };
+
+    // A list, page by page.
+    let post = query("post").fields(["id", "title"]);
+    let list = post.clone().order_by(asc("id")).first(2).build();
+    let mut pages = pin!(http.pages(client.pages(list)));
+    let mut last = None;
+    while let Some(page) = pages.try_next().await? {
+        for post in page.items::<Post>()? {
+            println!("{}. {}", post.id, post.title);
+            last = Some(post);
+        }
+    }
+
+    // One record. The server is sent an id in place of the query, and the query only if it does not know it.
+    let last = last.ok_or("there is no post")?.id.to_string();
+    let body = http.read(client.clone().persisted().point(&post.build(), &last)).await?;
+    println!("the last one again: {}", serde_json::from_slice::<Post>(&body)?.title);
+
+    // The same record as it changes. Once is enough here.
+    let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), &last)));
+    match seen.try_next().await? {
+        Some(Seen::Update(record)) => println!("watched: {record}"),
+        Some(Seen::Failed(error)) => println!("watched in vain: {error}"),
+        None => {}
+    }
+    if logged_in {
+        client::result(http.send(client.sign(client::logout(&at)?)?).await?)?;
+    }
+    Ok(())
+}

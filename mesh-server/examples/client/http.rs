@@ -1,0 +1,112 @@
+//! How do requests and replies of a client travel? Over hyper-util, whose connections are kept for the next one.
+
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use mesh_server::mesh_wire::client::{self, Asking, Client, Endpoint, Page, Pages, Seen, Session, Watching};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde_json::{Map, Value};
+
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Carries what a [`Client`] asks.
+#[derive(Clone)]
+pub(crate) struct Http(legacy::Client<HttpConnector, Full<Bytes>>);
+
+impl Http {
+    pub(crate) fn new() -> Self {
+        Self(legacy::Client::builder(TokioExecutor::new()).build_http())
+    }
+
+    /// Sends a request and waits for the whole reply.
+    pub(crate) async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, BoxError> {
+        let (head, body) = self.0.request(request.map(Full::new)).await?.into_parts();
+        Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+    }
+
+    /// A client with a session, whose signatures are good for one use.
+    pub(crate) async fn log_in(
+        &self,
+        at: Endpoint,
+        credentials: &Map<String, Value>,
+    ) -> Result<Client, BoxError> {
+        let body = client::result(self.send(client::login(&at, credentials)?).await?)?;
+        let session = Session::read(&body).ok_or("the reply is no session")?;
+        Ok(Client::new(at).signing(session).bound(fresh))
+    }
+
+    /// The answer to a read.
+    pub(crate) async fn read(&self, mut asking: Asking) -> Result<Bytes, BoxError> {
+        loop {
+            let reply = self.send(asking.request()?).await?;
+            if let Some(body) = asking.take(reply)? {
+                return Ok(body);
+            }
+        }
+    }
+
+    /// The pages of a list, each fetched when it is wanted.
+    pub(crate) fn pages(&self, pages: Pages) -> impl Stream<Item = Result<Page, BoxError>> {
+        stream::try_unfold((self.clone(), pages), async |(http, mut pages)| {
+            while let Some(request) = pages.request() {
+                let reply = http.send(request?).await?;
+                if let Some(page) = pages.take(reply)? {
+                    return Ok(Some((page, (http, pages))));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// What happens to a record, for as long as somebody wants to know. A connection that breaks off is made
+    /// again; a server that refuses the stream ends it.
+    pub(crate) fn watch(&self, watching: Watching) -> impl Stream<Item = Result<Seen, BoxError>> {
+        let begin = (self.clone(), watching, None::<Incoming>, Vec::new());
+        stream::try_unfold(begin, async |(http, mut watching, mut body, mut seen)| {
+            loop {
+                if !seen.is_empty() {
+                    let next = seen.remove(0);
+                    return Ok(Some((next, (http, watching, body, seen))));
+                }
+                let Some(stream) = &mut body else {
+                    body = http.begin(&watching).await?;
+                    continue;
+                };
+                match stream.frame().await {
+                    Some(Ok(frame)) => seen = watching.feed(frame.data_ref().map_or(&[], |data| data))?,
+                    Some(Err(_)) | None => {
+                        body = None;
+                        tokio::time::sleep(Duration::from_millis(watching.broke_off())).await;
+                    }
+                }
+            }
+        })
+    }
+
+    async fn begin(&self, watching: &Watching) -> Result<Option<Incoming>, BoxError> {
+        let reply = self.0.request(watching.request()?.map(Full::new)).await?;
+        if Watching::has_begun(&reply) {
+            return Ok(Some(reply.into_body()));
+        }
+        let (head, body) = reply.into_parts();
+        client::result(Response::from_parts(head, body.collect().await?.to_bytes()))?;
+        Err("the reply is no stream".into())
+    }
+}
+
+/// The time, and bytes that were never given before.
+pub(crate) fn fresh() -> (u64, [u8; 16]) {
+    let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
+    let mut bytes = [0; 16];
+    // Without them the server refuses the signature, which is all that can happen.
+    let _ = SystemRandom::new().fill(&mut bytes);
+    (now, bytes)
+}

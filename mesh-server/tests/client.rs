@@ -1,0 +1,274 @@
+//! Does the client get on with a server? Over sockets, with signatures that are good for one use, and files.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    dead_code,
+    reason = "tests fail by panicking, and the example's connection has more than each test needs"
+)]
+
+#[cfg(test)]
+#[path = "../examples/client/http.rs"]
+mod http;
+
+use std::path::PathBuf;
+use std::pin::pin;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ::http::{Method, Request};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use mesh_ql::build::{asc, desc, field, query};
+use mesh_server::backend::sqlite::Sqlite;
+use mesh_server::mesh_integrity::{
+    Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
+};
+use mesh_server::mesh_plan::{
+    MemoryQueries, Mesh, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Registration,
+};
+use mesh_server::mesh_schema::{Schema, Upload};
+use mesh_server::mesh_uploads::FileStore;
+use mesh_server::mesh_wire::client::{self, Client, Endpoint, File, Form, Place, ReplyError, Seen};
+use mesh_server::{App, Events, Integrity, Server, Uploads};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+
+use self::http::{Http, fresh};
+
+struct Everybody;
+
+impl Authenticator for Everybody {
+    fn authenticate<'a>(&'a self, _: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
+        Box::pin(async { Ok(Identity::new("1")) })
+    }
+}
+
+/// A store of registered queries that can lose them, and counts.
+#[derive(Clone, Default)]
+struct Forgetful {
+    kept: Arc<Mutex<Vec<(QueryId, mesh_ql::Format, String)>>>,
+    registered: Arc<AtomicUsize>,
+}
+
+impl QueryStore for Forgetful {
+    fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
+        let kept = self.kept.lock().unwrap();
+        let found = kept.iter().find(|(own, ..)| *own == id);
+        let found = found.map(|(_, format, text)| PersistedQuery::new(*format, text.clone()));
+        Box::pin(async { Ok(found) })
+    }
+
+    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+        self.registered.fetch_add(1, Ordering::Relaxed);
+        self.kept.lock().unwrap().push((query.id(), query.format(), query.text().to_owned()));
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Five posts, of which the database is gone with the test.
+struct Site {
+    folder: PathBuf,
+    at: Endpoint,
+    queries: Forgetful,
+}
+
+impl Site {
+    async fn open(integrity: bool) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("mesh-client-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("posts.db");
+        rusqlite::Connection::open(&file)
+            .unwrap()
+            .execute_batch(
+                "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, cover TEXT);
+                 INSERT INTO posts (title) VALUES ('One'), ('Two'), ('Three'), ('Four'), ('Five');",
+            )
+            .unwrap();
+        let sqlite = Sqlite::open(&file).unwrap();
+        let cover = Upload { max_bytes: Some(1000), content_types: None };
+        let schema = Schema::builder()
+            .entity("post", |it| {
+                it.untyped("id")
+                    .untyped("title")
+                    .untyped("cover")
+                    .writable_fields(["title"])
+                    .upload("cover", cover)
+            })
+            .build_with(&sqlite.contents(&[]).unwrap().catalog)
+            .unwrap();
+        let mesh =
+            Mesh::builder(schema).mutator_for_all(sqlite.writer().unwrap()).resolver_for_all(sqlite).build();
+        let queries = Forgetful::default();
+        // No memory worth the name, so that what the store forgets is forgotten.
+        let persisted = Persisted::new(Registration::Open)
+            .memory(MemoryQueries::new(0, 0))
+            .store(Arc::new(queries.clone()));
+        let store = FileStore::open(folder.join("files")).unwrap();
+        let mut app = App::new(mesh)
+            .persisted(persisted)
+            .mutations(true)
+            .events(Events::new())
+            .uploads(Uploads::new(store));
+        if integrity {
+            let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
+            app = app.integrity(Integrity::new(
+                Gate::new(Keys::new(&secret)).binding(Binding::Require),
+                Everybody,
+            ));
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = Endpoint::parse(&format!("http://{}/mesh", listener.local_addr().unwrap())).unwrap();
+        tokio::spawn(Server::new(app).serve(listener, std::future::pending()));
+        Self { folder, at, queries }
+    }
+
+    async fn signed(&self, http: &Http) -> Client {
+        http.log_in(self.at.clone(), &Map::new()).await.unwrap()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Post {
+    title: String,
+}
+
+fn put_title(client: &Client, id: &str, title: &str) -> Request<Bytes> {
+    let url = format!("{}/post/{id}", client.endpoint().uri());
+    let request = Request::builder().method(Method::PUT).uri(url).header("content-type", "application/json");
+    client.sign(request.body(json!({ "title": title }).to_string().into()).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn lists_are_read_to_their_end() {
+    let (site, http) = (Site::open(true).await, Http::new());
+    let client = site.signed(&http).await;
+    let posts = query("post").field("title").filter(field("id").ne(4)).order_by(desc("id")).first(3).build();
+    let pages: Vec<_> = http.pages(client.pages(posts)).try_collect().await.unwrap();
+    let titles: Vec<Vec<String>> = pages
+        .iter()
+        .map(|page| page.items::<Post>().unwrap().into_iter().map(|post| post.title).collect())
+        .collect();
+    assert_eq!(titles, [vec!["Five", "Three", "Two"], vec!["One"]]);
+}
+
+#[tokio::test]
+async fn queries_are_registered_when_the_server_does_not_know_them() {
+    let (site, http) = (Site::open(true).await, Http::new());
+    let client = site.signed(&http).await.persisted();
+    let title = query("post").field("title").build();
+    let registered = || site.queries.registered.load(Ordering::Relaxed);
+    for (id, body) in [("1", r#"{"title":"One"}"#), ("2", r#"{"title":"Two"}"#), ("9", "null")] {
+        assert_eq!(http.read(client.point(&title, id)).await.unwrap(), body);
+        assert_eq!(registered(), 1);
+    }
+    site.queries.kept.lock().unwrap().clear();
+    assert_eq!(http.read(client.point(&title, "3")).await.unwrap(), r#"{"title":"Three"}"#);
+    assert_eq!(registered(), 2, "the server had forgotten it");
+
+    let wrong = http.read(client.point(&query("post").field("titel").build(), "1")).await.unwrap_err();
+    let ReplyError::Refused { status, body } = wrong.downcast_ref().unwrap() else { panic!("{wrong}") };
+    assert_eq!((status.as_u16(), body.error.as_str(), registered()), (400, "ValidationError", 2));
+}
+
+#[tokio::test]
+async fn long_queries_are_posted_and_unsigned_ones_refused() {
+    let (site, http) = (Site::open(true).await, Http::new());
+    let client = site.signed(&http).await;
+    let many =
+        query("post").field("title").filter(field("title").none_of((0..200).map(|n| format!("{n:060}"))));
+    let all: Value =
+        serde_json::from_slice(&http.read(client.collection(&many.clone().build())).await.unwrap()).unwrap();
+    assert_eq!(all["items"].as_array().map(Vec::len), Some(5));
+    let nobody = Client::new(site.at.clone());
+    let refused = http.read(nobody.collection(&many.build())).await.unwrap_err();
+    assert!(refused.to_string().contains("[TOKEN_MISSING]"), "{refused}");
+    // A signature that is good for one use is good for one use.
+    let request = client.collection(&query("post").field("title").build()).request().unwrap();
+    assert_eq!(http.send(request.clone()).await.unwrap().status().as_u16(), 200);
+    assert_eq!(http.send(request).await.unwrap().status().as_u16(), 401);
+}
+
+#[tokio::test]
+async fn changes_are_seen() {
+    let (site, http) = (Site::open(true).await, Http::new());
+    let client = site.signed(&http).await;
+    let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), "2")));
+    let update = |title: &str| Seen::Update(json!({ "title": title }).to_string());
+    assert_eq!(seen.try_next().await.unwrap(), Some(update("Two")));
+    let written = http.send(put_title(&client, "2", "Second")).await.unwrap();
+    assert_eq!(written.status().as_u16(), 200, "{written:?}");
+    assert_eq!(seen.try_next().await.unwrap(), Some(update("Second")));
+    // The end of the session is the end of its streams.
+    http.send(client.sign(client::logout(&site.at).unwrap()).unwrap()).await.unwrap();
+    let Some(Ok(Seen::Failed(over))) = seen.next().await else { panic!("an error") };
+    assert_eq!(over.code.as_deref(), Some("TOKEN_REVOKED"));
+    assert!(seen.next().await.unwrap().is_err(), "nor does another one begin");
+}
+
+#[tokio::test]
+async fn files_are_sent_under_a_signature_of_their_bytes() {
+    let (site, http) = (Site::open(true).await, Http::new());
+    let client = site.signed(&http).await;
+    let file = File { name: "one.txt", content_type: "text/plain", bytes: "A cover".into(), meta: None };
+    let place = Place::Attach { entity: "post", id: "1", field: "cover" };
+    let request = client.upload(place, "cover", &file, &Form::new(fresh().1)).unwrap();
+    let mut altered = client.upload(place, "cover", &file, &Form::new(fresh().1)).unwrap();
+    let stored: Value =
+        serde_json::from_slice(&client::result(http.send(request).await.unwrap()).unwrap()).unwrap();
+    assert_eq!((&stored["size"], &stored["contentType"]), (&json!(7), &json!("text/plain")));
+    let body = String::from_utf8(altered.body().to_vec()).unwrap().replace("A cover", "A clown");
+    *altered.body_mut() = body.into();
+    let refused = client::result(http.send(altered).await.unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("[CONTENT_HASH_MISMATCH]"), "{refused}");
+
+    let new = File { meta: Some(r#"{"title": "Six"}"#), ..file };
+    let request =
+        client.upload(Place::Create { entity: "post" }, "cover", &new, &Form::new(fresh().1)).unwrap();
+    assert_eq!(http.send(request).await.unwrap().status().as_u16(), 201);
+    let last = query("post").fields(["title", "cover"]).order_by(asc("id")).after("").build();
+    assert!(http.read(client.collection(&last)).await.is_err(), "an empty cursor is none of the server's");
+    let posts = query("post").fields(["title", "cover"]).filter(field("cover").is_not_null()).build();
+    let answer: Value = serde_json::from_slice(&http.read(client.collection(&posts)).await.unwrap()).unwrap();
+    let covers =
+        json!([{ "title": "One", "cover": stored["cover"] }, { "title": "Six", "cover": stored["cover"] }]);
+    assert_eq!(answer["items"], covers);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_example_reads_pages_records_and_streams() {
+    let test = std::env::current_exe().unwrap();
+    let file = format!("client{}", std::env::consts::EXE_SUFFIX);
+    let program = test.parent().unwrap().parent().unwrap().join("examples").join(file);
+    for (integrity, login) in [(false, &[][..]), (true, &["ada", "pw"])] {
+        let site = Site::open(integrity).await;
+        let url = site.at.uri().to_string();
+        let mut command = Command::new(&program);
+        command.arg(url).args(login);
+        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout).lines().collect::<Vec<_>>(),
+            [
+                "1. One",
+                "2. Two",
+                "3. Three",
+                "4. Four",
+                "5. Five",
+                "the last one again: Five",
+                "watched: {\"title\":\"Five\"}"
+            ]
+        );
+    }
+}
