@@ -6,6 +6,7 @@ use std::any::Any;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use mesh_ql::Format;
@@ -218,13 +219,16 @@ impl Mesh {
         self.resolvers.find(&plan.node().entity).is_none_or(|resolver| resolver.is_personal())
     }
 
-    /// What [`Mesh::read`] would answer, where the plan's resolver knows that without doing anything.
-    pub fn known(&self, plan: &Plan) -> Option<JsonBody> {
+    /// What [`Mesh::read`] would answer, where the plan's resolver can say that at once. `None` means that it
+    /// has to be waited for.
+    pub fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
         if plan.target == Target::Point(crate::Value::Null) {
-            return Some(plan.empty());
+            return Some(Ok(plan.empty()));
         }
         let resolver = self.resolvers.find(&plan.node().entity)?;
-        std::panic::catch_unwind(AssertUnwindSafe(|| resolver.known(plan))).ok().flatten()
+        // A panic of the resolver ends this read only.
+        let answering = AssertUnwindSafe(|| resolver.at_once(plan, deadline));
+        std::panic::catch_unwind(answering).unwrap_or_else(|payload| Some(Err(panicked(payload))))
     }
 
     /// Runs a plan's resolver and shapes what it returns.
@@ -232,6 +236,18 @@ impl Mesh {
     /// # Errors
     /// Whatever the resolver meets, a panic included.
     pub async fn read(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+        let known = if context.trace.is_none() { self.at_once(&plan, context.deadline) } else { None };
+        match known {
+            Some(read) => read,
+            None => self.resolve(plan, context).await,
+        }
+    }
+
+    /// The same where [`Mesh::at_once`] had no answer.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::read`].
+    pub async fn resolve(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
         if plan.target == Target::Point(crate::Value::Null) {
             return Ok(plan.empty());
         }

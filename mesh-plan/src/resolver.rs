@@ -33,10 +33,10 @@ pub trait Resolver: Send + Sync + 'static {
     /// Whatever goes wrong; the client sees fixed words, the log the whole chain.
     fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>>;
 
-    /// The answer, where it is known already and can be given without waiting. It must be right at the time of
-    /// the call.
-    fn known(&self, plan: &Plan) -> Option<JsonBody> {
-        let _ = plan;
+    /// The answer, where it can be given without waiting and without much work. It is asked for first; where
+    /// there is none, [`Resolver::resolve`] is called, which should not try the same once more.
+    fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
+        let _ = (plan, deadline);
         None
     }
 

@@ -14,6 +14,7 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_uploads::{Recovered, StoreError};
+use mesh_wire::headers::Own;
 use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request, response};
 
 use crate::address::Proxies;
@@ -281,10 +282,11 @@ impl App {
     {
         let (head, body) = request.into_parts();
         let peer = peer.map(|peer| Peer(self.shared.proxies.client(peer.0, &head.headers)));
-        let request_id = RequestId::choose(&head.headers, self.shared.ids.fresh());
+        let own = Own::scan(&head.headers);
+        let request_id = RequestId::of(own.request_id, self.shared.ids.fresh());
         let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
         let answering =
-            AssertUnwindSafe(self.answer(asked, peer, &head, || Incoming::new(body))).catch_unwind();
+            AssertUnwindSafe(self.answer((asked, own), peer, &head, || Incoming::new(body))).catch_unwind();
         let answer = answering.await.unwrap_or_else(|payload| Err(panicked(&request_id, &*payload)));
         let mut reply = answer.unwrap_or_else(|error| {
             tracing::debug!(request = %request_id, status = error.status.as_u16(), "{error}");
@@ -321,7 +323,7 @@ impl App {
     /// The stages that may refuse a request, in the protocol's order. `SPEC §2.1`
     async fn answer(
         &self,
-        asked: Asked<'_>,
+        (asked, own): (Asked<'_>, Own<'_>),
         peer: Option<Peer>,
         head: &Parts,
         body: impl FnOnce() -> Incoming,
@@ -331,16 +333,16 @@ impl App {
         if let Some(hit) = self.shared.docs.find(&self.shared, asked.method, head.uri.path()) {
             let deadline = Instant::now() + limits.request_timeout;
             let (shared, uri) = (&self.shared, &head.uri);
-            return hit.answer(&Exchange { shared, asked, uri, peer, deadline }, body).await;
+            return hit.answer(&Exchange { shared, asked, own, uri, peer, deadline }, body).await;
         }
         let hit = custom::find(&self.shared, asked.method, head.uri.path())?;
-        request::check_head_size(asked.method, &head.uri, asked.headers, limits.header_bytes)?;
+        request::check_head_size(asked.method, &head.uri, own.size, limits.header_bytes)?;
         if !matches!(hit, Hit::BuiltIn(Route::Options { .. })) {
             request::check_url_query(head.uri.query())?;
         }
         let deadline = Instant::now() + limits.request_timeout;
         let (shared, uri) = (&self.shared, &head.uri);
-        let cx = Exchange { shared, asked, uri, peer, deadline };
+        let cx = Exchange { shared, asked, own, uri, peer, deadline };
         match hit {
             Hit::BuiltIn(route) => routes::dispatch(&cx, route, body).await,
             Hit::Own(own, params) => own.answer(&cx, params, body()).await,

@@ -18,6 +18,7 @@ use std::time::Instant;
 
 use http::{Response, Uri};
 use mesh_plan::{Context, WriteTarget};
+use mesh_wire::headers::Own;
 use mesh_wire::{Asked, Route, WireError, response};
 
 use crate::app::Shared;
@@ -30,6 +31,8 @@ pub(crate) struct Exchange<'r> {
     pub(crate) shared: &'r Arc<Shared>,
     /// Method, headers and id.
     pub(crate) asked: Asked<'r>,
+    /// The protocol's own headers. Whoever admits it makes sure that each stands once.
+    pub(crate) own: Own<'r>,
     /// Path and URL query.
     pub(crate) uri: &'r Uri,
     /// The client's address, where it is known: the connection's other end, or what a trusted proxy says.

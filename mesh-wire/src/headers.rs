@@ -68,17 +68,26 @@ pub(crate) fn names(content_type: &str, media_type: &str) -> bool {
     clippy::expect_used,
     reason = "callers pass hex digits, base64 and names of methods, all visible ASCII"
 )]
-pub(crate) fn ascii(text: String) -> HeaderValue {
-    HeaderValue::try_from(text).expect("visible ASCII")
+pub(crate) fn ascii(text: impl AsRef<[u8]>) -> HeaderValue {
+    HeaderValue::from_bytes(text.as_ref()).expect("visible ASCII")
 }
 
 /// Lowercase hex digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default();
-    let mut text = Vec::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.extend_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    bytes.iter().flat_map(|byte| digits(*byte)).map(char::from).collect()
+}
+
+/// Lowercase hex digits of so many bytes: as many as fit into half of the array.
+pub(crate) fn hex_digits<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut text = [b'0'; N];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&digits(*byte));
     }
-    String::from_utf8(text).unwrap_or_default()
+    text
+}
+
+fn digits(byte: u8) -> [u8; 2] {
+    // Letters lie 39 above where they would follow the digits.
+    let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'9' - 1 } else { 0 };
+    [digit(byte >> 4), digit(byte & 15)]
 }

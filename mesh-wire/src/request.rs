@@ -103,48 +103,12 @@ impl Peek<'_> {
 
 /// Finds the query in the headers without decoding it. `SPEC §2.3`, `SPEC §2.5`
 pub fn peek(headers: &HeaderMap) -> Result<Peek<'_>, WireError> {
-    let query = filled(headers, headers::QUERY)?;
-    let id = filled(headers, headers::QUERY_ID)?;
-    match (query, id) {
-        (Some(query), None) => Ok(Peek::Text { format: format(headers)?, raw: query.as_bytes() }),
-        // The format of a registered query was kept with it, so the header is not even looked at.
-        (None, Some(id)) => id.to_str().map(Peek::Id).map_err(|_| {
-            WireError::transport(format!("{} has characters that no query id has", headers::QUERY_ID))
-        }),
-        (None, None) => Err(WireError::transport(format!(
-            "The request has no query; send it in {} as base64, or its id in {}",
-            headers::QUERY,
-            headers::QUERY_ID
-        ))),
-        (Some(_), Some(_)) => Err(WireError::transport(format!(
-            "{} and {} exclude each other; send one of them",
-            headers::QUERY,
-            headers::QUERY_ID
-        ))),
-    }
+    headers::Own::read(headers)?.peek()
 }
 
 /// The query of a read by GET, HEAD or PUT.
 pub fn decode_head(headers: &HeaderMap) -> Result<Source, WireError> {
     peek(headers)?.decode()
-}
-
-fn filled<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
-    match headers::single(headers, name)? {
-        Some(value) if value.as_bytes().trim_ascii().is_empty() => {
-            Err(WireError::transport(format!("Header {name} is empty")))
-        }
-        value => Ok(value),
-    }
-}
-
-fn format(headers: &HeaderMap) -> Result<Format, WireError> {
-    let Some(value) = headers::single(headers, headers::FORMAT)? else { return Ok(Format::Json) };
-    value
-        .to_str()
-        .ok()
-        .and_then(Format::parse)
-        .ok_or_else(|| WireError::transport(format!("{} must be 'json' or 'ql'", headers::FORMAT)))
 }
 
 /// Refuses URL parameters that belong into a header or into the query. Others are ignored. `SPEC §2.6`
@@ -167,53 +131,74 @@ pub fn check_url_query(query: Option<&str>) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Refuses a head over the bound: 414 where the request line alone is, else 431. `SPEC §12.2`
-pub fn check_head_size(
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
-    limit: usize,
-) -> Result<(), WireError> {
+/// Refuses a head over the bound: 414 where the request line alone is, else 431. `fields` is what the headers
+/// have together ([`headers::Own::size`]). `SPEC §12.2`
+pub fn check_head_size(method: &Method, uri: &Uri, fields: usize, limit: usize) -> Result<(), WireError> {
     let target = uri.path_and_query().map_or_else(|| uri.path().len(), |target| target.as_str().len());
     let line = method.as_str().len() + target + "  HTTP/1.1".len();
     if line > limit {
         return Err(WireError::uri_too_long(limit));
     }
-    let fields = headers.iter().map(|(name, value)| name.as_str().len() + value.len());
-    if line + fields.sum::<usize>() > limit {
+    if line + fields > limit {
         return Err(WireError::headers_too_large(limit));
     }
     Ok(())
 }
 
 /// The id under which client and log know a request. `SPEC §2.11`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestId(HeaderValue);
+#[derive(Clone, Debug)]
+pub struct RequestId(Name);
+
+#[derive(Clone, Debug)]
+enum Name {
+    /// The client's own.
+    Sent(HeaderValue),
+    /// Hex digits of ours.
+    Fresh([u8; 32]),
+}
 
 impl RequestId {
     /// The client's own id, where it sent one of 1 to 128 visible ASCII characters, else an id made of
     /// the fresh bytes.
     pub fn choose(headers: &HeaderMap, fresh: [u8; 16]) -> Self {
-        let sent = headers::single(headers, headers::REQUEST_ID.as_str()).ok().flatten();
+        Self::of(headers::Own::scan(headers).request_id, fresh)
+    }
+
+    /// The same where the client's id was found already.
+    pub fn of(sent: Option<&HeaderValue>, fresh: [u8; 16]) -> Self {
         let fits = |value: &&HeaderValue| {
             (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic)
         };
         match sent.filter(fits) {
-            Some(value) => Self(value.clone()),
-            None => Self(headers::ascii(headers::hex(&fresh))),
+            Some(value) => Self(Name::Sent(value.clone())),
+            None => Self(Name::Fresh(headers::hex_digits(&fresh))),
         }
     }
 
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        self.0.to_str().unwrap_or_default()
+        match &self.0 {
+            Name::Sent(value) => value.to_str().unwrap_or_default(),
+            Name::Fresh(digits) => std::str::from_utf8(digits).unwrap_or_default(),
+        }
     }
 
     /// The id as a header's value.
     pub fn value(&self) -> HeaderValue {
-        self.0.clone()
+        match &self.0 {
+            Name::Sent(value) => value.clone(),
+            Name::Fresh(digits) => headers::ascii(digits),
+        }
     }
 }
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for RequestId {}
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,9 +32,22 @@ pub fn read(asked: &Asked<'_>, body: Bytes) -> Response<Bytes> {
 
 /// The same for a body whose digest ([`ETag::digest`]) is known already.
 pub fn read_known(asked: &Asked<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
-    let mut reply = Response::new(body);
     // Caches ask every time: what a client may see can change with any write.
-    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    read_in(asked, body, digest, HeaderValue::from_static("no-cache"))
+}
+
+/// The same for a reply that is for its client alone: no cache between the two may keep it. `SPEC §12.3`
+pub fn read_private(asked: &Asked<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
+    read_in(asked, body, digest, private())
+}
+
+fn private() -> HeaderValue {
+    HeaderValue::from_static("private, no-cache")
+}
+
+fn read_in(asked: &Asked<'_>, body: Bytes, digest: Option<u128>, caching: HeaderValue) -> Response<Bytes> {
+    let mut reply = Response::new(body);
+    reply.headers_mut().insert(CACHE_CONTROL, caching);
     if *asked.method == Method::GET || *asked.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::of(reply.body()), ETag::of_digest);
         let unchanged = tag.is_in(asked.headers);
@@ -49,9 +62,9 @@ pub fn read_known(asked: &Asked<'_>, body: Bytes, digest: Option<u128>) -> Respo
     json(asked, reply)
 }
 
-/// Says that a reply is for its client alone: no cache between the two may keep it. `SPEC §12.3`
+/// Says that a reply is for its client alone ([`read_private`]).
 pub fn make_private<B>(reply: &mut Response<B>) {
-    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    reply.headers_mut().insert(CACHE_CONTROL, private());
 }
 
 /// The reply of a request that failed.
@@ -110,10 +123,10 @@ impl ETag {
 
     /// The tag of bytes with that digest.
     pub fn of_digest(digest: u128) -> Self {
-        let mut text = String::with_capacity(34);
-        text.push('"');
-        text.push_str(&headers::hex(&digest.to_be_bytes()));
-        text.push('"');
+        let mut text = [b'"'; 34];
+        if let Some(inner) = text.get_mut(1..33) {
+            inner.copy_from_slice(&headers::hex_digits::<32>(&digest.to_be_bytes()));
+        }
         Self(headers::ascii(text))
     }
 

@@ -294,8 +294,9 @@ impl<'p> Segments<'p> {
 
     fn next(&mut self) -> Result<Option<Cow<'p, str>>, WireError> {
         let Some(rest) = self.rest else { return Ok(None) };
-        let (segment, rest) = match rest.split_once('/') {
-            Some((segment, rest)) => (segment, Some(rest)),
+        // Segments are short, so this is faster than a search that is made for long texts.
+        let (segment, rest) = match rest.bytes().position(|byte| byte == b'/') {
+            Some(place) => (rest.get(..place).unwrap_or_default(), rest.get(place + 1..)),
             None => (rest, None),
         };
         self.rest = rest;

@@ -50,7 +50,8 @@ pub(super) fn value(
 /// The id of a path or of a posted read as a value of that type; `None` where no record can have it. An
 /// integer is found by its usual text only, so that a record has one address. `SPEC §2.9`
 pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> Option<Value> {
-    let canonical = |text: &str| text.parse::<i64>().ok().filter(|value| value.to_string() == text);
+    let canonical =
+        |text: &str| text.parse::<i64>().ok().filter(|value| itoa::Buffer::new().format(*value) == text);
     match ty {
         None => Some(canonical(text).map_or_else(|| Value::Text(text.to_owned()), Value::Integer)),
         Some(FieldType::Integer | FieldType::Bigint) => canonical(text).map(Value::Integer),

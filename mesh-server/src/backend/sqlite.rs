@@ -157,20 +157,30 @@ impl Sqlite {
         if let Some(trace) = context.trace.clone() {
             return self.read_traced(plan, context, trace).await;
         }
-        let stamp = self.pool.stamps().now();
-        if !plan.is_heavy() {
-            let budget = Budget::Steps { looks: INLINE_LOOKS, time: INLINE_TIME };
-            let result = local::read(&self.pool, &plan, budget, stamp).map(|read| self.keep(&plan, read));
-            match result {
-                // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
-                Err(ResolveError::TimedOut) if context.deadline.is_none_or(|it| Instant::now() < it) => {
-                    plan.mark_heavy();
-                }
-                Err(ResolveError::Busy) => {}
-                result => return result,
-            }
-        }
         self.read_on_thread(plan, context).await
+    }
+
+    /// Reads on the runtime's own thread; `None` where that is not the place for it.
+    fn read_in_line(
+        &self,
+        plan: &Plan,
+        stamp: Option<Stamp>,
+        deadline: Option<Instant>,
+    ) -> Option<Result<JsonBody, ResolveError>> {
+        if plan.is_heavy() {
+            return None;
+        }
+        let budget = Budget::Steps { looks: INLINE_LOOKS, time: INLINE_TIME };
+        match local::read(&self.pool, plan, budget, stamp) {
+            Ok(read) => Some(Ok(self.keep(plan, read))),
+            // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
+            Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
+                plan.mark_heavy();
+                None
+            }
+            Err(ResolveError::Busy) => None,
+            Err(error) => Some(Err(error)),
+        }
     }
 
     /// Reads where waiting and working hold up nobody else.
@@ -220,9 +230,14 @@ impl Resolver for Sqlite {
         Box::pin(async move { self.read(plan, context).await.map(Answer::Json) })
     }
 
-    fn known(&self, plan: &Plan) -> Option<JsonBody> {
-        let cache = self.cache.as_ref()?;
-        cache.find(plan, &self.pool.stamps().now()?)
+    fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
+        let stamp = self.pool.stamps().now();
+        if let (Some(cache), Some(stamp)) = (&self.cache, &stamp)
+            && let Some(body) = cache.find(plan, stamp)
+        {
+            return Some(Ok(body));
+        }
+        self.read_in_line(plan, stamp, deadline)
     }
 
     fn is_personal(&self) -> bool {

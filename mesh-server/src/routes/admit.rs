@@ -71,7 +71,7 @@ pub(crate) async fn with_query(cx: &Exchange<'_>, sent: Incoming) -> Result<(Adm
 
 /// Admits anybody to what needs no signature, and reads the body.
 pub(crate) async fn unsigned(cx: &Exchange<'_>, sent: Incoming) -> Result<(Admitted, Bytes), WireError> {
-    Own::read(cx.asked.headers)?;
+    cx.own.once()?;
     let body = sent.read(cx.shared.limits.body_bytes, cx.deadline).await?;
     Ok((Admitted::default(), body))
 }
@@ -130,7 +130,7 @@ pub(crate) struct Pending<'r> {
 
 /// Looks at the token.
 pub(crate) async fn open<'r>(cx: &Exchange<'r>) -> Result<Pending<'r>, WireError> {
-    let own = Own::read(cx.asked.headers)?;
+    let own = cx.own.once()?;
     let Some(integrity) = &cx.shared.integrity else { return Ok(Pending { own, opened: None }) };
     let opened = integrity.gate.open(own.token.map(HeaderValue::as_bytes), now()).await;
     let opened = opened.inspect_err(|error| log(cx, error))?;

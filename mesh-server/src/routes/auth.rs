@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use http::Response;
 use mesh_integrity::{Credentials, Identity, IntegrityError, LoginError};
-use mesh_wire::headers::Own;
 use mesh_wire::{WireError, request, response};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
@@ -20,7 +19,7 @@ const CREDENTIALS_MAX: usize = 64 * 1024;
 /// `POST {base}/auth`
 pub(crate) async fn login(cx: &Exchange<'_>, sent: Incoming) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
-    Own::read(cx.asked.headers)?;
+    cx.own.once()?;
     let body = sent.read(cx.shared.limits.body_bytes.min(CREDENTIALS_MAX), cx.deadline).await?;
     let credentials = credentials(cx, &body)?;
     let account = integrity.authenticator.account(&credentials);
@@ -85,7 +84,7 @@ fn begin(cx: &Exchange<'_>, integrity: &Integrity, identity: &Identity) -> Resul
 /// `POST {base}/logout`
 pub(crate) async fn logout(cx: &Exchange<'_>) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
-    let own = Own::read(cx.asked.headers)?;
+    let own = cx.own.once()?;
     let token = own.token.map(|token| token.as_bytes());
     let ended = integrity.gate.logout(token, &proof(&own), &aim(cx, "json"), now()).await;
     let session = ended.inspect_err(|error| admit::log(cx, error))?;

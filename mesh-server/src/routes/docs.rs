@@ -63,9 +63,9 @@ impl Hit {
     ) -> Result<Response<Body>, WireError> {
         let Self { docs, call } = self;
         let call = call.map_err(|error| refused(cx, error))?;
-        check_head_size(cx.asked.method, cx.uri, cx.asked.headers, cx.shared.limits.header_bytes)?;
+        check_head_size(cx.asked.method, cx.uri, cx.own.size, cx.shared.limits.header_bytes)?;
         check_url_query(cx.uri.query())?;
-        let admitted = if call.is_guarded() && cx.asked.headers.contains_key(headers::TOKEN) {
+        let admitted = if call.is_guarded() && cx.own.token.is_some() {
             admit::by_token(cx).await?
         } else {
             Admitted::default()

@@ -7,7 +7,7 @@ use http::Response;
 use mesh_integrity::{Disallowed, IntegrityError};
 use mesh_plan::{PersistedQuery, Plan, QueryStoreError, RegisterError, Registration, Request};
 use mesh_ql::Format;
-use mesh_wire::request::{Posted, decode_body, peek};
+use mesh_wire::request::{Posted, decode_body};
 use mesh_wire::{Source, WireError, response};
 
 use super::Exchange;
@@ -33,7 +33,7 @@ pub(crate) enum Query {
 impl Query {
     /// That of the headers. `SPEC §2.3`
     pub(crate) async fn of_head(cx: &Exchange<'_>) -> Result<Self, WireError> {
-        match peek(cx.asked.headers)?.decode()? {
+        match cx.own.peek()?.decode()? {
             Source::Text { format, text } => {
                 allow_sent(cx)?;
                 Ok(Self::Sent { format, text })

@@ -1,14 +1,11 @@
 //! How is a read answered? Its query from head or body, through the core, to the reply.
 
 use std::error::Error as _;
-use std::future::poll_fn;
-use std::task::Poll;
 
 use bytes::Bytes;
 use http::Response;
 use mesh_plan::{Error, JsonBody, Plan, PlanError, PlanErrorKind, ResolveError};
-use mesh_wire::request::{Peek, peek};
-use mesh_wire::{WireError, response};
+use mesh_wire::{Peek, WireError, response};
 
 use super::Exchange;
 use super::admit::{self, Admitted};
@@ -45,7 +42,7 @@ async fn planned(
     entity: &str,
     id: Option<&str>,
 ) -> Result<Plan, WireError> {
-    let Peek::Text { format, raw } = peek(cx.asked.headers)? else {
+    let Peek::Text { format, raw } = cx.own.peek()? else {
         return Query::of_head(cx).await?.plan(cx, admitted, id, Some(entity));
     };
     let asked = Asked { format, entity, id };
@@ -66,16 +63,11 @@ pub(crate) async fn posted(cx: &Exchange<'_>, sent: Incoming) -> Result<Response
 }
 
 async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Response<Body>, WireError> {
-    if let Some(JsonBody { bytes, rows, digest }) = cx.shared.mesh.known(&plan) {
-        tracing::debug!(request = %cx.asked.request_id, rows, bytes = bytes.len(), "read, known already");
-        return Ok(reply(cx, bytes, digest));
-    }
-    let mut reading = std::pin::pin!(cx.shared.mesh.read(plan, cx.context(admitted)));
-    // Most reads are done at once, and need no timer.
-    let first = poll_fn(|task| Poll::Ready(reading.as_mut().poll(task))).await;
-    let read = match first {
-        Poll::Ready(read) => read,
-        Poll::Pending => {
+    // Most reads are done at once, and need no future and no timer.
+    let read = match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
+        Some(read) => read,
+        None => {
+            let reading = Box::pin(cx.shared.mesh.resolve(plan, cx.context(admitted)));
             let reading = tokio::time::timeout_at(cx.deadline.into(), reading).await;
             reading.unwrap_or(Err(ResolveError::TimedOut))
         }
@@ -93,10 +85,10 @@ async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Respo
 }
 
 fn reply(cx: &Exchange<'_>, bytes: Bytes, digest: Option<u128>) -> Response<Body> {
-    let mut reply = response::read_known(&cx.asked, bytes, digest);
-    if cx.shared.integrity.is_some() {
-        response::make_private(&mut reply);
-    }
+    let reply = match &cx.shared.integrity {
+        None => response::read_known(&cx.asked, bytes, digest),
+        Some(_) => response::read_private(&cx.asked, bytes, digest),
+    };
     reply.map(Body::from)
 }
 

@@ -16,7 +16,7 @@ use mesh_uploads::{
     ContentHash, Incoming as Request, NotRecorded, PartsError, Policy, Received, Statement, StoredFile,
     Unfinished, UploadError,
 };
-use mesh_wire::{Source, WireError, headers, request, response};
+use mesh_wire::{Source, WireError, headers, response};
 use serde_json::{Map, Value as Json};
 
 use super::Exchange;
@@ -135,10 +135,10 @@ fn check_announced(
 /// The statement in the query header, which must be there whether it is signed or not. `SPEC §9.1`
 fn statement(cx: &Exchange<'_>) -> Result<Statement, WireError> {
     let wanted = || WireError::transport(format!("An upload needs its statement in {}", headers::QUERY));
-    if !cx.asked.headers.contains_key(headers::QUERY) {
+    if cx.own.query.is_none() {
         return Err(wanted());
     }
-    match request::decode_head(cx.asked.headers)? {
+    match cx.own.peek()?.decode()? {
         Source::Text { format: Format::Json, text } => Ok(Statement::parse(&text)?),
         Source::Text { .. } => {
             Err(WireError::transport(format!("An upload's statement is JSON; leave {} out", headers::FORMAT)))

@@ -1,11 +1,14 @@
 //! Which of the protocol's own headers does a request have? All of them, found in one pass.
 
 use http::{HeaderMap, HeaderValue};
+use mesh_ql::Format;
 
 use super::{FORMAT, NONCE, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
 use crate::WireError;
+use crate::request::Peek;
 
-/// The headers that only this protocol knows. Each may stand once.
+/// The headers that only this protocol knows, each of which may stand once, and what else is to be known of all
+/// headers together. Every request is looked through like that once, so it is worth doing in one pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own<'h> {
     /// `X-Mesh-Query`.
@@ -22,36 +25,96 @@ pub struct Own<'h> {
     pub timestamp: Option<&'h HeaderValue>,
     /// `X-Mesh-Nonce`.
     pub nonce: Option<&'h HeaderValue>,
+    /// `X-Request-Id`; none where it is given more than once.
+    pub request_id: Option<&'h HeaderValue>,
+    /// Bytes of all names and values.
+    pub size: usize,
+    /// One of this protocol's that is given more than once.
+    repeated: Option<&'static str>,
 }
 
 impl<'h> Own<'h> {
-    /// Finds them, and refuses any that stands twice: whoever takes the first and whoever takes the last would
-    /// see two different requests.
+    /// Finds them, and refuses any that stands twice ([`Own::once`]).
     pub fn read(headers: &'h HeaderMap) -> Result<Self, WireError> {
+        Self::scan(headers).once()
+    }
+
+    /// Finds them, whatever they are.
+    pub fn scan(headers: &'h HeaderMap) -> Self {
         let mut own = Self::default();
+        let mut request_ids = 0;
         for (name, value) in headers {
             // The names of a map are in lowercase.
-            let Some(rest) = name.as_str().strip_prefix("x-mesh-") else { continue };
+            let text = name.as_str();
+            own.size += text.len() + value.len();
+            let Some(rest) = text.strip_prefix("x-") else { continue };
             let (place, name) = match rest {
-                "query" => (&mut own.query, QUERY),
-                "query-id" => (&mut own.query_id, QUERY_ID),
-                "format" => (&mut own.format, FORMAT),
-                "signature" => (&mut own.signature, SIGNATURE),
-                "token" => (&mut own.token, TOKEN),
-                "timestamp" => (&mut own.timestamp, TIMESTAMP),
-                "nonce" => (&mut own.nonce, NONCE),
+                "mesh-query" => (&mut own.query, QUERY),
+                "mesh-query-id" => (&mut own.query_id, QUERY_ID),
+                "mesh-format" => (&mut own.format, FORMAT),
+                "mesh-signature" => (&mut own.signature, SIGNATURE),
+                "mesh-token" => (&mut own.token, TOKEN),
+                "mesh-timestamp" => (&mut own.timestamp, TIMESTAMP),
+                "mesh-nonce" => (&mut own.nonce, NONCE),
+                "request-id" => {
+                    own.request_id = Some(value);
+                    request_ids += 1;
+                    continue;
+                }
                 _ => continue,
             };
             if place.replace(value).is_some() {
-                return Err(repeated(name));
+                own.repeated.get_or_insert(name);
             }
         }
-        Ok(own)
+        if request_ids > 1 {
+            own.request_id = None;
+        }
+        own
+    }
+
+    /// Refuses what stands twice: whoever takes the first and whoever takes the last would see two different
+    /// requests.
+    pub fn once(self) -> Result<Self, WireError> {
+        self.repeated.map_or(Ok(self), |name| Err(repeated(name)))
+    }
+
+    /// The query as it came, where there is exactly one. `SPEC §2.3`, `SPEC §2.5`
+    pub fn peek(&self) -> Result<Peek<'h>, WireError> {
+        match (filled(self.query, QUERY)?, filled(self.query_id, QUERY_ID)?) {
+            (Some(query), None) => Ok(Peek::Text { format: self.query_format()?, raw: query.as_bytes() }),
+            // The format of a registered query was kept with it, so the header is not even looked at.
+            (None, Some(id)) => id
+                .to_str()
+                .map(Peek::Id)
+                .map_err(|_| WireError::transport(format!("{QUERY_ID} has characters that no query id has"))),
+            (None, None) => Err(WireError::transport(format!(
+                "The request has no query; send it in {QUERY} as base64, or its id in {QUERY_ID}"
+            ))),
+            (Some(_), Some(_)) => Err(WireError::transport(format!(
+                "{QUERY} and {QUERY_ID} exclude each other; send one of them"
+            ))),
+        }
+    }
+
+    fn query_format(&self) -> Result<Format, WireError> {
+        let Some(value) = self.format else { return Ok(Format::Json) };
+        let format = value.to_str().ok().and_then(Format::parse);
+        format.ok_or_else(|| WireError::transport(format!("{FORMAT} must be 'json' or 'ql'")))
     }
 
     /// What a signature covers of them: the query, else its id, else nothing. `SPEC §7.4`
     pub fn statement(&self) -> &'h [u8] {
         self.query.or(self.query_id).map(HeaderValue::as_bytes).unwrap_or_default()
+    }
+}
+
+fn filled<'h>(value: Option<&'h HeaderValue>, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
+    match value {
+        Some(value) if value.as_bytes().trim_ascii().is_empty() => {
+            Err(WireError::transport(format!("Header {name} is empty")))
+        }
+        value => Ok(value),
     }
 }
 

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 use mesh_plan::sql::{Param, Statements};
 use mesh_plan::{JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
 
@@ -34,14 +35,16 @@ pub(super) struct Cache {
 /// older moves on to the newer; so what is asked for often stays.
 #[derive(Default)]
 struct Part {
-    newer: HashMap<Key, Entry>,
-    older: HashMap<Key, Entry>,
+    newer: Entries,
+    older: Entries,
     /// Bytes in `newer`.
     bytes: usize,
     /// The state that was seen last, and its number: entries of other numbers are worth nothing.
     state: Option<Stamp>,
     number: u64,
 }
+
+type Entries = HashMap<Key, Entry, RandomState>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
@@ -118,7 +121,7 @@ impl Cache {
         let kept = JsonBody { bytes: Bytes::copy_from_slice(&body.bytes), ..body.clone() };
         let old = self.with(&key.clone(), |part| {
             let number = part.number(&state);
-            let old = if part.bytes + size > most { part.turn() } else { HashMap::new() };
+            let old = if part.bytes + size > most { part.turn() } else { Entries::default() };
             part.bytes += size;
             part.newer.insert(key, Entry { _plan: plan.clone(), number, body: kept });
             old
@@ -151,14 +154,14 @@ impl Part {
     }
 
     /// The next generation; the last but one comes back.
-    fn turn(&mut self) -> HashMap<Key, Entry> {
+    fn turn(&mut self) -> Entries {
         self.bytes = 0;
         std::mem::replace(&mut self.older, std::mem::take(&mut self.newer))
     }
 }
 
 /// Drops many entries where that holds up nobody.
-fn forget(entries: Option<HashMap<Key, Entry>>) {
+fn forget(entries: Option<Entries>) {
     if let Some(entries) = entries.filter(|entries| !entries.is_empty())
         && let Ok(runtime) = tokio::runtime::Handle::try_current()
     {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use mesh_plan::{JsonBody, Plan, ResolveError};
 use rusqlite::{Connection, Statement};
 
@@ -18,8 +19,8 @@ const PLANS: usize = 64;
 pub(super) struct Prepared<'c> {
     begin: Statement<'c>,
     commit: Statement<'c>,
-    newer: HashMap<usize, Ready<'c>>,
-    older: HashMap<usize, Ready<'c>>,
+    newer: HashMap<usize, Ready<'c>, RandomState>,
+    older: HashMap<usize, Ready<'c>, RandomState>,
 }
 
 struct Ready<'c> {
@@ -33,8 +34,8 @@ impl<'c> Prepared<'c> {
         Ok(Self {
             begin: connection.prepare("BEGIN")?,
             commit: connection.prepare("COMMIT")?,
-            newer: HashMap::new(),
-            older: HashMap::new(),
+            newer: HashMap::default(),
+            older: HashMap::default(),
         })
     }
 

@@ -75,11 +75,7 @@ fn plan(mesh: &Mesh) -> Plan {
 }
 
 async fn read(mesh: &Mesh, plan: &Plan) -> Bytes {
-    let known = mesh.known(plan);
-    match known {
-        Some(body) => body.bytes,
-        None => mesh.read(plan.clone(), Context::new("test")).await.unwrap().bytes,
-    }
+    mesh.read(plan.clone(), Context::new("test")).await.unwrap().bytes
 }
 
 fn number(body: &[u8]) -> i64 {
