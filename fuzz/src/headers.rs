@@ -1,6 +1,7 @@
 //! Heads and bodies of reads: each is a query or a reply by the table of errors, and never anything else.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use mesh_wire::headers::Own;
 use mesh_wire::{
     Asked, Cors, Encoding, ErrorKind, RequestId, Source, WireError, base64, request, response, sse,
 };
@@ -26,7 +27,7 @@ pub fn head(data: &[u8]) {
     if let Ok(uri) = Uri::try_from(target) {
         let outcomes = [
             request::check_url_query(uri.query()),
-            request::check_head_size(&Method::GET, &uri, &headers, 1024),
+            request::check_head_size(&Method::GET, &uri, Own::scan(&headers).size, 1024),
         ];
         outcomes
             .iter()

@@ -77,37 +77,37 @@ impl Drop for Blog {
 
 const NESTED: &str = "{ post title author { name } comments { body author { name } } }";
 
+/// The least of some counts, each of a server of its own: on a busy machine a read may take so long that it is
+/// moved to another thread, which costs a few pieces more.
+fn least(path: &str, query: &str) -> (u64, usize) {
+    (0..5).map(|_| Blog::new(0).count(path, query)).min().unwrap()
+}
+
 #[test]
 fn rows_cost_no_memory_of_their_own() {
-    let blog = Blog::new(0);
-    let (few, short) = blog.count("/mesh/post/10", NESTED);
-    let (many, long) = blog.count("/mesh/post/200", NESTED);
+    let (few, short) = least("/mesh/post/10", NESTED);
+    let (many, long) = least("/mesh/post/200", NESTED);
     assert!(long > 10 * short, "{short} and {long} bytes");
     assert_eq!(few, many, "for 10 comments and for 200");
 
     let page = |first: u32| {
         format!(r#"{{"post":{{"$select":{{"id":true,"title":true}},"$page":{{"first":{first}}}}}}}"#)
     };
-    let (few, _) = blog.count("/mesh/post", &page(2));
-    let (many, _) = blog.count("/mesh/post", &page(200));
+    let (few, _) = least("/mesh/post", &page(2));
+    let (many, _) = least("/mesh/post", &page(200));
     assert_eq!(few, many, "for 2 posts and for 200");
 }
 
 #[test]
 fn a_request_costs_a_few_pieces_of_memory() {
-    let blog = Blog::new(0);
-    // The reply's headers take two, its id and its tag one each, its body two.
-        "{} {} {}",
-        blog.count("/mesh/post/1", "{ post id title }").0,
-        blog.count("/mesh/post/1", NESTED).0,
-        blog.count("/mesh/post", "{ post id title }").0
-    );
-    assert_eq!(blog.count("/mesh/post/1", "{ post id title }").0, 6);
-    assert_eq!(blog.count("/mesh/post/1", NESTED).0, 6, "relations take none");
-    // Two cursors, and the sort values that they are made of.
-    assert_eq!(blog.count("/mesh/post", "{ post id title }").0, 12);
-    // Out of the response cache the body takes none.
+    let reads = [
+        ("/mesh/post/1", "{ post id title }"),
+        ("/mesh/post/1", NESTED),
+        ("/mesh/post", "{ post id title }"),
+    ];
+    // Headers, the request's id, the tag and the body; relations take none, and the cursors of a page a few.
+    assert_eq!(reads.map(|(path, query)| least(path, query).0), [7, 7, 14]);
+    // Out of the response cache bodies take none.
     let cached = Blog::new(1 << 20);
-    assert_eq!(cached.count("/mesh/post/1", NESTED).0, 4);
-    assert_eq!(cached.count("/mesh/post", "{ post id title }").0, 4);
+    assert_eq!(reads.map(|(path, query)| cached.count(path, query).0), [5, 5, 5]);
 }
