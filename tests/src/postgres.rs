@@ -107,17 +107,26 @@ impl Cluster {
 
     /// Starts a cluster that was stopped or killed, and waits until it takes connections.
     pub fn start_again(&mut self) {
-        let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"));
-        let log = log.expect("a log");
-        let mut command = self.command("postgres");
-        command.args(["-D", &self.data()]).stdout(log.try_clone().expect("the same log")).stderr(log);
-        self.child = Some(command.spawn().expect("PostgreSQL starts"));
+        self.child = Some(self.spawn());
         let start = Instant::now();
         while self.query("SELECT 1").is_none() {
             let log = || fs::read_to_string(self.folder.join("log")).unwrap_or_default();
             assert!(start.elapsed() < PATIENCE, "PostgreSQL does not start: {}", log());
+            // Children of one that was killed may still hold what the next one needs.
+            let has_ended = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))));
+            if has_ended {
+                self.child = Some(self.spawn());
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    fn spawn(&self) -> Child {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"));
+        let log = log.expect("a log");
+        let mut command = self.command("postgres");
+        command.args(["-D", &self.data()]).stdout(log.try_clone().expect("the same log")).stderr(log);
+        command.spawn().expect("PostgreSQL starts")
     }
 
     /// A replica that follows this cluster, ready to be read.

@@ -4,6 +4,7 @@ mod accounts;
 mod catalog;
 mod cells;
 mod changes;
+mod peers;
 mod pool;
 mod read;
 mod replicas;
@@ -26,6 +27,7 @@ use mesh_schema::Catalog;
 
 use crate::backend::without_password;
 pub use accounts::PostgresAccounts;
+use peers::Peers;
 use pool::{Pool, Purpose};
 use replicas::Replicas;
 pub use state::PostgresState;
@@ -76,6 +78,7 @@ pub struct Postgres {
     pool: Arc<Pool>,
     writes: Arc<Pool>,
     replicas: Arc<Replicas>,
+    peers: Arc<Peers>,
     features: Features,
     schemas: Arc<[String]>,
 }
@@ -141,10 +144,12 @@ impl Postgres {
             Ok(Arc::new(Pool::new(target, settings, Purpose::Read)))
         });
         let replicas = Replicas::new(replicas.collect::<Result<_, OpenError>>()?, settings.lag);
+        let (pool, replicas) = (Arc::new(pool), Arc::new(replicas));
         Ok(Self {
-            pool: Arc::new(pool),
             writes: Arc::new(Pool::new(target, settings, Purpose::Write)),
-            replicas: Arc::new(replicas),
+            peers: Arc::new(Peers::new(Arc::clone(&pool), Arc::clone(&replicas))),
+            pool,
+            replicas,
             features,
             schemas: settings.schemas.clone().into(),
         })
@@ -201,37 +206,49 @@ impl Postgres {
         Ok(Answer::Json(body))
     }
 
-    /// A replica that fails a read is left out, and the primary asked.
+    /// A read goes to a replica only where this server knows of all writes that it has to see. That it cannot where
+    /// it does not hear the other servers; but while the primary is away nobody writes.
     async fn read_somewhere(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
-        if !self.replicas.are_none() {
-            self.replicas.watch(&self.pool);
-            if let Some(replica) = self.replicas.choose().cloned() {
-                match read::run(&replica, plan, self.features, false).await {
-                    Err(read::Failure::Stale(_)) => {
-                        match read::run(&replica, plan, self.features, true).await {
-                            Err(read::Failure::Stale(_) | read::Failure::Away(_)) => {
-                                self.replicas.leave_out(&replica);
-                            }
-                            result => return result.map_err(ResolveError::from),
-                        }
-                    }
-                    Err(read::Failure::Away(_)) => self.replicas.leave_out(&replica),
-                    result => return result.map_err(ResolveError::from),
-                }
-            }
+        if self.replicas.are_none() {
+            return self.read_primary(plan).await.map_err(ResolveError::from);
         }
-        self.read_primary(plan).await
+        self.replicas.watch(&self.pool);
+        self.peers.start();
+        let knows = !self.peers.is_started() || self.peers.has_heard_all() || self.replicas.primary_is_away();
+        if knows && let Some(body) = self.read_replica(plan).await {
+            return body;
+        }
+        match self.read_primary(plan).await {
+            Err(failure @ (read::Failure::Stale(_) | read::Failure::Away(_))) if !knows => {
+                self.read_replica(plan).await.unwrap_or_else(|| Err(failure.into()))
+            }
+            result => result.map_err(ResolveError::from),
+        }
+    }
+
+    /// Nothing where there is no replica to answer. One that fails a read is left out.
+    async fn read_replica(&self, plan: &Plan) -> Option<Result<JsonBody, ResolveError>> {
+        let replica = self.replicas.choose()?;
+        let mut result = read::run(replica, plan, self.features, false).await;
+        if let Err(read::Failure::Stale(_)) = result {
+            result = read::run(replica, plan, self.features, true).await;
+        }
+        if let Err(read::Failure::Stale(_) | read::Failure::Away(_)) = result {
+            self.replicas.leave_out(replica);
+            return None;
+        }
+        Some(result.map_err(ResolveError::from))
     }
 
     /// A read that finds its connection broken, or its prepared statement out of date, begins once more on a
     /// new one.
-    async fn read_primary(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+    async fn read_primary(&self, plan: &Plan) -> Result<JsonBody, read::Failure> {
         match read::run(&self.pool, plan, self.features, false).await {
             Err(read::Failure::Stale(error)) => {
                 tracing::debug!("a read begins once more on another connection: {error}");
-                read::run(&self.pool, plan, self.features, true).await.map_err(ResolveError::from)
+                read::run(&self.pool, plan, self.features, true).await
             }
-            result => result.map_err(ResolveError::from),
+            result => result,
         }
     }
 

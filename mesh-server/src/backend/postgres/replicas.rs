@@ -33,6 +33,8 @@ pub(super) struct Replicas {
     history: Mutex<Vec<(Instant, u64)>>,
     /// Asks the primary.
     monitor: Monitor,
+    /// Whether it did not answer.
+    away: AtomicBool,
     watched: AtomicBool,
 }
 
@@ -57,6 +59,7 @@ impl Replicas {
             next: AtomicUsize::new(0),
             history: Mutex::default(),
             monitor: Monitor::default(),
+            away: AtomicBool::new(false),
             watched: AtomicBool::new(false),
         }
     }
@@ -113,8 +116,25 @@ impl Replicas {
         if self.list.is_empty() {
             return;
         }
-        let position = position(client, "pg_current_wal_lsn()").await.unwrap_or(u64::MAX);
+        self.need(position(client, "pg_current_wal_lsn()").await.unwrap_or(u64::MAX));
+    }
+
+    /// Reads after this see that position. None is asked any more for the last one there is, until the primary has
+    /// told its own again.
+    pub(super) fn need(&self, position: u64) {
         self.needed.fetch_max(position, Ordering::AcqRel);
+    }
+
+    /// Whether the primary did not answer when it was asked last: then nobody can write, either.
+    pub(super) fn primary_is_away(&self) -> bool {
+        self.away.load(Ordering::Relaxed)
+    }
+
+    /// A position as a number: the database writes two halves in hexadecimal digits.
+    pub(super) fn parse(text: &str) -> Option<u64> {
+        let (high, low) = text.split_once('/')?;
+        let half = |text: &str| u32::from_str_radix(text, 16).ok().map(u64::from);
+        Some(half(high)? << 32 | half(low)?)
     }
 
     /// Asks everybody for their position, all at the same time.
@@ -125,6 +145,7 @@ impl Replicas {
             self.list.iter().map(|replica| replica.monitor.ask(&replica.pool, "pg_last_wal_replay_lsn()"));
         let (current, replayed) =
             futures_util::future::join(current, futures_util::future::join_all(replayed)).await;
+        self.away.store(current.is_none(), Ordering::Relaxed);
         let oldest = {
             let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(current) = current {
@@ -176,11 +197,8 @@ impl Monitor {
     }
 }
 
-/// A position as a number: the database writes two halves in hexadecimal digits.
+/// The position that a function of the database tells.
 async fn position(client: &Client, function: &str) -> Option<u64> {
     let rows = rows(client, &format!("SELECT {function}")).await.ok()?;
-    let text = rows.first()?.get(0)?;
-    let (high, low) = text.split_once('/')?;
-    let half = |text: &str| u64::from_str_radix(text, 16).ok();
-    Some(half(high)? << 32 | half(low)?)
+    Replicas::parse(rows.first()?.get(0)?)
 }

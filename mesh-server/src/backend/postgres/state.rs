@@ -2,6 +2,7 @@
 //! and registered queries, in a namespace `mesh` of the primary.
 
 mod attempts;
+mod revocations;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,12 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mesh_integrity::{BoxFuture, NonceStore, RevocationStore, SessionId, StoreError};
+use mesh_integrity::{BoxFuture, NonceStore, SessionId, StoreError};
 use mesh_plan::{PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
+use super::peers::Peers;
 use super::pool::{Pool, PoolError};
 use super::read::{TextParam, with_causes};
 use super::{OpenError, Postgres};
@@ -51,6 +53,7 @@ const REMEMBER: &str =
 #[derive(Clone)]
 pub struct PostgresState {
     pool: Arc<Pool>,
+    peers: Arc<Peers>,
     /// How many registered queries are kept.
     queries: usize,
     next_sweep: Arc<AtomicU64>,
@@ -68,7 +71,10 @@ impl Postgres {
         let made = lease.begin().client().batch_execute(TABLES).await;
         made.map_err(|error| failed(error.into()))?;
         lease.done();
-        Ok(PostgresState { pool: Arc::clone(&self.writes), queries, next_sweep: Arc::default() })
+        self.peers.ended.want();
+        self.peers.start();
+        let (pool, peers) = (Arc::clone(&self.writes), Arc::clone(&self.peers));
+        Ok(PostgresState { pool, peers, queries, next_sweep: Arc::default() })
     }
 }
 
@@ -138,26 +144,6 @@ impl PostgresState {
     }
 }
 
-impl RevocationStore for PostgresState {
-    fn is_revoked(&self, session: SessionId, _: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async move {
-            let sql = "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea";
-            let rows = self.run(sql, &[bytes(&session.0)]).await.map_err(StoreError::new)?;
-            Ok(!rows.is_empty())
-        })
-    }
-
-    fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
-            self.sweep_when_due(now);
-            let sql = "INSERT INTO mesh.revocation AS r (session, until) VALUES ($1::bytea, $2::bigint) \
-                       ON CONFLICT (session) DO UPDATE SET until = greatest(r.until, excluded.until)";
-            self.run(sql, &[bytes(&session.0), number(expires_at)]).await.map_err(StoreError::new)?;
-            Ok(())
-        })
-    }
-}
-
 impl NonceStore for PostgresState {
     fn remember<'a>(
         &'a self,
@@ -223,7 +209,7 @@ impl fmt::Debug for PostgresState {
 }
 
 /// Milliseconds since the Unix epoch, for what is not asked with every request.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -13,9 +13,9 @@ use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
+use super::peers::Peers;
 use super::pool::{Link, Pool};
 use super::read::{self, TextParam};
-use super::replicas::Replicas;
 use super::{Postgres, WITHOUT_DEADLINE, cells};
 
 /// How often a write begins again that the database ended for the sake of another one.
@@ -26,16 +26,19 @@ const TRIES: usize = 5;
 pub struct PostgresWriter {
     pool: Arc<Pool>,
     features: Features,
-    replicas: Arc<Replicas>,
+    peers: Arc<Peers>,
 }
 
 impl Postgres {
     /// Writes to the same database, over connections of its own.
     pub fn writer(&self) -> PostgresWriter {
+        if !self.replicas.are_none() {
+            self.peers.start();
+        }
         PostgresWriter {
             pool: Arc::clone(&self.writes),
             features: self.features,
-            replicas: Arc::clone(&self.replicas),
+            peers: Arc::clone(&self.peers),
         }
     }
 }
@@ -82,8 +85,12 @@ impl PostgresWriter {
                 // A commit whose answer is lost may have happened: it is not tried again.
                 let ended = link.client().batch_execute("COMMIT").await;
                 ended.map_err(|error| Failure::Final(failed(&error, mutation)))?;
-                self.replicas.has_written(link.client()).await;
+                let told = self.peers.has_written(link.client()).await;
                 lease.done();
+                drop(lease);
+                if let Some((waiting, others)) = told {
+                    waiting.all_have_heard(others).await;
+                }
                 Ok(written)
             }
             Err(failure) => {

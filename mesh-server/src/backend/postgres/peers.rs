@@ -1,0 +1,291 @@
+//! What do the servers of one database tell each other? That a session has ended, and how far they have written.
+//!
+//! Each server hears the others over a connection to the primary that listens. It says to the one that told
+//! something that it has been heard, so that a reply that others must not contradict waits for all of them.
+//!
+//! What a server has heard is all there is only while it can hear. So it asks for an answer over that connection
+//! a few times a second, and each answer is a lease of [`LEASE`]: notices come before answers. Without a lease
+//! nobody goes by what was heard, but asks the primary. Whoever tells something waits no longer than that, for
+//! by then a server that has not said that it heard has lost its lease.
+
+pub(super) mod ended;
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio_postgres::{AsyncMessage, Client};
+
+use self::ended::Ended;
+use super::catalog::rows;
+use super::pool::{Link, Pool};
+use super::read::with_causes;
+use super::replicas::Replicas;
+
+/// Where servers tell things.
+pub(super) const TOLD: &str = "mesh_told";
+/// Where they say that they have heard them.
+const HEARD: &str = "mesh_heard";
+/// Each server that listens holds this lock together with the others, so that they can be counted.
+const LISTENING: (i32, i32) = (7_815_104, 972_318);
+/// For how long an answer vouches for what was heard before it was asked for.
+const LEASE: Duration = Duration::from_secs(2);
+/// How often an answer is asked for, and how long one may take.
+const PING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(1));
+/// How long to wait before connecting again, at first and at most.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// Tokens in one notice, whose length the database bounds.
+const TOKENS: usize = 200;
+
+/// The other servers of the same database, and this one among them.
+pub(super) struct Peers {
+    pool: Arc<Pool>,
+    replicas: Arc<Replicas>,
+    /// Sessions that were ended.
+    pub(super) ended: Ended,
+    begin: Instant,
+    /// Until when there is a lease, in milliseconds after `begin`.
+    leased_until: AtomicU64,
+    waiting: Mutex<HashMap<String, mpsc::UnboundedSender<()>>>,
+    /// What all tokens of this server begin with, and how many there were.
+    tokens: (String, AtomicU64),
+    started: AtomicBool,
+    /// The database's process for the connection that listens; 0 where there is none.
+    process: AtomicI32,
+}
+
+/// Waits until all servers have heard something.
+pub(super) struct Waiting<'a> {
+    peers: &'a Peers,
+    pub(super) token: String,
+    heard: mpsc::UnboundedReceiver<()>,
+}
+
+impl Peers {
+    pub(super) fn new(pool: Arc<Pool>, replicas: Arc<Replicas>) -> Self {
+        Self {
+            pool,
+            replicas,
+            ended: Ended::default(),
+            begin: Instant::now(),
+            leased_until: AtomicU64::new(0),
+            waiting: Mutex::default(),
+            tokens: (format!("{:016x}", RandomState::new().hash_one("peers")), AtomicU64::new(0)),
+            started: AtomicBool::new(false),
+            process: AtomicI32::new(0),
+        }
+    }
+
+    /// Begins to listen, once, in the runtime that calls it first. Through a pooler nobody can listen.
+    pub(super) fn start(self: &Arc<Self>) {
+        if self.pool.has_pooler() || self.started.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.started.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let peers = Arc::downgrade(self);
+        runtime.spawn(async move {
+            let mut wait = BACKOFF.0;
+            while let Some(peers) = peers.upgrade() {
+                let error = peers.listen(&mut wait).await;
+                peers.leased_until.store(0, Ordering::Release);
+                peers.process.store(0, Ordering::Relaxed);
+                tracing::debug!("other servers are not heard for a moment: {error}");
+                drop(peers);
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(BACKOFF.1);
+            }
+        });
+    }
+
+    /// Whether others can be heard at all.
+    pub(super) fn is_started(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// Whether all is known that others have told.
+    pub(super) fn has_heard_all(&self) -> bool {
+        self.millis(Instant::now()) < self.leased_until.load(Ordering::Acquire)
+    }
+
+    fn millis(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.begin).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Something is about to be told.
+    pub(super) fn expect(&self) -> Waiting<'_> {
+        let (server, count) = &self.tokens;
+        let token = format!("{server}{:x}", count.fetch_add(1, Ordering::Relaxed));
+        let (sender, heard) = mpsc::unbounded_channel();
+        self.waiting().insert(token.clone(), sender);
+        Waiting { peers: self, token, heard }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<()>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was committed on the connection is seen by all reads after this, on whatever server: on this one from
+    /// now on, on the others when what is returned has been waited for.
+    pub(super) async fn has_written(&self, client: &Client) -> Option<(Waiting<'_>, usize)> {
+        if self.replicas.are_none() {
+            return None;
+        }
+        if !self.is_started() {
+            self.replicas.has_written(client).await;
+            return None;
+        }
+        let waiting = self.expect();
+        // Whoever is not counted begins to listen after this, and asks for the position then.
+        let tell = format!(
+            "SELECT position, others, CASE WHEN others > 0 THEN \
+                 pg_notify('{TOLD}', 'written ' || position || ' {token}') END \
+             FROM (SELECT pg_current_wal_lsn() AS position, ({count}) AS others OFFSET 0) AS it",
+            token = waiting.token,
+            count = self.count_others()
+        );
+        let told = rows(client, &tell).await.ok();
+        let row = told.as_ref().and_then(|rows| rows.first());
+        self.replicas.need(row.and_then(|row| Replicas::parse(row.get(0)?)).unwrap_or(u64::MAX));
+        Some((waiting, row.and_then(|row| row.get(1)?.parse().ok())?))
+    }
+
+    /// How many other servers listen, as a statement.
+    pub(super) fn count_others(&self) -> String {
+        let (class, number) = LISTENING;
+        let process = self.process.load(Ordering::Relaxed);
+        format!(
+            "SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND classid = {class} \
+             AND objid = {number} AND objsubid = 2 AND granted AND pid <> {process} AND database = \
+             (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"
+        )
+    }
+
+    /// Listens until the connection fails, and says how it has.
+    async fn listen(&self, wait: &mut Duration) -> String {
+        match self.try_listen(wait).await {
+            Ok(never) => match never {},
+            Err(error) => error,
+        }
+    }
+
+    async fn try_listen(&self, wait: &mut Duration) -> Result<std::convert::Infallible, String> {
+        let (sender, mut notices) = mpsc::unbounded_channel();
+        let hear = move |message| {
+            if let AsyncMessage::Notification(notice) = message {
+                // Where nobody listens any more, the connection ends soon.
+                let _ = sender.send((notice.channel() == HEARD, notice.payload().to_owned()));
+            }
+        };
+        let link: Link = self.pool.connect_hearing(hear).await.map_err(|error| with_causes(&error))?;
+        let (class, number) = LISTENING;
+        let listen = format!(
+            "LISTEN {TOLD}; LISTEN {HEARD}; SELECT pg_backend_pid(), pg_advisory_lock_shared({class}, {number})"
+        );
+        let client = link.client();
+        let listening = rows(client, &listen).await.map_err(|error| with_causes(&error))?;
+        let process = listening.first().and_then(|row| row.get(0)?.parse().ok());
+        self.process.store(process.unwrap_or(0), Ordering::Relaxed);
+        *wait = BACKOFF.0;
+        // What was told before this was told to others only.
+        self.replicas.has_written(client).await;
+        self.ended.forget();
+        loop {
+            let asked = Instant::now();
+            let answer = tokio::time::timeout(PING.1, client.simple_query("SELECT 1")).await;
+            answer.map_err(|_| "no answer".to_owned())?.map_err(|error| with_causes(&error))?;
+            self.hear_waiting(client, None, &mut notices).await?;
+            self.ended.load(client).await?;
+            self.leased_until.store(self.millis(asked + LEASE), Ordering::Release);
+            let next = tokio::time::sleep(PING.0);
+            tokio::pin!(next);
+            loop {
+                tokio::select! {
+                    () = &mut next => break,
+                    notice = notices.recv() => {
+                        let notice = notice.ok_or("the connection ended")?;
+                        self.hear_waiting(client, Some(notice), &mut notices).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes in all that has come, and says so.
+    async fn hear_waiting(
+        &self,
+        client: &Client,
+        first: Option<(bool, String)>,
+        notices: &mut mpsc::UnboundedReceiver<(bool, String)>,
+    ) -> Result<(), String> {
+        let mut next = first.or_else(|| notices.try_recv().ok());
+        let mut heard = Vec::new();
+        while let Some((is_answer, text)) = next {
+            if is_answer {
+                text.split(' ').for_each(|token| self.answered(token));
+            } else if let Some(token) = self.told(&text)
+                // What this server has told itself needs no answer.
+                && !token.starts_with(&self.tokens.0)
+            {
+                heard.push(token.to_owned());
+            }
+            next = notices.try_recv().ok();
+        }
+        for tokens in heard.chunks(TOKENS) {
+            let answer = format!("NOTIFY {HEARD}, '{}'", tokens.join(" "));
+            client.batch_execute(&answer).await.map_err(|error| with_causes(&error))?;
+        }
+        Ok(())
+    }
+
+    /// One more server has heard, for which somebody here may wait.
+    fn answered(&self, token: &str) {
+        if let Some(waiting) = self.waiting().get(token) {
+            let _ = waiting.send(());
+        }
+    }
+
+    /// Takes something in that was told. It comes back with its token, which is fit to be sent on.
+    fn told<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let token = match words.as_slice() {
+            ["written", position, token] => {
+                self.replicas.need(Replicas::parse(position)?);
+                *token
+            }
+            ["ended", session, until, token] => {
+                self.ended.insert(ended::session(session)?, until.parse().ok()?);
+                *token
+            }
+            _ => return None,
+        };
+        token.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(token)
+    }
+}
+
+impl Waiting<'_> {
+    /// Waits until so many other servers have heard it.
+    pub(super) async fn all_have_heard(mut self, others: usize) {
+        let hearing = async {
+            for _ in 0..others {
+                if self.heard.recv().await.is_none() {
+                    return;
+                }
+            }
+        };
+        if tokio::time::timeout(LEASE, hearing).await.is_err() {
+            tracing::debug!("a server that listens has not said that it heard; by now it asks the primary");
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.peers.waiting().remove(&self.token);
+    }
+}

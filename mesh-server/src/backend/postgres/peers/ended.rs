@@ -1,0 +1,129 @@
+//! Which sessions have been ended, as far as this server was told?
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use dashmap::DashMap;
+use mesh_integrity::SessionId;
+use tokio_postgres::Client;
+
+use super::super::catalog::rows;
+use super::super::read::with_causes;
+use super::super::state::now;
+
+/// Sessions that are kept at a time, some 50 bytes each. Where there are more the database is asked.
+const CAPACITY: usize = 1_000_000;
+
+/// How often those are dropped whose time is over, in milliseconds.
+const SWEEP_EVERY: u64 = 60_000;
+
+/// Ended sessions, in memory.
+#[derive(Default)]
+pub(in crate::backend::postgres) struct Ended {
+    /// Until when each has to be known.
+    sessions: DashMap<SessionId, u64>,
+    /// Whether the sessions of this database are anybody's concern.
+    wanted: AtomicBool,
+    /// Whether all are here that were ended before.
+    loaded: AtomicBool,
+    next_sweep: AtomicU64,
+}
+
+impl Ended {
+    /// Has sessions loaded with the next look.
+    pub(in crate::backend::postgres) fn want(&self) {
+        self.wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a session has ended; `None` where that is not known.
+    pub(in crate::backend::postgres) fn has(&self, session: SessionId) -> Option<bool> {
+        self.loaded.load(Ordering::Acquire).then(|| self.sessions.contains_key(&session))
+    }
+
+    pub(in crate::backend::postgres) fn insert(&self, session: SessionId, until: u64) {
+        if !self.wanted.load(Ordering::Relaxed) {
+            return;
+        }
+        if self.sessions.len() >= CAPACITY {
+            self.sweep();
+        }
+        if self.sessions.len() >= CAPACITY {
+            self.forget();
+            return;
+        }
+        self.sessions.insert(session, until);
+    }
+
+    /// Some may have been missed.
+    pub(super) fn forget(&self) {
+        self.loaded.store(false, Ordering::Release);
+    }
+
+    fn sweep(&self) {
+        let now = now();
+        self.sessions.retain(|_, until| *until > now);
+    }
+
+    /// Reads all that are still of use, where that has not been done, and drops what is not.
+    pub(super) async fn load(&self, client: &Client) -> Result<(), String> {
+        let now = now();
+        if now >= self.next_sweep.load(Ordering::Relaxed) {
+            self.next_sweep.store(now + SWEEP_EVERY, Ordering::Relaxed);
+            self.sweep();
+        }
+        if !self.wanted.load(Ordering::Relaxed) || self.loaded.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let sql = format!(
+            "SELECT encode(session, 'hex'), until FROM mesh.revocation WHERE until > {now} LIMIT {CAPACITY}"
+        );
+        let found = rows(client, &sql).await.map_err(|error| with_causes(&error))?;
+        if found.len() >= CAPACITY {
+            return Ok(());
+        }
+        for row in &found {
+            if let (Some(id), Some(until)) = (row.get(0).and_then(session), row.get(1)) {
+                self.sessions.insert(id, until.parse().unwrap_or(u64::MAX));
+            }
+        }
+        self.loaded.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// A session as notices write it.
+pub(super) fn session(text: &str) -> Option<SessionId> {
+    let mut id = [0; 16];
+    if text.len() != 2 * id.len() {
+        return None;
+    }
+    for (byte, pair) in id.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(SessionId(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_missed_is_not_known() {
+        let ended = Ended::default();
+        assert_eq!(ended.has(SessionId([1; 16])), None);
+        ended.want();
+        ended.insert(SessionId([1; 16]), u64::MAX);
+        ended.loaded.store(true, Ordering::Release);
+        assert_eq!(ended.has(SessionId([1; 16])), Some(true));
+        assert_eq!(ended.has(SessionId([2; 16])), Some(false));
+        ended.forget();
+        assert_eq!(ended.has(SessionId([2; 16])), None);
+    }
+
+    #[test]
+    fn sessions_are_read_as_they_are_written() {
+        assert_eq!(session(&"0aff".repeat(8)).map(|id| id.to_string()), Some("0aff".repeat(8)));
+        for text in ["", "0a", &"zz".repeat(16), &"é".repeat(16)] {
+            assert_eq!(session(text), None, "{text}");
+        }
+    }
+}

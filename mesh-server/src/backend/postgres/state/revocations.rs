@@ -1,0 +1,56 @@
+//! Has a session been ended, on whatever server? `SPEC §7.5`
+//!
+//! Every server is told of each, so that memory answers for as long as a server can hear; else the table does.
+
+use std::borrow::Cow;
+
+use mesh_integrity::{BoxFuture, RevocationStore, SessionId, StoreError};
+
+use super::super::peers::TOLD;
+use super::super::read::TextParam;
+use super::{PostgresState, bytes, number};
+
+impl PostgresState {
+    async fn ask(&self, session: SessionId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea";
+        let rows = self.run(sql, &[bytes(&session.0)]).await.map_err(StoreError::new)?;
+        Ok(!rows.is_empty())
+    }
+
+    async fn end(&self, session: SessionId, until: u64) -> Result<(), StoreError> {
+        let waiting = self.peers.expect();
+        let sql = format!(
+            "WITH ended AS (
+                 INSERT INTO mesh.revocation AS r (session, until) VALUES ($1::bytea, $2::bigint)
+                 ON CONFLICT (session) DO UPDATE SET until = greatest(r.until, excluded.until) RETURNING r.until
+             )
+             SELECT pg_notify('{TOLD}', 'ended ' || encode($1::bytea, 'hex') || ' ' || until || ' ' || $3::text)
+             FROM ended"
+        );
+        let token = TextParam(Some(Cow::Borrowed(&waiting.token)));
+        self.run(&sql, &[bytes(&session.0), number(until), token]).await.map_err(StoreError::new)?;
+        self.peers.ended.insert(session, until);
+        // Whoever is not counted begins to listen after this, and reads the table then.
+        let others = self.run(&self.peers.count_others(), &[]).await.map_err(StoreError::new)?;
+        let others = others.first().map_or(0, |row| row.get::<_, i64>(0));
+        waiting.all_have_heard(usize::try_from(others).unwrap_or(0)).await;
+        Ok(())
+    }
+}
+
+impl RevocationStore for PostgresState {
+    fn is_revoked(&self, session: SessionId, _: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let known = self.peers.ended.has(session).filter(|_| self.peers.has_heard_all());
+        match known {
+            Some(ended) => Box::pin(std::future::ready(Ok(ended))),
+            None => Box::pin(self.ask(session)),
+        }
+    }
+
+    fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.sweep_when_due(now);
+            self.end(session, expires_at).await
+        })
+    }
+}
