@@ -12,7 +12,7 @@ use std::time::Duration;
 use mesh_wire::Base;
 
 use crate::config::load::Reader;
-pub(crate) use crate::config::load::{FILE_VARIABLE, SettingsFile};
+pub(crate) use crate::config::load::{FILE_VARIABLE, PASSWORD_VARIABLE, SettingsFile};
 pub(crate) use crate::config::postgres::Postgres;
 pub(crate) use crate::config::profiles::{
     Cors, Docs, DocsAuth, Events, Integrity, Mutations, Persisted, State, Store, Uploads, Users,

@@ -1,5 +1,6 @@
 //! Does every page say what is so? Its commands, outputs, settings and programs are run as they stand there.
 
+mod proxies;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -18,7 +19,8 @@ macro_rules! pages {
             }
         })*
 
-        const PAGES: &[&str] = &[$($page),*];
+        /// Beside these, the pages that have a test of more than their blocks.
+        const PAGES: &[&str] = &["docs/deployment.md", $($page),*];
     };
 }
 
@@ -50,7 +52,11 @@ pages! {
 /// Whether programs are there. A page without them is passed over with a line, unless that must not be.
 fn are_installed(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| {
-        let version = if **program == "openssl" { "version" } else { "--version" };
+        let version = match **program {
+            "openssl" | "caddy" => "version",
+            "nginx" => "-v",
+            _ => "--version",
+        };
         let mut command = Command::new(program);
         let status =
             command.arg(version).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();

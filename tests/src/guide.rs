@@ -31,6 +31,7 @@ mod compare;
 mod page;
 mod shell;
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,11 @@ struct Run<'p> {
 impl Page {
     /// Runs all blocks in order; fails the test at the first that is not so, naming its line.
     pub fn run(&self) {
+        self.run_and(|_| {});
+    }
+
+    /// The same, and then more, with all that the page has started still running.
+    pub fn run_and(&self, more: impl FnOnce(&Site<'_>)) {
         let folder = TempDir::new();
         let shell = Shell::start(&folder, self.port(4000));
         let mut run = Run { page: self, folder, shell, output: None };
@@ -65,6 +71,31 @@ impl Page {
                 panic!("{}, line {}: {why}", self.name, block.line);
             }
         }
+        more(&Site { run: RefCell::new(run) });
+    }
+}
+
+/// What a page has built, for tests that go on from there.
+pub struct Site<'p> {
+    run: RefCell<Run<'p>>,
+}
+
+impl Site<'_> {
+    /// The port that a port of the page became.
+    #[must_use]
+    pub fn port(&self, of_page: u16) -> u16 {
+        self.run.borrow().page.port(of_page)
+    }
+
+    /// The folder of the page's files.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.run.borrow().folder.path().join("page")
+    }
+
+    /// Runs a command in the page's shell; fails the test where it fails.
+    pub fn must(&self, command: &str) -> String {
+        self.run.borrow_mut().shell.must(command).unwrap_or_else(|why| panic!("{why}"))
     }
 }
 

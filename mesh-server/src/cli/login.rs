@@ -13,18 +13,16 @@ use serde_json::Map;
 
 use super::caller::Caller;
 use super::{Failure, password, remark};
-
-/// The variable that a script gives the password in.
-const PASSWORD: &str = "MESH_PASSWORD";
+use crate::config::PASSWORD_VARIABLE;
 
 /// The password of a login: of the variable, else asked for.
 pub(crate) fn password(login: &str) -> Result<String, Failure> {
-    match std::env::var_os(PASSWORD) {
-        Some(password) => {
-            password.into_string().map_err(|_| Failure::start(format!("{PASSWORD} must be UTF-8 text")))
-        }
+    match std::env::var_os(PASSWORD_VARIABLE) {
+        Some(password) => password
+            .into_string()
+            .map_err(|_| Failure::start(format!("{PASSWORD_VARIABLE} must be UTF-8 text"))),
         None => password::read(&format!("Password of {login}: ")).map_err(|error: io::Error| {
-            Failure::start(format!("no password: {error}; type it, or set {PASSWORD}"))
+            Failure::start(format!("no password: {error}; type it, or set {PASSWORD_VARIABLE}"))
         }),
     }
 }

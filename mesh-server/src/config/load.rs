@@ -9,6 +9,9 @@ use crate::config::{Config, ConfigFault};
 /// The variable that names the configuration file where no flag does.
 pub(crate) const FILE_VARIABLE: &str = "MESH_CONFIG";
 
+/// The variable that has the password for `--login`. It is no setting, and is no mistake either.
+pub(crate) const PASSWORD_VARIABLE: &str = "MESH_PASSWORD";
+
 /// A configuration file that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct SettingsFile {
@@ -142,7 +145,7 @@ impl Reader<'_> {
 
     fn unknown_variables(&self) -> Vec<ConfigFault> {
         let mut known: BTreeSet<_> = self.known.iter().map(|path| variable(path)).collect();
-        known.insert(FILE_VARIABLE.to_owned());
+        known.extend([FILE_VARIABLE, PASSWORD_VARIABLE].map(str::to_owned));
         let unknown = self.raw.variables().filter(|name| !known.contains(*name));
         unknown
             .map(|name| {

@@ -166,6 +166,7 @@ fn a_wrong_value_that_a_stronger_source_hides_is_no_fault() {
 fn unknown_variables_are_warnings() {
     let environment = [
         ("MESH_CONFIG", "mesh.toml"),
+        ("MESH_PASSWORD", "for a login"),
         ("MESH_LIMITS__PAGE_MX", "5"),
         ("MESH_LIMITS_PAGE_MAX", "5"),
         ("MESH_REQUIRE_SERVICES", "1"),

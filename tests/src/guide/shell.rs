@@ -166,24 +166,15 @@ impl Shell {
         }
     }
 
-    /// The address that a server will have, as far as it can be told.
+    /// The address that a server will have: a flag's, else the settings file's, else what commands mean.
     fn place(&self, command: &str) -> String {
-        let mut words = command.split_whitespace();
-        while let Some(word) = words.next() {
-            match word {
-                "--listen" => return words.next().unwrap_or_default().to_owned(),
-                "--config" => {
-                    let file = self.own.with_file_name("page").join(words.next().unwrap_or_default());
-                    let text = read(&file);
-                    let line = text.lines().find_map(|line| line.strip_prefix("listen = "));
-                    if let Some(address) = line.and_then(|line| line.split('"').nth(1)) {
-                        return address.to_owned();
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.address.clone()
+        let after = |flag| command.split_whitespace().skip_while(move |word| *word != flag).nth(1);
+        let of_file = || {
+            let settings = read(&self.own.with_file_name("page").join(after("--config")?));
+            let line = settings.lines().find_map(|line| line.strip_prefix("listen = "))?;
+            line.split('"').nth(1).map(str::to_owned)
+        };
+        after("--listen").map(str::to_owned).or_else(of_file).unwrap_or_else(|| self.address.clone())
     }
 
     /// Starts a command that prints for as long as it is let.
