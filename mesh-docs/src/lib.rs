@@ -3,8 +3,8 @@
 //! [`Docs`] answers requests as values of the `http` crate and runs queries through [`mesh_plan::Mesh`] in the
 //! same process; a server only has to hand it requests and send its replies. Reading order: `docs` (the
 //! routes), `options` and `access` (what can be set, who is let in), `introspection` and `execute` (the data),
-//! `visible` (the allowlist of entities), `page` and `assets` (what the browser loads); [`typescript`] writes what
-//! programs are to know of a schema.
+//! `visible` (the allowlist of entities), `page` and `assets` (what the browser loads); [`typescript`], [`openapi`]
+//! and [`json_schema`] write down what programs, tools and editors are to know of a schema.
 //!
 //! The page's sources are under `ui/`. What is built from them lies under `assets/`, so that Rust alone builds
 //! the program.
@@ -38,6 +38,9 @@ mod docs;
 mod error;
 mod execute;
 mod introspection;
+pub mod json_schema;
+mod names;
+pub mod openapi;
 mod options;
 mod page;
 pub mod typescript;

@@ -10,6 +10,7 @@ mod explain;
 mod hash_password;
 mod introspect;
 mod login;
+mod openapi;
 mod password;
 mod query;
 mod reload;
@@ -39,6 +40,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Types(args) => types::run(&args),
+        Command::Openapi(args) => openapi::run(&args),
+        Command::JsonSchema(args) => openapi::run_json_schema(&args),
         Command::HashPassword => hash_password::run(),
         Command::Upload(args) => upload::run(&args),
     };

@@ -26,6 +26,7 @@ mod postgres;
 mod rates;
 mod reads;
 mod reload;
+mod schemas;
 mod shared;
 mod signed;
 mod table;

@@ -1,11 +1,14 @@
 //! What can be typed after `mesh-server`? Commands, flags, and the examples that help shows.
 
+mod described;
+
 use std::io::{self, Read};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
+pub(crate) use described::{DescribedArgs, TypesArgs};
 
 /// Bytes of a query that are read from standard input at most, far above what a server takes.
 const INPUT_BYTES: u64 = 16 << 20;
@@ -89,6 +92,17 @@ hash is part of what is signed, so the server takes these bytes and no others.")
 With -o the client that the types build on is written beside the file, as mesh-client.ts; without, only the \
 types are printed.")]
     Types(TypesArgs),
+    /// Write a description of the server in OpenAPI 3.1, of what its settings turn on
+    #[command(after_help = "Examples:
+  mesh-server openapi --database sqlite:blog.db
+  mesh-server openapi --config mesh.toml -o openapi.json")]
+    Openapi(DescribedArgs),
+    /// Write the JSON Schema of queries, by which editors complete them
+    #[command(after_help = "Examples:
+  mesh-server json-schema --database sqlite:blog.db -o query.schema.json
+
+Tell the editor which files it is for; in VS Code by the setting json.schemas, say for *.query.json.")]
+    JsonSchema(DescribedArgs),
     /// Print the hash of a password, for the table of accounts
     #[command(after_help = "Examples:
   mesh-server hash-password
@@ -265,36 +279,6 @@ pub(crate) struct UploadArgs {
     pub(crate) field: String,
     /// The file
     pub(crate) file: PathBuf,
-}
-
-/// What `types` takes.
-#[derive(Debug, Args)]
-pub(crate) struct TypesArgs {
-    #[command(flatten)]
-    pub(crate) described: DescribedArgs,
-    /// Language to write
-    #[arg(long, value_name = "LANGUAGE", default_value = "typescript", value_parser = ["typescript"])]
-    pub(crate) lang: String,
-}
-
-/// What every command takes that writes down what a schema is for others.
-#[derive(Debug, Args)]
-pub(crate) struct DescribedArgs {
-    /// TOML file with settings [variable: MESH_CONFIG]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    #[command(flatten)]
-    source: SourceArgs,
-    /// Write to this file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-impl DescribedArgs {
-    /// The settings among the flags.
-    pub(crate) fn settings(&self) -> Flags {
-        self.source.settings().collect()
-    }
 }
 
 /// Where data and schema come from.

@@ -1,0 +1,161 @@
+//! What may a query say? A JSON Schema of the queries on one schema, by which editors complete and underline.
+//!
+//! What it accepts may still be refused: bounds on depth and size, cursors, and what several controls have to agree
+//! on, such as the keys of a group, are no matter of a schema. What it refuses is always wrong.
+
+mod controls;
+mod filter;
+
+use mesh_ql::Limits;
+use mesh_schema::{Cardinality, Entity, Schema};
+use serde_json::{Map, Value, json};
+
+use crate::names::Names;
+
+/// The dialect that is written.
+pub(crate) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The JSON Schema of queries in JSON on a schema, for reads of lists and of records. `SPEC §3`
+pub fn of_queries(schema: &Schema, limits: &Limits) -> Value {
+    let names = Names::of(schema);
+    let mut roots = Map::new();
+    let mut defs = Map::new();
+    for (entity, name) in names.entities() {
+        roots.insert(entity.key.clone(), json!({"$ref": reference(name, "root")}));
+        let writer = Writer { schema, names: &names, entity, name, limits };
+        writer.definitions(&mut defs);
+    }
+    filter::kinds(&mut defs, limits);
+    json!({
+        "$schema": DIALECT,
+        "title": "A query of a Mesh server",
+        "type": "object",
+        "properties": roots,
+        "additionalProperties": false,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "$defs": defs,
+    })
+}
+
+/// The address of a part of an entity's definitions.
+fn reference(name: &str, part: &str) -> String {
+    format!("#/$defs/{name}.{part}")
+}
+
+/// Writes what belongs to one entity.
+struct Writer<'s> {
+    schema: &'s Schema,
+    names: &'s Names<'s>,
+    entity: &'s Entity,
+    name: &'s str,
+    limits: &'s Limits,
+}
+
+impl Writer<'_> {
+    fn definitions(&self, defs: &mut Map<String, Value>) {
+        let mut define = |part: &str, value: Value| {
+            defs.insert(format!("{}.{part}", self.name), value);
+        };
+        define(
+            "select",
+            json!({"type": "object", "properties": self.selectable(), "additionalProperties": false}),
+        );
+        define("one", node(json!({"$select": self.some_selected()})));
+        define(
+            "many",
+            node(json!({
+                "$select": self.some_selected(),
+                "$where": self.part("where"),
+                "$orderBy": controls::order(self.entity, self.limits, false),
+                "$page": controls::page(self.limits, &json!({"type": "null"})),
+            })),
+        );
+        define("where", filter::tree(self.entity, &reference(self.name, "where"), false));
+        define("having", filter::tree(self.entity, &reference(self.name, "having"), true));
+        define("root", self.root());
+    }
+
+    fn part(&self, part: &str) -> Value {
+        json!({"$ref": reference(self.name, part)})
+    }
+
+    /// A selection of at least one name.
+    fn some_selected(&self) -> Value {
+        json!({"$ref": reference(self.name, "select"), "minProperties": 1})
+    }
+
+    /// Every name with what it can be: fields in the order of the document, then what leads elsewhere.
+    fn selectable(&self) -> Map<String, Value> {
+        let entity = self.entity;
+        let mut all = self.plain();
+        for relation in entity.relations.iter().filter(|it| entity.member(&it.name).is_some()) {
+            let target = self.names.get(relation.target);
+            let part = match relation.cardinality {
+                Cardinality::One => "one",
+                Cardinality::Many => "many",
+            };
+            let leads = self.schema.entity(relation.target);
+            let said = format!("{} of {}", part, leads.key);
+            all.insert(relation.name.clone(), json!({"$ref": reference(target, part), "description": said}));
+        }
+        all
+    }
+
+    /// Fields and computed fields.
+    fn plain(&self) -> Map<String, Value> {
+        let entity = self.entity;
+        let mut all = Map::new();
+        for field in entity.fields.iter().filter(|field| entity.member(&field.name).is_some()) {
+            let kind = field.ty.map(|ty| ty.name());
+            let said = match (&field.description, kind) {
+                (Some(said), Some(kind)) => format!("{said} ({kind})"),
+                (Some(said), None) => said.clone(),
+                (None, kind) => kind.unwrap_or("scalar").to_owned(),
+            };
+            all.insert(field.name.clone(), json!({"const": true, "description": said}));
+        }
+        for computed in entity.computed.iter().filter(|it| entity.member(&it.name).is_some()) {
+            all.insert(computed.name.clone(), json!({"const": true, "description": "computed"}));
+        }
+        all
+    }
+
+    /// The node at the root, whose rows may be folded: then only fields are selected, and beside aggregates even none.
+    fn root(&self) -> Value {
+        let groupable = controls::groupable(self.entity);
+        let keys: Map<_, _> = groupable.iter().map(|name| (name.clone(), json!(true))).collect();
+        let names = controls::names(groupable, self.limits);
+        let mut node = node(json!({
+            "$select": self.part("select"),
+            "$where": self.part("where"),
+            "$orderBy": controls::order(self.entity, self.limits, true),
+            "$page": controls::page(self.limits, &json!({"type": ["string", "null"]})),
+            "$distinct": names,
+            "$groupBy": names,
+            "$aggregate": controls::aggregate(self.entity, self.limits),
+            "$having": self.part("having"),
+        }));
+        let has = |control: &str| json!({"required": [control]});
+        let folded = json!({"anyOf": [has("$aggregate"), has("$groupBy"), has("$distinct")]});
+        let keys = json!({"properties": {"$select": {"properties": keys, "additionalProperties": false}}});
+        let some = json!({"properties": {"$select": {"minProperties": 1}}});
+        let rules = json!([
+            {"if": folded, "then": keys},
+            {"if": {"not": has("$aggregate")}, "then": some},
+            {"if": has("$having"), "then": {"anyOf": [has("$aggregate"), has("$groupBy")]}},
+            {"if": has("$distinct"), "then": {"not": {"anyOf": [has("$aggregate"), has("$groupBy")]}}},
+        ]);
+        if let Some(node) = node.as_object_mut() {
+            node.insert("allOf".to_owned(), rules);
+        }
+        node
+    }
+}
+
+fn node(properties: Value) -> Value {
+    json!({"type": "object", "properties": properties, "required": ["$select"], "additionalProperties": false})
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! How do order, pages, groups and aggregates look? `SPEC §3.8` to `SPEC §3.13`
+
+use mesh_ql::{Direction, Limits, Nulls};
+use mesh_schema::{Entity, FieldType};
+use serde_json::{Value, json};
+
+/// The fields of an entity whose type is none of these.
+pub(super) fn fields(entity: &Entity, without: &[FieldType]) -> Vec<String> {
+    let seen = entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
+    let fit = seen.filter(|field| field.ty.is_none_or(|ty| !without.contains(&ty)));
+    fit.map(|field| field.name.clone()).collect()
+}
+
+/// The fields that can be keys of a group.
+pub(super) fn groupable(entity: &Entity) -> Vec<String> {
+    fields(entity, &[FieldType::Json])
+}
+
+/// `$groupBy` and `$distinct`.
+pub(super) fn names(fields: Vec<String>, limits: &Limits) -> Value {
+    list(&json!({"enum": fields}), 1, limits.group_keys)
+}
+
+fn list(items: &Value, at_least: usize, at_most: usize) -> Value {
+    json!({"type": "array", "items": items, "minItems": at_least, "maxItems": at_most, "uniqueItems": true})
+}
+
+/// `$orderBy`; at roots by aggregates too.
+pub(super) fn order(entity: &Entity, limits: &Limits, at_root: bool) -> Value {
+    let field = json!({"enum": groupable(entity)});
+    let direction = json!({"enum": Direction::ALL.map(Direction::name)});
+    let nulls = json!({"enum": Nulls::ALL.map(Nulls::name)});
+    let mut properties = json!({"field": field, "direction": direction, "nulls": nulls});
+    let key = if at_root {
+        if let Some(properties) = properties.as_object_mut() {
+            properties.insert("aggregate".to_owned(), json!({"type": "string"}));
+        }
+        json!([{"required": ["field"]}, {"required": ["aggregate"]}])
+    } else {
+        json!([{"required": ["field"]}])
+    };
+    let items = json!({
+        "type": "object",
+        "properties": properties,
+        "required": ["direction"],
+        "oneOf": key,
+        "additionalProperties": false,
+    });
+    list(&items, 0, limits.group_keys)
+}
+
+/// `$page`.
+pub(super) fn page(limits: &Limits, after: &Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"first": {"type": "integer", "minimum": 1, "maximum": limits.page_max}, "after": after},
+        "additionalProperties": false,
+    })
+}
+
+/// `$aggregate`.
+pub(super) fn aggregate(entity: &Entity, limits: &Limits) -> Value {
+    use FieldType::{Binary, Boolean, Date, Datetime, Json, String, Uuid};
+    let mut countable = fields(entity, &[]);
+    countable.push("*".to_owned());
+    let numeric = fields(entity, &[String, Boolean, Datetime, Date, Json, Binary, Uuid]);
+    let ordered = fields(entity, &[Boolean, Json, Binary, Uuid]);
+    let counted = json!({
+        "properties": {"fn": {"const": "count"}, "field": {"enum": countable}, "distinct": {"const": false}},
+    });
+    let each_counted = json!({
+        "properties": {"fn": {"const": "count"}, "field": {"enum": groupable(entity)}, "distinct": {"const": true}},
+        "required": ["field", "distinct"],
+    });
+    let over = |functions: [&str; 2], fields: Vec<std::string::String>| json!({"properties": {"fn": {"enum": functions}, "field": {"enum": fields}}, "required": ["field"]});
+    json!({
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": limits.aggregates,
+        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"},
+        "additionalProperties": {
+            "type": "object",
+            "properties": {
+                "fn": {"enum": mesh_ql::AggregateFn::ALL.map(mesh_ql::AggregateFn::name)},
+                "field": {"type": "string"},
+                "distinct": {"type": "boolean"},
+            },
+            "required": ["fn"],
+            "additionalProperties": false,
+            "oneOf": [counted, each_counted, over(["sum", "avg"], numeric), over(["min", "max"], ordered)],
+        },
+    })
+}

@@ -1,0 +1,103 @@
+//! How does a filter look, and what is each kind of field compared with? `SPEC §3.7`
+
+use mesh_ql::{FilterOp, Limits};
+use mesh_schema::{Entity, FieldType};
+use serde_json::{Map, Value, json};
+
+/// What is compared with fields of unknown type.
+const UNKNOWN: &str = "scalar";
+
+/// A filter tree of an entity; `own` is the address that it will have. In `$having` aggregates are compared too.
+pub(super) fn tree(entity: &Entity, own: &str, having: bool) -> Value {
+    let seen = || entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
+    let names: Vec<_> = seen().map(|field| &field.name).collect();
+    let below = json!({"$ref": own});
+    let list = json!({"type": "array", "items": below, "minItems": 1});
+    let operators = FilterOp::ALL.map(FilterOp::name);
+    let mut properties = json!({
+        "field": {"enum": names},
+        "op": {"enum": operators},
+        "value": true,
+        "and": list,
+        "or": list,
+        "not": below,
+    });
+    let alone = |name: &str| json!({"required": [name], "maxProperties": 1});
+    let mut forms = vec![json!({"required": ["field", "op"]}), alone("and"), alone("or"), alone("not")];
+    // One rule for each kind, with the names of all its fields.
+    let mut rules: Vec<Value> = Vec::new();
+    for ty in FieldType::ALL.into_iter().map(Some).chain([None]) {
+        let of_kind: Vec<_> = seen().filter(|field| field.ty == ty).map(|field| &field.name).collect();
+        if !of_kind.is_empty() {
+            let named = json!({"properties": {"field": {"enum": of_kind}}, "required": ["field"]});
+            rules.push(json!({"if": named, "then": {"$ref": address(ty)}}));
+        }
+    }
+    if having {
+        if let Some(properties) = properties.as_object_mut() {
+            properties.insert("aggregate".to_owned(), json!({"type": "string"}));
+        }
+        forms.push(json!({"required": ["aggregate", "op"]}));
+        rules.push(json!({"if": {"required": ["aggregate"]}, "then": {"$ref": address(None)}}));
+    }
+    let mut tree = json!({
+        "type": "object",
+        "properties": properties,
+        "oneOf": forms,
+        "additionalProperties": false,
+    });
+    if let Some(tree) = tree.as_object_mut().filter(|_| !rules.is_empty()) {
+        tree.insert("allOf".to_owned(), rules.into());
+    }
+    tree
+}
+
+/// What conditions on fields of each kind have: operators, and values that go with them.
+pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
+    for ty in FieldType::ALL.into_iter().map(Some).chain([None]) {
+        let op = |names: &[&str]| json!({"enum": names});
+        let mut forms = vec![json!({"properties": {"op": op(&["isNull", "isNotNull"]), "value": false}})];
+        if let Some(literal) = literal(ty) {
+            let mut with = |names: &[&str], value: &Value| {
+                forms.push(json!({"properties": {"op": op(names), "value": value}, "required": ["value"]}));
+            };
+            let compared: &[&str] = match ty {
+                Some(FieldType::Uuid) => &["eq", "ne"],
+                _ => &["eq", "ne", "gt", "gte", "lt", "lte"],
+            };
+            with(compared, &literal);
+            with(&["in", "nin"], &json!({"type": "array", "items": literal, "maxItems": limits.in_values}));
+            if matches!(ty, None | Some(FieldType::String)) {
+                with(&["like", "ilike"], &json!({"type": "string"}));
+            }
+        }
+        defs.insert(format!("is.{}", kind(ty)), json!({"oneOf": forms}));
+    }
+}
+
+fn address(ty: Option<FieldType>) -> String {
+    format!("#/$defs/is.{}", kind(ty))
+}
+
+fn kind(ty: Option<FieldType>) -> &'static str {
+    ty.map_or(UNKNOWN, FieldType::name)
+}
+
+/// A value that a field of the type is compared with; `None` where it is compared with nothing.
+fn literal(ty: Option<FieldType>) -> Option<Value> {
+    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+    let text_like = |pattern: &str| json!({"type": "string", "pattern": pattern});
+    let whole = json!({"type": "integer"});
+    Some(match ty {
+        None => json!({"type": ["string", "number", "boolean"]}),
+        Some(String) => json!({"type": "string"}),
+        Some(Integer) => whole,
+        Some(Bigint) => json!({"anyOf": [whole, text_like("^[+-]?[0-9]+$")]}),
+        Some(Number) => json!({"type": "number"}),
+        Some(Decimal) => json!({"anyOf": [{"type": "number"}, text_like("^-?[0-9]+(\\.[0-9]+)?$")]}),
+        Some(Boolean) => json!({"type": "boolean"}),
+        Some(Datetime | Date) => text_like("^[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+        Some(Uuid) => text_like("^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
+        Some(Json | Binary) => return None,
+    })
+}

@@ -1,0 +1,100 @@
+//! How does the schema of a small entity look? Whether it agrees with a server is judged where there is one.
+
+use expect_test::expect;
+
+use super::*;
+
+fn written() -> Value {
+    let document = r#"{
+        "entities": {
+            "post": {"fields": ["id", "data"], "types": {"id": "integer", "data": "json"},
+                     "computed": {"label": {"from": ["id"], "template": "No. {id}"}}},
+            "größe": {"fields": ["id"]}
+        },
+        "joins": {"post.size": {"entity": "größe", "on": "\"größes\".id = posts.size", "type": "one"},
+                  "post.next": {"entity": "post", "on": "posts.id = posts.next_id", "type": "many"}}
+    }"#;
+    let schema = Schema::read(document, None).unwrap_or_else(|faults| panic!("{faults:?}"));
+    of_queries(&schema, &Limits::default())
+}
+
+#[test]
+fn what_can_be_selected() {
+    let written = written();
+    let select = &written["$defs"]["post.select"];
+    expect![[r##"
+        {
+          "type": "object",
+          "properties": {
+            "id": {
+              "const": true,
+              "description": "integer"
+            },
+            "data": {
+              "const": true,
+              "description": "json"
+            },
+            "label": {
+              "const": true,
+              "description": "computed"
+            },
+            "size": {
+              "$ref": "#/$defs/gr__e.one",
+              "description": "one of größe"
+            },
+            "next": {
+              "$ref": "#/$defs/post.many",
+              "description": "many of post"
+            }
+          },
+          "additionalProperties": false
+        }"##]]
+    .assert_eq(&format!("{select:#}"));
+    assert_eq!(written["properties"]["größe"]["$ref"], "#/$defs/gr__e.root");
+}
+
+#[test]
+fn what_it_is_compared_with() {
+    let written = written();
+    expect![[r##"
+        [
+          {
+            "if": {
+              "properties": {
+                "field": {
+                  "enum": [
+                    "id"
+                  ]
+                }
+              },
+              "required": [
+                "field"
+              ]
+            },
+            "then": {
+              "$ref": "#/$defs/is.integer"
+            }
+          },
+          {
+            "if": {
+              "properties": {
+                "field": {
+                  "enum": [
+                    "data"
+                  ]
+                }
+              },
+              "required": [
+                "field"
+              ]
+            },
+            "then": {
+              "$ref": "#/$defs/is.json"
+            }
+          }
+        ]"##]]
+    .assert_eq(&format!("{:#}", written["$defs"]["post.where"]["allOf"]));
+    expect![[r#"{"oneOf":[{"properties":{"op":{"enum":["isNull","isNotNull"]},"value":false}},{"properties":{"op":{"enum":["eq","ne"]},"value":{"type":"string","pattern":"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}},"required":["value"]},{"properties":{"op":{"enum":["in","nin"]},"value":{"type":"array","items":{"type":"string","pattern":"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"},"maxItems":200}},"required":["value"]}]}"#]].assert_eq(&written["$defs"]["is.uuid"].to_string());
+    expect![[r#"{"oneOf":[{"properties":{"op":{"enum":["isNull","isNotNull"]},"value":false}}]}"#]]
+        .assert_eq(&written["$defs"]["is.json"].to_string());
+}

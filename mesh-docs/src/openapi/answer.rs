@@ -1,0 +1,149 @@
+//! What is in answers? A schema for each entity, and those that all share. `SPEC §5`
+
+use mesh_schema::{Cardinality, Entity, Field, FieldType};
+use serde_json::{Map, Value, json};
+
+use super::{Api, component};
+
+/// Names of the schemas that are the same for every server; no entity's key has a dot.
+pub(super) const ERROR: &str = "mesh.error";
+pub(super) const PAGE_INFO: &str = "mesh.pageInfo";
+pub(super) const GROUP: &str = "mesh.group";
+pub(super) const UPLOADED: &str = "mesh.uploaded";
+pub(super) const LINK: &str = "mesh.link";
+
+impl Api<'_> {
+    pub(super) fn schemas(&self) -> Value {
+        let mut all = Map::new();
+        for (entity, name) in self.names.entities() {
+            all.insert(name.to_owned(), self.record(entity));
+            if self.options.mutations && super::write::takes_writes(entity) {
+                all.insert(format!("{name}.written"), written(entity));
+            }
+        }
+        all.insert(PAGE_INFO.to_owned(), page_info());
+        all.insert(GROUP.to_owned(), group());
+        all.insert(ERROR.to_owned(), super::failure::body());
+        if self.options.mutations {
+            let id = json!({"type": ["string", "integer"]});
+            let link = json!({"type": "object", "properties": {"entityId": id}, "required": ["entityId"],
+                "additionalProperties": false});
+            all.insert(LINK.to_owned(), link);
+        }
+        if self.options.uploads.is_some() {
+            all.insert(UPLOADED.to_owned(), uploaded());
+        }
+        all.into()
+    }
+
+    /// A record as answers hold it: of all these members, those that were selected.
+    fn record(&self, entity: &Entity) -> Value {
+        let mut properties = Map::new();
+        for field in seen(entity) {
+            properties.insert(field.name.clone(), value(field));
+        }
+        for computed in entity.computed.iter().filter(|it| entity.member(&it.name).is_some()) {
+            properties.insert(computed.name.clone(), json!({"readOnly": true, "description": "computed"}));
+        }
+        for (relation, _, target) in self.relations(entity) {
+            let target = component("schemas", target);
+            let leads = match relation.cardinality {
+                Cardinality::One => json!({"anyOf": [target, {"type": "null"}]}),
+                Cardinality::Many => json!({"type": "array", "items": target}),
+            };
+            properties.insert(relation.name.clone(), leads);
+        }
+        let mut record = json!({"type": "object", "properties": properties, "additionalProperties": false});
+        if let Some((record, said)) = record.as_object_mut().zip(entity.description.clone()) {
+            record.insert("description".to_owned(), said.into());
+        }
+        record
+    }
+}
+
+fn seen(entity: &Entity) -> impl Iterator<Item = &Field> {
+    entity.fields.iter().filter(|field| entity.member(&field.name).is_some())
+}
+
+/// What a write may set.
+fn written(entity: &Entity) -> Value {
+    let properties: Map<_, _> =
+        seen(entity).filter(|field| field.writable).map(|field| (field.name.clone(), value(field))).collect();
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+/// The form of a field's values. `SPEC §5.5`
+fn value(field: &Field) -> Value {
+    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+    let (mut types, more) = match field.ty {
+        None => (vec!["string", "number", "boolean"], None),
+        Some(Json) => (Vec::new(), None),
+        Some(String) => (vec!["string"], None),
+        Some(Integer) => (vec!["integer"], Some(("format", "int64"))),
+        Some(Number) => (vec!["number"], Some(("format", "double"))),
+        Some(Bigint) => (vec!["string"], Some(("pattern", "^-?[0-9]+$"))),
+        Some(Boolean) => (vec!["boolean"], None),
+        Some(Datetime) => (vec!["string"], Some(("description", "a time, ISO 8601"))),
+        Some(Date) => (vec!["string"], Some(("format", "date"))),
+        Some(Binary) => (vec!["string"], Some(("contentEncoding", "base64"))),
+        Some(Uuid) => (vec!["string"], Some(("format", "uuid"))),
+        Some(Decimal) => (vec!["string"], Some(("description", "a decimal number"))),
+    };
+    // What is no number stands in JSON as `null`.
+    if field.nullable || field.ty == Some(Number) {
+        types.push("null");
+    }
+    let mut form: Map<_, _> = more.into_iter().map(|(key, text)| (key.to_owned(), json!(text))).collect();
+    match types.as_slice() {
+        // Any JSON, `null` included.
+        _ if field.ty == Some(Json) => {}
+        [one] => drop(form.insert("type".to_owned(), json!(one))),
+        several => drop(form.insert("type".to_owned(), json!(several))),
+    }
+    if let Some(said) = &field.description {
+        form.insert("description".to_owned(), said.as_str().into());
+    }
+    form.into()
+}
+
+/// The type of ids in paths.
+pub(super) fn id(entity: &Entity) -> Value {
+    let ty = entity.id.and_then(|id| entity.field(id).ty);
+    match ty {
+        Some(FieldType::Integer) => json!({"type": "integer", "format": "int64"}),
+        Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),
+        _ => json!({"type": "string"}),
+    }
+}
+
+fn page_info() -> Value {
+    let cursor =
+        json!({"type": ["string", "null"], "description": "opaque; `null` exactly where there are no items"});
+    json!({
+        "type": "object",
+        "properties": {"hasNextPage": {"type": "boolean"}, "startCursor": cursor, "endCursor": cursor},
+        "required": ["hasNextPage", "startCursor", "endCursor"],
+    })
+}
+
+fn group() -> Value {
+    json!({
+        "type": "object",
+        "description": "Where the query has aggregates: the group's selected keys and every alias",
+        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+    })
+}
+
+fn uploaded() -> Value {
+    json!({
+        "type": "object",
+        "description": "Beside these the field, with the file's storage key, and of a new record the id",
+        "properties": {
+            "contentHash": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+            "size": {"type": "integer"},
+            "contentType": {"type": "string"},
+            "url": {"type": "string"},
+        },
+        "required": ["contentHash", "size", "contentType", "url"],
+    })
+}

@@ -1,0 +1,133 @@
+//! Is exactly that described which is on? Validity and answers are judged where there is a server.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+
+const BLOG: &str = r#"{
+    "entities": {
+        "post": {"fields": ["id", "title"], "types": {"id": "integer"}, "writable": ["title"], "uploads": {"title": {}}},
+        "a log": {"fields": ["text"], "idField": null}
+    },
+    "joins": {"post.next": {"entity": "post", "on": "posts.id = posts.next_id", "type": "one"}}
+}"#;
+
+#[track_caller]
+fn check(change: impl FnOnce(&mut Options), expected: &Expect) {
+    let schema = Schema::read(BLOG, None).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let mut options = Options::at("/mesh");
+    change(&mut options);
+    let document = document(&schema, &options);
+    let mut shown = String::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let responses: Vec<_> =
+                operation["responses"].as_object().unwrap().keys().map(String::as_str).collect();
+            let id = operation["operationId"].as_str().unwrap();
+            shown.push_str(&format!("{} {path} ({id}): {}\n", method.to_uppercase(), responses.join(" ")));
+        }
+    }
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn reads_alone() {
+    check(
+        |_| (),
+        &expect![[r#"
+        GET /mesh/post (post.list): 200 304 400 431 500 503
+        GET /mesh/post/{id} (post.read): 200 304 400 431 500 503
+        PUT /mesh/post/{id} (post.readByPut): 200 400 431 500 503
+        GET /mesh/a%20log (a_log.list): 200 304 400 431 500 503
+        POST /mesh (mesh.read): 200 400 413 415 431 500 503
+    "#]],
+    );
+}
+
+#[test]
+fn everything() {
+    let all = |options: &mut Options| {
+        options.integrity = Some(Bound::Accepted);
+        options.persisted = Some(Registration::Signed);
+        options.events = true;
+        options.mutations = true;
+        options.uploads = Some("media".to_owned());
+        options.docs = Some("/docs".to_owned());
+    };
+    check(
+        all,
+        &expect![[r#"
+        GET /mesh/post (post.list): 200 304 400 401 403 431 500 503
+        POST /mesh/post (post.create): 201 400 401 403 404 409 413 415 431 500 503
+        GET /mesh/post/{id} (post.read): 200 304 400 401 403 431 500 503
+        PUT /mesh/post/{id} (post.update): 200 400 401 403 404 409 413 415 431 500 503
+        DELETE /mesh/post/{id} (post.delete): 204 400 401 403 404 409 431 500 503
+        GET /mesh/post/{id}/events (post.follow): 200 400 401 403 431 500 503
+        PUT /mesh/post/{id}/next (post.next.connect): 200 400 401 403 404 409 413 415 431 500 503
+        DELETE /mesh/post/{id}/next (post.next.disconnect): 204 400 401 403 404 409 431 500 503
+        POST /mesh/post/{id}/title (post.title.upload): 200 400 401 403 404 409 413 415 431 500 503
+        GET /mesh/a%20log (a_log.list): 200 304 400 401 403 431 500 503
+        POST /mesh (mesh.read): 200 400 401 403 413 415 431 500 503
+        POST /mesh/queries (mesh.register): 200 400 401 403 413 415 431 500 503
+        POST /mesh/auth (mesh.login): 200 400 401 403 413 415 429 431 500 503
+        POST /mesh/logout (mesh.logout): 200 400 401 403 431 500 503
+        GET /mesh/media/sha256/{first}/{rest} (mesh.file): 200 206 302 304 400 401 403 404 416 431 500 503
+        GET /docs (mesh.playground): 200
+        GET /docs/schema (mesh.introspect): 200 400 401 403 431 500 503
+        POST /docs/execute (mesh.execute): 200 400 401 403 413 415 431 500 503
+    "#]],
+    );
+}
+
+#[test]
+fn queries_by_id_alone() {
+    let only = |options: &mut Options| {
+        options.base.clear();
+        options.persisted = Some(Registration::Closed);
+        options.only = true;
+    };
+    check(
+        only,
+        &expect![[r#"
+        GET /post (post.list): 200 304 400 431 500 503
+        GET /post/{id} (post.read): 200 304 400 431 500 503
+        PUT /post/{id} (post.readByPut): 200 400 431 500 503
+        GET /a%20log (a_log.list): 200 304 400 431 500 503
+    "#]],
+    );
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str));
+                members.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+    let schema = Schema::read(BLOG, None).unwrap();
+    for profiles in 0..16 {
+        let mut options = Options::at("");
+        let is = |bit: u32| profiles & (1 << bit) != 0;
+        options.integrity = is(0).then_some(Bound::Required);
+        options.persisted = is(1).then_some(Registration::Open);
+        options.events = is(1);
+        options.rates = is(2);
+        options.mutations = is(2);
+        options.uploads = is(3).then(|| "files".to_owned());
+        let document = document(&schema, &options);
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(!found.is_empty());
+        for reference in found {
+            assert!(
+                document.pointer(reference.trim_start_matches('#')).is_some(),
+                "{reference}, {options:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What do commands take that write down for others what a schema is?
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::SourceArgs;
+use crate::config::Flags;
+
+/// What `types` takes.
+#[derive(Debug, Args)]
+pub(crate) struct TypesArgs {
+    #[command(flatten)]
+    pub(crate) described: DescribedArgs,
+    /// Language to write
+    #[arg(long, value_name = "LANGUAGE", default_value = "typescript", value_parser = ["typescript"])]
+    pub(crate) lang: String,
+}
+
+/// What every command takes that writes down what a schema is for others.
+#[derive(Debug, Args)]
+pub(crate) struct DescribedArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl DescribedArgs {
+    /// The settings among the flags.
+    pub(crate) fn settings(&self) -> Flags {
+        self.source.settings().collect()
+    }
+}

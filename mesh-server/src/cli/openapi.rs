@@ -1,0 +1,51 @@
+//! `mesh-server openapi` and `mesh-server json-schema`: what tools and editors are to know of a server.
+
+use mesh_docs::{json_schema, openapi};
+use mesh_integrity::Binding;
+use mesh_plan::Registration;
+
+use super::args::DescribedArgs;
+use super::source::Source;
+use super::{Failure, faults_at_start, settings, write};
+use crate::config::{Config, DocsAuth};
+
+pub(crate) fn run(args: &DescribedArgs) -> Result<(), Failure> {
+    described(args, |config, source| openapi::document(&source.schema, &options(config)))
+}
+
+pub(crate) fn run_json_schema(args: &DescribedArgs) -> Result<(), Failure> {
+    described(args, |config, source| json_schema::of_queries(&source.schema, &config.plan_limits().query))
+}
+
+fn described(
+    args: &DescribedArgs,
+    describe: impl FnOnce(&Config, &Source) -> serde_json::Value,
+) -> Result<(), Failure> {
+    let config =
+        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
+    let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
+    write(args.output.as_deref(), &format!("{:#}\n", describe(&config, &source)))
+}
+
+/// What the settings turn on.
+fn options(config: &Config) -> openapi::Options {
+    let mut options = openapi::Options::at(config.base.as_str());
+    if !config.docs.title.is_empty() {
+        options.title.clone_from(&config.docs.title);
+    }
+    options.integrity = config.integrity.enabled.then_some(match config.integrity.binding {
+        Binding::Off => openapi::Bound::Ignored,
+        Binding::Accept => openapi::Bound::Accepted,
+        Binding::Require => openapi::Bound::Required,
+    });
+    options.rates = config.rates.per_address.is_some() || config.rates.per_session.is_some();
+    let by_default = if config.integrity.enabled { Registration::Signed } else { Registration::Open };
+    options.persisted = config.persisted.enabled.then(|| config.persisted.registration.unwrap_or(by_default));
+    options.only = config.persisted.only;
+    options.events = config.events.enabled;
+    options.mutations = config.mutations.enabled;
+    options.uploads = config.uploads.enabled.then(|| config.uploads.path.clone());
+    options.docs = config.docs.enabled.then(|| config.docs.path.clone());
+    options.docs_guarded = config.docs.auth == DocsAuth::Admin;
+    options
+}
