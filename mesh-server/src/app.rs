@@ -1,5 +1,7 @@
 //! What happens to one request? From its head to its reply, in one page.
 
+mod build;
+
 use std::any::Any;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -7,25 +9,28 @@ use std::hash::BuildHasher;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_uploads::{Recovered, StoreError};
-use mesh_wire::headers::Own;
+use mesh_wire::headers::{self, Own};
 use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request, response};
 
 use crate::address::Proxies;
+use crate::admin::{Admin, Page};
 use crate::body::{Body, Incoming};
 use crate::events::{Events, Hub};
 use crate::integrity::Integrity;
+use crate::metrics::Metrics;
 use crate::rates::Rates;
 use crate::routes::custom::{self, Hit};
 use crate::routes::docs::Surface;
 use crate::routes::plans::Plans;
 use crate::routes::{self, Exchange, Peer};
+use crate::seen::{Seen, Template};
 use crate::uploads::{self, Uploads};
 
 /// Bounds of the transport, with the protocol's defaults. `SPEC §12.2`
@@ -65,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) uploads: Option<Uploads>,
     pub(crate) routes: custom::Routes,
     pub(crate) changes: Changes,
+    metrics: Option<Metrics>,
+    admin: Option<Admin>,
     cors: Option<Cors>,
     docs: Surface,
     events: Option<Events>,
@@ -86,107 +93,14 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// How many streams of changes are open, and how many readings they share.
+    pub(crate) fn open_streams(&self) -> (usize, usize) {
+        self.hub.get().map_or((0, 0), Hub::counts)
+    }
+}
+
 impl App {
-    /// An application at the base path `/mesh` with the protocol's limits.
-    pub fn new(mesh: impl Into<Arc<Mesh>>) -> Self {
-        let mesh = mesh.into();
-        let shared = Shared {
-            plans: Arc::new(Plans::of(&mesh)),
-            mesh,
-            base: Base::default(),
-            limits: Limits::default(),
-            profiles: Profiles::default(),
-            rates: Rates::default(),
-            proxies: Proxies::default(),
-            integrity: None,
-            uploads: None,
-            persisted: None,
-            routes: custom::Routes::default(),
-            changes: Changes::new(),
-            cors: None,
-            docs: Surface::default(),
-            events: None,
-            hub: OnceLock::new(),
-            ids: Arc::new(Ids::new()),
-        };
-        Self { shared: Arc::new(shared) }
-    }
-
-    /// The same at another base path.
-    #[must_use]
-    pub fn at(self, base: Base) -> Self {
-        self.with(|shared| shared.base = base)
-    }
-
-    /// The same with other limits.
-    #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
-        self.with(|shared| shared.limits = limits)
-    }
-
-    /// The same with limits on how often one client may ask. `SPEC §12.6`
-    #[must_use]
-    pub fn rates(self, rates: Rates) -> Self {
-        self.with(|shared| shared.rates = rates)
-    }
-
-    /// The same behind proxies whose `X-Forwarded-For` says where a request comes from. `SPEC §12.1`
-    #[must_use]
-    pub fn trusted_proxies(self, proxies: Proxies) -> Self {
-        self.with(|shared| shared.proxies = proxies)
-    }
-
-    /// The same with sessions: every request but login and logout must be signed. `SPEC §7`
-    #[must_use]
-    pub fn integrity(self, integrity: Integrity) -> Self {
-        self.with(|shared| {
-            shared.integrity = Some(integrity);
-            shared.profiles.integrity = true;
-        })
-    }
-
-    /// The same with registered queries, which must be those of the same core. `SPEC §8`
-    #[must_use]
-    pub fn persisted(self, persisted: Persisted) -> Self {
-        self.with(|shared| {
-            shared.persisted = Some(Arc::new(persisted));
-            shared.profiles.persisted = true;
-        })
-    }
-
-    /// The same with write routes for the entities and fields that the schema has as writable. `SPEC §11`
-    #[must_use]
-    pub fn mutations(self, on: bool) -> Self {
-        self.with(|shared| shared.profiles.mutations = on)
-    }
-
-    /// The same with a notice board that others write to as well.
-    #[must_use]
-    pub fn changes(self, changes: Changes) -> Self {
-        self.with(|shared| shared.changes = changes)
-    }
-
-    /// The same with pages of other origins that may ask and read. `SPEC §12.5`
-    #[must_use]
-    pub fn cors(self, cors: Cors) -> Self {
-        self.with(|shared| shared.cors = Some(cors))
-    }
-
-    /// The same with streams of changes. They hear of writes over the board of [`App::changes`]. `SPEC §10`
-    #[must_use]
-    pub fn events(self, events: Events) -> Self {
-        self.with(|shared| {
-            shared.events = Some(events);
-            shared.profiles.events = true;
-        })
-    }
-
-    /// The same with a page to explore the schema and try queries on, beside the base path. `SPEC §13`
-    #[must_use]
-    pub fn docs(self, options: mesh_docs::Options) -> Self {
-        self.with(|shared| shared.docs = Surface::new(options))
-    }
-
     /// Ends all streams of changes, as a server does that stops; none can begin after it.
     pub fn end_streams(&self) {
         if let Some(hub) = self.shared.hub() {
@@ -208,32 +122,6 @@ impl App {
         }
     }
 
-    /// The same with a route of the application's own at a path under the base, such as `post/:id`. It comes
-    /// before the protocol's routes.
-    ///
-    /// # Errors
-    /// A pattern that is none.
-    pub fn route(
-        self,
-        method: Method,
-        pattern: &str,
-        handler: impl custom::Handler,
-    ) -> Result<Self, custom::PatternError> {
-        let mut shared = Arc::unwrap_or_clone(self.shared);
-        shared.routes.add(method, pattern, handler)?;
-        Ok(Self { shared: Arc::new(shared) })
-    }
-
-    /// The same with files, for fields that the schema declares under `uploads`. `SPEC §9`
-    #[must_use]
-    pub fn uploads(self, uploads: Uploads) -> Self {
-        self.with(|shared| {
-            shared.profiles.uploads = true;
-            shared.profiles.files = uploads.path.clone();
-            shared.uploads = Some(uploads);
-        })
-    }
-
     /// Clears what a crash has left among the stored files, to be called when a server starts, and once in a
     /// while where several share a store. `SPEC §9.4`
     ///
@@ -246,15 +134,19 @@ impl App {
         }
     }
 
-    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
-        let mut shared = Arc::unwrap_or_clone(self.shared);
-        change(&mut shared);
-        Self { shared: Arc::new(shared) }
-    }
-
     /// The path that all routes lie under.
     pub fn base(&self) -> &Base {
         &self.shared.base
+    }
+
+    /// What every request needs.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Where it counts what it does.
+    pub(crate) fn counted(&self) -> Option<&Metrics> {
+        self.shared.metrics.as_ref()
     }
 
     /// The bounds of the transport.
@@ -280,22 +172,33 @@ impl App {
         B::Data: Send,
         B::Error: fmt::Display,
     {
+        let seen = Seen::new();
+        let metrics = self.counted();
         let (head, body) = request.into_parts();
         let peer = peer.map(|peer| Peer(self.shared.proxies.client(peer.0, &head.headers)));
         let own = Own::scan(&head.headers);
         let request_id = RequestId::of(own.request_id, self.shared.ids.fresh());
         let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
         let answering =
-            AssertUnwindSafe(self.answer((asked, own), peer, &head, || Incoming::new(body))).catch_unwind();
-        let answer = answering.await.unwrap_or_else(|payload| Err(panicked(&request_id, &*payload)));
+            AssertUnwindSafe(self.answer((asked, own), &seen, peer, &head, || Incoming::new(body)))
+                .catch_unwind();
+        let answer = answering.await.unwrap_or_else(|payload| {
+            metrics.inspect(|metrics| metrics.panicked());
+            Err(panicked(&request_id, &*payload))
+        });
         let mut reply = answer.unwrap_or_else(|error| {
+            metrics.inspect(|metrics| metrics.refused(&error));
             tracing::debug!(request = %request_id, status = error.status.as_u16(), "{error}");
             response::error(&asked, &error).map(Body::from)
         });
         if let Some(cors) = &self.shared.cors {
             cors.dress(asked.method, asked.headers, reply.headers_mut());
         }
-        pack(asked.headers, reply).await
+        let reply = pack(asked.headers, reply).await;
+        if let Some(metrics) = metrics {
+            metrics.answered(&seen, reply.status().as_u16(), seen.start.elapsed());
+        }
+        reply
     }
 
     /// Answers a request of a connection from that address.
@@ -324,28 +227,42 @@ impl App {
     async fn answer(
         &self,
         (asked, own): (Asked<'_>, Own<'_>),
+        seen: &Seen,
         peer: Option<Peer>,
         head: &Parts,
         body: impl FnOnce() -> Incoming,
     ) -> Result<Response<Body>, WireError> {
-        let limits = &self.shared.limits;
+        let (shared, limits, uri) = (&self.shared, &self.shared.limits, &head.uri);
+        if let Some(admin) = &shared.admin
+            && let Some(page) = Page::at(uri.path(), self)
+        {
+            seen.goes_to(Template::Admin);
+            // Whoever watches a server asks without pause, and is not counted among its clients.
+            let mut reply = Box::pin(admin.show(page, asked.method, self)).await;
+            reply.headers_mut().insert(headers::REQUEST_ID.clone(), asked.request_id.value());
+            return Ok(reply);
+        }
+        let deadline = seen.start + limits.request_timeout;
+        let cx = Exchange { shared, asked, own, uri, peer, seen, deadline };
         self.shared.rates.of_address(peer.map(|peer| peer.0))?;
         if let Some(hit) = self.shared.docs.find(&self.shared, asked.method, head.uri.path()) {
-            let deadline = Instant::now() + limits.request_timeout;
-            let (shared, uri) = (&self.shared, &head.uri);
-            return hit.answer(&Exchange { shared, asked, own, uri, peer, deadline }, body).await;
+            seen.goes_to(Template::Docs);
+            return hit.answer(&cx, body).await;
         }
         let hit = custom::find(&self.shared, asked.method, head.uri.path())?;
         request::check_head_size(asked.method, &head.uri, own.size, limits.header_bytes)?;
         if !matches!(hit, Hit::BuiltIn(Route::Options { .. })) {
             request::check_url_query(head.uri.query())?;
         }
-        let deadline = Instant::now() + limits.request_timeout;
-        let (shared, uri) = (&self.shared, &head.uri);
-        let cx = Exchange { shared, asked, own, uri, peer, deadline };
         match hit {
-            Hit::BuiltIn(route) => routes::dispatch(&cx, route, body).await,
-            Hit::Own(own, params) => own.answer(&cx, params, body()).await,
+            Hit::BuiltIn(route) => {
+                seen.goes_to(Template::of(&route));
+                routes::dispatch(&cx, route, body).await
+            }
+            Hit::Own(own, params) => {
+                seen.goes_to(Template::Own);
+                own.answer(&cx, params, body()).await
+            }
         }
     }
 }

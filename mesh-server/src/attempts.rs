@@ -34,6 +34,7 @@ pub(crate) struct Attempts {
     paid_off: DashMap<u64, u64>,
     keys: RandomState,
     next_sweep: AtomicU64,
+    refused: AtomicU64,
 }
 
 impl Attempts {
@@ -45,6 +46,7 @@ impl Attempts {
             paid_off: DashMap::new(),
             keys: RandomState::new(),
             next_sweep: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         }
     }
 
@@ -117,11 +119,17 @@ impl Attempts {
         ];
         for (index, (key, allowed)) in keys.iter().enumerate() {
             if let Err(wait) = self.take(*key, MINUTE / allowed, now) {
+                self.refused.fetch_add(1, Ordering::Relaxed);
                 keys.iter().take(index).for_each(|(key, allowed)| self.give_back(*key, MINUTE / allowed));
                 return Err(Refused::Until(seconds(wait)));
             }
         }
         Ok(Attempt { of: self, keys, shares: None })
+    }
+
+    /// Attempts that were refused unseen.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     fn take(&self, key: u64, interval: u64, now: u64) -> Result<(), u64> {

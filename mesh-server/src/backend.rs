@@ -7,6 +7,10 @@ use std::path::PathBuf;
 pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+mod usage;
+
+pub use usage::Usage;
+pub(crate) use usage::Waits;
 
 /// A database as a setting names it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,6 +18,7 @@ mod serve;
 mod source;
 mod types;
 mod upload;
+mod watch;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use mesh_wire::Base;
 
+pub(crate) use crate::config::admin::Admin;
 use crate::config::load::Reader;
 pub(crate) use crate::config::load::{FILE_VARIABLE, PASSWORD_VARIABLE, SettingsFile};
 pub(crate) use crate::config::postgres::Postgres;
@@ -21,6 +22,7 @@ pub(crate) use crate::config::rates::Rates;
 pub(crate) use crate::config::raw::{Flags, Place};
 pub(crate) use crate::config::tls::Tls;
 
+mod admin;
 mod bounds;
 mod load;
 mod postgres;
@@ -64,6 +66,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// How often somebody may ask.
     pub(crate) rates: Rates,
+    /// Health and metrics.
+    pub(crate) admin: Admin,
     /// What is kept in memory between requests.
     pub(crate) cache: Cache,
     /// Sessions and signed requests.
@@ -111,6 +115,7 @@ impl Config {
             log_format: reader.read("log_format", units::choice(&LogFormat::ALL), default.log_format),
             limits: Limits::read(reader),
             rates: Rates::read(reader),
+            admin: Admin::read(reader),
             cache: Cache::read(reader),
             integrity: Integrity::read(reader),
             persisted: Persisted::read(reader),
@@ -145,6 +150,7 @@ impl Default for Config {
             log_format: LogFormat::Pretty,
             limits: Limits::default(),
             rates: Rates::default(),
+            admin: Admin::default(),
             cache: Cache::default(),
             integrity: Integrity::default(),
             persisted: Persisted::default(),

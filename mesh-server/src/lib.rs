@@ -33,6 +33,7 @@
 
 pub mod accounts;
 mod address;
+mod admin;
 mod app;
 mod attempts;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -46,13 +47,16 @@ mod events;
 mod guides;
 mod health;
 mod integrity;
+mod metrics;
 mod rates;
 mod routes;
+mod seen;
 mod server;
 mod service;
 mod uploads;
 
 pub use address::{Proxies, ProxyError};
+pub use admin::Admin;
 pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
 pub use current::Current;
@@ -65,6 +69,7 @@ pub use mesh_plan;
 pub use mesh_schema;
 pub use mesh_uploads;
 pub use mesh_wire;
+pub use metrics::{Exposition, Metrics};
 pub use rates::{Rate, RateError, Rates};
 pub use routes::Peer;
 pub use routes::custom::{Call, Handler, PatternError, Reply};

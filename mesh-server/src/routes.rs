@@ -23,6 +23,7 @@ use mesh_wire::{Asked, Route, WireError, response};
 
 use crate::app::Shared;
 use crate::body::{Body, Incoming};
+use crate::seen::Seen;
 use admit::Admitted;
 
 /// A request on its way to its reply.
@@ -37,6 +38,8 @@ pub(crate) struct Exchange<'r> {
     pub(crate) uri: &'r Uri,
     /// The client's address, where it is known: the connection's other end, or what a trusted proxy says.
     pub(crate) peer: Option<Peer>,
+    /// What was seen of it so far.
+    pub(crate) seen: &'r Seen,
     /// When the answer is no longer wanted.
     pub(crate) deadline: Instant,
 }

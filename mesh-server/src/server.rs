@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use self::connection::{Host, Stage};
 #[cfg(feature = "tls")]
 pub use self::tls::{Tls, TlsError};
-use crate::{Current, Peer};
+use crate::{Current, Metrics, Peer};
 
 /// Pause after the system refused a connection, for want of descriptors for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -124,11 +124,13 @@ impl Server {
             #[cfg(feature = "tls")]
             tls: self.tls.clone(),
         };
+        let metrics = self.app.get().counted().cloned();
         let receive = |(stream, peer, slot): (TcpStream, Peer, OwnedSemaphorePermit)| {
             let serving = host.clone().receive(stream, peer);
+            let open = metrics.as_ref().map(Metrics::connected);
             tokio::spawn(async move {
                 serving.await;
-                drop(slot);
+                drop((slot, open));
             });
         };
         {

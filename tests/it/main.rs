@@ -34,4 +34,5 @@ mod tls;
 mod transport;
 mod typescript;
 mod uploads;
+mod watching;
 mod writes;

@@ -153,6 +153,12 @@ impl Server {
         Connection::open(self.address)
     }
 
+    /// What it logs, where its command has standard error as a pipe; once.
+    #[must_use]
+    pub fn log(&mut self) -> Option<std::process::ChildStderr> {
+        self.child.stderr.take()
+    }
+
     /// The id of its process.
     #[must_use]
     pub fn process(&self) -> u32 {

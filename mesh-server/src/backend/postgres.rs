@@ -25,10 +25,10 @@ use mesh_plan::sql::Features;
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Trace, Traced, Value};
 use mesh_schema::Catalog;
 
-use crate::backend::without_password;
+use crate::backend::{Usage, without_password};
 pub use accounts::PostgresAccounts;
 use peers::Peers;
-use pool::{Pool, Purpose};
+use pool::{Pool, PoolError, Purpose};
 use replicas::Replicas;
 pub use state::PostgresState;
 use target::Target;
@@ -183,6 +183,29 @@ impl Postgres {
         let steps = steps.map_err(read::failed)?;
         lease.done();
         Ok((statement.statement.to_string(), steps))
+    }
+
+    /// Makes sure that the database answers. One whose connections are all in use does.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn ping(&self) -> Result<(), OpenError> {
+        let failed = |cause: Box<dyn StdError + Send + Sync>| OpenError {
+            database: self.pool.name().to_owned(),
+            cause,
+        };
+        let mut lease = match self.pool.take(false).await {
+            Err(PoolError::Exhausted) => return Ok(()),
+            lease => lease.map_err(|error| failed(error.into()))?,
+        };
+        let answered = lease.begin().client().batch_execute("SELECT 1").await;
+        lease.done();
+        answered.map_err(|error| failed(error.into()))
+    }
+
+    /// What of the connections for reads is in use.
+    pub fn usage(&self) -> Usage {
+        self.pool.usage()
     }
 
     /// Connections that are open and not in use, and the most there can be.

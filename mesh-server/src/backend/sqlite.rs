@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
 use mesh_schema::Catalog;
 
+use crate::backend::Usage;
 pub use accounts::{SqliteAccounts, UsersTableError};
 use alarm::Budget;
 use cache::Cache;
@@ -139,6 +140,26 @@ impl Sqlite {
         let (catalog, notes) = catalog::read(reader.connection(), times).map_err(failed)?;
         self.pool.give(reader);
         Ok(Contents { catalog, notes })
+    }
+
+    /// Makes sure that the file is there and can be read, on a connection of its own.
+    ///
+    /// # Errors
+    /// When it is not, or cannot.
+    pub async fn ping(&self) -> Result<(), OpenError> {
+        let path = self.pool.path().to_owned();
+        let opening = tokio::task::spawn_blocking(move || Self::open(&path).map(drop));
+        opening.await.unwrap_or_else(|_| {
+            let path = self.pool.path().display().to_string();
+            Err(OpenError { path, cause: Cause::Missing })
+        })
+    }
+
+    /// What of its connections and its cache is in use.
+    pub fn usage(&self) -> Usage {
+        let mut usage = self.pool.usage();
+        self.cache.as_ref().inspect(|cache| cache.fill(&mut usage));
+        usage
     }
 
     /// The database's own account of how it would run a plan's statements: for each the SQL text, then a

@@ -12,13 +12,13 @@ use mesh_schema::Schema;
 use mesh_server::accounts::UsersTable;
 use mesh_server::backend::DatabaseUrl;
 use mesh_server::backend::sqlite::{SqliteState, StateLimits};
-use mesh_server::{App, Events, Health, Integrity, Rates, Uploads};
+use mesh_server::{Admin, App, Events, Health, Integrity, Rates, Uploads};
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 use serde_json::Value;
 
-use super::Failure;
 use super::database::{Database, State, Writer};
+use super::{Failure, watch};
 use crate::config::{Config, DocsAuth, Store, Users};
 
 /// The text of registered queries that is kept in memory.
@@ -38,7 +38,7 @@ pub(crate) struct Parts {
     uploads: Option<Uploads>,
     cors: Option<Cors>,
     rates: Rates,
-    health: Health,
+    admin: Admin,
 }
 
 impl Parts {
@@ -65,6 +65,7 @@ impl Parts {
         let cors = &config.cors.origins;
         Ok(Self {
             config: config.clone(),
+            admin: watch::admin(database.as_ref()),
             database,
             writer,
             cursor_key: secret.map(|secret| CursorKey::new(&secret.derive(CURSOR_LABEL))),
@@ -74,7 +75,6 @@ impl Parts {
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors).map_err(Failure::start)?) },
             rates: Rates::new().per_address(config.rates.per_address).per_session(config.rates.per_session),
-            health: Health::new(),
         })
     }
 
@@ -83,9 +83,14 @@ impl Parts {
         &self.config
     }
 
+    /// Health and numbers.
+    pub(crate) fn admin(&self) -> &Admin {
+        &self.admin
+    }
+
     /// Whether the server can do its work.
     pub(crate) fn health(&self) -> &Health {
-        &self.health
+        self.admin.health()
     }
 
     /// What is read.
@@ -118,6 +123,10 @@ impl Parts {
             .rates(self.rates.clone())
             .trusted_proxies(config.rates.trusted_proxies.clone())
             .mutations(config.mutations.enabled);
+        app = match config.admin.listen {
+            None => app.admin(self.admin.clone()),
+            Some(_) => app.metrics(self.admin.metrics().clone()),
+        };
         if config.events.enabled {
             app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
         }

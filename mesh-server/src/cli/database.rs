@@ -7,9 +7,9 @@ use mesh_integrity::{NonceStore, RevocationStore};
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError};
 use mesh_schema::{Catalog, Schema};
 use mesh_server::accounts::{Accounts, AttemptStore, UsersTable};
-use mesh_server::backend::DatabaseUrl;
 use mesh_server::backend::postgres::{Postgres, PostgresWriter, Settings};
 use mesh_server::backend::sqlite::{Sqlite, SqliteWriter};
+use mesh_server::backend::{DatabaseUrl, Usage};
 
 use super::Failure;
 use crate::config::Config;
@@ -149,6 +149,22 @@ impl Database {
             }
         };
         accounts.map_err(Failure::start)
+    }
+
+    /// Makes sure that it can be read.
+    pub(crate) async fn ping(&self) -> Result<(), String> {
+        match self {
+            Self::Sqlite(database) => database.ping().await.map_err(|error| error.to_string()),
+            Self::Postgres(database) => database.ping().await.map_err(|error| error.to_string()),
+        }
+    }
+
+    /// What of its connections and its cache is in use.
+    pub(crate) fn usage(&self) -> Usage {
+        match self {
+            Self::Sqlite(database) => database.usage(),
+            Self::Postgres(database) => database.usage(),
+        }
     }
 
     /// How a plan is run: each statement with its parameters, and the database's own account of it.

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use mesh_docs::Sql;
-use mesh_server::{Current, Server, Tls};
+use mesh_server::{Check, Current, Server, Tls};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -11,7 +11,7 @@ use super::args::ServeArgs;
 use super::compose::Parts;
 use super::reload::Reload;
 use super::source::Source;
-use super::{Failure, faults_at_start, print, settings};
+use super::{Failure, faults_at_start, print, settings, watch};
 use crate::config::{Config, DocsAuth, LogFormat};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
@@ -81,10 +81,16 @@ pub(crate) fn serve(
         let url = format!("{scheme}://{address}{}", config.base);
         // The handlers stand before anybody is told that the server is ready.
         let stop = stop_signal().map_err(Failure::start)?;
+        watch::listen(config, parts.admin(), &current).await?;
+        let health = parts.health().clone();
         tokio::spawn(Reload::new(parts, current).run());
         tracing::info!(entities, "serving at {url}");
         print(format_args!("listening on {url}"))?;
         ready(&url)?;
+        let stop = async move {
+            stop.await;
+            health.tell("server", Check::Failed("it is stopping".to_owned()));
+        };
         server.serve(listener, stop).await;
         tracing::info!("stopped");
         Ok(())

@@ -52,6 +52,12 @@ impl Plans {
         (plan.node().entity == asked.entity).then(|| plan.aimed_at(asked.id))
     }
 
+    /// How many queries it holds.
+    pub(crate) fn len(&self) -> usize {
+        let [newer, older] = &*self.generations.read().unwrap_or_else(PoisonError::into_inner);
+        newer.len() + older.len()
+    }
+
     /// Keeps what the headers led to.
     pub(crate) fn keep(&self, raw: &[u8], asked: Asked<'_>, plan: &Plan) {
         let later = plan.node().slice.as_ref().is_some_and(|slice| slice.after.is_some());

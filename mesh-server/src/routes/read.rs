@@ -63,6 +63,7 @@ pub(crate) async fn posted(cx: &Exchange<'_>, sent: Incoming) -> Result<Response
 }
 
 async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Response<Body>, WireError> {
+    cx.seen.begins();
     // Most reads are done at once, and need no future and no timer.
     let read = match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
         Some(read) => read,
@@ -72,6 +73,7 @@ async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Respo
             reading.unwrap_or(Err(ResolveError::TimedOut))
         }
     };
+    cx.seen.ends(read.as_ref().map_or(0, |body| body.rows));
     match read {
         Ok(JsonBody { bytes, rows, digest }) => {
             tracing::debug!(request = %cx.asked.request_id, rows, bytes = bytes.len(), "read");

@@ -12,6 +12,7 @@ use tokio_postgres::{AsyncMessage, CancelToken, Client, Statement};
 use super::Settings;
 use super::target::Target;
 use super::tls::Tls;
+use crate::backend::{Usage, Waits};
 
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 512;
@@ -37,6 +38,7 @@ pub(super) struct Pool {
     settings: Settings,
     purpose: Purpose,
     slots: Arc<Semaphore>,
+    waits: Waits,
     idle: Arc<Mutex<Vec<Link>>>,
 }
 
@@ -85,6 +87,7 @@ impl Pool {
             target,
             tls: Mutex::new(None),
             slots: Arc::new(Semaphore::new(settings.connections)),
+            waits: Waits::default(),
             idle: Arc::default(),
             settings: settings.clone(),
             purpose,
@@ -114,6 +117,14 @@ impl Pool {
         (idle, self.settings.connections)
     }
 
+    /// What of it is in use.
+    pub(super) fn usage(&self) -> Usage {
+        let (idle, slots) = self.idle();
+        let mut usage = Usage { idle, slots, free: self.slots.available_permits(), ..Usage::default() };
+        self.waits.fill(&mut usage);
+        usage
+    }
+
     /// Slots that nobody holds.
     #[cfg(test)]
     pub(super) fn free(&self) -> usize {
@@ -123,8 +134,14 @@ impl Pool {
     /// A connection that is idle, or a new one; waits for one for as long as the settings say. `fresh` is for
     /// those who have met a broken one: where one is broken, others may be.
     pub(super) async fn take(&self, fresh: bool) -> Result<Lease, PoolError> {
-        let waiting = tokio::time::timeout(self.settings.wait, Arc::clone(&self.slots).acquire_owned());
-        let slot = waiting.await.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?;
+        let slot = match Arc::clone(&self.slots).try_acquire_owned() {
+            Ok(slot) => slot,
+            Err(_) => {
+                let waiting = Arc::clone(&self.slots).acquire_owned();
+                let waiting = self.waits.through(tokio::time::timeout(self.settings.wait, waiting));
+                waiting.await.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
+            }
+        };
         let idle = loop {
             let link = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match link {

@@ -17,6 +17,7 @@ use mesh_plan::sql::{Param, Statements};
 use mesh_plan::{JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
 
 use super::stamp::Stamp;
+use crate::backend::Usage;
 
 /// Parts with a lock each, so that threads seldom wait for one another.
 const PARTS: usize = 16;
@@ -42,6 +43,7 @@ struct Part {
     /// The state that was seen last, and its number: entries of other numbers are worth nothing.
     state: Option<Stamp>,
     number: u64,
+    hits: u64,
 }
 
 type Entries = HashMap<Key, Entry, RandomState>;
@@ -101,10 +103,26 @@ impl Cache {
         Some(run(&mut part.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
+    /// How many answers it holds, their bytes, and how often it had the one that was wanted.
+    pub(super) fn fill(&self, usage: &mut Usage) {
+        for part in &self.parts {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            let older: usize = part.older.values().map(|entry| entry.body.bytes.len() + ENTRY).sum();
+            usage.answers += part.newer.len() + part.older.len();
+            usage.bytes += part.bytes + older;
+            usage.hits += part.hits;
+        }
+    }
+
     /// The answer to a plan in that state of the database, if it is known.
     pub(super) fn find(&self, plan: &Plan, state: &Stamp) -> Option<JsonBody> {
         let key = Key::of(plan)?;
-        self.with(&key, |part| part.find(&key, state)).flatten()
+        self.with(&key, |part| {
+            let found = part.find(&key, state);
+            part.hits += u64::from(found.is_some());
+            found
+        })
+        .flatten()
     }
 
     /// Keeps the answer to a plan, read in that state, where it may be shown to others. It comes back with the

@@ -8,6 +8,7 @@ use super::alarm::{Alarm, Budget};
 use super::read::{self, failed};
 use super::stamp::{Stamp, Stamps};
 use super::sum::Sum;
+use crate::backend::{Usage, Waits};
 use mesh_plan::{JsonBody, Pattern, Plan, ResolveError, sql::functions};
 use rusqlite::config::DbConfig;
 use rusqlite::functions::{Context, FunctionFlags};
@@ -29,6 +30,7 @@ pub(super) struct Pool {
     path: PathBuf,
     idle: Mutex<Vec<Reader>>,
     heavy: Arc<Semaphore>,
+    waits: Waits,
     stamps: Stamps,
 }
 
@@ -41,6 +43,7 @@ impl Pool {
             path: path.to_owned(),
             idle: Mutex::new(vec![first]),
             heavy: Arc::new(Semaphore::new(HEAVY_READS)),
+            waits: Waits::default(),
             stamps: Stamps::new(path, connect(path)?),
         })
     }
@@ -69,7 +72,20 @@ impl Pool {
 
     /// Waits for the right to run on a thread of its own.
     pub(super) async fn heavy(&self) -> Result<OwnedSemaphorePermit, ResolveError> {
-        Arc::clone(&self.heavy).acquire_owned().await.map_err(|_| ResolveError::Busy)
+        if let Ok(permit) = Arc::clone(&self.heavy).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let waiting = self.waits.through(Arc::clone(&self.heavy).acquire_owned());
+        waiting.await.map_err(|_| ResolveError::Busy)
+    }
+
+    /// What of it is in use.
+    pub(super) fn usage(&self) -> Usage {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let free = self.heavy.available_permits();
+        let mut usage = Usage { idle, free, slots: HEAVY_READS, ..Usage::default() };
+        self.waits.fill(&mut usage);
+        usage
     }
 }
 

@@ -1,0 +1,195 @@
+//! What was seen of a request on its way? For the numbers, the log of requests and `Server-Timing`.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mesh_wire::Route;
+
+/// Which kind of route answered. What stands in the path is not among it: labels of metrics have to be few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Template {
+    /// No route: nothing is at the path, or it takes another method.
+    None,
+    Collection,
+    Point,
+    Post,
+    Register,
+    Login,
+    Logout,
+    Events,
+    File,
+    Create,
+    Update,
+    Delete,
+    Attach,
+    Connect,
+    Disconnect,
+    Remove,
+    Options,
+    Own,
+    Docs,
+    Admin,
+}
+
+impl Template {
+    pub(crate) const ALL: [Self; 20] = [
+        Self::None,
+        Self::Collection,
+        Self::Point,
+        Self::Post,
+        Self::Register,
+        Self::Login,
+        Self::Logout,
+        Self::Events,
+        Self::File,
+        Self::Create,
+        Self::Update,
+        Self::Delete,
+        Self::Attach,
+        Self::Connect,
+        Self::Disconnect,
+        Self::Remove,
+        Self::Options,
+        Self::Own,
+        Self::Docs,
+        Self::Admin,
+    ];
+
+    pub(crate) fn of(route: &Route<'_>) -> Self {
+        match route {
+            Route::Collection { .. } => Self::Collection,
+            Route::Point { .. } => Self::Point,
+            Route::Post => Self::Post,
+            Route::Register => Self::Register,
+            Route::Login => Self::Login,
+            Route::Logout => Self::Logout,
+            Route::Events { .. } => Self::Events,
+            Route::File { .. } => Self::File,
+            Route::Create { .. } => Self::Create,
+            Route::Update { .. } => Self::Update,
+            Route::Delete { .. } => Self::Delete,
+            Route::Attach { .. } => Self::Attach,
+            Route::Connect { .. } => Self::Connect,
+            Route::Disconnect { .. } => Self::Disconnect,
+            Route::Remove { .. } => Self::Remove,
+            Route::Options { .. } => Self::Options,
+            _ => Self::None,
+        }
+    }
+
+    /// Method and path, the latter without the base.
+    pub(crate) fn labels(self) -> (&'static str, &'static str) {
+        match self {
+            Self::None => ("", "none"),
+            Self::Collection => ("GET", "/:entity"),
+            Self::Point => ("GET", "/:entity/:id"),
+            Self::Post => ("POST", "/"),
+            Self::Register => ("POST", "/queries"),
+            Self::Login => ("POST", "/auth"),
+            Self::Logout => ("POST", "/logout"),
+            Self::Events => ("GET", "/:entity/:id/events"),
+            Self::File => ("GET", "/files/:key"),
+            Self::Create => ("POST", "/:entity"),
+            Self::Update => ("PUT", "/:entity/:id"),
+            Self::Delete => ("DELETE", "/:entity/:id"),
+            Self::Attach => ("POST", "/:entity/:id/:member"),
+            Self::Connect => ("PUT", "/:entity/:id/:relation"),
+            Self::Disconnect => ("DELETE", "/:entity/:id/:relation"),
+            Self::Remove => ("DELETE", "/:entity/:id/:relation/:child"),
+            Self::Options => ("OPTIONS", "any"),
+            Self::Own => ("", "own"),
+            Self::Docs => ("", "docs"),
+            Self::Admin => ("GET", "admin"),
+        }
+    }
+}
+
+/// A request on its way. Written by its one task, and read when that is done.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) start: Instant,
+    template: AtomicU8,
+    is_read: AtomicBool,
+    rows: AtomicU64,
+    /// Nanoseconds from the start until the read began.
+    planned: AtomicU64,
+    /// Nanoseconds that the read took.
+    took: AtomicU64,
+}
+
+/// What a read came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) rows: u64,
+    /// Nanoseconds until it could begin.
+    pub(crate) planned: u64,
+    /// Nanoseconds in the back end.
+    pub(crate) took: u64,
+}
+
+impl Seen {
+    pub(crate) fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            template: AtomicU8::new(Template::None as u8),
+            is_read: AtomicBool::new(false),
+            rows: AtomicU64::new(0),
+            planned: AtomicU64::new(0),
+            took: AtomicU64::new(0),
+        }
+    }
+
+    /// The request goes there.
+    pub(crate) fn goes_to(&self, template: Template) {
+        self.template.store(template as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn template(&self) -> Template {
+        let number = usize::from(self.template.load(Ordering::Relaxed));
+        Template::ALL.get(number).copied().unwrap_or(Template::None)
+    }
+
+    /// The read begins.
+    pub(crate) fn begins(&self) {
+        self.planned.store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
+    }
+
+    /// The read has ended, well or not.
+    pub(crate) fn ends(&self, rows: usize) {
+        let planned = self.planned.load(Ordering::Relaxed);
+        let took = nanoseconds(self.start.elapsed()).saturating_sub(planned);
+        self.took.store(took, Ordering::Relaxed);
+        self.rows.store(rows as u64, Ordering::Relaxed);
+        self.is_read.store(true, Ordering::Relaxed);
+    }
+
+    /// What the read came to, if it was one.
+    pub(crate) fn read(&self) -> Option<Read> {
+        if !self.is_read.load(Ordering::Relaxed) {
+            return None;
+        }
+        let rows = self.rows.load(Ordering::Relaxed);
+        let planned = self.planned.load(Ordering::Relaxed);
+        let took = self.took.load(Ordering::Relaxed);
+        Some(Read { rows, planned, took })
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_template_stands_at_its_number() {
+        for (number, template) in Template::ALL.into_iter().enumerate() {
+            assert_eq!(template as usize, number);
+        }
+        let labels: std::collections::HashSet<_> = Template::ALL.iter().map(|one| one.labels()).collect();
+        assert_eq!(labels.len(), Template::ALL.len());
+    }
+}

@@ -1,0 +1,175 @@
+//! Can a server be watched? `/healthz`, `/readyz` and `/metrics`, on the main address and on one of their own.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use mesh_tests::{Connection, Database, Request, Response, Server, command};
+use serde_json::{Value, json};
+
+const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
+
+fn get(server: &Server, path: &str) -> Response {
+    server.send(&Request::new("GET", path))
+}
+
+/// The number of a sample that is there.
+fn value(text: &str, sample: &str) -> f64 {
+    let found = text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+    found.unwrap_or_else(|| panic!("no {sample} in\n{text}")).parse().expect("a number")
+}
+
+fn requests(route: &str, status: u16) -> String {
+    format!("mesh_requests_total{{method=\"GET\",route=\"{route}\",status=\"{status}\"}}")
+}
+
+#[test]
+fn a_server_that_works_says_so() {
+    let server = Server::of(&Database::blog());
+    let alive = get(&server, "/healthz");
+    assert_eq!((alive.status, alive.json()), (200, json!({"alive": true})));
+    let ready = get(&server, "/readyz");
+    let passed = json!({"status": "passed"});
+    let expected = json!({"ready": true, "checks": {"database": passed, "schema": passed}});
+    assert_eq!((ready.status, ready.json()), (200, expected));
+    for reply in [alive, ready] {
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        assert!(reply.header("x-request-id").is_some());
+    }
+    let refused = server.send(&Request::new("POST", "/readyz"));
+    assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD")));
+    assert_eq!(server.send(&Request::new("HEAD", "/healthz")).text(), "");
+}
+
+#[test]
+fn a_server_whose_database_is_gone_is_alive_and_not_ready() {
+    let database = Database::blog();
+    let server = Server::of(&database);
+    assert_eq!(get(&server, "/readyz").status, 200);
+    let file = database.url().strip_prefix("sqlite:").expect("a file").to_owned();
+    let aside = format!("{file}.aside");
+    std::fs::rename(&file, &aside).unwrap();
+    let until = |status: u16| {
+        (0..100).find_map(|_| {
+            let reply = get(&server, "/readyz");
+            if reply.status == status {
+                return Some(reply);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            None
+        })
+    };
+    let reply = until(503).expect("not ready");
+    assert_eq!(reply.header("retry-after"), Some("1"));
+    assert_eq!(reply.json()["checks"]["database"]["status"], "failed");
+    assert!(!reply.text().contains(".db"), "where the file is, is for the log: {}", reply.text());
+    assert_eq!(get(&server, "/healthz").status, 200);
+    std::fs::rename(&aside, &file).unwrap();
+    until(200).expect("ready again");
+}
+
+#[test]
+fn what_was_done_is_counted() {
+    let server = Server::of(&Database::blog());
+    let mut connection = server.connect();
+    for _ in 0..3 {
+        assert_eq!(connection.send(&Request::get("/mesh/post/1", POST)).status, 200);
+    }
+    assert_eq!(
+        connection.send(&Request::get("/mesh/post", POST)).json()["items"].as_array().unwrap().len(),
+        4
+    );
+    assert_eq!(connection.send(&Request::get("/mesh/post", "{")).status, 400);
+    assert_eq!(connection.send(&Request::get("/nowhere", POST)).status, 404);
+    let long = "a".repeat(40_000);
+    assert_eq!(connection.send(&Request::new("GET", &format!("/mesh/post/{long}"))).status, 414);
+    let _other = server.connect();
+    assert_eq!(get(&server, "/healthz").status, 200);
+    let reply = get(&server, "/metrics");
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let text = reply.text();
+    for (sample, expected) in [
+        (requests("/:entity/:id", 200), 3.0),
+        (requests("/:entity", 200), 1.0),
+        (requests("/:entity", 400), 1.0),
+        (requests("admin", 200), 1.0),
+        ("mesh_rows_total".to_owned(), 7.0),
+        ("mesh_answer_hits_total".to_owned(), 2.0),
+        ("mesh_reads_total".to_owned(), 4.0),
+        ("mesh_limit_hits_total{limit=\"header_bytes\"}".to_owned(), 1.0),
+        ("mesh_answers_cached".to_owned(), 2.0),
+        ("mesh_event_streams".to_owned(), 0.0),
+        ("mesh_panics_total".to_owned(), 0.0),
+        ("mesh_pool_waits_total".to_owned(), 0.0),
+    ] {
+        assert_eq!(value(&text, &sample), expected, "{sample}\n{text}");
+    }
+    assert!(value(&text, "mesh_connections_open") >= 2.0);
+    assert!(value(&text, "mesh_sql_seconds_total") > 0.0);
+    assert!(value(&text, "process_resident_memory_bytes") > 1e6);
+    // Labels name kinds of routes, and nothing that a client sent.
+    assert!(!text.contains("nowhere") && !text.contains("aaaa") && !text.contains("post"));
+}
+
+/// A server with an admin address, and that address, which the log has.
+fn with_admin(database: &Database) -> (Server, std::net::SocketAddr) {
+    let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--log", "info", "--log-format", "json"]);
+    command.args(["--database", &database.url()]).env("MESH_ADMIN__LISTEN", "127.0.0.1:0");
+    let mut server = Server::spawn(command.stderr(Stdio::piped()));
+    let log = server.log().expect("a log");
+    let mut lines = BufReader::new(log).lines().map_while(Result::ok);
+    let address = lines.find_map(|line| {
+        let line: Value = serde_json::from_str(&line).ok()?;
+        line["message"].as_str()?.strip_prefix("health and metrics at http://")?.parse().ok()
+    });
+    // The rest is read so that the server never waits to write.
+    std::thread::spawn(move || lines.for_each(drop));
+    (server, address.expect("an address"))
+}
+
+#[test]
+fn an_address_of_their_own_is_the_only_one() {
+    let database = Database::blog();
+    let (server, admin) = with_admin(&database);
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(get(&server, path).status, 404, "{path} is not on the main address");
+        assert_eq!(Connection::open(admin).send(&Request::new("GET", path)).status, 200, "{path}");
+    }
+    assert_eq!(server.get("/post/1", POST).status, 200);
+    let mut connection = Connection::open(admin);
+    let reply = connection.send(&Request::get("/mesh/post/1", POST));
+    assert_eq!(reply.status, 404, "data is not on the admin address");
+    let text = connection.send(&Request::new("GET", "/metrics")).text();
+    assert_eq!(value(&text, &requests("/:entity/:id", 200)), 1.0);
+}
+
+#[test]
+fn the_admin_address_tells_that_the_server_stops() {
+    let database = Database::blog();
+    let (mut server, admin) = with_admin(&database);
+    let body = json!({"query": POST, "id": 1}).to_string();
+    let bytes = Request::post("/mesh", &body).header("Expect", "100-continue").bytes();
+    let (head, body) = bytes.split_at(bytes.len() - body.len());
+    let mut under_way = server.connect();
+    under_way.write(head);
+    assert_eq!(under_way.read(false).expect("an interim reply").status, 100);
+    server.signal("TERM");
+    let seen = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        let reply = Connection::open(admin).send(&Request::new("GET", "/readyz"));
+        reply.status == 503 && reply.json()["checks"]["server"]["message"] == "it is stopping"
+    });
+    assert!(seen);
+    under_way.write(body);
+    assert_eq!(under_way.read(false).expect("the reply").text(), r#"{"id":1}"#);
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn at_the_root_an_entity_of_that_name_comes_first() {
+    let database = Database::new("CREATE TABLE healthz (id INTEGER PRIMARY KEY, name TEXT);");
+    let server = Server::start(&["--database", &database.url(), "--base", ""]);
+    let read = server.get("/healthz", r#"{"healthz":{"$select":{"name":true}}}"#);
+    assert_eq!((read.status, &read.json()["items"]), (200, &json!([])));
+    assert_eq!(get(&server, "/readyz").status, 200);
+}
