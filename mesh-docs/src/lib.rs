@@ -32,6 +32,8 @@
 //!   in the words of an error.
 //! - Nothing here reads a clock, and nothing knows a status of an error: both are the server's.
 
+#![deny(missing_docs)]
+
 mod access;
 mod assets;
 mod docs;
@@ -50,3 +52,8 @@ pub use access::{Access, Predicate, Visitor};
 pub use docs::{Call, Docs};
 pub use error::Error;
 pub use options::{Offers, Options, Sql, Theme};
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -52,6 +52,8 @@
 //! # assert!(matches!(std::future::Future::poll(round.as_mut(), &mut cx), std::task::Poll::Ready(Ok(()))));
 //! ```
 
+#![deny(missing_docs)]
+
 mod authenticator;
 mod error;
 mod gate;

@@ -12,12 +12,17 @@
 //! small data that never changes. [`policy`] says what of a schema is there for whom, and [`Changes`] is where
 //! writers tell of what they wrote to those who watch.
 //!
+//! # Features
+//! - `sql`, on unless turned off: [`sql`], which lowers plans to SQL text with bound parameters.
+//!
 //! # Invariants
 //! - A [`Plan`] is made by the planner only: what it names is in the schema.
 //! - Nothing here does input or output, reads a clock or draws a random number; the only thing awaited is a
 //!   resolver.
 //! - What a policy hides has no name: the planner looks names up in a schema that lacks it.
 //! - There is one nesting algorithm, [`Plan::shape`], and one place that decides how a scalar looks.
+
+#![deny(missing_docs)]
 
 mod cache;
 mod change;
@@ -70,3 +75,8 @@ pub use rows::{Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, RowSource};
 pub use trace::{Trace, Traced};
 pub use value::{Value, ValueRef};
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,5 +1,6 @@
 //! What did the client ask? The text of a query becomes a [`Query`], or an error that says where it is wrong.
 #![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
 pub mod build;
 mod error;

@@ -5,6 +5,7 @@
 //! document), `builder` (a schema in code).
 #![doc = ""]
 #![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
 mod builder;
 mod catalog;

@@ -26,10 +26,23 @@
 //! # }
 //! ```
 //!
+//! # Features
+//! Each brings something and changes nothing of what is there without it. `cli` and `tower` are on unless turned off.
+//!
+//! - `cli`: the `mesh-server` command, and all of the following but `s3` and `tower`;
+//! - `sqlite`, `postgres`: the back ends of these databases in [`backend`];
+//! - `tls`: connections under a certificate;
+//! - `accounts`: logins with argon2id hashes, in [`accounts`];
+//! - `compression`: replies packed as gzip, br or zstd;
+//! - `s3`: stored files in a bucket that speaks the S3 protocol;
+//! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
+//!
 //! # Invariants
 //! - [`App::handle`] always answers: every failure, a panic included, becomes an error reply in one place.
 //! - Errors become replies only here and in `mesh-wire`; nothing below knows a status.
 //! - Only [`backend`] knows database drivers, and it knows nothing of HTTP.
+
+#![deny(missing_docs)]
 
 pub mod accounts;
 mod address;

@@ -37,11 +37,17 @@
 //! # }
 //! ```
 //!
+//! # Features
+//!
+//! - `s3`: `S3Store`, a store that speaks the S3 protocol.
+//!
 //! # Invariants
 //! - A file is seen under its key only when all its bytes are durable, have been checked, and the record is written.
 //! - A key is the SHA-256 of the bytes; nothing that a client names becomes part of a path.
 //! - Memory does not depend on the size of a file, and what stands around it in a request is bounded.
 //! - Only [`FileStore`] and `S3Store` do input or output. Nothing reads a clock.
+
+#![deny(missing_docs)]
 
 mod content_type;
 mod error;

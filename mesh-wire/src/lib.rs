@@ -5,6 +5,12 @@
 //! again. In reading order: [`headers`], [`base64`], [`route`], [`request`], [`response`], [`error`],
 //! [`sse`], [`client`].
 //!
+//! # Features
+//!
+//! - `client`, on unless turned off: [`client`], the sending side.
+//! - `plan`, `integrity`, `uploads`: rows of the error table for what the crates of these names refuse, as `From`
+//!   for [`WireError`].
+//!
 //! # Invariants
 //!
 //! Pure functions over the types of the `http` crate: no input or output, no clock, no random. This crate
@@ -34,6 +40,8 @@
 //! assert_eq!(reply.status(), 200);
 //! assert!(reply.headers().contains_key("ETag"));
 //! ```
+
+#![deny(missing_docs)]
 
 pub mod base64;
 #[cfg(feature = "client")]

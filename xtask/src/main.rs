@@ -4,6 +4,7 @@
 
 mod bench;
 mod conformance;
+mod crates;
 mod fuzz;
 mod pages;
 mod screenshots;
@@ -23,7 +24,7 @@ Usage: cargo xtask <COMMAND>
 
 Commands:
   test                 Build the server and run every test, those in documentation included
-  check                Formatting, lints, tidy, documentation, and every feature alone
+  check                Formatting, lints, tidy, documentation, packages, and every feature of every crate alone
   conformance          Judge a server by the cases in tests/conformance; ours, unless --target URL is given
       [--level L1|L2|L3|L4] [--profile NAME]... [--case ID]... [--profile-file FILE] [--program FILE]
       [--format pretty|tap|junit|json] [--report FILE.html]
@@ -133,7 +134,7 @@ fn test() -> ExitCode {
 }
 
 fn check() -> ExitCode {
-    Steps::new(root())
+    let steps = Steps::new(root())
         .cargo("fmt", "fmt --all --check")
         .inside("tidy", tidy::run)
         .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
@@ -141,24 +142,8 @@ fn check() -> ExitCode {
             "clippy, s3",
             "clippy --quiet -p mesh-uploads -p mesh-server --features s3 --all-targets -- -D warnings",
         )
-        .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])
-        .cargo("mesh-plan, no features", "check --quiet -p mesh-plan --no-default-features")
-        .cargo("mesh-wire, no features", "check --quiet -p mesh-wire --no-default-features")
-        .cargo("mesh-wire, plan", "check --quiet -p mesh-wire --no-default-features --features plan")
-        .cargo(
-            "mesh-wire, integrity",
-            "check --quiet -p mesh-wire --no-default-features --features integrity",
-        )
-        .cargo("mesh-wire, uploads", "check --quiet -p mesh-wire --no-default-features --features uploads")
-        .cargo("mesh-server, no features", "check --quiet -p mesh-server --no-default-features")
-        .cargo("mesh-server, sqlite", "check --quiet -p mesh-server --no-default-features --features sqlite")
-        .cargo(
-            "mesh-server, postgres",
-            "check --quiet -p mesh-server --no-default-features --features postgres",
-        )
-        .cargo("mesh-server, tls", "check --quiet -p mesh-server --no-default-features --features tls")
-        .cargo("examples, no features", "check --quiet -p mesh-server --no-default-features --examples")
-        .finish()
+        .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
+    crates::steps(&root(), steps).finish()
 }
 
 /// The page is held by a test, which writes it when it is told to.

@@ -24,16 +24,22 @@ impl Steps {
     }
 
     /// The same with environment variables.
-    pub(crate) fn cargo_with(mut self, name: &str, arguments: &str, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn cargo_with(self, name: &str, arguments: &str, variables: &[(&str, &str)]) -> Self {
+        let command = command(&self.root, arguments, variables);
+        self.program(name, command)
+    }
+
+    /// The same with another program.
+    pub(crate) fn program(mut self, name: &str, mut command: Command) -> Self {
         eprint!("{name:<26}");
         let start = Instant::now();
-        let outcome = match command(&self.root, arguments, variables).output() {
+        let outcome = match command.output() {
             Ok(output) => {
                 let said = [output.stdout, output.stderr].concat();
                 let said = String::from_utf8_lossy(&said).trim().to_owned();
                 (output.status.code(), said)
             }
-            Err(error) => (None, format!("cannot start cargo: {error}")),
+            Err(error) => (None, format!("cannot start {}: {error}", command.get_program().display())),
         };
         self.end(name, start, outcome);
         self
@@ -46,6 +52,13 @@ impl Steps {
         let faults = step(&self.root).unwrap_or_else(|error| vec![error]);
         let code = i32::from(!faults.is_empty());
         self.end(name, start, (Some(code), faults.join("\n")));
+        self
+    }
+
+    /// A step that cannot even begin.
+    pub(crate) fn wrong(mut self, name: &str, why: &str) -> Self {
+        eprint!("{name:<26}");
+        self.end(name, Instant::now(), (None, why.to_owned()));
         self
     }
 

@@ -1,6 +1,7 @@
 //! Which rules of the house does no compiler know? Who may depend on whom, and what every file must have.
 
-mod arrows;
+pub(crate) mod arrows;
+pub(crate) mod crates;
 mod sources;
 
 use std::fs;
@@ -13,6 +14,7 @@ const COMMANDS: [&str; 2] = ["cargo xtask check", "cargo xtask test"];
 pub(crate) fn run(root: &Path) -> Result<Vec<String>, String> {
     let mut faults = arrows::faults(root)?;
     faults.extend(sources::faults(root)?);
+    faults.extend(crates::faults(root)?);
     let readme = fs::read_to_string(root.join("README.md")).unwrap_or_default();
     for command in COMMANDS {
         if !readme.contains(command) {

@@ -11,11 +11,7 @@ const SERVER_ONLY: [&str; 3] = ["tokio", "hyper", "hyper-util"];
 
 /// The arrows of all manifests of the workspace that must not be, development dependencies included.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
-    let mut cargo = steps::command(root, "metadata --format-version 1 --no-deps --offline", &[]);
-    let output = cargo.output().map_err(|error| format!("cannot start cargo: {error}"))?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
-        format!("cannot read `cargo metadata`: {}", String::from_utf8_lossy(&output.stderr).trim())
-    })?;
+    let metadata = metadata(root)?;
     let mut faults = Vec::new();
     for package in list(&metadata, "packages") {
         for dependency in list(package, "dependencies") {
@@ -27,11 +23,20 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     Ok(faults)
 }
 
-fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+/// What the manifests say.
+pub(crate) fn metadata(root: &Path) -> Result<Value, String> {
+    let mut cargo = steps::command(root, "metadata --format-version 1 --no-deps --offline", &[]);
+    let output = cargo.output().map_err(|error| format!("cannot start cargo: {error}"))?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        format!("cannot read `cargo metadata`: {}", String::from_utf8_lossy(&output.stderr).trim())
+    })
+}
+
+pub(crate) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn name(value: &Value) -> &str {
+pub(crate) fn name(value: &Value) -> &str {
     value.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 

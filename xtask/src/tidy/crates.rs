@@ -1,0 +1,202 @@
+//! Can each crate be taken by itself? Its manifest, its README, its features, and what comes with it.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::arrows::{list, metadata, name};
+use crate::steps;
+
+/// Crates of which programs without a runtime and without a database make use.
+const LIGHT: [&str; 3] = ["mesh-ql", "mesh-schema", "mesh-plan"];
+
+/// What must not come with those, not even by way of others.
+const HEAVY: [&str; 8] = [
+    "tokio",
+    "hyper",
+    "mio",
+    "rusqlite",
+    "libsqlite3-sys",
+    "tokio-postgres",
+    "postgres-types",
+    "object_store",
+];
+
+/// What every manifest that others read must say.
+const MANIFEST: [&str; 7] =
+    ["description", "license", "readme", "rust_version", "edition", "keywords", "categories"];
+
+/// Everything that is missing.
+pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
+    let metadata = metadata(root)?;
+    let mut faults = Vec::new();
+    for package in list(&metadata, "packages").iter().filter(|package| is_published(package)) {
+        let folder = root.join(name(package));
+        let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
+        let readers = [read("src/lib.rs"), read("src/guides.rs")].concat();
+        let papers = Papers { readme: &read("README.md"), library: &read("src/lib.rs"), readers: &readers };
+        let mut own = of_package(package, &papers);
+        if fs::read(folder.join("LICENSE")).unwrap_or_default()
+            != fs::read(root.join("LICENSE")).unwrap_or_default()
+        {
+            own.push("has no copy of LICENSE".to_owned());
+        }
+        faults.extend(own.into_iter().map(|fault| format!("{}: {fault}", name(package))));
+    }
+    for light in LIGHT {
+        let tree = format!("tree -p {light} --all-features -e normal --prefix none --offline");
+        let output = steps::command(root, &tree, &[]).output();
+        let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("cargo {tree}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        }
+        faults.extend(heavy(light, &String::from_utf8_lossy(&output.stdout)));
+    }
+    faults.extend(examples(root));
+    Ok(faults)
+}
+
+/// Whether a package is for others.
+pub(crate) fn is_published(package: &Value) -> bool {
+    // An empty list of registries is `publish = false`.
+    package.get("publish").is_none_or(Value::is_null)
+}
+
+/// What is written about a crate.
+struct Papers<'a> {
+    readme: &'a str,
+    library: &'a str,
+    /// The files that may make the README's code part of the doc tests.
+    readers: &'a str,
+}
+
+fn of_package(package: &Value, papers: &Papers<'_>) -> Vec<String> {
+    let mut faults = Vec::new();
+    for key in MANIFEST {
+        let value = package.get(key);
+        let is_there = match value {
+            Some(Value::Array(list)) => (1..=5).contains(&list.len()),
+            Some(Value::String(text)) => !text.is_empty(),
+            _ => false,
+        };
+        if !is_there {
+            faults.push(format!("its manifest says nothing, or too much, under `{}`", key.replace('_', "-")));
+        }
+    }
+    if !papers.readme.to_lowercase().contains("alone") && !papers.readme.contains("Take the library") {
+        faults.push("its README does not say when to take it alone".to_owned());
+    }
+    let is_tested = papers.readers.contains(&format!("{}/README.md\")", name(package)))
+        || papers.readers.contains("include_str!(\"../README.md\")");
+    if !papers.readme.contains("```rust") || !is_tested {
+        faults.push("its README has no example that doc tests run".to_owned());
+    }
+    if !papers.library.contains("#![deny(missing_docs)]") {
+        faults.push("its lib.rs does not deny missing documentation".to_owned());
+    }
+    for feature in features(package) {
+        let word = format!("`{feature}`");
+        let documented = papers.library.lines().filter(|line| line.starts_with("//!"));
+        if !papers.readme.contains(&word) {
+            faults.push(format!("its README does not say what the feature {word} brings"));
+        }
+        if !documented.clone().any(|line| line.contains(&word)) && !is_own_page(papers.library) {
+            faults.push(format!("its lib.rs does not say what the feature {word} brings"));
+        }
+    }
+    faults
+}
+
+/// Whether the README is the page of the crate.
+fn is_own_page(library: &str) -> bool {
+    library.contains("#![doc = include_str!(\"../README.md\")]")
+}
+
+/// The features of a package that users may turn on by name.
+pub(crate) fn features(package: &Value) -> Vec<&str> {
+    let features = package.get("features").and_then(Value::as_object);
+    features.into_iter().flatten().map(|(name, _)| name.as_str()).filter(|name| *name != "default").collect()
+}
+
+/// What is too much in the tree of a crate.
+fn heavy(light: &str, tree: &str) -> Vec<String> {
+    let mut found: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    found.retain(|name| HEAVY.contains(name));
+    found.sort_unstable();
+    found.dedup();
+    found
+        .iter()
+        .map(|heavy| format!("{light}: {heavy} comes with it, which its users need not have"))
+        .collect()
+}
+
+/// Examples that no page lists, or that no test runs.
+fn examples(root: &Path) -> Vec<String> {
+    let index = fs::read_to_string(root.join("mesh-server/README.md")).unwrap_or_default();
+    let mut faults = Vec::new();
+    for package in ["mesh-server", "mesh-plan"] {
+        let tests = root.join(package).join("tests");
+        let tests: String = fs::read_dir(tests)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+            .collect();
+        for entry in fs::read_dir(root.join(package).join("examples")).into_iter().flatten().flatten() {
+            let file = entry.file_name();
+            let Some(name) = file.to_string_lossy().strip_suffix(".rs").map(str::to_owned) else { continue };
+            if !index.contains(&format!("examples/{name}.rs)")) {
+                faults.push(format!("mesh-server/README.md: does not list the example '{name}'"));
+            }
+            if ![format!("\"{name}\""), format!("\"{name}{{}}\"")].iter().any(|word| tests.contains(word)) {
+                faults.push(format!("{package}: no test runs the example '{name}'"));
+            }
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn package() -> Value {
+        json!({
+            "name": "mesh-x", "description": "It.", "license": "MIT", "readme": "README.md", "edition": "2024",
+            "rust_version": "1.89", "keywords": ["a"], "categories": ["b"], "features": {"default": [], "f": []},
+        })
+    }
+
+    const README: &str = "Take it alone.\n```rust\n```\n`f`: more";
+    const LIBRARY: &str =
+        "//! `f` brings more.\n#![deny(missing_docs)]\n#[doc = include_str!(\"../README.md\")]";
+
+    #[test]
+    fn a_crate_says_what_it_is() {
+        let good = Papers { readme: README, library: LIBRARY, readers: LIBRARY };
+        assert_eq!(of_package(&package(), &good), Vec::<String>::new());
+        let silent = Papers { readme: "", library: "", readers: "" };
+        assert_eq!(of_package(&package(), &silent).len(), 5);
+        let mut bare = package();
+        for key in MANIFEST {
+            bare[key] = Value::Null;
+        }
+        bare["keywords"] = json!(["1", "2", "3", "4", "5", "6"]);
+        assert_eq!(of_package(&bare, &good).len(), MANIFEST.len());
+    }
+
+    #[test]
+    fn heavy_crates_are_found_wherever_they_come_from() {
+        let tree = "mesh-ql v0.1.0 (path)\nserde v1.0.0\ntokio v1.0.0\ntokio v1.0.0 (*)\ntokio-util v1.0.0";
+        assert_eq!(heavy("mesh-ql", tree), ["mesh-ql: tokio comes with it, which its users need not have"]);
+    }
+
+    #[test]
+    fn only_packages_for_others_are_looked_at() {
+        assert!(is_published(&package()));
+        assert!(!is_published(&json!({ "publish": [] })));
+    }
+}
