@@ -6,6 +6,9 @@ struct Events;
 #[doc = include_str!("../../docs/policies.md")]
 struct Policies;
 
+#[doc = include_str!("../../docs/resolvers.md")]
+struct Resolvers;
+
 #[doc = include_str!("../../docs/uploads.md")]
 struct Uploads;
 

@@ -79,6 +79,7 @@ pub use integrity::Integrity;
 pub use mesh_docs;
 pub use mesh_integrity;
 pub use mesh_plan;
+pub use mesh_ql;
 pub use mesh_schema;
 pub use mesh_uploads;
 pub use mesh_wire;

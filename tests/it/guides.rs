@@ -39,6 +39,7 @@ pages! {
     ql_crate: "mesh-ql/README.md";
     quick_start: "docs/quick-start.md", "curl", "sqlite3", "openssl";
     reference: "docs/reference.md";
+    resolvers: "docs/resolvers.md";
     scale: "docs/scale.md";
     schema_crate: "mesh-schema/README.md";
     server_crate: "mesh-server/README.md", "sqlite3";
