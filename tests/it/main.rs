@@ -22,6 +22,7 @@ mod paging;
 mod persisted;
 mod playground;
 mod policies;
+mod pooler;
 mod postgres;
 mod rates;
 mod reads;

@@ -164,3 +164,38 @@ fn servers_and_databases_are_killed_in_the_middle_of_load() {
     load.goes_on("with the primary again");
     load.end();
 }
+
+const PUT: &str = "PUT /mesh/word";
+
+/// A write of a text, and how it was answered.
+fn write_text(server: &Server, id: &str, text: &str) -> (u16, String) {
+    ask(server.address, &format!("{PUT}/{id} HTTP/1.1\r\n"), &format!(r#"{{"text": "{text}"}}"#)).unwrap()
+}
+
+#[test]
+fn writes_keep_what_reads_promise_of_ids_and_letters() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute("CREATE TABLE words (id integer PRIMARY KEY, text text, small smallint)");
+    cluster.execute("INSERT INTO words VALUES (1, 'été', 1), (2, 'hiver', 2)");
+    let folder = TempDir::new();
+    let schema = folder.write(
+        "schema.json",
+        r#"{
+            "entities": {"word": {"fields": ["id", "text", "small"], "writable": ["text", "small"]}},
+            "policies": {"*": {"word": {
+                "writable": true, "$where": {"field": "text", "op": "ilike", "value": "É%"}
+            }}}
+        }"#,
+    );
+    let config = folder.write("mesh.toml", "[mutations]\nenabled = true\n");
+    let server = Server::start(&["--config", &config, "--database", &cluster.url(), "--schema", &schema]);
+    assert_eq!(write_text(&server, "1", "Épée").0, 200, "letters of all of Unicode are folded");
+    assert_eq!(write_text(&server, "2", "Épée").0, 404, "outside of what the policy shows");
+    assert_eq!(write_text(&server, "1", "hiver").0, 403, "to outside of what it shows");
+    for id in ["3", "2147483648", "99999999999", "9223372036854775807"] {
+        let (status, body) = write_text(&server, id, "Épée");
+        assert_eq!(status, 404, "{id}: {body}");
+    }
+    let wide = ask(server.address, &format!("{PUT}/1 HTTP/1.1\r\n"), r#"{"small": 99999}"#).unwrap();
+    assert_eq!(wide.0, 400, "a value that does not fit is another matter: {}", wide.1);
+}

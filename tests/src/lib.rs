@@ -24,6 +24,7 @@ mod fixture;
 pub mod guide;
 pub mod kit;
 mod node;
+mod pooler;
 mod postgres;
 mod server;
 
@@ -31,5 +32,6 @@ pub use browser::Browser;
 pub use client::{Connection, Request, Response, encode};
 pub use fixture::{Database, TempDir};
 pub use node::node_tools;
+pub use pooler::Pooler;
 pub use postgres::Cluster;
 pub use server::{Server, command, program, run};

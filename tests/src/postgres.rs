@@ -211,6 +211,12 @@ impl Cluster {
         format!("postgres://{USER}@/postgres?host={}", self.host())
     }
 
+    /// The account that its programs run under, where that is not the test's own.
+    #[must_use]
+    pub fn account(&self) -> Option<(u32, u32)> {
+        self.account
+    }
+
     /// The cluster's own folder.
     #[must_use]
     pub fn folder(&self) -> &Path {

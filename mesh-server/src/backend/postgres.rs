@@ -135,7 +135,7 @@ impl Postgres {
         lease.done();
         drop(lease);
         if has_own {
-            target.search(&path);
+            target.path = path;
             pool = Pool::new(target.clone(), settings, Purpose::Read);
         }
         let replicas = settings.replicas.iter().map(|url| {
@@ -166,8 +166,12 @@ impl Postgres {
             cause,
         };
         let mut lease = self.pool.take(false).await.map_err(|error| failed(error.into()))?;
-        let read = catalog::read(lease.begin().client(), &self.schemas, times).await;
+        let client = lease.begin().client();
+        // One moment for all of it, and behind a pooler one connection.
+        client.batch_execute(&self.pool.begin()).await.map_err(|error| failed(error.into()))?;
+        let read = catalog::read(client, &self.schemas, times).await;
         let (catalog, notes) = read.map_err(|error| failed(error.into()))?;
+        client.batch_execute("COMMIT").await.map_err(|error| failed(error.into()))?;
         lease.done();
         Ok(Contents { catalog, notes })
     }

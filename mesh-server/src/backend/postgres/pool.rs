@@ -79,9 +79,7 @@ impl Pool {
     pub(super) fn new(target: Target, settings: &Settings, purpose: Purpose) -> Self {
         let mut target = target;
         if !settings.pooler {
-            let options = session_options(settings, purpose);
-            let given = target.config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
-            target.config.options(format!("{given}{options}"));
+            target.with_options(&session_options(settings, purpose));
         }
         Self {
             target,
@@ -108,7 +106,9 @@ impl Pool {
     pub(super) fn begin(&self) -> String {
         let mode = if self.purpose == Purpose::Read { " READ ONLY" } else { "" };
         let timeout = self.settings.statement_timeout.as_millis();
-        format!("BEGIN{mode}; SET LOCAL statement_timeout = {timeout}; SET LOCAL jit = off")
+        let path = self.target.search_path().map(|names| format!("; SET LOCAL search_path = {names}"));
+        let path = path.unwrap_or_default();
+        format!("BEGIN{mode}; SET LOCAL statement_timeout = {timeout}; SET LOCAL jit = off{path}")
     }
 
     /// Connections that are open and not in use, and the most there can be.

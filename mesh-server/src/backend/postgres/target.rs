@@ -15,6 +15,8 @@ pub(super) struct Target {
     pub(super) trust: Trust,
     /// The URL without its password.
     pub(super) name: String,
+    /// The namespaces in which tables are looked for, where the database's own list does not do.
+    pub(super) path: Vec<String>,
 }
 
 /// Which certificates a database may show.
@@ -63,23 +65,31 @@ impl Target {
         if config.get_application_name().is_none() {
             config.application_name("mesh-server");
         }
-        Ok(Self { config, trust, name: without_password(url) })
+        Ok(Self { config, trust, name: without_password(url), path: Vec::new() })
     }
 }
 
 impl Target {
-    /// The same, looking for tables in these namespaces.
-    pub(super) fn search(&mut self, schemas: &[String]) {
-        let names: Vec<_> = schemas.iter().map(|schema| quoted(schema)).collect();
-        let mut option = String::from("-c search_path=");
-        for char in names.join(",").chars() {
-            if char == '\\' || char.is_whitespace() {
-                option.push('\\');
+    /// The namespaces to look for tables in, as a statement lists them.
+    pub(super) fn search_path(&self) -> Option<String> {
+        let names: Vec<_> = self.path.iter().map(|schema| quoted(schema)).collect();
+        (!names.is_empty()).then(|| names.join(","))
+    }
+
+    /// Has every session begin with these settings.
+    pub(super) fn with_options(&mut self, options: &str) {
+        let path = self.search_path().map(|names| {
+            let mut option = String::from(" -c search_path=");
+            for char in names.chars() {
+                if char == '\\' || char.is_whitespace() {
+                    option.push('\\');
+                }
+                option.push(char);
             }
-            option.push(char);
-        }
+            option
+        });
         let given = self.config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
-        self.config.options(format!("{given}{option}"));
+        self.config.options(format!("{given}{options}{}", path.unwrap_or_default()));
     }
 }
 

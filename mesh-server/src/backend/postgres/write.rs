@@ -133,8 +133,11 @@ impl PostgresWriter {
     }
 
     async fn run_step(&self, link: &mut Link, step: &Step, id: &Value) -> Result<Vec<Row>, Error> {
-        // The database's own operators in the place of the functions that SQLite is given.
-        let sql = step.statement.sql.replace("mesh_like(", "textlike(").replace("mesh_ilike(", "texticlike(");
+        // The database's own operators in the place of the functions that SQLite is given. What is joined to an
+        // empty text is text, whatever it was, and of the collation of that.
+        let folds = if self.features.icu_folds { " COLLATE \"und-x-icu\"" } else { "" };
+        let sql = step.statement.sql.replace("mesh_like(", "textlike('' || ");
+        let sql = sql.replace("mesh_ilike(", &format!("texticlike(''{folds} || "));
         let params: Vec<TextParam<'_>> = step
             .statement
             .params
@@ -207,6 +210,10 @@ fn failed(error: &Error, mutation: &Mutation) -> WriteError {
         code if *code == SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
         code if *code == SqlState::CHECK_VIOLATION => Rule::Check,
         code if code.code().starts_with("23") => Rule::Other,
+        // No record has an id that its column cannot hold.
+        code if code.code().starts_with("22") && missing(cause, mutation).is_some() => {
+            return missing(cause, mutation).unwrap_or(WriteError::Value);
+        }
         // A generated column, and whatever the column's type cannot read.
         code if *code == SqlState::GENERATED_ALWAYS || code.code().starts_with("22") => {
             return WriteError::Value;
@@ -224,6 +231,19 @@ fn failed(error: &Error, mutation: &Mutation) -> WriteError {
         _ => return WriteError::new(read::with_causes(error)),
     };
     WriteError::Conflict { rule, fields: fields_in(cause, mutation) }
+}
+
+/// The record that is not there, where the value that the database cannot read is the id of one: it quotes it.
+fn missing(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
+    let is_quoted = |id: &Value| match id {
+        Value::Integer(id) => cause.message().contains(&format!("\"{id}\"")),
+        Value::Text(id) => cause.message().contains(&format!("\"{id}\"")),
+        _ => false,
+    };
+    let action = mutation.action();
+    let subject = action.id().filter(|id| is_quoted(id)).map(|id| mutation.subject().not_found(id));
+    subject
+        .or_else(|| action.other_id().filter(|id| is_quoted(id)).map(|id| mutation.written().not_found(id)))
 }
 
 /// The fields that the database names: the column of an empty value, or `Key (email, tenant)=(..) already exists.`

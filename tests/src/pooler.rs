@@ -1,0 +1,88 @@
+//! What stands between server and database that gives each transaction another connection? A pgbouncer of the
+//! test's own, at a socket in the cluster's folder, gone with the test.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Cluster;
+
+/// How long it may take to be ready.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// The number in its socket's name.
+const PORT: u16 = 6432;
+
+/// A running pooler, which ends with this value.
+#[derive(Debug)]
+pub struct Pooler {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Pooler {
+    /// Starts one before a cluster, in transaction mode and with so many connections; `None` where there is none on
+    /// this machine, which is said in one line, or fails where `MESH_REQUIRE_SERVICES` is set.
+    #[must_use]
+    pub fn start(cluster: &Cluster, connections: usize) -> Option<Self> {
+        let Some(program) = program() else {
+            let how = "install Debian's pgbouncer";
+            assert!(
+                std::env::var_os("MESH_REQUIRE_SERVICES").is_none_or(|value| value != "1"),
+                "no pgbouncer: {how}"
+            );
+            eprintln!("passed over: no pgbouncer on this machine; {how}");
+            return None;
+        };
+        let folder = cluster.folder().join("pooler");
+        fs::create_dir_all(&folder).expect("a folder for the pooler");
+        let (host, place) = (cluster.folder().display(), folder.display());
+        let settings = format!(
+            "[databases]\n* = host={host} user=mesh\n[pgbouncer]\nlisten_port = {PORT}\nunix_socket_dir = {place}\n\
+             auth_type = any\npool_mode = transaction\ndefault_pool_size = {connections}\nmax_client_conn = 200\n\
+             pidfile = {place}/pid\nlogfile = {place}/log\n"
+        );
+        let file = folder.join("pgbouncer.ini");
+        fs::write(&file, settings).expect("the settings of the pooler");
+        let mut command = Command::new(program);
+        if let Some((user, group)) = cluster.account() {
+            for path in [&folder, &file] {
+                chown(path, Some(user), Some(group)).expect("the folder is given away");
+            }
+            command.uid(user).gid(group);
+        }
+        command.arg("-q").arg(&file).current_dir(&folder);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("the pooler starts");
+        let pooler = Self { child, folder };
+        let socket = pooler.folder.join(format!(".s.PGSQL.{PORT}"));
+        let start = Instant::now();
+        while !socket.exists() {
+            let log = || fs::read_to_string(pooler.folder.join("log")).unwrap_or_default();
+            assert!(start.elapsed() < PATIENCE, "the pooler does not start: {}", log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(pooler)
+    }
+
+    /// The cluster's database behind it, as a setting names it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("postgres://mesh@/postgres?host={}&port={PORT}", self.folder.display())
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn program() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+    folders.map(|folder| folder.join("pgbouncer")).find(|program| program.exists())
+}
