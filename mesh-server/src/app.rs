@@ -32,6 +32,7 @@ use crate::routes::plans::Plans;
 use crate::routes::{self, Exchange, Peer};
 use crate::seen::{Seen, Template};
 use crate::uploads::{self, Uploads};
+use crate::waiting::Waiting;
 
 /// Bounds of the transport, with the protocol's defaults. `SPEC §12.2`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +43,23 @@ pub struct Limits {
     pub body_bytes: usize,
     /// How long one request may take, its body's arrival included.
     pub request_timeout: Duration,
+    /// How long a client may keep the server waiting for a body in all. It earns more by sending more than 4 KiB
+    /// a second.
+    pub body_timeout: Duration,
+    /// Requests that may wait at a time: for a database, a resolver or a handler of the application. More are
+    /// refused at once, since they would only wait longer. Reads that a back end answers at once do not count.
+    pub requests: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { header_bytes: 32 * 1024, body_bytes: 1024 * 1024, request_timeout: Duration::from_secs(10) }
+        Self {
+            header_bytes: 32 * 1024,
+            body_bytes: 1024 * 1024,
+            request_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(15),
+            requests: 500,
+        }
     }
 }
 
@@ -63,6 +76,8 @@ pub(crate) struct Shared {
     pub(crate) base: Base,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
+    /// Those that wait for something to be answered.
+    pub(crate) waiting: Waiting,
     pub(crate) rates: Rates,
     proxies: Proxies,
     pub(crate) integrity: Option<Integrity>,
@@ -179,9 +194,8 @@ impl App {
         let own = Own::scan(&head.headers);
         let request_id = RequestId::of(own.request_id, self.shared.ids.fresh());
         let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
-        let answering =
-            AssertUnwindSafe(self.answer((asked, own), &seen, peer, &head, || Incoming::new(body)))
-                .catch_unwind();
+        let body = || Incoming::new(body, self.shared.limits.body_timeout);
+        let answering = AssertUnwindSafe(self.answer((asked, own), &seen, peer, &head, body)).catch_unwind();
         let answer = answering.await.unwrap_or_else(|payload| {
             metrics.inspect(|metrics| metrics.panicked());
             Err(panicked(&request_id, &*payload))

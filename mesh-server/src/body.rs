@@ -15,7 +15,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Frame, SizeHint};
 
 pub(crate) use incoming::Incoming;
-pub(crate) use pace::{Pace, Paced};
+pub(crate) use pace::Pace;
 
 /// An error of any type.
 pub type BoxError = Box<dyn Error + Send + Sync>;

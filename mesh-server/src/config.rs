@@ -56,6 +56,10 @@ pub(crate) struct Config {
     pub(crate) threads: usize,
     /// How long one request may take.
     pub(crate) request_timeout: Duration,
+    /// How long a client may keep the server waiting for a body.
+    pub(crate) body_timeout: Duration,
+    /// How long a connection is kept open for the next request.
+    pub(crate) idle_timeout: Duration,
     /// How long a stopping server waits for the requests under way.
     pub(crate) shutdown_timeout: Duration,
     /// Which log lines are written: a filter such as `info` or `mesh_server=debug`.
@@ -106,6 +110,16 @@ impl Config {
                 units::duration(Duration::from_millis(1), 24 * HOUR),
                 default.request_timeout,
             ),
+            body_timeout: reader.read(
+                "body_timeout",
+                units::duration(Duration::from_millis(1), HOUR),
+                default.body_timeout,
+            ),
+            idle_timeout: reader.read(
+                "idle_timeout",
+                units::duration(Duration::from_millis(1), 24 * HOUR),
+                default.idle_timeout,
+            ),
             shutdown_timeout: reader.read(
                 "shutdown_timeout",
                 units::duration(Duration::ZERO, HOUR),
@@ -145,6 +159,8 @@ impl Default for Config {
             schema: None,
             threads: 0,
             request_timeout: 10 * SECOND,
+            body_timeout: 15 * SECOND,
+            idle_timeout: 60 * SECOND,
             shutdown_timeout: 10 * SECOND,
             log: "info".to_owned(),
             log_format: LogFormat::Pretty,
@@ -200,6 +216,8 @@ pub(crate) struct Limits {
     pub(crate) header_bytes: usize,
     /// Connections open at one time.
     pub(crate) connections: usize,
+    /// Requests that wait to be answered at one time.
+    pub(crate) requests: usize,
     /// Attempts to log in, per account and per address.
     pub(crate) login_per_minute: u32,
     /// Levels of a filter tree.
@@ -238,6 +256,7 @@ impl Limits {
                 default.header_bytes,
             ),
             connections: reader.read("limits.connections", units::count(1, 1_000_000), default.connections),
+            requests: reader.read("limits.requests", units::count(1, 1_000_000), default.requests),
             login_per_minute: reader.read(
                 "limits.login_per_minute",
                 units::count(1, 1_000_000),
@@ -279,6 +298,7 @@ impl Default for Limits {
             body_bytes: 1 << 20,
             header_bytes: 32 << 10,
             connections: 10_000,
+            requests: 500,
             login_per_minute: 10,
             filter_depth: query.filter_depth,
             filter_nodes: query.filter_nodes,

@@ -67,6 +67,7 @@ mod seen;
 mod server;
 mod service;
 mod uploads;
+mod waiting;
 
 pub use address::{Proxies, ProxyError};
 pub use admin::Admin;

@@ -27,7 +27,8 @@ pub struct Uploads {
     pub(crate) store: Arc<dyn BlobStore>,
     pub(crate) path: Cow<'static, str>,
     pub(crate) bounds: Bounds,
-    pub(crate) pace: Pace,
+    /// That of other bodies unless set.
+    pub(crate) pace: Option<Pace>,
     policy: Policy,
     handlers: HashMap<(String, String), Arc<dyn UploadHandler>>,
 }
@@ -39,7 +40,7 @@ impl Uploads {
             store: Arc::new(store),
             path: Cow::Borrowed("files"),
             bounds: Bounds::default(),
-            pace: Pace::default(),
+            pace: None,
             policy: Policy::default(),
             handlers: HashMap::new(),
         }
@@ -70,7 +71,7 @@ impl Uploads {
     /// time back with every byte at the rate of `bytes_per_second`.
     #[must_use]
     pub fn pace(mut self, bytes_per_second: u32, grace: Duration) -> Self {
-        self.pace = Pace { bytes_per_second: bytes_per_second.max(1), grace };
+        self.pace = Some(Pace { bytes_per_second: bytes_per_second.max(1), grace });
         self
     }
 

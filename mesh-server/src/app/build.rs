@@ -17,6 +17,7 @@ use crate::routes::custom;
 use crate::routes::docs::Surface;
 use crate::routes::plans::Plans;
 use crate::uploads::Uploads;
+use crate::waiting::Waiting;
 
 impl App {
     /// An application at the base path `/mesh` with the protocol's limits.
@@ -27,6 +28,7 @@ impl App {
             mesh,
             base: Base::default(),
             limits: Limits::default(),
+            waiting: Waiting::new(Limits::default().requests),
             profiles: Profiles::default(),
             rates: Rates::default(),
             proxies: Proxies::default(),
@@ -55,7 +57,10 @@ impl App {
     /// The same with other limits.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        self.with(|shared| shared.limits = limits)
+        self.with(|shared| {
+            shared.limits = limits;
+            shared.waiting = Waiting::new(limits.requests);
+        })
     }
 
     /// The same with limits on how often one client may ask. `SPEC §12.6`

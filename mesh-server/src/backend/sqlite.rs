@@ -15,6 +15,7 @@ mod sum;
 #[cfg(test)]
 mod tests;
 mod traced;
+mod turns;
 mod write;
 
 use std::fmt;
@@ -207,15 +208,14 @@ impl Sqlite {
     /// Reads where waiting and working hold up nobody else.
     async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
-        let permit = tokio::time::timeout_at(deadline.into(), self.pool.heavy()).await;
-        let permit = permit.map_err(|_| ResolveError::Busy)??;
+        let turn = self.pool.turns().take(deadline).await?;
         let mut reader = self.pool.take().map_err(read::failed)?;
         let alarm = reader.alarm().cancel_on_drop();
         let database = self.clone();
         let running = tokio::task::spawn_blocking(move || {
             let result = database.read_waiting(&mut reader, &plan, deadline);
             database.pool.give(reader);
-            drop(permit);
+            drop(turn);
             result
         });
         let result = running.await;

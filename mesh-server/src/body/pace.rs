@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::Stream;
+use futures_util::stream::{Stream, StreamExt as _};
 use mesh_wire::WireError;
 use tokio::time::{Instant, Sleep};
 
@@ -37,6 +37,26 @@ pub(crate) struct Paced<S> {
 impl<S> Paced<S> {
     pub(crate) fn new(body: S, pace: Pace) -> Self {
         Self { body, pace, left: pace.grace, waiting: None }
+    }
+
+    /// All of it, or `None` where it is longer than that.
+    pub(super) async fn gather<E>(mut self, limit: usize) -> Result<Option<Bytes>, WireError>
+    where
+        S: Stream<Item = Result<Bytes, E>> + Unpin,
+    {
+        let mut chunks = Vec::new();
+        let mut length = 0;
+        while let Some(chunk) = self.next().await.transpose()? {
+            length += chunk.len();
+            if length > limit {
+                return Ok(None);
+            }
+            chunks.push(chunk);
+        }
+        Ok(Some(match chunks.len() {
+            1 => chunks.pop().unwrap_or_default(),
+            _ => chunks.concat().into(),
+        }))
     }
 
     fn earn(&mut self, bytes: usize) {
@@ -77,7 +97,7 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E> Stream for Paced<S> {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::stream::{self, StreamExt as _};
+    use futures_util::stream;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use mesh_docs::Sql;
-use mesh_server::{Check, Current, Server, Tls};
+use mesh_server::{Check, Current, Server, Timeouts, Tls};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -67,7 +67,8 @@ pub(crate) fn serve(
         let current = Current::new(app);
         let mut server = Server::new(current.clone())
             .connections(config.limits.connections)
-            .shutdown_timeout(config.shutdown_timeout);
+            .shutdown_timeout(config.shutdown_timeout)
+            .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
         let mut scheme = "http";
         if let Some((certificate, key)) = config.tls.files() {
             server = server

@@ -30,6 +30,8 @@ impl Config {
             header_bytes: self.limits.header_bytes,
             body_bytes: self.limits.body_bytes,
             request_timeout: self.request_timeout,
+            body_timeout: self.body_timeout,
+            requests: self.limits.requests,
         }
     }
 }

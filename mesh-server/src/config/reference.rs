@@ -11,6 +11,7 @@ use mesh_wire::{Code, ErrorKind, WireError};
 use super::{Config, load};
 
 /// A setting's default, what it bounds, what passing it is answered with, and the paragraph.
+#[allow(clippy::too_many_lines, reason = "a table is as long as it is")]
 fn limits() -> Vec<(&'static str, String, &'static str, String, &'static str)> {
     let limits = Config::default().limits;
     let refused = "400 `ValidationError`".to_owned();
@@ -78,6 +79,13 @@ fn limits() -> Vec<(&'static str, String, &'static str, String, &'static str)> {
             "connections open at a time",
             "the next one waits".to_owned(),
             "",
+        ),
+        (
+            "requests",
+            limits.requests.to_string(),
+            "requests that wait for a database or a resolver at a time",
+            wire(WireError::unavailable(1)),
+            "§12.1",
         ),
         (
             "login_per_minute",
@@ -280,7 +288,8 @@ fn every_limit_is_on_the_page() {
     let mut known: Vec<&str> =
         load::names().into_iter().filter_map(|name| name.strip_prefix("limits.")).collect();
     let mut listed: Vec<&str> = limits().into_iter().map(|(name, ..)| name).collect();
-    (known.sort_unstable(), listed.sort_unstable());
+    known.sort_unstable();
+    listed.sort_unstable();
     assert_eq!(listed, known);
 }
 

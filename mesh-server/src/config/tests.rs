@@ -37,10 +37,10 @@ fn the_defaults_are_within_their_own_bounds() {
     let default = Config::default();
     let limits = &default.limits;
     let file = format!(
-        "listen = '{}'\nbase = '{}'\nthreads = {}\nrequest_timeout = '10s'\nshutdown_timeout = '10s'\n\
+        "listen = '{}'\nbase = '{}'\nthreads = {}\nrequest_timeout = '10s'\nbody_timeout = '15s'\nidle_timeout = '60s'\nshutdown_timeout = '10s'\n\
          log = '{}'\nlog_format = 'pretty'\n\
          [limits]\npage_default = {}\npage_max = {}\ndepth = {}\nfields = {}\nrows = {}\nquery_bytes = {}\n\
-         body_bytes = {}\nheader_bytes = {}\nconnections = {}\nlogin_per_minute = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
+         body_bytes = {}\nheader_bytes = {}\nconnections = {}\nrequests = {}\nlogin_per_minute = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
          in_values = {}\ngroup_keys = {}\naggregates = {}\n[cache]\nplans = {}\nresponses = {}\n",
         default.listen,
         default.base,
@@ -55,6 +55,7 @@ fn the_defaults_are_within_their_own_bounds() {
         limits.body_bytes,
         limits.header_bytes,
         limits.connections,
+        limits.requests,
         limits.login_per_minute,
         limits.filter_depth,
         limits.filter_nodes,
@@ -77,6 +78,8 @@ fn every_setting_of_the_file_arrives() {
         schema = "schema.json"
         threads = 4
         request_timeout = "500ms"
+        body_timeout = "1s"
+        idle_timeout = "2m"
         shutdown_timeout = "0s"
         log = "mesh_server=debug"
         log_format = "json"
@@ -92,6 +95,7 @@ fn every_setting_of_the_file_arrives() {
         body_bytes = "1 MiB"
         header_bytes = 8192
         connections = 5
+        requests = 9
         login_per_minute = 6
         filter_depth = 32
         filter_nodes = 2
@@ -107,6 +111,8 @@ fn every_setting_of_the_file_arrives() {
         schema: Some(PathBuf::from("schema.json")),
         threads: 4,
         request_timeout: Duration::from_millis(500),
+        body_timeout: Duration::from_secs(1),
+        idle_timeout: Duration::from_secs(120),
         shutdown_timeout: Duration::ZERO,
         log: "mesh_server=debug".to_owned(),
         log_format: LogFormat::Json,
@@ -121,6 +127,7 @@ fn every_setting_of_the_file_arrives() {
             body_bytes: 1_048_576,
             header_bytes: 8_192,
             connections: 5,
+            requests: 9,
             login_per_minute: 6,
             filter_depth: 32,
             filter_nodes: 2,

@@ -23,6 +23,7 @@ pub(crate) async fn login(cx: &Exchange<'_>, sent: Incoming) -> Result<Response<
     let body = sent.read(cx.shared.limits.body_bytes.min(CREDENTIALS_MAX), cx.deadline).await?;
     let credentials = credentials(cx, &body)?;
     let account = integrity.authenticator.account(&credentials);
+    let _waiting = cx.shared.waiting.begin()?;
     let attempt = integrity.attempts.begin(account.as_deref(), cx.peer(), now()).await;
     let attempt = attempt.map_err(|refused| match refused {
         Refused::Until(seconds) => WireError::rate_limit(seconds),

@@ -68,6 +68,7 @@ async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Respo
     let read = match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
         Some(read) => read,
         None => {
+            let _waiting = cx.shared.waiting.begin()?;
             let reading = Box::pin(cx.shared.mesh.resolve(plan, cx.context(admitted)));
             let reading = tokio::time::timeout_at(cx.deadline.into(), reading).await;
             reading.unwrap_or(Err(ResolveError::TimedOut))

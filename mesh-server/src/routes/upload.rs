@@ -8,7 +8,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http_body_util::BodyExt as _;
 use mesh_plan::{Context, Fields, PlanError, PlanErrorKind};
 use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
@@ -22,7 +21,7 @@ use serde_json::{Map, Value as Json};
 use super::Exchange;
 use super::admit::{self, Admitted};
 use crate::app::Shared;
-use crate::body::{Body, Incoming, Paced};
+use crate::body::{Body, Incoming};
 use crate::uploads::{Place, Upload, UploadHandler, Uploads, find_record, write_column};
 
 /// `POST {base}/:entity/:id/:field` with `multipart/form-data`
@@ -197,8 +196,7 @@ async fn receive(
     let content_type = headers::single(cx.asked.headers, CONTENT_TYPE.as_str())?;
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let incoming = Request { content_type, hash, policy, bounds: uploads.bounds };
-    let body = Paced::new(sent.into_stream().into_data_stream(), uploads.pace);
-    mesh_uploads::receive(&*uploads.store, incoming, body).await.map_err(|error| {
+    mesh_uploads::receive(&*uploads.store, incoming, sent.into_paced(uploads.pace)).await.map_err(|error| {
         if let UploadError::Store(_) = error {
             log(cx.asked.request_id.as_str(), &error);
         }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -53,10 +54,36 @@ impl Served {
     }
 }
 
-/// An application with an entity that is answered at once, one that takes a while, and one that never is.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Reads of `stuck` that nobody has given up.
+pub(crate) fn running() -> usize {
+    RUNNING.load(Ordering::SeqCst)
+}
+
+/// Counts while it lives.
+struct Run;
+
+impl Run {
+    fn begin() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// An application with an entity that is answered at once, one that takes a while, one that never is, and one
+/// of 16 MiB.
 pub(crate) fn app() -> App {
-    let builder = ["quick", "slow", "stuck"].into_iter().fold(Schema::builder(), |schema, name| {
-        schema.entity(name, |entity| entity.field("id", FieldType::Integer))
+    let builder = ["quick", "slow", "stuck", "large"].into_iter().fold(Schema::builder(), |schema, name| {
+        schema.entity(name, |entity| {
+            entity.field("id", if name == "large" { FieldType::String } else { FieldType::Integer })
+        })
     });
     let mesh = Mesh::builder(builder.build().unwrap())
         .resolver("quick", |plan: Plan, _: Context| async move { Ok::<_, ResolveError>(row(&plan)) })
@@ -64,7 +91,19 @@ pub(crate) fn app() -> App {
             tokio::time::sleep(Duration::from_millis(200)).await;
             Ok::<_, ResolveError>(row(&plan))
         })
-        .resolver("stuck", |_: Plan, _: Context| std::future::pending::<Result<Rows, ResolveError>>());
+        .resolver("stuck", |_: Plan, _: Context| {
+            let run = Run::begin();
+            async move {
+                std::future::pending::<()>().await;
+                drop(run);
+                Err::<Rows, _>(ResolveError::Busy)
+            }
+        })
+        .resolver("large", |plan: Plan, _: Context| async move {
+            let mut rows = Rows::new(&plan);
+            rows.root().push_with(|_| "x".repeat(16 << 20).into());
+            Ok::<_, ResolveError>(rows)
+        });
     App::new(mesh.build())
 }
 

@@ -8,16 +8,14 @@ use super::alarm::{Alarm, Budget};
 use super::read::{self, failed};
 use super::stamp::{Stamp, Stamps};
 use super::sum::Sum;
-use crate::backend::{Usage, Waits};
+use super::turns::Turns;
+use crate::backend::Usage;
 use mesh_plan::{JsonBody, Pattern, Plan, ResolveError, sql::functions};
 use rusqlite::config::DbConfig;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Reads that may run on threads of their own at a time; more wait for their turn.
-const HEAVY_READS: usize = 16;
 /// Statements that a connection keeps beside those of whole plans.
 const STATEMENTS: usize = 128;
 /// Steps of SQLite's virtual machine between two looks at the clock, some ten microseconds.
@@ -29,8 +27,7 @@ const MAPPED_BYTES: i64 = 1 << 40;
 pub(super) struct Pool {
     path: PathBuf,
     idle: Mutex<Vec<Reader>>,
-    heavy: Arc<Semaphore>,
-    waits: Waits,
+    turns: Arc<Turns>,
     stamps: Stamps,
 }
 
@@ -42,8 +39,7 @@ impl Pool {
         Ok(Self {
             path: path.to_owned(),
             idle: Mutex::new(vec![first]),
-            heavy: Arc::new(Semaphore::new(HEAVY_READS)),
-            waits: Waits::default(),
+            turns: Turns::new(),
             stamps: Stamps::new(path, connect(path)?),
         })
     }
@@ -70,21 +66,16 @@ impl Pool {
         }
     }
 
-    /// Waits for the right to run on a thread of its own.
-    pub(super) async fn heavy(&self) -> Result<OwnedSemaphorePermit, ResolveError> {
-        if let Ok(permit) = Arc::clone(&self.heavy).try_acquire_owned() {
-            return Ok(permit);
-        }
-        let waiting = self.waits.through(Arc::clone(&self.heavy).acquire_owned());
-        waiting.await.map_err(|_| ResolveError::Busy)
+    /// Reads on threads of their own.
+    pub(super) fn turns(&self) -> &Arc<Turns> {
+        &self.turns
     }
 
     /// What of it is in use.
     pub(super) fn usage(&self) -> Usage {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
-        let free = self.heavy.available_permits();
-        let mut usage = Usage { idle, free, slots: HEAVY_READS, ..Usage::default() };
-        self.waits.fill(&mut usage);
+        let mut usage = Usage { idle, ..Usage::default() };
+        self.turns.fill(&mut usage);
         usage
     }
 }

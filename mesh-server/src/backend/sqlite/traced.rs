@@ -24,15 +24,14 @@ impl Sqlite {
         trace: Arc<Trace>,
     ) -> Result<JsonBody, ResolveError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
-        let permit = tokio::time::timeout_at(deadline.into(), self.pool.heavy()).await;
-        let permit = permit.map_err(|_| ResolveError::Busy)??;
+        let turn = self.pool.turns().take(deadline).await?;
         let mut reader = self.pool.take().map_err(failed)?;
         let alarm = reader.alarm().cancel_on_drop();
         let pool = Arc::clone(&self.pool);
         let running = tokio::task::spawn_blocking(move || {
             let result = waiting(&mut reader, &plan, deadline, &trace);
             pool.give(reader);
-            drop(permit);
+            drop(turn);
             result
         });
         let result = running.await;

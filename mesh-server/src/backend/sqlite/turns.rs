@@ -1,0 +1,176 @@
+//! Which of the reads that take long may run now? A few at a time; more wait, but only those that will probably be
+//! done before their deadline: the others would be stopped half-way, and the time spent on them lost to all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mesh_plan::ResolveError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::backend::{Usage, Waits};
+
+/// Reads that may run at a time for each core. Some of them wait, for the disk or a writer.
+const PER_CORE: usize = 4;
+/// The fewest places that there are.
+const LEAST: usize = 8;
+/// Reads that may wait for each place.
+const WAITING: usize = 4;
+/// The part of a new measurement in the average is one of so many.
+const SMOOTHING: u64 = 8;
+
+/// Places for reads on threads of their own.
+pub(super) struct Turns {
+    places: Arc<Semaphore>,
+    count: usize,
+    waiting: AtomicUsize,
+    waits: Waits,
+    /// How long a read takes of late, in microseconds.
+    usual: AtomicU64,
+}
+
+impl Turns {
+    /// As many places as fit this machine.
+    pub(super) fn new() -> Arc<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self::of(cores.saturating_mul(PER_CORE).max(LEAST))
+    }
+
+    fn of(count: usize) -> Arc<Self> {
+        let places = Arc::new(Semaphore::new(count));
+        let (waiting, waits) = (AtomicUsize::new(0), Waits::default());
+        Arc::new(Self { places, count, waiting, waits, usual: AtomicU64::new(0) })
+    }
+
+    /// Waits for a place, or says at once that there is none to be had in time.
+    pub(super) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Turn, ResolveError> {
+        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            return Ok(self.begin(place));
+        }
+        let waiting = Waiting::begin(&self.waiting);
+        let left = deadline.saturating_duration_since(Instant::now());
+        if waiting.ahead >= self.count * WAITING || self.expected(waiting.ahead) > left {
+            return Err(ResolveError::Busy);
+        }
+        let place = self.waits.through(Arc::clone(&self.places).acquire_owned());
+        match tokio::time::timeout_at(deadline.into(), place).await {
+            Ok(Ok(place)) => Ok(self.begin(place)),
+            Ok(Err(_)) | Err(_) => Err(ResolveError::Busy),
+        }
+    }
+
+    /// How long it will take until one is done that has so many before it.
+    fn expected(&self, ahead: usize) -> Duration {
+        let usual = Duration::from_micros(self.usual.load(Ordering::Relaxed));
+        let ahead = u32::try_from(ahead + 1).unwrap_or(u32::MAX);
+        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
+        usual + usual.saturating_mul(ahead) / count
+    }
+
+    /// Adds what of it is in use.
+    pub(super) fn fill(&self, usage: &mut Usage) {
+        usage.slots = self.count;
+        usage.free = self.places.available_permits();
+        self.waits.fill(usage);
+    }
+
+    fn begin(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Turn {
+        Turn { turns: Arc::clone(self), _place: place, begun: Instant::now() }
+    }
+
+    fn note(&self, time: Duration) {
+        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let usual = self.usual.load(Ordering::Relaxed);
+        // Of two that end at once one may be lost, which an average does not mind.
+        self.usual.store(usual - usual / SMOOTHING + time / SMOOTHING, Ordering::Relaxed);
+    }
+}
+
+/// One that waits.
+struct Waiting<'t> {
+    count: &'t AtomicUsize,
+    ahead: usize,
+}
+
+impl<'t> Waiting<'t> {
+    fn begin(count: &'t AtomicUsize) -> Self {
+        Self { count, ahead: count.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The right to run, until it is dropped.
+pub(super) struct Turn {
+    turns: Arc<Turns>,
+    _place: OwnedSemaphorePermit,
+    begun: Instant,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.turns.note(self.begun.elapsed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn within(time: Duration) -> Instant {
+        Instant::now() + time
+    }
+
+    #[tokio::test]
+    async fn so_many_run_and_so_many_wait() {
+        let turns = Turns::of(2);
+        let first = turns.take(within(Duration::from_secs(60))).await.unwrap();
+        let _second = turns.take(within(Duration::from_secs(60))).await.unwrap();
+        let mut waiting = Vec::new();
+        for _ in 0..2 * WAITING {
+            let turns = Arc::clone(&turns);
+            waiting
+                .push(tokio::spawn(async move { turns.take(within(Duration::from_secs(60))).await.is_ok() }));
+        }
+        while turns.waiting.load(Ordering::Relaxed) < 2 * WAITING {
+            tokio::task::yield_now().await;
+        }
+        assert!(matches!(turns.take(within(Duration::from_secs(60))).await, Err(ResolveError::Busy)));
+        drop(first);
+        for waiting in waiting {
+            assert!(waiting.await.unwrap(), "each gets its turn");
+        }
+        assert_eq!(turns.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn who_would_not_be_done_in_time_is_not_made_to_wait() {
+        let turns = Turns::of(1);
+        let running = turns.take(within(Duration::from_secs(60))).await.unwrap();
+        turns.usual.store(1_000_000, Ordering::Relaxed);
+        let start = Instant::now();
+        assert!(matches!(turns.take(within(Duration::from_millis(1900))).await, Err(ResolveError::Busy)));
+        assert!(start.elapsed() < Duration::from_secs(1), "at once");
+        let patient =
+            tokio::time::timeout(Duration::from_millis(20), turns.take(within(Duration::from_secs(60))));
+        assert!(patient.await.is_err(), "this one waits");
+        assert!(matches!(turns.take(within(Duration::ZERO)).await, Err(ResolveError::Busy)));
+        drop(running);
+        // A place that is free is given whatever is expected.
+        assert!(turns.take(within(Duration::ZERO)).await.is_ok());
+    }
+
+    #[test]
+    fn the_average_follows() {
+        let turns = Turns::of(4);
+        for _ in 0..100 {
+            turns.note(Duration::from_millis(80));
+        }
+        let expected = turns.expected(3);
+        assert!((150..165).contains(&expected.as_millis()), "{expected:?}");
+    }
+}

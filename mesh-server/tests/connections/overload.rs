@@ -1,0 +1,97 @@
+//! Is too much refused at once, and is the place of a request that has ended free again?
+
+use std::time::{Duration, Instant};
+
+use http::Version;
+use mesh_server::{Limits, Server};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::frames::{Frame, RST_STREAM, Raw};
+use crate::served::{ANSWER, Served, app, ask, text, within};
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// A server on which two requests may wait.
+async fn narrow() -> Served {
+    let limits = Limits { requests: 2, request_timeout: LONG, ..Limits::default() };
+    Served::start(Server::new(app().limits(limits))).await
+}
+
+/// Asks until the answer is that one; how long that took.
+async fn until(served: &Served, status: u16) -> Duration {
+    let start = Instant::now();
+    loop {
+        let (got, body) = within(LONG, ask(served.connect().await, Version::HTTP_11, "slow")).await;
+        if got == status {
+            return start.elapsed();
+        }
+        assert!(start.elapsed() < LONG, "{got} {body}");
+    }
+}
+
+#[tokio::test]
+async fn past_the_bound_requests_are_refused_at_once() {
+    let served = narrow().await;
+    let mut waiting = Vec::new();
+    for _ in 0..2 {
+        let mut stream = served.connect().await;
+        stream.write_all(text("stuck").as_bytes()).await.unwrap();
+        waiting.push(stream);
+    }
+    until(&served, 503).await;
+    let mut stream = served.connect().await;
+    let start = Instant::now();
+    stream
+        .write_all(text("stuck").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
+        .await
+        .unwrap();
+    let mut refusal = String::new();
+    within(LONG, stream.read_to_string(&mut refusal)).await.unwrap();
+    assert!(start.elapsed() < LONG / 10, "{:?}", start.elapsed());
+    let refusal = refusal.to_lowercase();
+    assert!(refusal.starts_with("http/1.1 503 ") && refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
+    assert!(refusal.contains(r#""error":"unavailable""#), "{refusal}");
+    // What needs neither resolver nor database is answered all the same.
+    let mut stream = served.connect().await;
+    stream
+        .write_all(text("nowhere").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
+        .await
+        .unwrap();
+    let mut answer = String::new();
+    within(LONG, stream.read_to_string(&mut answer)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("nowhere"), "{answer}");
+    drop(waiting);
+    until(&served, 200).await;
+}
+
+/// The answer of `slow` itself takes a fifth of a second, which is part of what is measured.
+#[tokio::test]
+async fn a_client_that_leaves_gives_its_place_back() {
+    let served = narrow().await;
+    for round in 0..4 {
+        let mut raw = Raw::open(&served).await;
+        let mut first = served.connect().await;
+        first.write_all(text("stuck").as_bytes()).await.unwrap();
+        raw.send(&Frame::request(1, "stuck")).await;
+        until(&served, 503).await;
+        // By closing, or over HTTP/2 by taking back one request of several.
+        if round % 2 == 0 {
+            drop(first);
+        } else {
+            raw.send(&Frame::new(RST_STREAM, 0, 1, &8_u32.to_be_bytes())).await;
+        }
+        let time = until(&served, 200).await;
+        assert!(time < Duration::from_secs(2), "{time:?}");
+    }
+}
+
+#[tokio::test]
+async fn past_the_bound_connections_wait_their_turn() {
+    let served = Served::start(Server::new(app()).connections(2)).await;
+    let (first, _second) = (served.connect().await, served.connect().await);
+    let asking = tokio::spawn(ask(served.connect().await, Version::HTTP_11, "quick"));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!asking.is_finished(), "not yet accepted");
+    drop(first);
+    assert_eq!(within(LONG, asking).await.unwrap(), (200, ANSWER.to_owned()));
+}
