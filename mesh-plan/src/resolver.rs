@@ -91,6 +91,9 @@ pub struct Context {
     pub deadline: Option<Instant>,
     /// Who is asking; `None` where there are no sessions, or for reads of the application's own.
     pub principal: Option<Arc<Principal>>,
+    /// The request's step in a trace that spans several programs, as a value of `traceparent` for whoever is
+    /// called in its turn; `None` where it belongs to none.
+    pub trace_parent: Option<Arc<str>>,
     /// Where back ends tell their statements; `None` for all reads but those of whoever develops.
     pub trace: Option<Arc<Trace>>,
 }
@@ -110,6 +113,12 @@ impl Context {
     /// The same on behalf of somebody.
     pub fn with_principal(mut self, principal: Option<Arc<Principal>>) -> Self {
         self.principal = principal;
+        self
+    }
+
+    /// The same as a step in a trace.
+    pub fn with_trace_parent(mut self, trace_parent: Option<Arc<str>>) -> Self {
+        self.trace_parent = trace_parent;
         self
     }
 

@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_uploads::{Recovered, StoreError};
 use mesh_wire::headers::{self, Own};
 use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request, response};
+use tracing::{Instrument as _, Span};
 
 use crate::address::Proxies;
 use crate::admin::{Admin, Page};
@@ -25,12 +26,14 @@ use crate::body::{Body, Incoming};
 use crate::events::{Events, Hub};
 use crate::integrity::Integrity;
 use crate::metrics::Metrics;
+use crate::observe::Answered;
 use crate::rates::Rates;
 use crate::routes::custom::{self, Hit};
 use crate::routes::docs::Surface;
 use crate::routes::plans::Plans;
 use crate::routes::{self, Exchange, Peer};
 use crate::seen::{Seen, Template};
+use crate::trace::Place;
 use crate::uploads::{self, Uploads};
 use crate::waiting::Waiting;
 
@@ -85,7 +88,10 @@ pub(crate) struct Shared {
     pub(crate) uploads: Option<Uploads>,
     pub(crate) routes: custom::Routes,
     pub(crate) changes: Changes,
-    metrics: Option<Metrics>,
+    pub(crate) metrics: Option<Metrics>,
+    pub(crate) timing: bool,
+    #[cfg(feature = "otlp")]
+    pub(crate) spans: Option<crate::otlp::Spans>,
     admin: Option<Admin>,
     cors: Option<Cors>,
     docs: Surface,
@@ -187,15 +193,20 @@ impl App {
         B::Data: Send,
         B::Error: fmt::Display,
     {
-        let seen = Seen::new();
+        let mut seen = Seen::new();
         let metrics = self.counted();
         let (head, body) = request.into_parts();
         let peer = peer.map(|peer| Peer(self.shared.proxies.client(peer.0, &head.headers)));
         let own = Own::scan(&head.headers);
         let request_id = RequestId::of(own.request_id, self.shared.ids.fresh());
         let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
+        seen.place = self.place(&head.headers);
+        let span = seen
+            .place
+            .map_or_else(Span::none, |place| tracing::info_span!("request", trace = place.trace_id()));
         let body = || Incoming::new(body, self.shared.limits.body_timeout);
         let answering = AssertUnwindSafe(self.answer((asked, own), &seen, peer, &head, body)).catch_unwind();
+        let answering = answering.instrument(span);
         let answer = answering.await.unwrap_or_else(|payload| {
             metrics.inspect(|metrics| metrics.panicked());
             Err(panicked(&request_id, &*payload))
@@ -208,11 +219,20 @@ impl App {
         if let Some(cors) = &self.shared.cors {
             cors.dress(asked.method, asked.headers, reply.headers_mut());
         }
-        let reply = pack(asked.headers, reply).await;
-        if let Some(metrics) = metrics {
-            metrics.answered(&seen, reply.status().as_u16(), seen.start.elapsed());
-        }
+        let mut reply = pack(asked.headers, reply).await;
+        let answered = Answered { head: &head, request_id: &request_id, peer, seen: &seen };
+        answered.tell(&self.shared, &mut reply);
         reply
+    }
+
+    /// Where in a trace a request stands. Where traces are collected, those that have none begin one.
+    fn place(&self, headers: &HeaderMap) -> Option<Place> {
+        let place = Place::of(headers, || self.shared.ids.span());
+        #[cfg(feature = "otlp")]
+        if place.is_none() && self.shared.spans.is_some() {
+            return Some(Place::first(self.shared.ids.trace(), self.shared.ids.span()));
+        }
+        place
     }
 
     /// Answers a request of a connection from that address.
@@ -286,7 +306,7 @@ use crate::compress::pack;
 
 /// Replies as they are, in a build that cannot pack them.
 #[cfg(not(feature = "compression"))]
-async fn pack(_: &http::HeaderMap, reply: Response<Body>) -> Response<Body> {
+async fn pack(_: &HeaderMap, reply: Response<Body>) -> Response<Body> {
     reply
 }
 
@@ -301,12 +321,17 @@ fn panicked(request_id: &RequestId, payload: &(dyn Any + Send)) -> WireError {
 #[derive(Debug)]
 struct Ids {
     process: u64,
+    steps: RandomState,
     next: AtomicU64,
 }
 
 impl Ids {
     fn new() -> Self {
-        Self { process: RandomState::new().hash_one("request ids"), next: AtomicU64::new(0) }
+        Self {
+            process: RandomState::new().hash_one("request ids"),
+            steps: RandomState::new(),
+            next: AtomicU64::new(0),
+        }
     }
 
     fn fresh(&self) -> [u8; 16] {
@@ -315,5 +340,16 @@ impl Ids {
         process.copy_from_slice(&self.process.to_be_bytes());
         count.copy_from_slice(&self.next.fetch_add(1, Ordering::Relaxed).to_be_bytes());
         bytes
+    }
+
+    /// A number for a step of a trace.
+    fn span(&self) -> u64 {
+        self.steps.hash_one(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A number for a trace of our own.
+    #[cfg(feature = "otlp")]
+    fn trace(&self) -> u128 {
+        u128::from(self.span()) << 64 | u128::from(self.span())
     }
 }

@@ -20,6 +20,7 @@ pub(crate) use crate::config::profiles::{
 };
 pub(crate) use crate::config::rates::Rates;
 pub(crate) use crate::config::raw::{Flags, Place};
+pub(crate) use crate::config::telling::Telling;
 pub(crate) use crate::config::tls::Tls;
 
 mod admin;
@@ -32,6 +33,7 @@ mod raw;
 #[cfg(test)]
 mod reference;
 mod suggest;
+mod telling;
 mod tls;
 mod units;
 
@@ -70,6 +72,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// How often somebody may ask.
     pub(crate) rates: Rates,
+    /// What clients and collectors learn of each request.
+    pub(crate) telling: Telling,
     /// Health and metrics.
     pub(crate) admin: Admin,
     /// What is kept in memory between requests.
@@ -129,6 +133,7 @@ impl Config {
             log_format: reader.read("log_format", units::choice(&LogFormat::ALL), default.log_format),
             limits: Limits::read(reader),
             rates: Rates::read(reader),
+            telling: Telling::read(reader),
             admin: Admin::read(reader),
             cache: Cache::read(reader),
             integrity: Integrity::read(reader),
@@ -166,6 +171,7 @@ impl Default for Config {
             log_format: LogFormat::Pretty,
             limits: Limits::default(),
             rates: Rates::default(),
+            telling: Telling::default(),
             admin: Admin::default(),
             cache: Cache::default(),
             integrity: Integrity::default(),

@@ -61,11 +61,15 @@ mod guides;
 mod health;
 mod integrity;
 mod metrics;
+mod observe;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 mod rates;
 mod routes;
 mod seen;
 mod server;
 mod service;
+mod trace;
 mod uploads;
 mod waiting;
 

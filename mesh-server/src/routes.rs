@@ -49,6 +49,7 @@ impl Exchange<'_> {
     pub(crate) fn context(&self, admitted: &Admitted) -> Context {
         Context::new(self.asked.request_id.as_str())
             .with_deadline(self.deadline)
+            .with_trace_parent(self.seen.place.map(|place| place.to_string().into()))
             .with_principal(admitted.principal())
     }
 

@@ -1,9 +1,15 @@
 //! What was seen of a request on its way? For the numbers, the log of requests and `Server-Timing`.
 
+pub(crate) mod timing;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use mesh_integrity::Session;
 use mesh_wire::Route;
+
+use crate::trace::Place;
 
 /// Which kind of route answered. What stands in the path is not among it: labels of metrics have to be few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +115,8 @@ impl Template {
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) start: Instant,
+    /// Where it stands in a trace.
+    pub(crate) place: Option<Place>,
     template: AtomicU8,
     is_read: AtomicBool,
     rows: AtomicU64,
@@ -116,6 +124,7 @@ pub(crate) struct Seen {
     planned: AtomicU64,
     /// Nanoseconds that the read took.
     took: AtomicU64,
+    session: OnceLock<Arc<Session>>,
 }
 
 /// What a read came to.
@@ -132,11 +141,13 @@ impl Seen {
     pub(crate) fn new() -> Self {
         Self {
             start: Instant::now(),
+            place: None,
             template: AtomicU8::new(Template::None as u8),
             is_read: AtomicBool::new(false),
             rows: AtomicU64::new(0),
             planned: AtomicU64::new(0),
             took: AtomicU64::new(0),
+            session: OnceLock::new(),
         }
     }
 
@@ -148,6 +159,16 @@ impl Seen {
     pub(crate) fn template(&self) -> Template {
         let number = usize::from(self.template.load(Ordering::Relaxed));
         Template::ALL.get(number).copied().unwrap_or(Template::None)
+    }
+
+    /// The request is that session's.
+    pub(crate) fn belongs_to(&self, session: &Arc<Session>) {
+        let _ = self.session.set(Arc::clone(session));
+    }
+
+    /// Whose request it is, where that was found out.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.session.get().map(|session| session.user.as_str())
     }
 
     /// The read begins.

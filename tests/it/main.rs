@@ -31,6 +31,7 @@ mod schemas;
 mod shared;
 mod signed;
 mod table;
+mod telling;
 mod tls;
 mod transport;
 mod typescript;

@@ -115,7 +115,8 @@ fn root() -> PathBuf {
 fn test() -> ExitCode {
     let steps = Steps::new(root())
         .cargo("build mesh-server", "build --quiet -p mesh-server")
-        .cargo("mesh-uploads, s3", "test --quiet -p mesh-uploads --features s3 --test s3");
+        .cargo("mesh-uploads, s3", "test --quiet -p mesh-uploads --features s3 --test s3")
+        .cargo("mesh-server, otlp", "test --quiet -p mesh-server --features otlp --lib otlp");
     if steps.failed() {
         return steps.finish();
     }
@@ -139,8 +140,8 @@ fn check() -> ExitCode {
         .inside("tidy", tidy::run)
         .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
         .cargo(
-            "clippy, s3",
-            "clippy --quiet -p mesh-uploads -p mesh-server --features s3 --all-targets -- -D warnings",
+            "clippy, s3 and otlp",
+            "clippy --quiet -p mesh-uploads -p mesh-server --features s3,mesh-server/otlp --all-targets -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
     crates::steps(&root(), steps).finish()

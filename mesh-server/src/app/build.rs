@@ -39,6 +39,9 @@ impl App {
             changes: Changes::new(),
             metrics: None,
             admin: None,
+            timing: false,
+            #[cfg(feature = "otlp")]
+            spans: None,
             cors: None,
             docs: Surface::default(),
             events: None,
@@ -79,6 +82,19 @@ impl App {
     #[must_use]
     pub fn metrics(self, metrics: Metrics) -> Self {
         self.with(|shared| shared.metrics = Some(metrics))
+    }
+
+    /// The same telling clients in `Server-Timing` what a read took.
+    #[must_use]
+    pub fn server_timing(self, on: bool) -> Self {
+        self.with(|shared| shared.timing = on)
+    }
+
+    /// The same telling a collector of each request.
+    #[cfg(feature = "otlp")]
+    #[must_use]
+    pub fn spans(self, spans: crate::otlp::Spans) -> Self {
+        self.with(|shared| shared.spans = Some(spans))
     }
 
     /// The same with `/healthz`, `/readyz` and `/metrics` beside the base path, for everybody who reaches it.

@@ -39,6 +39,8 @@ pub(crate) struct Parts {
     cors: Option<Cors>,
     rates: Rates,
     admin: Admin,
+    #[cfg(feature = "otlp")]
+    spans: Option<mesh_server::otlp::Spans>,
 }
 
 impl Parts {
@@ -48,6 +50,8 @@ impl Parts {
             Database::Sqlite(database) => Database::Sqlite(database.response_cache(config.cache.responses)),
             database @ Database::Postgres(_) => database,
         });
+        #[cfg(not(feature = "otlp"))]
+        watch::no_spans(config)?;
         let writes = config.mutations.enabled || config.uploads.enabled;
         let writer = database.as_ref().filter(|_| writes).map(Database::writer).transpose()?;
         let secret = secret(config)?;
@@ -66,6 +70,8 @@ impl Parts {
         Ok(Self {
             config: config.clone(),
             admin: watch::admin(database.as_ref()),
+            #[cfg(feature = "otlp")]
+            spans: watch::spans(config)?,
             database,
             writer,
             cursor_key: secret.map(|secret| CursorKey::new(&secret.derive(CURSOR_LABEL))),
@@ -123,6 +129,11 @@ impl Parts {
             .rates(self.rates.clone())
             .trusted_proxies(config.rates.trusted_proxies.clone())
             .mutations(config.mutations.enabled);
+        app = app.server_timing(config.telling.server_timing);
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &self.spans {
+            app = app.spans(spans.clone());
+        }
         app = match config.admin.listen {
             None => app.admin(self.admin.clone()),
             Some(_) => app.metrics(self.admin.metrics().clone()),

@@ -49,6 +49,27 @@ fn tell(database: &Database, out: &mut Exposition) {
     out.gauge("mesh_answers_cached_bytes", "Bytes of answers kept in memory.", &[(&[], usage.bytes as f64)]);
 }
 
+/// Where spans of requests go.
+#[cfg(feature = "otlp")]
+pub(crate) fn spans(config: &Config) -> Result<Option<mesh_server::otlp::Spans>, Failure> {
+    use mesh_server::otlp::{Endpoint, Spans};
+    let Some(endpoint) = &config.telling.endpoint else { return Ok(None) };
+    let endpoint =
+        Endpoint::parse(endpoint).map_err(|error| Failure::start(format!("'otlp.endpoint': {error}")))?;
+    Ok(Some(Spans::to(endpoint, &config.telling.service)))
+}
+
+/// Refuses what this build cannot do.
+#[cfg(not(feature = "otlp"))]
+pub(crate) fn no_spans(config: &Config) -> Result<(), Failure> {
+    match &config.telling.endpoint {
+        None => Ok(()),
+        Some(_) => Err(Failure::start(
+            "'otlp.endpoint': this server was built without the feature 'otlp'; build it with `--features otlp`",
+        )),
+    }
+}
+
 /// Listens on the address of the settings, if there is one.
 pub(crate) async fn listen(config: &Config, admin: &Admin, current: &Current) -> Result<(), Failure> {
     let Some(address) = config.admin.listen else { return Ok(()) };

@@ -86,6 +86,7 @@ pub(crate) async fn by_token(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
     let Some(opened) = open(cx).await?.opened else { return Ok(Admitted::default()) };
     let principal = Some(opened.keep(principal));
     let session = opened.unsigned();
+    cx.seen.belongs_to(&session);
     cx.shared.rates.of_session(&session.session)?;
     Ok(Admitted { session: Some(session), principal })
 }
@@ -168,6 +169,7 @@ impl Pending<'_> {
             verified = opened.verify(message, &proof, &aim(cx, other), now).await;
         }
         let session = verified.inspect_err(|error| log(cx, error))?;
+        cx.seen.belongs_to(&session);
         cx.shared.rates.of_session(&session.session)?;
         Ok(Admitted { session: Some(session), principal: Some(opened.keep(principal)) })
     }

@@ -1,0 +1,77 @@
+//! Where is the collector, and how is a batch brought there? By a POST over a connection of its own.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST};
+use http::{Request, Uri};
+use http_body_util::Full;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// Where traces are posted under a collector's address.
+const PATH: &str = "/v1/traces";
+
+/// A collector. It is spoken to without TLS: one on this machine, or in the same network, sends on what it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    authority: String,
+    address: String,
+    path: String,
+}
+
+impl Endpoint {
+    /// Reads an address such as `http://127.0.0.1:4318`.
+    ///
+    /// # Errors
+    /// What is no URL, or one of another scheme.
+    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+        let refused = || EndpointError { text: text.to_owned() };
+        let uri: Uri = text.trim().parse().map_err(|_| refused())?;
+        let authority = uri.authority().filter(|_| uri.scheme_str() == Some("http")).ok_or_else(refused)?;
+        if authority.as_str().contains('@') {
+            return Err(refused());
+        }
+        let address = format!("{}:{}", authority.host(), authority.port_u16().unwrap_or(4_318));
+        let path = uri.path().trim_end_matches('/');
+        let path = if path.ends_with(PATH) { path.to_owned() } else { format!("{path}{PATH}") };
+        Ok(Self { authority: authority.to_string(), address, path })
+    }
+
+    pub(super) async fn post(&self, body: Bytes) -> Result<(), String> {
+        let stream = TcpStream::connect(&self.address).await.map_err(|error| error.to_string())?;
+        let shaken = http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = shaken.map_err(|error| error.to_string())?;
+        let connection = tokio::spawn(connection);
+        let request = Request::post(&self.path)
+            .header(HOST, &self.authority)
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(body))
+            .map_err(|error| error.to_string())?;
+        let reply = sender.send_request(request).await;
+        connection.abort();
+        let status = reply.map_err(|error| error.to_string())?.status();
+        if status.is_success() { Ok(()) } else { Err(format!("it answers {status}")) }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.authority, self.path)
+    }
+}
+
+/// A text that names no collector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointError {
+    text: String,
+}
+
+impl fmt::Display for EndpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not the address of a collector, such as 'http://127.0.0.1:4318'", self.text)
+    }
+}
+
+impl std::error::Error for EndpointError {}

@@ -1,0 +1,54 @@
+//! How is a reply told what it took? `Server-Timing`, in steps of a hundredth of a millisecond.
+
+use http::header::{HeaderName, HeaderValue};
+
+use super::Read;
+
+/// What browsers show beside a request.
+pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+/// Nanoseconds of a step. Whoever wants to learn from times what answers do not say gets no finer ones here.
+const STEP: u64 = 10_000;
+
+/// `plan` until the read could begin, `sql` in the back end, which shapes rows as they come, and all together.
+pub(crate) fn header(read: Read, total: u64) -> Option<HeaderValue> {
+    let mut text = Vec::with_capacity(64);
+    for (name, nanoseconds) in
+        [(&b"plan;dur="[..], read.planned), (b", sql;dur=", read.took), (b", total;dur=", total)]
+    {
+        text.extend_from_slice(name);
+        push(&mut text, nanoseconds);
+    }
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).ok()
+}
+
+/// Milliseconds with two places.
+fn push(text: &mut Vec<u8>, nanoseconds: u64) {
+    let steps = nanoseconds / STEP;
+    let (mut whole, part) = (steps / 100, (steps % 100) as u8);
+    let first = text.len();
+    loop {
+        text.push(b'0' + (whole % 10) as u8);
+        whole /= 10;
+        if whole == 0 {
+            break;
+        }
+    }
+    if let Some(digits) = text.get_mut(first..) {
+        digits.reverse();
+    }
+    text.extend_from_slice(&[b'.', b'0' + part / 10, b'0' + part % 10]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_milliseconds() {
+        let read = Read { rows: 1, planned: 12_345, took: 1_239_999 };
+        assert_eq!(header(read, 12_030_000_000).unwrap(), "plan;dur=0.01, sql;dur=1.23, total;dur=12030.00");
+        let nothing = Read { rows: 0, planned: 0, took: 0 };
+        assert_eq!(header(nothing, 9_999).unwrap(), "plan;dur=0.00, sql;dur=0.00, total;dur=0.00");
+    }
+}
