@@ -11,7 +11,7 @@ use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Body;
 use hyper_util::rt::TokioIo;
-use mesh_wire::client::Endpoint;
+use mesh_wire::client::{self, Endpoint, ReplyError};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -21,6 +21,17 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::Failure;
+
+/// The JSON of a reply. Errors of one kind come with a question that only the user can answer: the server does not
+/// know what was meant.
+pub(super) fn answer(reply: Response<Bytes>, kind: &str, question: &str) -> Result<Bytes, Failure> {
+    client::result(reply).map_err(|error| match &error {
+        ReplyError::Refused { body, .. } if body.error == kind => {
+            Failure::found(format!("{error}\n{question}"))
+        }
+        _ => Failure::found(error),
+    })
+}
 
 /// Sends requests.
 pub(super) struct Caller {

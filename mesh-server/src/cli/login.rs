@@ -11,7 +11,7 @@ use mesh_wire::client::{self, Binding, Endpoint, Session};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Map;
 
-use super::caller::Caller;
+use super::caller::{Caller, answer};
 use super::{Failure, password, remark};
 use crate::config::PASSWORD_VARIABLE;
 
@@ -47,7 +47,7 @@ impl<'e> Login<'e> {
         credentials.insert("password".to_owned(), password.into());
         let reply =
             caller.send(client::login(at, &credentials).map_err(Failure::start)?.map(Full::new)).await?;
-        let body = client::result(reply).map_err(Failure::found)?;
+        let body = answer(reply, "MethodNotAllowed", "is [integrity] enabled there?")?;
         let session = Session::read(&body)
             .ok_or_else(|| Failure::found("the reply to the login has no session in it"))?;
         Ok(Self { caller, at, session })

@@ -10,7 +10,7 @@ use mesh_wire::client::{self, Endpoint};
 use serde_json::Value;
 
 use super::args::QueryArgs;
-use super::caller::Caller;
+use super::caller::{Caller, answer};
 use super::login::{self, Login};
 use super::{Failure, print, remark};
 
@@ -97,7 +97,7 @@ impl Asker<'_> {
             request = login.sign(request)?;
         }
         let reply = self.caller.send(request.map(Full::new)).await?;
-        client::result(reply).map_err(Failure::found)
+        answer(reply, "NotFound", "is the base path part of --url, as in http://127.0.0.1:4000/mesh?")
     }
 }
 

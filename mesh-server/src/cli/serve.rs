@@ -77,7 +77,7 @@ pub(crate) fn serve(
         }
         let listener = TcpListener::bind(config.listen)
             .await
-            .map_err(|error| Failure::start(format!("cannot listen on {}: {error}", config.listen)))?;
+            .map_err(|error| Failure::start(cannot_listen(config.listen, &error)))?;
         let address = listener.local_addr().map_err(Failure::start)?;
         let url = format!("{scheme}://{address}{}", config.base);
         // The handlers stand before anybody is told that the server is ready.
@@ -146,4 +146,13 @@ pub(crate) fn start_log(config: &Config) -> Result<(), Failure> {
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
     started.map_err(Failure::start)
+}
+
+/// Why there is no listener; most often another server has the port.
+fn cannot_listen(address: std::net::SocketAddr, error: &io::Error) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => "; another program has this port: stop it, or choose one with --listen",
+        _ => "",
+    };
+    format!("cannot listen on {address}: {error}{hint}")
 }

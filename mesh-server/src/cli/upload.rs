@@ -17,7 +17,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
 
 use super::args::UploadArgs;
-use super::caller::Caller;
+use super::caller::{Caller, answer};
 use super::login::{self, Login};
 use super::{Failure, print};
 
@@ -100,7 +100,8 @@ async fn send_file(
         }
     };
     progress.end();
-    client::result(reply?).map_err(Failure::found)
+    let hint = "does the schema list this field under \"uploads\", and are [uploads] enabled there?";
+    answer(reply?, "MethodNotAllowed", hint)
 }
 
 fn hash_of(file: &mut File) -> io::Result<(ContentHash, u64)> {
