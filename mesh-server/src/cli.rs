@@ -9,6 +9,7 @@ mod demo;
 mod explain;
 mod hash_password;
 mod introspect;
+mod log;
 mod login;
 mod openapi;
 mod password;

@@ -14,6 +14,7 @@ mod cli;
 mod conformance;
 mod errors;
 mod events;
+mod faults;
 mod guides;
 mod integrity;
 mod judge;

@@ -134,7 +134,12 @@ impl Connection {
     /// Connects.
     #[must_use]
     pub fn open(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("the server accepts connections");
+        Self::over(TcpStream::connect(address).expect("the server accepts connections"))
+    }
+
+    /// Speaks over a connection that is open already.
+    #[must_use]
+    pub fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).expect("a time limit for reading");
         stream.set_write_timeout(Some(PATIENCE)).expect("a time limit for writing");
         stream.set_nodelay(true).expect("no delay");
@@ -156,6 +161,15 @@ impl Connection {
     pub fn send(&mut self, request: &Request) -> Response {
         self.write(&request.bytes());
         self.read(request.is_head()).expect("a reply")
+    }
+
+    /// Reads a reply if one begins within that time.
+    pub fn soon(&mut self, time: Duration) -> Option<Response> {
+        let stream = self.stream.get_ref();
+        stream.set_read_timeout(Some(time)).expect("a time limit for reading");
+        let begun = self.stream.fill_buf().is_ok_and(|bytes| !bytes.is_empty());
+        self.stream.get_ref().set_read_timeout(Some(PATIENCE)).expect("a time limit for reading");
+        if begun { self.read(false) } else { None }
     }
 
     /// Reads a reply; `None` where the server closed the connection instead.

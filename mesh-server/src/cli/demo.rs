@@ -12,7 +12,7 @@ use crate::demo;
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let mut config = settings(args.settings(), None).map_err(|faults| faults_at_start(&faults))?;
-    start_log(&config)?;
+    let _logging = start_log(&config)?;
     let sample = match &args.database {
         Some(path) => Sample::kept(path)?,
         None => Sample::temporary()?,

@@ -9,10 +9,14 @@ use tracing_subscriber::EnvFilter;
 
 use super::args::ServeArgs;
 use super::compose::Parts;
+use super::log::{Logging, Sink};
 use super::reload::Reload;
 use super::source::Source;
 use super::{Failure, faults_at_start, print, settings, watch};
 use crate::config::{Config, DocsAuth, LogFormat};
+
+/// Files that are kept for databases, uploads and the like, out of those that may be open.
+const FILES_KEPT: usize = 256;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let config =
@@ -25,7 +29,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     if !args.allow_open_docs {
         refuse_open_docs(&config)?;
     }
-    start_log(&config)?;
+    let _logging = start_log(&config)?;
     let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
     serve(&config, source, |_| Ok(()))
 }
@@ -66,7 +70,7 @@ pub(crate) fn serve(
         recovered.map_err(|error| Failure::start(format!("cannot tidy the stored files: {error}")))?;
         let current = Current::new(app);
         let mut server = Server::new(current.clone())
-            .connections(config.limits.connections)
+            .connections(connections(config.limits.connections))
             .shutdown_timeout(config.shutdown_timeout)
             .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
         let mut scheme = "http";
@@ -110,6 +114,27 @@ fn runtime(threads: usize) -> io::Result<tokio::runtime::Runtime> {
     builder.enable_all().thread_name("mesh").on_thread_park(mesh_server::backend::sqlite::before_park).build()
 }
 
+/// As many connections as are wanted, or as leave some of the files that the system lets this process open: a
+/// database that cannot be opened is worse for all than a client that waits to be accepted.
+fn connections(wanted: usize) -> usize {
+    let Some(files) = open_files() else { return wanted };
+    let most = files.saturating_sub((files / 8).max(FILES_KEPT)).max(files / 2).max(1);
+    if wanted > most {
+        tracing::warn!(
+            "at most {most} connections at a time, not the {wanted} of 'limits.connections': this process may \
+             open {files} files; raise that limit (`ulimit -n`, or LimitNOFILE of systemd)"
+        );
+    }
+    wanted.min(most)
+}
+
+/// How many files this process may have open, where the system says so.
+fn open_files() -> Option<usize> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 /// Done when the process is told to stop.
 #[cfg(unix)]
 fn stop_signal() -> io::Result<impl Future<Output = ()>> {
@@ -133,19 +158,25 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
 }
 
 /// Logs to standard error as the settings say.
-pub(crate) fn start_log(config: &Config) -> Result<(), Failure> {
+///
+/// The last lines are written when the value that is returned is dropped.
+pub(crate) fn start_log(config: &Config) -> Result<Logging, Failure> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| {
         Failure::start(format!("the log filter '{}' is not understood: {error}", config.log))
     })?;
+    let sink = Sink::to(io::stderr(), config.log_format).map_err(Failure::start)?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
+        .with_writer(sink.clone())
         .with_ansi(io::stderr().is_terminal());
     let started = match config.log_format {
         LogFormat::Pretty => log.with_target(false).compact().try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
-    started.map_err(Failure::start)
+    started.map_err(Failure::start)?;
+    // As any other line, for what is written past the log waits for whoever reads it.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    Ok(Logging(sink))
 }
 
 /// Why there is no listener; most often another server has the port.

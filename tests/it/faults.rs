@@ -1,0 +1,207 @@
+//! Does the server go on when the machine, its clients or its log do not?
+
+use std::net::TcpStream;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Connection, Database, Request, Server, command, program};
+
+const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
+const LONG: Duration = Duration::from_secs(20);
+
+/// A view whose reading takes minutes, and one that takes long enough to be read on a thread of its own.
+const SLOW_VIEWS: &str = "
+CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT);
+INSERT INTO posts VALUES (1, 'Rust at dawn');
+CREATE VIEW endless AS WITH RECURSIVE c(i) AS
+    (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000000000) SELECT sum(i) AS total FROM c;
+CREATE VIEW long AS WITH RECURSIVE c(i) AS
+    (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50000) SELECT sum(i) AS total FROM c;
+";
+
+fn first() -> Request {
+    Request::get("/mesh/post/1", POST)
+}
+
+fn view(name: &str) -> Request {
+    Request::get(&format!("/mesh/{name}"), &format!("{{ {name} total }}")).header("X-Mesh-Format", "ql")
+}
+
+/// One client's requests, one after the other over as few connections as the server allows, until nobody listens.
+fn ask_until_the_end(server: &Server, told: &AtomicBool, answered: &AtomicU32, lost: &AtomicU32) {
+    let request = first().bytes();
+    while let Ok(stream) = TcpStream::connect(server.address) {
+        let fresh_after_all = told.load(Ordering::SeqCst);
+        let mut connection = Connection::over(stream);
+        let mut asked = 0;
+        loop {
+            connection.write(&request);
+            match connection.read(false) {
+                Some(reply) => {
+                    assert_eq!(reply.text(), r#"{"id":1}"#);
+                    answered.fetch_add(1, Ordering::SeqCst);
+                    asked += 1;
+                    if reply.header("connection") == Some("close") {
+                        break;
+                    }
+                }
+                None => {
+                    // A connection that the system took when the server had stopped taking them was never its own.
+                    if asked > 0 || !fresh_after_all {
+                        lost.fetch_add(1, Ordering::SeqCst);
+                    }
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_request_is_lost_when_a_signal_comes_under_load() {
+    for _ in 0..3 {
+        let mut server = Server::of(&Database::blog());
+        let (told, answered, lost) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| ask_until_the_end(&server, &told, &answered, &lost));
+            }
+            while answered.load(Ordering::SeqCst) < 200 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            told.store(true, Ordering::SeqCst);
+            server.signal("TERM");
+        });
+        assert_eq!(server.wait().code(), Some(0));
+        assert_eq!(lost.load(Ordering::SeqCst), 0, "of {}", answered.load(Ordering::SeqCst));
+    }
+}
+
+#[test]
+fn an_idle_server_ends_at_once() {
+    let mut server = Server::of(&Database::blog());
+    let mut idle = server.connect();
+    assert_eq!(idle.send(&first()).status, 200);
+    let start = Instant::now();
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+    eprintln!("ended after {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nobody_up() {
+    let blog = Database::blog();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--database", &blog.url()];
+    // The pipe is full after a few hundred lines and never emptied.
+    let mut server = Server::spawn(command(&arguments).stderr(Stdio::piped()));
+    let mut connection = server.connect();
+    let wrong = Request::get(&format!("/mesh/post/{}", "1".repeat(1000)), "{ nonsense");
+    for _ in 0..500 {
+        assert_eq!(connection.send(&wrong).status, 400);
+        assert_eq!(connection.send(&first()).text(), r#"{"id":1}"#);
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn a_server_without_descriptors_goes_on_when_there_are_some() {
+    let blog = Database::blog();
+    let serve = format!(
+        "ulimit -n 100; exec {} serve --listen 127.0.0.1:0 --log off --database {}",
+        program().display(),
+        blog.url()
+    );
+    let mut shell = std::process::Command::new("sh");
+    let mut server = Server::spawn(shell.args(["-c", &serve]));
+    for _ in 0..2 {
+        let mut open: Vec<Connection> = Vec::new();
+        for _ in 0..150 {
+            let mut connection = server.connect();
+            connection.write(&first().bytes());
+            open.push(connection);
+        }
+        // The first of them have been answered; the last ones wait in the system's queue.
+        assert_eq!(open[0].read(false).expect("a reply").status, 200);
+        std::thread::sleep(Duration::from_millis(200));
+        drop(open.drain(..120));
+        for mut waiting in open {
+            assert_eq!(waiting.read(false).expect("answered once there is room").text(), r#"{"id":1}"#);
+        }
+        assert_eq!(server.send(&first()).status, 200);
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn a_read_past_its_time_is_stopped_and_its_connection_goes_on() {
+    let database = Database::new(SLOW_VIEWS);
+    let config = database.dir.write("mesh.toml", "request_timeout = '500ms'\ncache.responses = 0\n");
+    let server = Server::start(&["--database", &database.url(), "--config", &config]);
+    let mut connection = server.connect();
+    for _ in 0..3 {
+        let start = Instant::now();
+        let reply = connection.send(&view("endless"));
+        let time = start.elapsed();
+        assert_eq!((reply.status, &reply.json()["code"]), (500, &"TIMEOUT".into()), "{}", reply.text());
+        eprintln!("stopped {:?} after its time", time.saturating_sub(Duration::from_millis(500)));
+        assert!(time >= Duration::from_millis(450) && time < Duration::from_secs(5), "{time:?}");
+        assert_eq!(connection.send(&view("long")).status, 200);
+    }
+    // What was stopped takes no time of a core any more.
+    let before = cpu(&server);
+    std::thread::sleep(Duration::from_millis(500));
+    let used = cpu(&server).saturating_sub(before);
+    assert!(used < Duration::from_millis(200), "{used:?} of a core in half a second");
+}
+
+#[test]
+fn clients_that_leave_free_what_they_held() {
+    let database = Database::new(SLOW_VIEWS);
+    let config = database.dir.write("mesh.toml", "request_timeout = '60s'\ncache.responses = 0\n");
+    let server = Server::start(&["--database", &database.url(), "--config", &config]);
+    for _ in 0..2 {
+        let mut open = Vec::new();
+        // Some run, some wait for their turn, and of the last ones some are refused.
+        let mut refused = 0;
+        while refused == 0 {
+            let mut connection = server.connect();
+            connection.write(&view("endless").bytes());
+            open.push(connection);
+            let start = Instant::now();
+            refused = usize::from(server.send(&first()).status == 503);
+            assert_eq!(refused, 0, "a short read needs no turn");
+            if open.len() > 4 {
+                let mut probe = server.connect();
+                probe.write(&view("long").bytes());
+                refused = usize::from(
+                    probe.soon(Duration::from_millis(100)).is_some_and(|reply| reply.status == 503),
+                );
+            }
+            assert!(open.len() < 1000 && start.elapsed() < LONG);
+        }
+        drop(open);
+        let start = Instant::now();
+        let mut reply = server.send(&view("long"));
+        while reply.status == 503 && start.elapsed() < LONG {
+            std::thread::sleep(Duration::from_millis(5));
+            reply = server.send(&view("long"));
+        }
+        eprintln!("free again after {:?}", start.elapsed());
+        assert_eq!(reply.status, 200);
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+}
+
+/// The time that the server has used so far.
+fn cpu(server: &Server) -> Duration {
+    let path = format!("/proc/{}/stat", server.process());
+    let Ok(stat) = std::fs::read_to_string(path) else { return Duration::ZERO };
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks = |at: usize| fields[at].parse::<u64>().unwrap();
+    // In hundredths of a second, as the system counts for programs.
+    Duration::from_millis(10 * (ticks(11) + ticks(12)))
+}
