@@ -95,6 +95,9 @@ fn judge(root: &Path, options: &Options) -> Result<Report, String> {
         ..Choose::default()
     };
     let report = if let Some(url) = &options.target {
+        if options.profile_file.is_none() {
+            unclaimed(&mut profile, url, options);
+        }
         profile.servers.insert("open".to_owned(), url.clone());
         run::run(&cases, &Target::new(profile)?, &choose)
     } else if profile.servers.is_empty() {
@@ -114,6 +117,16 @@ fn judge(root: &Path, options: &Options) -> Result<Report, String> {
     Ok(report)
 }
 
+/// Makes of our own profile that of a server that has said nothing of itself: who asks for a level alone is judged by
+/// the cases of that level, and not by those of profiles that nobody claims.
+fn unclaimed(profile: &mut Profile, url: &str, options: &Options) {
+    url.clone_into(&mut profile.name);
+    profile.known.clear();
+    if options.level.is_some() {
+        profile.profiles.retain(|name| options.profiles.contains(name));
+    }
+}
+
 /// Builds the server and tells where its program is.
 fn build(root: &Path) -> Result<PathBuf, String> {
     let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
@@ -130,6 +143,18 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_level_alone_claims_no_profiles() {
+        let read = |arguments: &[&str]| {
+            let mut profile = Profile::ours().unwrap();
+            unclaimed(&mut profile, "http://127.0.0.1:8080", &options(arguments).unwrap());
+            profile.profiles.into_iter().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(read(&["--level", "L1"]), "");
+        assert_eq!(read(&["--level", "L2", "--profile", "docs"]), "docs");
+        assert!(read(&[]).contains("cors"));
+    }
 
     #[test]
     fn options_are_read_in_both_forms_and_unknown_ones_refused() {

@@ -73,10 +73,8 @@ fn clients_that_go_leave_nothing_behind() {
     let server = Server::of(&Database::blog_with_posts(5_000));
     is_well(&server);
     let before = descriptors(&server);
-    let list = format!(
-        r#"{{"post":{{"$select":{{"id":true,"title":true,"author":{{"$select":{{"name":true}}}}}},"$page":{{"first":200}}}}}}"#
-    );
-    let get = Request::get("/mesh/post", &list).bytes();
+    let list = r#"{"post":{"$select":{"id":true,"title":true,"author":{"$select":{"name":true}}},"$page":{"first":200}}}"#;
+    let get = Request::get("/mesh/post", list).bytes();
     let posted = Request::post("/mesh", &serde_json::json!({"query": list}).to_string()).bytes();
     let stream = Request::get("/mesh/post/1/events", POST).bytes();
     for round in 0..300_usize {
