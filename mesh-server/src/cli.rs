@@ -106,6 +106,11 @@ pub(crate) fn remark(text: impl fmt::Display) {
 
 /// The settings from flags, environment and file.
 pub(crate) fn settings(flags: Flags, file: Option<&Path>) -> Result<Config, Vec<String>> {
+    settings_and_print(flags, file).map(|(config, _)| config)
+}
+
+/// The same, and as a file that says where each comes from.
+pub(crate) fn settings_and_print(flags: Flags, file: Option<&Path>) -> Result<(Config, String), Vec<String>> {
     let named = std::env::var_os(FILE_VARIABLE).map(std::path::PathBuf::from);
     let file = match file.map(Path::to_owned).or(named) {
         None => None,
@@ -122,7 +127,10 @@ pub(crate) fn settings(flags: Flags, file: Option<&Path>) -> Result<Config, Vec<
     for warning in &loaded.warnings {
         remark(format_args!("warning: {warning}"));
     }
-    loaded.config.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+    let printed = loaded.printed.to_toml();
+    let config =
+        loaded.config.map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    Ok((config, printed))
 }
 
 /// Many faults as one failure at start, a line each.

@@ -27,6 +27,7 @@ mod admin;
 mod bounds;
 mod load;
 mod postgres;
+mod print;
 mod profiles;
 mod rates;
 mod raw;

@@ -36,6 +36,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   mesh-server serve --database sqlite:blog.db
   mesh-server serve --config mesh.toml --listen 0.0.0.0:8080 --log-format json
+  mesh-server serve --config mesh.toml --print-config
 
 Without a schema the entities and relations are inferred from the database. When the server is ready it prints \
 'listening on http://ADDR:PORT/BASE' to standard output; the log goes to standard error. A change of the schema file, or \
@@ -129,6 +130,9 @@ pub(crate) struct ServeArgs {
     /// Worker threads; 0 is one per core [default: 0]
     #[arg(long, value_name = "N")]
     threads: Option<String>,
+    /// Print the settings in effect, with where each comes from and without secrets, and end
+    #[arg(long)]
+    pub(crate) print_config: bool,
     /// Offer the playground
     #[arg(long)]
     docs: bool,

@@ -12,15 +12,18 @@ use super::compose::Parts;
 use super::log::{Logging, Sink};
 use super::reload::Reload;
 use super::source::Source;
-use super::{Failure, faults_at_start, print, settings, watch};
+use super::{Failure, faults_at_start, print, settings_and_print, watch};
 use crate::config::{Config, DocsAuth, LogFormat};
 
 /// Files that are kept for databases, uploads and the like, out of those that may be open.
 const FILES_KEPT: usize = 256;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let config =
-        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
+    let (config, printed) = settings_and_print(args.settings(), args.config.as_deref())
+        .map_err(|faults| faults_at_start(&faults))?;
+    if args.print_config {
+        return print(printed.trim_end());
+    }
     if config.database.is_none() {
         return Err(Failure::start(
             "no database to serve: name one, as in `mesh-server serve --database sqlite:blog.db`, or try `mesh-server demo`",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::config::print::{Printed, Setting};
 use crate::config::raw::{Flags, RawConfig, Value, variable};
 use crate::config::suggest::nearest;
 use crate::config::{Config, ConfigFault};
@@ -28,6 +29,8 @@ pub(crate) struct Loaded {
     pub(crate) config: Result<Config, Vec<ConfigFault>>,
     /// What was ignored and should be said.
     pub(crate) warnings: Vec<ConfigFault>,
+    /// The settings as a file.
+    pub(crate) printed: Printed,
 }
 
 impl Config {
@@ -40,15 +43,15 @@ impl Config {
     ) -> Loaded {
         let mut faults = Vec::new();
         let raw = RawConfig::collect(flags, environment, file, &mut faults);
-        let mut reader = Reader { raw: &raw, known: BTreeSet::new(), faulty: BTreeSet::new(), faults };
+        let mut reader = Reader::new(&raw, faults);
         let config = Self::read(&mut reader);
         if raw.is_whole() {
             reader.find_unknown();
         }
         let warnings = reader.unknown_variables();
-        let mut faults = reader.faults;
+        let (mut faults, printed) = (reader.faults, reader.printed);
         faults.sort();
-        Loaded { config: if faults.is_empty() { Ok(config) } else { Err(faults) }, warnings }
+        Loaded { config: if faults.is_empty() { Ok(config) } else { Err(faults) }, warnings, printed }
     }
 }
 
@@ -56,8 +59,7 @@ impl Config {
 #[cfg(test)]
 pub(crate) fn names() -> BTreeSet<&'static str> {
     let raw = RawConfig::default();
-    let (known, faulty, faults) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    let mut reader = Reader { raw: &raw, known, faulty, faults };
+    let mut reader = Reader::new(&raw, Vec::new());
     Config::read(&mut reader);
     reader.known
 }
@@ -68,20 +70,33 @@ pub(crate) struct Reader<'a> {
     known: BTreeSet<&'static str>,
     faulty: BTreeSet<&'static str>,
     faults: Vec<ConfigFault>,
+    printed: Printed,
+}
+
+impl<'a> Reader<'a> {
+    fn new(raw: &'a RawConfig, faults: Vec<ConfigFault>) -> Self {
+        Self { raw, known: BTreeSet::new(), faulty: BTreeSet::new(), faults, printed: Printed::default() }
+    }
 }
 
 impl Reader<'_> {
     /// A setting as `parse` understands it, or the default where it is not written.
-    pub(crate) fn read<T>(
+    pub(crate) fn read<T: Setting>(
         &mut self,
         path: &'static str,
         parse: impl FnOnce(&Value) -> Result<T, String>,
         default: T,
     ) -> T {
         self.known.insert(path);
-        let Some(written) = self.raw.find(path) else { return default };
+        let Some(written) = self.raw.find(path) else {
+            self.printed.add(path, &default, None);
+            return default;
+        };
         match parse(&written.value) {
-            Ok(value) => value,
+            Ok(value) => {
+                self.printed.add(path, &value, Some(&written.place));
+                value
+            }
             Err(message) => {
                 self.faulty.insert(path);
                 let message = format!("'{path}' {message}");

@@ -33,7 +33,7 @@ pub(crate) struct Integrity {
 }
 
 impl Integrity {
-    const BINDINGS: [(&'static str, Binding); 3] =
+    pub(super) const BINDINGS: [(&'static str, Binding); 3] =
         [("off", Binding::Off), ("accept", Binding::Accept), ("require", Binding::Require)];
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Self {
@@ -137,7 +137,7 @@ pub(crate) struct Persisted {
 }
 
 impl Persisted {
-    const REGISTRATIONS: [(&'static str, Option<Registration>); 3] = [
+    pub(super) const REGISTRATIONS: [(&'static str, Option<Registration>); 3] = [
         ("open", Some(Registration::Open)),
         ("signed", Some(Registration::Signed)),
         ("closed", Some(Registration::Closed)),
@@ -267,9 +267,10 @@ pub(crate) struct Docs {
 }
 
 impl Docs {
-    const AUTHS: [(&'static str, DocsAuth); 2] = [("false", DocsAuth::Open), ("admin", DocsAuth::Admin)];
-    const SQL: [(&'static str, Sql); 2] = [("dev", Sql::Dev), ("false", Sql::Hidden)];
-    const THEMES: [(&'static str, Theme); 2] = [("dark", Theme::Dark), ("light", Theme::Light)];
+    pub(super) const AUTHS: [(&'static str, DocsAuth); 2] =
+        [("false", DocsAuth::Open), ("admin", DocsAuth::Admin)];
+    pub(super) const SQL: [(&'static str, Sql); 2] = [("dev", Sql::Dev), ("false", Sql::Hidden)];
+    pub(super) const THEMES: [(&'static str, Theme); 2] = [("dark", Theme::Dark), ("light", Theme::Light)];
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Self {
         let default = Self::default();
@@ -331,7 +332,8 @@ pub(crate) struct State {
 }
 
 impl State {
-    const STORES: [(&'static str, Store); 2] = [("memory", Store::Memory), ("database", Store::Database)];
+    pub(super) const STORES: [(&'static str, Store); 2] =
+        [("memory", Store::Memory), ("database", Store::Database)];
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Self {
         Self {

@@ -1,0 +1,109 @@
+//! Is what is printed what is in effect, and no secret among it?
+
+use crate::config::load::names;
+use crate::config::{Config, SettingsFile};
+
+fn load(environment: &[(&str, &str)], file: &str) -> (Config, String) {
+    let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let file = SettingsFile { name: "mesh.toml".to_owned(), text: file.to_owned() };
+    let loaded = Config::load(vec![("listen", "127.0.0.1:9".to_owned())], environment, Some(&file));
+    (loaded.config.unwrap(), loaded.printed.to_toml())
+}
+
+/// Reads again what was printed.
+fn again(printed: &str) -> Config {
+    let file = SettingsFile { name: "printed.toml".to_owned(), text: printed.to_owned() };
+    let loaded = Config::load(Vec::new(), [], Some(&file));
+    loaded.config.unwrap_or_else(|faults| panic!("{faults:?}\n{printed}"))
+}
+
+const MANY: &str = r##"
+base = ""
+database = "sqlite:odd \"name\" # é\\.db"
+replicas = ["postgres://ada@replica/db"]
+trusted_proxies = ["10.0.0.0/8", "::1"]
+request_timeout = "1500ms"
+shutdown_timeout = "0s"
+log_format = "json"
+server_timing = false
+limits.per_address = "100/s"
+limits.per_session = "30/m"
+limits.body_bytes = "64KiB"
+limits.page_max = 20
+admin.listen = "[::1]:9000"
+otlp.endpoint = "http://127.0.0.1:4318"
+persisted.registration = "closed"
+persisted.preload = "queries.json"
+integrity.binding = "require"
+integrity.users.tenant = "org"
+uploads.content_types = ["image/png", "text/plain"]
+docs.auth = "admin"
+docs.sql = "false"
+docs.theme = "light"
+docs.title = "A \"title\"\nof two lines"
+state.store = "memory"
+cors.origins = ["https://app.example"]
+"##;
+
+#[test]
+fn what_is_printed_reads_as_what_is_in_effect() {
+    for (environment, file) in [
+        (&[][..], ""),
+        (&[("MESH_THREADS", "3"), ("MESH_LIMITS__DEPTH", "5")][..], MANY),
+        (&[("MESH_BASE", "/variable")][..], MANY),
+    ] {
+        let (config, printed) = load(environment, file);
+        assert_eq!(again(&printed), config, "{printed}");
+    }
+}
+
+#[test]
+fn each_setting_stands_there_with_its_place() {
+    let (_, printed) = load(&[("MESH_LIMITS__DEPTH", "5")], MANY);
+    for line in [
+        "listen = \"127.0.0.1:9\" # --listen",
+        "depth = 5 # MESH_LIMITS__DEPTH",
+        "page_max = 20 # mesh.toml:13",
+        "fields = 1000 # default",
+        "# schema is not set",
+        "per_address = \"100/s\" # mesh.toml:10",
+        "[integrity.users]",
+    ] {
+        assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
+    }
+    for path in names() {
+        let name = path.rsplit('.').next().unwrap();
+        assert!(
+            printed.lines().any(|line| line.trim_start_matches("# ").starts_with(name)),
+            "{path}\n{printed}"
+        );
+    }
+}
+
+#[test]
+fn no_secret_is_printed() {
+    let secrets = r#"
+        database = "postgres://ada:hunter2@db/blog"
+        replicas = ["postgres://replica/blog?user=ada&password=hunter3"]
+        [integrity]
+        secret = "hunter4 hunter4 hunter4 hunter4 hunter4"
+        previous_secrets = ["hunter5 hunter5 hunter5 hunter5 hunter5"]
+    "#;
+    let (config, printed) = load(&[], secrets);
+    assert!(!printed.contains("hunter"), "{printed}");
+    for line in [
+        "# database = \"********\" # mesh.toml:2, not shown",
+        "# replicas = \"********\" # mesh.toml:3, not shown",
+        "# secret = \"********\" # mesh.toml:5, not shown",
+        "# previous_secrets = \"********\" # mesh.toml:6, not shown",
+    ] {
+        assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
+    }
+    // Given those again, in another way, it is the same.
+    let mut read = again(&printed);
+    read.database.clone_from(&config.database);
+    read.postgres.replicas.clone_from(&config.postgres.replicas);
+    read.integrity.secret.clone_from(&config.integrity.secret);
+    read.integrity.previous_secrets.clone_from(&config.integrity.previous_secrets);
+    assert_eq!(read, config);
+}
