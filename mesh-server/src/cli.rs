@@ -3,6 +3,7 @@
 mod args;
 mod caller;
 mod check;
+mod completions;
 mod compose;
 mod database;
 mod demo;
@@ -17,6 +18,7 @@ mod query;
 mod reload;
 mod serve;
 mod source;
+mod terminal;
 mod types;
 mod upload;
 mod watch;
@@ -44,6 +46,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Types(args) => types::run(&args),
         Command::Openapi(args) => openapi::run(&args),
         Command::JsonSchema(args) => openapi::run_json_schema(&args),
+        Command::Completions(args) => completions::run(&args),
         Command::HashPassword => hash_password::run(),
         Command::Upload(args) => upload::run(&args),
     };

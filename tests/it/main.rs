@@ -33,6 +33,7 @@ mod shared;
 mod signed;
 mod table;
 mod telling;
+mod terminal;
 mod tls;
 mod transport;
 mod typescript;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
-pub(crate) use described::{DescribedArgs, TypesArgs};
+pub(crate) use described::{CompletionsArgs, DescribedArgs, TypesArgs};
 
 /// Bytes of a query that are read from standard input at most, far above what a server takes.
 const INPUT_BYTES: u64 = 16 << 20;
@@ -74,6 +74,7 @@ The exit status is 0 when all is well and 1 when there are faults.")]
   mesh-server query --id 7 '{ post title comments { body author { name } } }'
   mesh-server query --all '{\"user\": {\"$select\": {\"name\": true}, \"$page\": {\"first\": 100}}}'
   mesh-server query --login ada@example.org '{ post title }'
+  mesh-server query --table '{ user id name role }'
 
 With --login the password is asked for, or taken from the variable MESH_PASSWORD.")]
     Query(QueryArgs),
@@ -104,6 +105,14 @@ types are printed.")]
 
 Tell the editor which files it is for; in VS Code by the setting json.schemas, say for *.query.json.")]
     JsonSchema(DescribedArgs),
+    /// Print a script by which a shell completes commands and flags
+    #[command(after_help = "Examples:
+  mesh-server completions bash
+  mesh-server completions fish
+
+Save it where the shell looks, such as ~/.local/share/bash-completion/completions/mesh-server, a folder of zsh's \
+fpath as _mesh-server, or ~/.config/fish/completions/mesh-server.fish.")]
+    Completions(CompletionsArgs),
     /// Print the hash of a password, for the table of accounts
     #[command(after_help = "Examples:
   mesh-server hash-password
@@ -248,6 +257,9 @@ pub(crate) struct QueryArgs {
     /// Follow the cursors and print the items of all pages
     #[arg(long, conflicts_with = "id")]
     pub(crate) all: bool,
+    /// Print a table, what is nested as JSON
+    #[arg(long)]
+    pub(crate) table: bool,
     /// Trust servers that the certificates in this PEM file vouch for, rather than those that the system trusts
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,

@@ -10,7 +10,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let config = settings(args.settings(), args.config.as_deref()).map_err(|faults| found(&faults))?;
     let certificate = config.tls.files().map(|(certificate, key)| Tls::open(certificate, key)).transpose();
     let (source, certificate) =
-        (Source::open(&config), certificate.map_err(|error| vec![format!("[tls]: {error}")]));
+        (Source::awaited(&config), certificate.map_err(|error| vec![format!("[tls]: {error}")]));
     let source = match (source, certificate) {
         (Ok(source), Ok(_)) => source,
         (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => return Err(found(&faults)),

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::args::DemoArgs;
 use super::serve::{serve, start_log};
 use super::source::Source;
+use super::terminal::Waiting;
 use super::{Failure, faults_at_start, print, settings};
 use crate::demo;
 
@@ -74,6 +75,7 @@ fn fill(path: &Path) -> Result<(), Failure> {
     let failed =
         |error| Failure::start(format!("cannot write the sample data to {}: {error}", path.display()));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let _waiting = Waiting::on("writing the sample data");
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     demo::create(&mut connection).map_err(failed)
 }

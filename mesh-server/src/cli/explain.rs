@@ -11,25 +11,21 @@ use mesh_plan::{Error, Join, Mesh, Request};
 use super::args::ExplainArgs;
 use super::database::Database;
 use super::source::Source;
+use super::terminal::{Colors, Fault, Look, excerpt_of};
 use super::{Failure, faults_at_start, print, settings};
 use advice::Advice;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let config =
         settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
-    let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
+    let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build();
     let request = match &args.id {
         Some(id) => Request::point(format.into(), &text, id),
         None => Request::collection(format.into(), &text),
     };
-    let plan = mesh.plan_unrestricted(&request).map_err(|error| match &error {
-        Error::Plan(fault) if !fault.path.is_empty() => {
-            Failure::found(format!("{error} (at {})", fault.path))
-        }
-        _ => Failure::found(error),
-    })?;
+    let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, format.into(), &text))?;
     let mut steps = Vec::new();
     if let Some(database) = &source.database {
         steps = database.query_plan(&plan).map_err(|error| {
@@ -47,10 +43,41 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
                 let _ = writeln!(out, "  -> {step}");
             }
         }
-        return print(out.trim_end());
+        return print(painted(out.trim_end()));
     }
     statements(&mut out, plan.statements(), (plan.node(), None), &mut steps);
-    print(out.trim_end())
+    print(painted(out.trim_end()))
+}
+
+/// Why the query has no plan, and where in it that is so.
+fn refused(error: &Error, format: mesh_ql::Format, text: &str) -> Failure {
+    let excerpt = |fault: Fault<'_>| excerpt_of(format, text, fault, Colors::of_errors());
+    match error {
+        Error::Plan(fault) => {
+            let message = fault.to_string();
+            let excerpt = excerpt(Fault { message: &message, path: Some(&fault.path), at: None });
+            let at = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
+            Failure::found(format_args!("{message}{at}{excerpt}"))
+        }
+        Error::Syntax(fault) => {
+            let at = fault.line.zip(fault.column);
+            let excerpt = excerpt(Fault { message: &fault.message, path: fault.path.as_deref(), at });
+            Failure::found(format_args!("{error}{excerpt}"))
+        }
+        _ => Failure::found(error),
+    }
+}
+
+/// What stands out at a terminal: which node a statement is of, and, paler, how the database runs it.
+fn painted(out: &str) -> String {
+    let colors = Colors::of_output();
+    let line = |line: &str| match line.trim_start() {
+        _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
+        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Dim, line),
+        inner if inner.starts_with("warning:") => colors.paint(Look::Wrong, line),
+        _ => line.to_owned(),
+    };
+    out.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Statements are nested as deep as the query, which is bounded.

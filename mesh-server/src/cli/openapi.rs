@@ -23,7 +23,7 @@ fn described(
 ) -> Result<(), Failure> {
     let config =
         settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
-    let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
+    let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
     write(args.output.as_deref(), &format!("{:#}\n", describe(&config, &source)))
 }
 

@@ -6,6 +6,7 @@ use mesh_plan::policy::SchemaPolicy;
 use mesh_schema::{Catalog, Document, Fault, Schema};
 
 use super::database::Database;
+use super::terminal::Waiting;
 use crate::config::Config;
 
 /// A schema, with the database where one is given.
@@ -16,7 +17,16 @@ pub(crate) struct Source {
     pub(crate) notes: Vec<String>,
 }
 
+/// What somebody sees while a large database is looked at.
+pub(crate) const OPENING: &str = "looking at what the database contains";
+
 impl Source {
+    /// The same as [`Source::open`], for commands that end: who waits for one sees what for.
+    pub(crate) fn awaited(config: &Config) -> Result<Self, Vec<String>> {
+        let _waiting = Waiting::on(OPENING);
+        Self::open(config)
+    }
+
     /// Opens what the settings name: a database, a schema document, or both.
     pub(crate) fn open(config: &Config) -> Result<Self, Vec<String>> {
         let mut notes = Vec::new();

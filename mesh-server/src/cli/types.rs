@@ -10,7 +10,7 @@ pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
     let TypesArgs { described, lang: _ } = args;
     let config = settings(described.settings(), described.config.as_deref())
         .map_err(|faults| faults_at_start(&faults))?;
-    let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
+    let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
     let types = typescript::types(&source.schema);
     let Some(output) = &described.output else { return write(None, &types) };
     let client = output.with_file_name(typescript::CLIENT_FILE);

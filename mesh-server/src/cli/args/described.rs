@@ -1,4 +1,4 @@
-//! What do commands take that write down for others what a schema is?
+//! What do commands take that write for tools: types, descriptions, completions?
 
 use std::path::PathBuf;
 
@@ -35,4 +35,11 @@ impl DescribedArgs {
     pub(crate) fn settings(&self) -> Flags {
         self.source.settings().collect()
     }
+}
+
+/// What `completions` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
 }

@@ -1,0 +1,101 @@
+//! How does JSON look at a terminal? Indented, and each kind of value in a color of its own.
+
+use serde_json::Value;
+
+use super::{Colors, Look};
+
+/// A value over several lines.
+pub(crate) fn json(value: &Value, colors: Colors) -> String {
+    let mut out = String::new();
+    write(&mut out, value, colors, 0);
+    out
+}
+
+/// Values are nested as deep as what read them allows.
+fn write(out: &mut String, value: &Value, colors: Colors, depth: usize) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let members = members.iter().map(|(name, value)| (Some(name.as_str()), value));
+            list(out, members, ['{', '}'], (colors, depth));
+        }
+        Value::Array(items) if !items.is_empty() => {
+            list(out, items.iter().map(|value| (None, value)), ['[', ']'], (colors, depth));
+        }
+        Value::Object(_) => out.push_str("{}"),
+        Value::Array(_) => out.push_str("[]"),
+        Value::String(text) => out.push_str(&colors.paint(Look::Text, &quoted(text))),
+        Value::Number(number) => out.push_str(&colors.paint(Look::Number, &number.to_string())),
+        Value::Bool(_) | Value::Null => out.push_str(&colors.paint(Look::Word, &value.to_string())),
+    }
+}
+
+fn list<'v>(
+    out: &mut String,
+    members: impl Iterator<Item = (Option<&'v str>, &'v Value)>,
+    [open, close]: [char; 2],
+    (colors, depth): (Colors, usize),
+) {
+    let line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+    };
+    out.push(open);
+    for (index, (name, value)) in members.enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        line(out, depth + 1);
+        if let Some(name) = name {
+            out.push_str(&colors.paint(Look::Name, &quoted(name)));
+            out.push_str(": ");
+        }
+        write(out, value, colors, depth + 1);
+    }
+    line(out, depth);
+    out.push(close);
+}
+
+/// A string of JSON in which nothing is left that a terminal would obey.
+fn quoted(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    if !quoted.contains(char::is_control) {
+        return quoted;
+    }
+    let mut out = String::with_capacity(quoted.len());
+    for letter in quoted.chars() {
+        if letter.is_control() {
+            out.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn without_colors_it_is_what_serde_writes() {
+        let value = json!({"a": [1, -2.5, null, true], "b": {}, "c": [], "d": {"e\"": "ü\n"}});
+        assert_eq!(json(&value, Colors::OFF), format!("{value:#}"));
+    }
+
+    #[test]
+    fn each_kind_has_its_color() {
+        let shown = json(&json!({"a": ["x", 1, null]}), Colors(true));
+        let line = "{\n  \x1b[36m\"a\"\x1b[0m: [\n    \x1b[32m\"x\"\x1b[0m,\n    \x1b[33m1\x1b[0m,\n    \x1b[35mnull\x1b[0m\n  ]\n}";
+        assert_eq!(shown, line);
+    }
+
+    #[test]
+    fn no_value_can_give_the_terminal_orders() {
+        let value = json!("\x1b[2J \u{9b}2J \u{7f}");
+        assert_eq!(json(&value, Colors::OFF), r#""\u001b[2J \u009b2J \u007f""#);
+        let read: Value = serde_json::from_str(&json(&value, Colors::OFF)).unwrap();
+        assert_eq!(read, value);
+    }
+}

@@ -1,0 +1,201 @@
+//! What does a person at a terminal see, and what does a program see instead?
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use mesh_tests::{Database, Server, command, program, run};
+use serde_json::{Value, json};
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs the program at a terminal of its own, with these variables; `None` where nothing makes terminals. What it
+/// writes to both outputs comes together.
+fn at_terminal(arguments: &[&str], variables: &[(&str, &str)]) -> Option<String> {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let words = std::iter::once(program().to_str().unwrap()).chain(arguments.iter().copied()).map(quoted);
+    let line = words.collect::<Vec<_>>().join(" ");
+    let mut script = Command::new("script");
+    script.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null());
+    script.env_remove("NO_COLOR").env("TERM", "xterm").envs(variables.iter().copied());
+    let Ok(output) = script.output() else {
+        assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no `script`: install util-linux");
+        eprintln!("left out: there is no `script`, which makes terminals; install util-linux");
+        return None;
+    };
+    Some(stdout(&output).replace("\r\n", "\n"))
+}
+
+fn url(server: &Server) -> String {
+    format!("http://{}{}", server.address, server.base)
+}
+
+#[test]
+fn colors_are_for_terminals_that_want_them() {
+    let blog = Database::blog();
+    let server = Server::of(&blog);
+    let (url, database) = (url(&server), blog.url());
+    let query = ["query", "--url", &url, "--id", "1", "{ post title likes }"];
+    let plain = run(&query);
+    assert_eq!(stdout(&plain), "{\"title\":\"Rust at dawn\",\"likes\":5}\n", "a program gets one line");
+    let Some(colored) = at_terminal(&query, &[]) else { return };
+    let wanted = "{\n  \x1b[36m\"title\"\x1b[0m: \x1b[32m\"Rust at dawn\"\x1b[0m,\n  \x1b[36m\"likes\"\x1b[0m: \x1b[33m5\x1b[0m\n}\n";
+    assert_eq!(colored, wanted);
+    for variables in [[("NO_COLOR", "1")], [("TERM", "dumb")]] {
+        let indented = at_terminal(&query, &variables).unwrap();
+        assert_eq!(indented, "{\n  \"title\": \"Rust at dawn\",\n  \"likes\": 5\n}\n", "{variables:?}");
+    }
+    assert_eq!(at_terminal(&query, &[("NO_COLOR", "")]).unwrap(), wanted, "an empty variable says nothing");
+
+    let explain = ["explain", "--database", &database, "{ post title author { name } }"];
+    let colored = at_terminal(&explain, &[]).unwrap();
+    assert!(colored.contains("\x1b[36m-- post.author\x1b[0m\nSELECT"), "{colored}");
+    let (first, colors) = colored.split_once("\x1b[").unwrap();
+    let bare = colors.split("\x1b[").map(|part| part.split_once('m').unwrap().1);
+    assert_eq!(
+        format!("{first}{}", bare.collect::<String>()),
+        stdout(&run(&explain)),
+        "nothing but colors is added"
+    );
+    assert!(!stdout(&run(&explain)).contains('\x1b'));
+}
+
+#[test]
+fn no_value_gives_the_terminal_orders() {
+    let database = Database::new("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);");
+    database.connect().execute("INSERT INTO notes VALUES (1, ?)", ["\u{1b}[2J\u{9b}5m"]).unwrap();
+    let server = Server::of(&database);
+    let url = url(&server);
+    for table in [&[][..], &["--table"]] {
+        let arguments = [&["query", "--url", &url, "{ note text }"], table].concat();
+        let Some(seen) = at_terminal(&arguments, &[("NO_COLOR", "1")]) else { return };
+        assert!(!seen.contains('\x1b') && !seen.contains('\u{9b}'), "{seen:?}");
+    }
+}
+
+#[test]
+fn lists_are_tables() {
+    let server = Server::of(&Database::blog());
+    let url = url(&server);
+    let ask = |more: &[&str]| run(&[&["query", "--url", &url, "--table"], more].concat());
+    let output = ask(&["{ post title likes published tags { label } }"]);
+    let wanted = "\
+title         likes  published  tags
+------------  -----  ---------  -------------------------------------
+Rust at dawn      5  true       [{\"label\":\"code\"},{\"label\":\"travel\"}]
+Slow bread        7  false      [{\"label\":\"food\"}]
+A map                true       [{\"label\":\"travel\"}]
+Bicycle           7             [{\"label\":\"code\"},{\"label\":\"travel\"}]
+";
+    assert_eq!(stdout(&output), wanted, "{}", stderr(&output));
+    assert_eq!(stdout(&ask(&["--id", "3", "{ post title likes }"])), "title  likes\n-----  -----\nA map\n");
+    let none = ask(&["--id", "99", "{ post title }"]);
+    assert_eq!((stdout(&none), none.status.code()), (String::new(), Some(0)));
+    assert!(stderr(&none).contains("nothing was found"));
+
+    let pages = r#"{"post": {"$select": {"id": true}, "$page": {"first": 3}}}"#;
+    assert!(stderr(&ask(&[pages])).contains("--all"));
+    let all = ask(&["--all", pages]);
+    assert_eq!(stdout(&all), "id\n--\n 1\n 2\n 3\n 4\n");
+    assert!(!stderr(&all).contains("--all"));
+    let groups = r#"{"user": {"$select": {"role": true}, "$groupBy": ["role"], "$aggregate": {"n": {"fn": "count"}}}}"#;
+    assert_eq!(stdout(&ask(&[groups])), "role    n\n------  -\nadmin   1\neditor  2\n        1\n");
+}
+
+#[test]
+fn faults_are_shown_where_they_stand() {
+    let blog = Database::blog();
+    let server = Server::of(&blog);
+    let (url, database) = (url(&server), blog.url());
+    let cases = [
+        (
+            "{ post { title author { nam } } }",
+            "1 | { post { title author { nam } } }",
+            "  |                         ^^^",
+        ),
+        ("{ post ", "1 | { post ", "  |        ^"),
+        ("{ pots title }", "1 | { pots title }", "  |   ^^^^"),
+        (
+            "{\"post\": {\n  \"$select\": {\"title\": true},\n  \"$where\": {\"field\": \"likes\", \"op\": \"like\", \"value\": \"1\"}\n}}",
+            "3 |   \"$where\": {\"field\": \"likes\", \"op\": \"like\", \"value\": \"1\"}",
+            "  |                        ^^^^^",
+        ),
+        (
+            "{\"post\": {\"$select\": {\"title\": yes}}}",
+            "1 | {\"post\": {\"$select\": {\"title\": yes}}}",
+            "  |                                ^^^",
+        ),
+    ];
+    for (query, line, marks) in cases {
+        for arguments in [&["query", "--url", &url, query][..], &["explain", "--database", &database, query]]
+        {
+            let output = run(arguments);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{said}");
+            let mut lines = said.lines().skip_while(|said| *said != line);
+            assert_eq!((lines.next(), lines.next()), (Some(line), Some(marks)), "{arguments:?}: {said}");
+        }
+    }
+    // Each page is asked for in other words than those that were typed, which are what is shown.
+    let output = run(&["query", "--url", &url, "--all", "{  post   titel }"]);
+    assert!(stderr(&output).contains("1 | {  post   titel }\n  |           ^^^^^"), "{}", stderr(&output));
+    // What is no fault of the query shows none of it.
+    let output = run(&["query", "--url", &format!("http://{}/elsewhere", server.address), "{ post title }"]);
+    assert!(output.status.code() == Some(1) && !stderr(&output).contains('^'), "{}", stderr(&output));
+}
+
+#[test]
+fn who_waits_sees_for_what() {
+    let slow = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mesh", slow.local_addr().unwrap());
+    let answering = std::thread::spawn(move || {
+        let (mut client, _) = slow.accept().unwrap();
+        let _ = client.read(&mut [0; 4096]);
+        // Longer than the second that is waited in silence.
+        std::thread::sleep(Duration::from_millis(1_300));
+        let body = json!({"items": [], "pageInfo": Value::Null}).to_string();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
+        let _ = write!(client, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    });
+    let seen = at_terminal(&["query", "--url", &url, "{ post title }"], &[("NO_COLOR", "1")]);
+    let Some(seen) = seen else {
+        let _ = command(&["query", "--url", &url, "{ post title }"]).output();
+        return answering.join().unwrap();
+    };
+    answering.join().unwrap();
+    assert!(seen.contains(&format!("waiting for {url} (1 s)")), "{seen:?}");
+    assert!(seen.contains("\r\x1b[K{"), "the line is gone before the answer comes: {seen:?}");
+}
+
+#[test]
+fn shells_complete_commands_and_flags() {
+    for (shell, check) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
+        let output = run(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let script = stdout(&output);
+        for word in ["introspect", "json-schema", "allow-open-docs"] {
+            assert!(script.contains(word), "{word} expected for {shell}");
+        }
+        // Where the shell is there, it has to understand the script.
+        let child = Command::new(shell).args(check).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let Ok(mut child) = child else { continue };
+        let _ = child.stdin.take().unwrap().write_all(script.as_bytes());
+        let checked = child.wait_with_output().unwrap();
+        assert!(checked.status.success(), "{shell}: {}", stderr(&checked));
+    }
+    let completed = "source /dev/stdin; COMP_WORDS=(mesh-server ser); COMP_CWORD=1; _mesh__server mesh-server ser mesh-server; echo \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    bash.args(["-c", completed]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = bash.spawn() else { return };
+    let script = run(&["completions", "bash"]).stdout;
+    child.stdin.take().unwrap().write_all(&script).unwrap();
+    let said = child.wait_with_output().unwrap();
+    assert_eq!(stdout(&said), "serve\n", "{}", stderr(&said));
+}
