@@ -34,6 +34,8 @@ impl Readers {
                         }
                         Err(Error::Resolve(ResolveError::Busy)) => {
                             busy.fetch_add(1, Ordering::Relaxed);
+                            // Refused at once, over and over, it would leave the runtime no time for its timers.
+                            tokio::time::sleep(Duration::from_millis(1)).await;
                         }
                         Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),
                     }
