@@ -31,6 +31,7 @@ mod reload;
 mod schemas;
 mod shared;
 mod signed;
+mod storage;
 mod table;
 mod telling;
 mod terminal;

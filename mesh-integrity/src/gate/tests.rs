@@ -318,3 +318,23 @@ proptest! {
         prop_assert!(refused.is_err());
     }
 }
+
+/// The clock of a machine may be set, by an hour and back: what has ended stays ended, what is bound to a time is
+/// good at that time only, and nobody gains a session.
+#[test]
+fn the_clock_may_jump() {
+    const HOUR: u64 = 60 * 60 * 1000;
+    let gate = gate();
+    let first = login(&gate);
+    let second = gate.login(&Identity::new("8"), [4; 16], NOW).unwrap();
+    done(gate.logout(Some(first.token.as_bytes()), &Proof::default(), &AIM, NOW)).unwrap();
+    let signature = bound(&second, "1700000000", NONCE);
+    let once = proof(&signature, "1700000000", NONCE);
+    assert_eq!(why(pass(&gate, &second, &once, &AIM, NOW)), "passed");
+    for now in [NOW + HOUR, NOW, NOW - HOUR, NOW, 0, u64::MAX, NOW] {
+        assert!(done(gate.open(Some(first.token.as_bytes()), now)).is_err(), "ended, at {now}");
+        assert_ne!(why(pass(&gate, &second, &once, &AIM, now)), "passed", "used, at {now}");
+        let alive = done(gate.open(Some(second.token.as_bytes()), now)).is_ok();
+        assert_eq!(alive, now < second.session.expires_at, "at {now}");
+    }
+}

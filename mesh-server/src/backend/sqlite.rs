@@ -16,10 +16,11 @@ mod sum;
 mod tests;
 mod traced;
 mod turns;
+mod watched;
 mod write;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,11 +30,11 @@ use mesh_schema::Catalog;
 use crate::backend::Usage;
 pub use accounts::{SqliteAccounts, UsersTableError};
 use alarm::Budget;
-use cache::Cache;
 pub use local::before_park;
-use pool::{Pool, Reader};
+use pool::Reader;
 use stamp::Stamp;
 pub use state::{SqliteState, StateError, StateLimits};
+use watched::{Opened, Watched};
 pub use write::SqliteWriter;
 
 /// How much of SQLite's work a read may do on the runtime's thread: one or two milliseconds. Most take a
@@ -53,8 +54,7 @@ const RESPONSE_CACHE: usize = 64 << 20;
 /// A SQLite database, opened for reading.
 #[derive(Clone)]
 pub struct Sqlite {
-    pool: Arc<Pool>,
-    cache: Option<Arc<Cache>>,
+    file: Arc<Watched>,
 }
 
 /// What a database contains, and what of it was left out and why.
@@ -116,17 +116,16 @@ impl Sqlite {
         if !path.exists() {
             return Err(failed(Cause::Missing));
         }
-        let pool = Pool::open(path).map_err(|error| failed(Cause::Sqlite(error)))?;
-        Ok(Self { pool: Arc::new(pool), cache: None }.response_cache(RESPONSE_CACHE))
+        let opened = Opened::open(path, RESPONSE_CACHE).map_err(|error| failed(Cause::Sqlite(error)))?;
+        Ok(Self { file: Arc::new(Watched::new(opened, RESPONSE_CACHE)) })
     }
 
     /// Sets how many bytes of answers are kept, 0 for none. An answer is served again only while the database is
     /// in the very state that it was read from; that is looked up for every request. For a database that lies on
     /// a network file system, whose clients may see each other's writes late, turn it off.
     #[must_use]
-    pub fn response_cache(mut self, bytes: usize) -> Self {
-        self.cache = (bytes > 0).then(|| Arc::new(Cache::new(bytes)));
-        self
+    pub fn response_cache(self, bytes: usize) -> Self {
+        Self { file: Arc::new(self.file.with_cache(bytes)) }
     }
 
     /// Reads what the database contains. `times` names tables and columns that hold times though their
@@ -135,11 +134,12 @@ impl Sqlite {
     /// # Errors
     /// When the file cannot be read.
     pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
+        let pool = &self.file.last().pool;
         let failed =
-            |error| OpenError { path: self.pool.path().display().to_string(), cause: Cause::Sqlite(error) };
-        let reader = self.pool.take().map_err(failed)?;
+            |error| OpenError { path: pool.path().display().to_string(), cause: Cause::Sqlite(error) };
+        let reader = pool.take().map_err(failed)?;
         let (catalog, notes) = catalog::read(reader.connection(), times).map_err(failed)?;
-        self.pool.give(reader);
+        pool.give(reader);
         Ok(Contents { catalog, notes })
     }
 
@@ -148,18 +148,19 @@ impl Sqlite {
     /// # Errors
     /// When it is not, or cannot.
     pub async fn ping(&self) -> Result<(), OpenError> {
-        let path = self.pool.path().to_owned();
+        let path = self.path();
         let opening = tokio::task::spawn_blocking(move || Self::open(&path).map(drop));
         opening.await.unwrap_or_else(|_| {
-            let path = self.pool.path().display().to_string();
+            let path = self.path().display().to_string();
             Err(OpenError { path, cause: Cause::Missing })
         })
     }
 
     /// What of its connections and its cache is in use.
     pub fn usage(&self) -> Usage {
-        let mut usage = self.pool.usage();
-        self.cache.as_ref().inspect(|cache| cache.fill(&mut usage));
+        let file = self.file.last();
+        let mut usage = file.pool.usage();
+        file.cache.as_ref().inspect(|cache| cache.fill(&mut usage));
         usage
     }
 
@@ -169,17 +170,51 @@ impl Sqlite {
     /// # Errors
     /// When a statement cannot be prepared.
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
-        let reader = self.pool.take().map_err(read::failed)?;
+        let pool = &self.file.current()?.pool;
+        let reader = pool.take().map_err(read::failed)?;
         let steps = read::query_plan(reader.connection(), plan.statements()).map_err(read::failed)?;
-        self.pool.give(reader);
+        pool.give(reader);
         Ok(steps)
     }
 
+    /// Where the file lies.
+    fn path(&self) -> PathBuf {
+        self.file.last().pool.path().to_owned()
+    }
+}
+
+impl Opened {
     async fn read(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+        self.state()?;
         if let Some(trace) = context.trace.clone() {
             return self.read_traced(plan, context, trace).await;
         }
         self.read_on_thread(plan, context).await
+    }
+
+    /// The state that the database is in, where it can be told.
+    fn state(&self) -> Result<Option<Stamp>, ResolveError> {
+        let stamps = self.pool.stamps();
+        let stamp = stamps.now();
+        // Pages are read through a map of the file, where what was cut off must not be touched.
+        if stamp.is_none() && stamps.is_cut_off() {
+            return Err(ResolveError::new("the database file was cut short"));
+        }
+        Ok(stamp)
+    }
+
+    /// Answers from what is kept, or by a read on the runtime's own thread.
+    fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
+        let stamp = match self.state() {
+            Ok(stamp) => stamp,
+            Err(error) => return Some(Err(error)),
+        };
+        if let (Some(cache), Some(stamp)) = (&self.cache, &stamp)
+            && let Some(body) = cache.find(plan, stamp)
+        {
+            return Some(Ok(body));
+        }
+        self.read_in_line(plan, stamp, deadline)
     }
 
     /// Reads on the runtime's own thread; `None` where that is not the place for it.
@@ -248,17 +283,14 @@ impl Sqlite {
 
 impl Resolver for Sqlite {
     fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
-        Box::pin(async move { self.read(plan, context).await.map(Answer::Json) })
+        Box::pin(async move { self.file.current()?.read(plan, context).await.map(Answer::Json) })
     }
 
     fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
-        let stamp = self.pool.stamps().now();
-        if let (Some(cache), Some(stamp)) = (&self.cache, &stamp)
-            && let Some(body) = cache.find(plan, stamp)
-        {
-            return Some(Ok(body));
+        match self.file.current() {
+            Ok(file) => file.at_once(plan, deadline),
+            Err(error) => Some(Err(error)),
         }
-        self.read_in_line(plan, stamp, deadline)
     }
 
     fn is_personal(&self) -> bool {
@@ -268,6 +300,6 @@ impl Resolver for Sqlite {
 
 impl fmt::Debug for Sqlite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sqlite").field("path", &self.pool.path()).finish_non_exhaustive()
+        f.debug_struct("Sqlite").field("path", &self.path()).finish_non_exhaustive()
     }
 }

@@ -30,7 +30,7 @@ impl Sqlite {
     /// When the table or one of its columns is missing.
     pub fn accounts(&self, users: &UsersTable) -> Result<SqliteAccounts, UsersTableError> {
         let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
-        let connection = connect(self.pool.path()).map_err(failed)?;
+        let connection = connect(&self.path()).map_err(failed)?;
         let columns = columns(&connection, &users.table).map_err(failed)?;
         if columns.is_empty() {
             let table = &users.table;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use mesh_plan::{Change, Changes};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::watched::FileId;
 use super::{Cause, OpenError, Sqlite};
 
 /// How often the file is looked at. A look takes some microseconds.
@@ -23,7 +24,7 @@ impl Sqlite {
     /// # Errors
     /// When the file cannot be opened once more.
     pub fn watch(&self, changes: Changes) -> Result<impl Future<Output = ()> + Send + 'static, OpenError> {
-        let path = self.pool.path().to_owned();
+        let path = self.path();
         // Opened before anybody can listen: whatever is written from now on is noticed.
         let version = Version::open(&path)
             .map_err(|error| OpenError { path: path.display().to_string(), cause: Cause::Sqlite(error) })?;
@@ -33,14 +34,26 @@ impl Sqlite {
 
 async fn watch(path: PathBuf, version: Version, changes: Changes) {
     let mut version = Some(version);
+    let mut id = FileId::of(&path);
+    let mut is_told = false;
     loop {
         changes.wanted().await;
+        let there = FileId::of(&path);
+        if there != id {
+            (id, version) = (there, None);
+        }
         match look(&path, &mut version) {
             Ok(false) => {}
-            Ok(true) => changes.notify(Change::anything()),
+            Ok(true) => {
+                is_told = false;
+                changes.notify(Change::anything());
+            }
             Err(error) if is_busy(&error) => {}
             Err(error) => {
-                tracing::warn!("cannot see whether the database has changed: {error}");
+                // Said once, and not with every look until it is well again.
+                if !std::mem::replace(&mut is_told, true) {
+                    tracing::warn!("cannot see whether the database has changed: {error}");
+                }
                 version = None;
             }
         }

@@ -67,6 +67,11 @@ impl Stamps {
         self.wal.load(Ordering::Acquire)
     }
 
+    /// Whether the file has no whole header any more.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.main.is_some() && self.of_file().is_none()
+    }
+
     /// Mode and counter of changes out of the file's header.
     fn of_file(&self) -> Option<Stamp> {
         let mut header = [0; 22];

@@ -10,12 +10,13 @@ use mesh_plan::{
 };
 use rusqlite::{CachedStatement, Connection};
 
+use super::WITHOUT_DEADLINE;
 use super::alarm::Budget;
 use super::pool::Reader;
 use super::read::{self, Bound, SqliteRow, failed};
-use super::{Sqlite, WITHOUT_DEADLINE};
+use super::watched::Opened;
 
-impl Sqlite {
+impl Opened {
     /// Reads on a thread that may wait, past all caches, and records the statements that ran.
     pub(super) async fn read_traced(
         &self,

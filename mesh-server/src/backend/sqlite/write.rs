@@ -5,7 +5,7 @@
 //! by SQLite's own lock. The file is kept in WAL mode, in which readers and the writer never wait for each
 //! other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use tokio::sync::Semaphore;
 
 use super::read::{self, Bound};
-use super::{Cause, OpenError, Sqlite, WITHOUT_DEADLINE, pool};
+use super::watched::{FileId, log_of};
+use super::{Cause, OpenError, Sqlite, WITHOUT_DEADLINE, pool, watched};
 
 /// Prepared statements that the connection keeps.
 const STATEMENTS: usize = 256;
@@ -44,12 +45,14 @@ impl Sqlite {
     /// # Errors
     /// When the file, or the folder it is in, may not be written.
     pub fn writer(&self) -> Result<SqliteWriter, OpenError> {
-        let path = self.pool.path();
+        let path = &self.path();
         let writer = Writer::open(path).map_err(|error| OpenError {
             path: path.display().to_string(),
             cause: Cause::Unwritable(error),
         })?;
-        Ok(SqliteWriter { turn: Arc::new(Semaphore::new(1)), writer: Arc::new(Mutex::new(writer)) })
+        let writer = Arc::new(Mutex::new(writer));
+        self.file.written_by(&writer);
+        Ok(SqliteWriter { turn: Arc::new(Semaphore::new(1)), writer })
     }
 }
 
@@ -61,7 +64,9 @@ impl SqliteWriter {
         let writer = Arc::clone(&self.writer);
         let writing = tokio::task::spawn_blocking(move || {
             // Whoever panicked left no transaction behind: `Writer::run` begins by ending what is open.
-            let result = writer.lock().unwrap_or_else(PoisonError::into_inner).run(&mutation, deadline);
+            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+            let result =
+                writer.renew().map_err(WriteError::Failed).and_then(|()| writer.run(&mutation, deadline));
             drop(turn);
             result
         });
@@ -77,7 +82,12 @@ impl Mutator for SqliteWriter {
 
 /// The connection, with an alarm that interrupts what runs too long.
 #[derive(Debug)]
-struct Writer {
+pub(super) struct Writer {
+    path: PathBuf,
+    /// Which file was opened.
+    id: Option<FileId>,
+    /// Its log, once there is one.
+    log: Option<FileId>,
     connection: Connection,
     start: Instant,
     /// When the current write has to end, in nanoseconds after `start`.
@@ -86,12 +96,17 @@ struct Writer {
 
 impl Writer {
     fn open(path: &Path) -> rusqlite::Result<Self> {
+        let id = FileId::of(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(OPENING)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", true)?;
-        // A file that may only be read shows it here rather than at the first write.
+        // A file that may only be read shows it here rather than at the first write. SQLite opens it all the same,
+        // and begins no more than a read then.
+        if connection.is_readonly(rusqlite::MAIN_DB)? {
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None));
+        }
         connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK")?;
         let mode: rusqlite::Result<String> =
             connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
@@ -103,7 +118,35 @@ impl Writer {
         let end = Arc::clone(&deadline);
         let is_past = move || start.elapsed().as_nanos() >= u128::from(end.load(Ordering::Relaxed));
         connection.progress_handler(STEPS_PER_LOOK, Some(is_past))?;
-        Ok(Self { connection, start, deadline })
+        let log = FileId::of(&log_of(path));
+        Ok(Self { path: path.to_owned(), id, log, connection, start, deadline })
+    }
+
+    /// Opens the file that lies at the path, where that is another one by now. What was written to a file that
+    /// has no name any more would be lost.
+    pub(super) fn renew(&mut self) -> Result<(), ResolveError> {
+        let there = FileId::of(&self.path);
+        if there.is_some() && there == self.id {
+            self.log = self.log.or_else(|| FileId::of(&log_of(&self.path)));
+            return Ok(());
+        }
+        self.empty_log();
+        watched::is_whole(&self.path, self.log).map_err(|_| ResolveError::Busy)?;
+        *self = Self::open(&self.path).map_err(read::failed)?;
+        tracing::warn!(
+            "the database at {} is another file now, which is written instead",
+            self.path.display()
+        );
+        Ok(())
+    }
+
+    /// Puts what is still in the log into the file, so that the file alone is the database.
+    fn empty_log(&self) {
+        self.set_alarm(None);
+        let _ = self.connection.busy_timeout(CLOSING);
+        if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+            tracing::warn!("the log of the database could not be written back to it: {error}");
+        }
     }
 
     /// Carries out a write, wholly or not at all.
@@ -146,15 +189,10 @@ impl Writer {
     }
 }
 
-/// Puts what is still in the log into the file, so that the file alone is the database again: the readers,
-/// which may be closed last, could not.
+/// The readers, which may be closed last, could not empty the log.
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.set_alarm(None);
-        let _ = self.connection.busy_timeout(CLOSING);
-        if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
-            tracing::warn!("the log of the database could not be written back to it: {error}");
-        }
+        self.empty_log();
     }
 }
 

@@ -155,7 +155,7 @@ fn what_is_kept_stays_within_its_bytes() {
         "WITH RECURSIVE c(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) INSERT INTO t SELECT i, i FROM c",
     ).unwrap();
     let database = Sqlite::open(&folder.file()).unwrap().response_cache(100_000);
-    let cache = Arc::clone(database.cache.as_ref().unwrap());
+    let cache = Arc::clone(database.file.last().cache.as_ref().unwrap());
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let mesh = Mesh::builder(schema).resolver_for_all(database).build();

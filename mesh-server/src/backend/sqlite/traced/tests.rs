@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use mesh_plan::{Mesh, Request};
 use mesh_ql::Format;
 
+use super::super::Sqlite;
 use super::*;
 
 const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
