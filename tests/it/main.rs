@@ -31,6 +31,7 @@ mod reload;
 mod schemas;
 mod shared;
 mod signed;
+mod soak;
 mod storage;
 mod table;
 mod telling;

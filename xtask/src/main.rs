@@ -8,6 +8,7 @@ mod crates;
 mod fuzz;
 mod pages;
 mod screenshots;
+mod soak;
 mod steps;
 mod tidy;
 
@@ -28,7 +29,9 @@ Commands:
   conformance          Judge a server by the cases in tests/conformance; ours, unless --target URL is given
       [--level L1|L2|L3|L4] [--profile NAME]... [--case ID]... [--profile-file FILE] [--program FILE]
       [--format pretty|tap|junit|json] [--report FILE.html]
-  soak [--seconds N]   Run the differential test in release, 60 seconds unless told otherwise
+  soak [traffic|differential] [--minutes N | --seconds N]
+                       Mixed traffic against a server, then random queries held against a simple resolver; in
+                       release, for a minute each unless told otherwise
   fuzz [--seconds N] [--stable] [TARGET]
                        Run the fuzz targets, 60 seconds each: by `cargo fuzz` where it is, else by random changes
   bench [OPTIONS]      Measure the server against code written by hand; see docs/performance.md
@@ -48,17 +51,15 @@ Options:
 Examples:
   cargo xtask check
   cargo xtask test
-  cargo xtask soak --seconds 600
+  cargo xtask soak --minutes 10
   cargo xtask conformance --target http://127.0.0.1:8080/mesh --level L1
 ";
 
 /// What `test` does not run, and how to get it.
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("the long differential run", "cargo xtask soak"),
+    ("mixed traffic and random queries for a long time", "cargo xtask soak"),
     ("the fuzz targets guided by coverage", "cargo xtask fuzz"),
 ];
-
-const SOAK_SECONDS: u64 = 60;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -78,8 +79,8 @@ fn main() -> ExitCode {
             Ok(options) => conformance::run(&root(), &options),
             Err(why) => misuse(&why),
         },
-        ["soak", options @ ..] => match soak_seconds(options) {
-            Ok(seconds) => soak(seconds),
+        ["soak", options @ ..] => match soak::options(options) {
+            Ok(options) => soak::run(&root(), &options),
             Err(why) => misuse(&why),
         },
         ["fuzz", options @ ..] => match fuzz::options(options) {
@@ -153,36 +154,9 @@ fn reference() -> ExitCode {
     Steps::new(root()).show(command, &[("UPDATE_EXPECT", "1")])
 }
 
-fn soak(seconds: u64) -> ExitCode {
-    let command = "test --release -p mesh-server --test differential -- --nocapture";
-    eprintln!("soak: {seconds} seconds");
-    Steps::new(root()).show(command, &[("MESH_DIFF_SECONDS", &seconds.to_string())])
-}
-
-fn soak_seconds(options: &[&str]) -> Result<u64, String> {
-    let text = match options {
-        [] => return Ok(SOAK_SECONDS),
-        ["--seconds", text] => text,
-        [one] if one.starts_with("--seconds=") => one.trim_start_matches("--seconds="),
-        _ => return Err("'soak' takes `--seconds N`".to_owned()),
-    };
-    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
-    seconds.ok_or_else(|| format!("`--seconds` takes a whole number from 1, not '{text}'"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seconds_are_read_in_both_forms() {
-        assert_eq!(soak_seconds(&[]), Ok(60));
-        assert_eq!(soak_seconds(&["--seconds", "5"]), Ok(5));
-        assert_eq!(soak_seconds(&["--seconds=7"]), Ok(7));
-        for wrong in [&["--seconds"][..], &["--seconds", "0"], &["--seconds=-1"], &["5"]] {
-            assert!(soak_seconds(wrong).is_err(), "{wrong:?}");
-        }
-    }
 
     #[test]
     fn what_is_left_out_can_be_had() {

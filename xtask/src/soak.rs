@@ -1,0 +1,82 @@
+//! What goes wrong only after a long time? Mixed traffic against a server, and random queries held against a
+//! resolver that is easy to see through, in release and for as long as one likes.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::steps::Steps;
+
+const SECONDS: u64 = 60;
+
+/// What was asked for on the command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    seconds: u64,
+    /// One of the two, or both.
+    only: Option<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Traffic,
+    Differential,
+}
+
+pub(crate) fn options(words: &[&str]) -> Result<Options, String> {
+    let mut options = Options { seconds: SECONDS, only: None };
+    let words: Vec<&str> = words.iter().flat_map(|word| word.split('=')).collect();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match word {
+            "--seconds" | "--minutes" => {
+                let text = words.next().unwrap_or_default();
+                let number = text.parse().ok().filter(|number| *number > 0);
+                let number: u64 =
+                    number.ok_or_else(|| format!("`{word}` takes a whole number from 1, not '{text}'"))?;
+                options.seconds = if word == "--minutes" { number.saturating_mul(60) } else { number };
+            }
+            "traffic" => options.only = Some(Part::Traffic),
+            "differential" => options.only = Some(Part::Differential),
+            _ => return Err("'soak' takes `[traffic|differential] [--minutes N | --seconds N]`".to_owned()),
+        }
+    }
+    Ok(options)
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
+    let seconds = options.seconds.to_string();
+    let steps = || Steps::new(root.to_path_buf());
+    if options.only != Some(Part::Differential) {
+        eprintln!("soak, mixed traffic: {seconds} seconds");
+        let built = steps().cargo("build mesh-server", "build --release --quiet -p mesh-server");
+        if built.failed() {
+            return built.finish();
+        }
+        let command = "test --release -p mesh-tests --test it soak:: -- --nocapture";
+        let outcome = steps().show(command, &[("MESH_SOAK_SECONDS", &seconds)]);
+        if outcome != ExitCode::SUCCESS || options.only == Some(Part::Traffic) {
+            return outcome;
+        }
+    }
+    eprintln!("soak, differential: {seconds} seconds");
+    let command = "test --release -p mesh-server --test differential -- --nocapture";
+    steps().show(command, &[("MESH_DIFF_SECONDS", &seconds)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_both_forms_and_units() {
+        let both = |seconds| Ok(Options { seconds, only: None });
+        assert_eq!(options(&[]), both(60));
+        assert_eq!(options(&["--seconds", "5"]), both(5));
+        assert_eq!(options(&["--minutes=7"]), both(420));
+        let traffic = Options { seconds: 60, only: Some(Part::Traffic) };
+        assert_eq!(options(&["traffic", "--minutes", "1"]), Ok(traffic));
+        for wrong in [&["--seconds"][..], &["--seconds", "0"], &["--minutes=-1"], &["5"], &["traffics"]] {
+            assert!(options(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
