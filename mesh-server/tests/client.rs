@@ -110,12 +110,9 @@ impl Site {
             .memory(MemoryQueries::new(0, 0))
             .store(Arc::new(queries.clone()));
         let store = FileStore::open(folder.join("files")).unwrap();
-        let mut app = App::new(mesh)
-            .persisted(persisted)
-            .mutations(true)
-            .events(Events::new())
-            .uploads(Uploads::new(store));
+        let mut app = App::new(mesh).mutations(true).events(Events::new()).uploads(Uploads::new(store));
         if integrity {
+            app = app.persisted(persisted);
             let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
             app = app.integrity(Integrity::new(
                 Gate::new(Keys::new(&secret)).binding(Binding::Require),

@@ -3,7 +3,7 @@
 use std::mem;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, Query};
 use ring::digest;
 use serde::Deserialize;
@@ -96,7 +96,7 @@ impl Asking {
                 Ok(None)
             }
             // A server that registers nothing may still read texts.
-            (Step::Register, Err(error)) if refused_as(&error, Code::QueryNotAllowed) => Ok(None),
+            (Step::Register, Err(_)) if registers_nothing(status) => Ok(None),
             (Step::Id(_), Err(error)) if refused_as(&error, Code::QueryIdUnknown) => {
                 self.step = Step::Register;
                 Ok(None)
@@ -109,6 +109,11 @@ impl Asking {
             }
         }
     }
+}
+
+/// Whether a refused registration says so for every query: there is no such route, or it is closed.
+fn registers_nothing(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::FORBIDDEN)
 }
 
 /// The id of a query, which every server makes in the same way. `SPEC §8.2`

@@ -82,19 +82,21 @@ fn a_query_is_registered_when_the_server_does_not_know_it() {
 
 #[test]
 fn a_server_that_registers_nothing_is_sent_the_text() {
-    let unknown = refusal(&WireError::query_id_unknown());
-    let closed = refusal(&WireError::integrity(Code::QueryNotAllowed, "no"));
-    let asking = client().persisted().collection(&titles());
-    check(
-        asking,
-        [unknown, closed, reply(200, "{}")],
-        &[
-            "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
-            "POST /mesh/queries",
-            "GET /mesh/post text",
-            "=> {}",
-        ],
-    );
+    let no_route = WireError::method_not_allowed(&http::Method::POST, crate::Allow::of(&[]));
+    for closed in [WireError::integrity(Code::QueryNotAllowed, "no"), no_route, WireError::not_found()] {
+        let unknown = refusal(&WireError::query_id_unknown());
+        let asking = client().persisted().collection(&titles());
+        check(
+            asking,
+            [unknown, refusal(&closed), reply(200, "{}")],
+            &[
+                "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
+                "POST /mesh/queries",
+                "GET /mesh/post text",
+                "=> {}",
+            ],
+        );
+    }
 }
 
 #[test]
