@@ -29,12 +29,13 @@
 //! # Features
 //! Each brings something and changes nothing of what is there without it. `cli` and `tower` are on unless turned off.
 //!
-//! - `cli`: the `mesh-server` command, and all of the following but `s3` and `tower`;
+//! - `cli`: the `mesh-server` command, and all of the following but `s3`, `otlp` and `tower`;
 //! - `sqlite`, `postgres`: the back ends of these databases in [`backend`];
 //! - `tls`: connections under a certificate;
 //! - `accounts`: logins with argon2id hashes, in [`accounts`];
 //! - `compression`: replies packed as gzip, br or zstd;
 //! - `s3`: stored files in a bucket that speaks the S3 protocol;
+//! - `otlp`: spans of requests for a collector of OpenTelemetry;
 //! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
 //!
 //! # Invariants
