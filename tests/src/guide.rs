@@ -22,6 +22,7 @@
 //! | comment | what is done |
 //! |---|---|
 //! | `<!-- file: NAME -->` | written to that file |
+//! | `<!-- postgres -->` | done with a PostgreSQL in the place of the one that the block names |
 //! | `<!-- query -->` | asked of the running server, which has to answer it |
 //! | `<!-- stream -->` | what the last `curl -N` prints next |
 //! | `<!-- not run: WHY -->` | nothing; the reason is printed |
@@ -38,6 +39,7 @@ use std::path::{Path, PathBuf};
 pub use page::{Block, Kind, Page};
 
 use crate::fixture::TempDir;
+use crate::postgres::Cluster;
 use shell::Shell;
 
 /// The folder that pages are named from.
@@ -53,7 +55,17 @@ struct Run<'p> {
     shell: Shell,
     /// What the last command printed, to be compared with a block of its own.
     output: Option<String>,
+    /// A PostgreSQL, once some block wants one.
+    cluster: Option<(Cluster, String)>,
 }
+
+/// What lies in it.
+const TABLES: &str = "
+CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL);
+CREATE TABLE posts (id integer PRIMARY KEY, title text NOT NULL, author_id integer REFERENCES users (id));
+INSERT INTO users VALUES (1, 'Ada');
+INSERT INTO posts VALUES (1, 'Rust at dawn', 1);
+";
 
 impl Page {
     /// Runs all blocks in order; fails the test at the first that is not so, naming its line.
@@ -65,7 +77,7 @@ impl Page {
     pub fn run_and(&self, more: impl FnOnce(&Site<'_>)) {
         let folder = TempDir::new();
         let shell = Shell::start(&folder, self.port(4000));
-        let mut run = Run { page: self, folder, shell, output: None };
+        let mut run = Run { page: self, folder, shell, output: None, cluster: None };
         for block in &self.blocks {
             if let Err(why) = run.block(block) {
                 panic!("{}, line {}: {why}", self.name, block.line);
@@ -101,9 +113,19 @@ impl Site<'_> {
 
 impl Run<'_> {
     fn block(&mut self, block: &Block) -> Result<(), String> {
-        let text = block.text.as_str();
-        match &block.kind {
-            Kind::NotRun(why) => eprintln!("left out: {}, line {}: {why}", self.page.name, block.line),
+        self.do_as(&block.kind, &block.text, block.line)
+    }
+
+    fn do_as(&mut self, kind: &Kind, text: &str, line: usize) -> Result<(), String> {
+        match kind {
+            Kind::NotRun(why) => eprintln!("left out: {}, line {line}: {why}", self.page.name),
+            Kind::Postgres(kind) => {
+                let Some(url) = self.postgres() else { return Ok(()) };
+                // A port of its own, so that the server of before goes on.
+                let serve = format!("mesh-server serve --listen 127.0.0.1:{}", self.page.port(4009));
+                let text = page::with_postgres(text, &url).replace("mesh-server serve", &serve);
+                self.do_as(kind, &text, line)?;
+            }
             // Compiled and run as documentation; a test makes sure that the page is part of one.
             Kind::Rust => {}
             Kind::File(name) => self.write(name, text)?,
@@ -190,6 +212,16 @@ impl Run<'_> {
         self.shell.must(&format!("node '{compiler}' {options} program.ts"))?;
         self.output = Some(self.shell.must("node .compiled/program.js")?);
         Ok(())
+    }
+
+    /// Where the page's PostgreSQL is, or nowhere where there is none on this machine.
+    fn postgres(&mut self) -> Option<String> {
+        if self.cluster.is_none() {
+            let cluster = Cluster::start()?;
+            let url = cluster.database("blog", TABLES);
+            self.cluster = Some((cluster, url));
+        }
+        self.cluster.as_ref().map(|(_, url)| url.clone())
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), String> {

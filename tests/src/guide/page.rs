@@ -52,6 +52,8 @@ pub enum Kind {
     Query,
     /// A module in TypeScript.
     TypeScript,
+    /// Any of these, on a PostgreSQL that is started for the page.
+    Postgres(Box<Self>),
     /// A doc test.
     Rust,
     /// Nothing, for a reason.
@@ -128,6 +130,19 @@ impl Page {
     }
 }
 
+/// A text with another address in the place of each URL of a PostgreSQL.
+pub(super) fn with_postgres(text: &str, url: &str) -> String {
+    const SCHEME: &str = "postgres://";
+    let mut parts = text.split(SCHEME);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).unwrap_or(part.len());
+        out.push_str(url);
+        out.push_str(part.get(end..).unwrap_or_default());
+    }
+    out
+}
+
 /// A port that nobody has at this moment.
 fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
@@ -190,6 +205,7 @@ fn kind(language: &str, note: Option<&str>, text: &str) -> Kind {
         return Kind::File(name);
     }
     match note {
+        Some("postgres") => return Kind::Postgres(Box::new(kind(language, None, text))),
         Some("query") => return Kind::Query,
         Some("stream") => return Kind::Stream,
         Some("output") => return Kind::Output { json: language == "json" },
@@ -259,6 +275,12 @@ mod tests {
         assert_eq!(found, expected.map(|(line, kind, text)| (line, kind, text.to_owned())));
         assert!(matches!(kind("", None, ""), Kind::Unknown(_)));
         assert!(matches!(kind("sh", Some("not run:"), ""), Kind::Unknown(_)));
+    }
+
+    #[test]
+    fn a_postgres_takes_the_place_of_another() {
+        let text = "a postgres://u@h/b?x=1 b\nc = \"postgres://h/d\"";
+        assert_eq!(with_postgres(text, "U"), "a U b\nc = \"U\"");
     }
 
     #[test]
