@@ -1,0 +1,332 @@
+//! What went wrong elsewhere, one line each, and the tests that would notice it here.
+
+/// What went wrong, and the tests that hold the opposite, as `file::name`.
+pub(super) const HELD: &[(&str, &[&str])] = &[
+    (
+        "a field of an order was pasted into the statement",
+        &["tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand"],
+    ),
+    (
+        "a column that was not listed could be grouped by",
+        &[
+            "tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand",
+            "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
+        ],
+    ),
+    (
+        "an aggregate took a column that was not listed",
+        &[
+            "tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand",
+            "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
+        ],
+    ),
+    (
+        "an alias became part of the statement",
+        &[
+            "tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand",
+            "mesh-ql/src/tests/wrong_controls.rs::aggregates",
+        ],
+    ),
+    (
+        "names were not quoted",
+        &[
+            "mesh-plan/src/sql/tests.rs::odd_names_are_quoted",
+            "mesh-server/tests/attack.rs::names_are_quoted_and_nothing_is_written",
+            "tests/it/cli.rs::names_of_any_kind_are_served",
+        ],
+    ),
+    (
+        "an entity called like a member of every object failed inside",
+        &["tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand"],
+    ),
+    (
+        "controls beside the root were passed over",
+        &["tests/it/errors.rs::a_query_of_another_shape_is_refused"],
+    ),
+    (
+        "groups within a relation were passed over",
+        &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"],
+    ),
+    (
+        "a page was counted in joined rows",
+        &[
+            "tests/it/reads.rs::controls_two_levels_down_hold_for_each_parent",
+            "mesh-server/tests/differential.rs::databases_and_memory_agree",
+        ],
+    ),
+    (
+        "controls of a relation were read and not obeyed",
+        &[
+            "tests/it/reads.rs::controls_two_levels_down_hold_for_each_parent",
+            "mesh-plan/src/memory/tests.rs::nested_controls_hold_for_each_parent",
+        ],
+    ),
+    (
+        "lists of children were cut without a word",
+        &[
+            "tests/it/reads.rs::controls_two_levels_down_hold_for_each_parent",
+            "tests/it/errors.rs::a_result_of_too_many_objects_is_refused_and_not_cut",
+        ],
+    ),
+    (
+        "pages over mixed directions lost and repeated rows",
+        &["tests/it/paging.rs::each_row_that_stays_is_visited_once_and_in_order"],
+    ),
+    (
+        "rows whose sort key is NULL vanished",
+        &[
+            "tests/it/paging.rs::each_row_that_stays_is_visited_once_and_in_order",
+            "mesh-plan/src/sql/tests.rs::keyset",
+        ],
+    ),
+    (
+        "a page after a key that was not selected was empty",
+        &["tests/it/elsewhere.rs::pages_follow_keys_that_are_not_selected"],
+    ),
+    (
+        "cursors could be made up",
+        &["tests/it/errors.rs::a_cursor_of_another_read_is_refused", "mesh-server/tests/fuzz.rs::cursor"],
+    ),
+    (
+        "conditions on groups were passed over",
+        &[
+            "tests/it/reads.rs::rows_are_grouped_and_reckoned",
+            "mesh-plan/src/memory/tests/group.rs::having_filters_groups",
+        ],
+    ),
+    (
+        "distinct was passed over",
+        &[
+            "mesh-plan/src/memory/tests/group.rs::distinct_combinations",
+            "mesh-plan/src/sql/tests.rs::distinct",
+        ],
+    ),
+    (
+        "aggregates without groups failed inside",
+        &["mesh-plan/src/sql/tests.rs::one_group_of_all", "tests/it/reads.rs::rows_are_grouped_and_reckoned"],
+    ),
+    (
+        "a record that is missing was an empty object",
+        &["tests/it/transport.rs::a_record_that_cannot_be_is_null"],
+    ),
+    ("controls on one record were dropped", &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"]),
+    (
+        "the path's entity was not compared with the query's",
+        &["tests/it/errors.rs::an_unknown_name_is_refused_by_name_place_and_nearest_name"],
+    ),
+    ("the declared id was not the one looked up", &["tests/it/cli.rs::keys_of_any_kind_are_served"]),
+    (
+        "a relation of a table to itself joined the wrong sides",
+        &[
+            "mesh-plan/src/sql/tests.rs::self_relation_both_ways",
+            "tests/it/reads.rs::a_relation_to_the_same_table_goes_both_ways",
+        ],
+    ),
+    (
+        "relations of one name in two entities were mixed up",
+        &["tests/it/elsewhere.rs::relations_of_one_name_belong_to_their_entities"],
+    ),
+    (
+        "names of tables were taken for patterns",
+        &[
+            "tests/it/elsewhere.rs::names_of_tables_are_no_patterns",
+            "mesh-schema/src/on/tests.rs::conditions_are_read",
+        ],
+    ),
+    ("of a relation that was written twice one was lost", &["mesh-ql/src/tests/wrong.rs::ql_names"]),
+    (
+        "parts of a filter were dropped",
+        &[
+            "tests/it/reads.rs::filters_combine",
+            "mesh-server/tests/differential.rs::databases_and_memory_agree",
+        ],
+    ),
+    (
+        "whether more follows was never told; patterns were taken literally",
+        &[
+            "mesh-plan/src/shape/tests.rs::a_page_is_cut_and_tells_that_more_follow",
+            "mesh-plan/src/like.rs::patterns",
+        ],
+    ),
+    (
+        "a list that is none, an object or nothing as a value failed inside",
+        &[
+            "tests/it/errors.rs::an_operator_or_a_value_that_does_not_fit_is_refused",
+            "tests/it/errors.rs::a_malformed_control_is_refused",
+        ],
+    ),
+    (
+        "a PUT without an id read a list; any word was a format; a POST read no record",
+        &[
+            "tests/it/transport.rs::a_path_or_a_method_that_is_not_served_is_refused",
+            "tests/it/transport.rs::post_takes_json_and_nothing_else",
+        ],
+    ),
+    ("a join read the whole other side", &["mesh-plan/src/sql/tests.rs::point_with_relations"]),
+    (
+        "what was kept for a user was looked up under another key",
+        &[
+            "mesh-plan/src/policy/tests.rs::plans_are_shared_by_a_class_and_by_nobody_else",
+            "mesh-server/src/events/tests.rs::answers_that_depend_on_who_asks_are_not_shared",
+        ],
+    ),
+    (
+        "an unsigned POST was trusted",
+        &[
+            "mesh-server/tests/integrity/routes.rs::an_unsigned_post_is_refused",
+            "mesh-server/tests/integrity/routes.rs::every_route_refuses_what_is_not_signed",
+        ],
+    ),
+    (
+        "what a token says could be changed",
+        &[
+            "mesh-server/tests/integrity/codes.rs::what_a_token_says_cannot_be_changed",
+            "mesh-integrity/src/token/tests.rs::any_altered_character_is_refused",
+        ],
+    ),
+    (
+        "a token's end could be put off",
+        &["mesh-integrity/src/token/tests.rs::every_byte_is_covered", "tests/it/integrity.rs::tokens_expire"],
+    ),
+    (
+        "a forged logout ended sessions of others",
+        &["mesh-server/tests/integrity/codes.rs::a_forged_logout_ends_nobodys_session"],
+    ),
+    (
+        "another process accepted an ended session, and ended ones were kept for ever",
+        &[
+            "tests/it/integrity.rs::a_logout_reaches_all_servers_and_outlives_them",
+            "mesh-integrity/src/revocation.rs::entries_go_when_they_are_not_needed_any_more",
+        ],
+    ),
+    ("wrong credentials were no reply", &["mesh-server/tests/integrity/codes.rs::refusals_are_replies"]),
+    (
+        "a signature without its prefix passed",
+        &["mesh-server/tests/integrity/codes.rs::a_signature_without_its_prefix_is_none"],
+    ),
+    (
+        "a signature could be used for another path",
+        &[
+            "mesh-integrity/src/gate/tests.rs::bound_signatures_are_aimed",
+            "mesh-server/tests/integrity/binding.rs::a_bound_signature_is_good_for_one_use",
+        ],
+    ),
+    (
+        "registered queries could not be signed",
+        &["mesh-server/tests/integrity/persisted.rs::ids_are_signed_like_queries"],
+    ),
+    (
+        "an upload signed for one field was taken for another",
+        &["tests/it/integrity.rs::a_signed_upload_is_good_for_its_field_only"],
+    ),
+    (
+        "the fields of a form changed what the server knew of the request",
+        &["tests/it/integrity.rs::what_a_form_says_besides_is_fields_and_nothing_else"],
+    ),
+    (
+        "rules of access held for the root only",
+        &[
+            "mesh-plan/src/policy/tests.rs::conditions_hold_in_relations_of_every_kind",
+            "mesh-plan/src/policy/tests.rs::hidden_entities_are_not_there_in_roots_paths_or_relations",
+        ],
+    ),
+    (
+        "a role was taken from a header or a body",
+        &[
+            "tests/it/integrity.rs::what_a_request_claims_of_itself_is_worth_nothing",
+            "tests/it/playground/session.rs::others_than_admins_are_kept_out",
+        ],
+    ),
+    (
+        "an entity that was hidden could be queried in the playground",
+        &["mesh-docs/src/docs/tests.rs::hidden_entities_do_not_exist"],
+    ),
+    (
+        "the page came before the check, and loaded from others",
+        &[
+            "mesh-docs/src/docs/tests.rs::the_page_is_open_and_its_data_is_not",
+            "mesh-docs/src/docs/tests.rs::the_page_says_nothing_unescaped_and_loads_nothing_foreign",
+        ],
+    ),
+    (
+        "errors had words that no table has",
+        &[
+            "mesh-wire/src/error/tests.rs::the_table",
+            "tests/it/transport.rs::exactly_one_query_header_is_taken",
+        ],
+    ),
+    (
+        "a method that is not served was an unknown path",
+        &["tests/it/transport.rs::a_path_or_a_method_that_is_not_served_is_refused"],
+    ),
+    (
+        "errors told of statements and files",
+        &[
+            "tests/it/errors.rs::a_failing_resolver_tells_nothing_of_the_storage",
+            "tests/it/storage.rs::a_file_that_was_cut_short_or_overwritten_fails_and_nothing_else",
+        ],
+    ),
+    (
+        "deep queries overflowed the stack",
+        &[
+            "tests/it/attack/inputs.rs::depth_and_repetition_are_refused_without_delay",
+            "mesh-ql/src/tests/hostile.rs::nesting_without_end_is_refused_at_the_bound",
+        ],
+    ),
+    (
+        "rates went by an address that the client chose",
+        &[
+            "tests/it/rates.rs::a_client_cannot_choose_its_address",
+            "mesh-server/src/rates.rs::a_million_addresses_take_no_more_memory_and_free_nobody",
+        ],
+    ),
+    (
+        "caches were not told what answers depend on",
+        &["tests/it/transport.rs::reads_are_revalidated_by_their_tag"],
+    ),
+    (
+        "registered queries were unbounded, and servers disagreed about ids",
+        &[
+            "tests/it/persisted.rs::the_store_is_bounded",
+            "mesh-plan/src/persisted/tests.rs::ids_follow_from_format_and_text",
+            "mesh-server/tests/client.rs::queries_are_registered_when_the_server_does_not_know_them",
+        ],
+    ),
+    (
+        "a client asked again without end, and put ids into paths as they are",
+        &[
+            "mesh-wire/src/client/asking/tests.rs::what_is_refused_ends_it",
+            "mesh-wire/src/client/tests.rs::names_that_would_change_the_route",
+        ],
+    ),
+    (
+        "a stream began before its query was checked, and missed changes",
+        &[
+            "tests/it/events.rs::what_is_wrong_is_said_before_a_stream_begins",
+            "mesh-server/src/events/tests.rs::no_change_is_lost_between_subscribing_and_reading",
+            "tests/it/events.rs::a_client_that_comes_back_is_not_sent_what_it_has",
+        ],
+    ),
+    (
+        "a stream ended after its first event",
+        &[
+            "tests/it/events.rs::a_stream_says_that_it_is_alive",
+            "tests/it/events.rs::a_stream_shows_the_record_and_then_its_changes",
+        ],
+    ),
+    (
+        "a lost connection for changes was never made again",
+        &["mesh-server/src/backend/postgres/tests/writes.rs::changes_are_told_with_and_without_triggers"],
+    ),
+    (
+        "bounds on files were declared and not kept",
+        &[
+            "mesh-server/tests/uploads.rs::every_refusal_of_the_table",
+            "tests/it/uploads.rs::a_large_file_takes_no_memory",
+        ],
+    ),
+    (
+        "a database was supported and never tested",
+        &["tests/it/conformance.rs::postgresql_answers_every_case_as_sqlite_does"],
+    ),
+];
