@@ -117,6 +117,11 @@ impl Gate {
         Ok(Pending { gate: self, known })
     }
 
+    /// Whether unbound signatures can be checked without waiting for a store.
+    pub fn is_local(&self) -> bool {
+        self.revocations.is_revoked_at_once(SessionId([0; 16]), 0).is_some()
+    }
+
     /// Whether a session that was admitted before still lives.
     ///
     /// # Errors
@@ -125,7 +130,11 @@ impl Gate {
         if session.expires_at <= now {
             return Err(IntegrityError::TokenExpired);
         }
-        if self.revocations.is_revoked(session.session, now).await? {
+        let revoked = match self.revocations.is_revoked_at_once(session.session, now) {
+            Some(revoked) => revoked,
+            None => self.revocations.is_revoked(session.session, now).await?,
+        };
+        if revoked {
             return Err(IntegrityError::TokenRevoked);
         }
         Ok(())
@@ -245,7 +254,7 @@ impl Pending<'_> {
     ) -> Result<(), IntegrityError> {
         let signature = proof.signature.ok_or(IntegrityError::SignatureMissing { unbound: false })?;
         let Some(bound) = Bound::read(binding, proof)? else {
-            return match signature::verify(&self.known.key, &message.bytes(), signature) {
+            return match self.known.signed(&message.bytes(), signature) {
                 true => Ok(()),
                 false => Err(IntegrityError::SignatureInvalid),
             };

@@ -11,6 +11,12 @@ pub trait RevocationStore: Send + Sync + 'static {
     /// Whether the session was revoked. Asked for with every request, so it should be cheap.
     fn is_revoked(&self, session: SessionId, now: u64) -> BoxFuture<'_, Result<bool, StoreError>>;
 
+    /// The same where it is known without waiting, and asked for first.
+    fn is_revoked_at_once(&self, session: SessionId, now: u64) -> Option<bool> {
+        let _ = (session, now);
+        None
+    }
+
     /// Revokes a session until it would have ended anyway. Once this is done, every server that shares the
     /// store must see it, and go on seeing it after a restart if the store outlives one.
     fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
@@ -69,6 +75,10 @@ impl Default for MemoryRevocations {
 }
 
 impl RevocationStore for MemoryRevocations {
+    fn is_revoked_at_once(&self, session: SessionId, _: u64) -> Option<bool> {
+        Some(self.ended.contains_key(&session))
+    }
+
     fn is_revoked(&self, session: SessionId, _: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         let revoked = self.ended.contains_key(&session);
         Box::pin(std::future::ready(Ok(revoked)))

@@ -303,6 +303,13 @@ impl Persisted {
     }
 }
 
+impl Persisted {
+    /// Whether [`Persisted::find`] has an answer to that id without asking the store.
+    pub fn is_at_hand(&self, id: &str) -> bool {
+        self.store.is_none() || QueryId::parse(id).is_none_or(|id| self.memory.find(id).is_some())
+    }
+}
+
 impl fmt::Debug for Persisted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Persisted")

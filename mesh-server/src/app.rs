@@ -1,38 +1,36 @@
 //! What happens to one request? From its head to its reply, in one page.
 
+mod begun;
 mod build;
 
 use std::any::Any;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher;
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_uploads::{Recovered, StoreError};
 use mesh_wire::headers::{self, Own};
-use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request, response};
-use tracing::{Instrument as _, Span};
+use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request};
 
+use self::begun::Received;
+pub(crate) use self::begun::{Begun, Start};
 use crate::address::Proxies;
 use crate::admin::{Admin, Page};
 use crate::body::{Body, Incoming};
 use crate::events::{Events, Hub};
 use crate::integrity::Integrity;
 use crate::metrics::Metrics;
-use crate::observe::Answered;
 use crate::rates::Rates;
 use crate::routes::custom::{self, Hit};
 use crate::routes::docs::Surface;
 use crate::routes::plans::Plans;
 use crate::routes::{self, Exchange, Peer};
-use crate::seen::{Seen, Template};
+use crate::seen::Template;
 use crate::trace::Place;
 use crate::uploads::{self, Uploads};
 use crate::waiting::Waiting;
@@ -183,46 +181,10 @@ impl App {
         B::Error: fmt::Display,
     {
         let peer = request.extensions().get::<Peer>().copied();
-        self.handle_from(peer, request).await
-    }
-
-    /// The same for a client at that address, which then needs not be an extension of the request.
-    pub(crate) async fn handle_from<B>(&self, peer: Option<Peer>, request: Request<B>) -> Response<Body>
-    where
-        B: hyper::body::Body + Send + 'static,
-        B::Data: Send,
-        B::Error: fmt::Display,
-    {
-        let mut seen = Seen::new();
-        let metrics = self.counted();
-        let (head, body) = request.into_parts();
-        let peer = peer.map(|peer| Peer(self.shared.proxies.client(peer.0, &head.headers)));
-        let own = Own::scan(&head.headers);
-        let request_id = RequestId::of(own.request_id, self.shared.ids.fresh());
-        let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
-        seen.place = self.place(&head.headers);
-        let span = seen
-            .place
-            .map_or_else(Span::none, |place| tracing::info_span!("request", trace = place.trace_id()));
-        let body = || Incoming::new(body, self.shared.limits.body_timeout);
-        let answering = AssertUnwindSafe(self.answer((asked, own), &seen, peer, &head, body)).catch_unwind();
-        let answering = answering.instrument(span);
-        let answer = answering.await.unwrap_or_else(|payload| {
-            metrics.inspect(|metrics| metrics.panicked());
-            Err(panicked(&request_id, &*payload))
-        });
-        let mut reply = answer.unwrap_or_else(|error| {
-            metrics.inspect(|metrics| metrics.refused(&error));
-            tracing::debug!(request = %request_id, status = error.status.as_u16(), "{error}");
-            response::error(&asked, &error).map(Body::from)
-        });
-        if let Some(cors) = &self.shared.cors {
-            cors.dress(asked.method, asked.headers, reply.headers_mut());
+        match self.begin(peer, request) {
+            Begun::Done(reply) => reply,
+            Begun::Later(reply) => reply.await,
         }
-        let mut reply = pack(asked.headers, reply).await;
-        let answered = Answered { head: &head, request_id: &request_id, peer, seen: &seen };
-        answered.tell(&self.shared, &mut reply);
-        reply
     }
 
     /// Where in a trace a request stands. Where traces are collected, those that have none begin one.
@@ -235,35 +197,26 @@ impl App {
         place
     }
 
-    /// Answers a request of a connection from that address.
-    pub(crate) async fn handle_peer(
-        self,
-        peer: Peer,
-        request: Request<hyper::body::Incoming>,
-    ) -> Response<Body> {
-        self.handle_from(Some(peer), request).await
+    /// Answers a request of a connection from that address, or begins to.
+    pub(crate) fn begin_peer(&self, peer: Peer, request: Request<hyper::body::Incoming>) -> Begun {
+        self.begin(Some(peer), request)
     }
 
     /// Answers a request that came without TLS to where nothing else is spoken.
     #[cfg(feature = "tls")]
-    pub(crate) async fn refuse_plain(
-        self,
-        _: Peer,
-        request: Request<hyper::body::Incoming>,
-    ) -> Response<Body> {
+    pub(crate) fn refuse_plain(&self, _: Peer, request: Request<hyper::body::Incoming>) -> Begun {
         let request_id = RequestId::choose(request.headers(), self.shared.ids.fresh());
         let asked = Asked { method: request.method(), headers: request.headers(), request_id: &request_id };
         let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");
-        response::error(&asked, &error).map(Body::from)
+        Begun::Done(mesh_wire::response::error(&asked, &error).map(Body::from))
     }
 
     /// The stages that may refuse a request, in the protocol's order. `SPEC §2.1`
     async fn answer(
         &self,
-        (asked, own): (Asked<'_>, Own<'_>),
-        seen: &Seen,
-        peer: Option<Peer>,
-        head: &Parts,
+        asked: Asked<'_>,
+        Received { head, peer, seen, .. }: &Received,
+        start: Start,
         body: impl FnOnce() -> Incoming,
     ) -> Result<Response<Body>, WireError> {
         let (shared, limits, uri) = (&self.shared, &self.shared.limits, &head.uri);
@@ -277,7 +230,13 @@ impl App {
             return Ok(reply);
         }
         let deadline = seen.start + limits.request_timeout;
-        let cx = Exchange { shared, asked, own, uri, peer, seen, deadline };
+        let own = Own::scan(asked.headers);
+        let cx = Exchange { shared, asked, own, uri, peer: *peer, seen, deadline };
+        match start {
+            Start::Anew => {}
+            Start::Planned(admitted, plan) => return routes::resolve(&cx, &admitted, plan).await,
+            Start::Done(answer) => return answer,
+        }
         self.shared.rates.of_address(peer.map(|peer| peer.0))?;
         if let Some(hit) = self.shared.docs.find(&self.shared, asked.method, head.uri.path()) {
             seen.goes_to(Template::Docs);
@@ -302,12 +261,23 @@ impl App {
 }
 
 #[cfg(feature = "compression")]
-use crate::compress::pack;
+use crate::compress::{Long, pack};
 
 /// Replies as they are, in a build that cannot pack them.
 #[cfg(not(feature = "compression"))]
-async fn pack(_: &HeaderMap, reply: Response<Body>) -> Response<Body> {
-    reply
+fn pack(_: &HeaderMap, reply: Response<Body>) -> Result<Response<Body>, Box<Long>> {
+    Ok(reply)
+}
+
+/// What such a build never has.
+#[cfg(not(feature = "compression"))]
+enum Long {}
+
+#[cfg(not(feature = "compression"))]
+impl Long {
+    async fn pack(self: Box<Self>) -> Response<Body> {
+        match *self {}
+    }
 }
 
 fn panicked(request_id: &RequestId, payload: &(dyn Any + Send)) -> WireError {

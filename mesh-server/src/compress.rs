@@ -17,21 +17,39 @@ const SMALL: usize = 1024;
 /// Packing more than this would hold up the other requests of a thread, so it has a thread of its own.
 const LONG: usize = 64 * 1024;
 
-/// The same reply, packed where that is wanted and worth it.
-pub(crate) async fn pack(asked: &HeaderMap, mut reply: Response<Body>) -> Response<Body> {
-    let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > SMALL).cloned() else { return reply };
+/// The same reply, packed where that is wanted and worth it; an error where packing takes long.
+pub(crate) fn pack(asked: &HeaderMap, mut reply: Response<Body>) -> Result<Response<Body>, Box<Long>> {
+    let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > SMALL).cloned() else {
+        return Ok(reply);
+    };
     if reply.status() != StatusCode::OK || !is_text(reply.headers()) {
-        return reply;
+        return Ok(reply);
     }
     vary(reply.headers_mut());
-    let Some(encoding) = Encoding::negotiate(asked) else { return reply };
-    let packed = if bytes.len() > LONG {
-        tokio::task::spawn_blocking(move || encode(encoding, &bytes))
-            .await
-            .unwrap_or_else(|error| Err(io::Error::other(error)))
-    } else {
-        encode(encoding, &bytes)
-    };
+    let Some(encoding) = Encoding::negotiate(asked) else { return Ok(reply) };
+    if bytes.len() > LONG {
+        return Err(Box::new(Long { reply, encoding, bytes }));
+    }
+    Ok(with_packed(reply, encoding, encode(encoding, &bytes)))
+}
+
+/// A reply that is yet to be packed.
+pub(crate) struct Long {
+    reply: Response<Body>,
+    encoding: Encoding,
+    bytes: Bytes,
+}
+
+impl Long {
+    /// The reply, packed on another thread.
+    pub(crate) async fn pack(self: Box<Self>) -> Response<Body> {
+        let Self { reply, encoding, bytes } = *self;
+        let packed = tokio::task::spawn_blocking(move || encode(encoding, &bytes)).await;
+        with_packed(reply, encoding, packed.unwrap_or_else(|error| Err(io::Error::other(error))))
+    }
+}
+
+fn with_packed(mut reply: Response<Body>, encoding: Encoding, packed: io::Result<Vec<u8>>) -> Response<Body> {
     match packed {
         Ok(packed) => {
             *reply.body_mut() = Body::from(Bytes::from(packed));
@@ -108,7 +126,10 @@ mod tests {
             reply.headers_mut().insert(ETAG, HeaderValue::from_static("\"t\""));
             let asked =
                 HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static(name))]);
-            let reply = pack(&asked, reply).await;
+            let reply = match pack(&asked, reply) {
+                Ok(reply) => reply,
+                Err(long) => long.pack().await,
+            };
             assert_eq!(reply.headers()[CONTENT_ENCODING], name);
             assert_eq!(reply.headers()[ETAG], format!("\"t-{name}\""));
             assert_eq!(reply.headers()[VARY], "Accept-Encoding");
@@ -126,8 +147,8 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn what_is_small_or_secret_or_no_text_is_left_alone() {
+    #[test]
+    fn what_is_small_or_secret_or_no_text_is_left_alone() {
         let long = || Response::new(Body::from(Bytes::from(vec![b' '; 5000])));
         let asked = HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
         let json = HeaderValue::from_static("application/json");
@@ -137,7 +158,7 @@ mod tests {
         replies[1].headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         replies[2].headers_mut().insert(CONTENT_TYPE, json);
         for reply in replies {
-            assert!(!pack(&asked, reply).await.headers().contains_key(CONTENT_ENCODING));
+            assert!(pack(&asked, reply).is_ok_and(|reply| !reply.headers().contains_key(CONTENT_ENCODING)));
         }
     }
 }

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{Response, Uri};
-use mesh_plan::{Context, WriteTarget};
+use mesh_plan::{Context, Plan, WriteTarget};
 use mesh_wire::headers::Own;
 use mesh_wire::{Asked, Route, WireError, response};
 
-use crate::app::Shared;
+use crate::app::{Shared, Start};
 use crate::body::{Body, Incoming};
 use crate::seen::Seen;
 use admit::Admitted;
@@ -78,6 +78,33 @@ pub(crate) async fn dispatch(
         // events live long: what is larger than a read is on the heap until its reply begins.
         other => Box::pin(dispatch_other(cx, other, body)).await,
     }
+}
+
+/// Whether it is worth trying. What a bound signature leaves behind may happen once only, and a store may have to
+/// be asked for the query or the session.
+pub(crate) fn may_start(cx: &Exchange<'_>, route: &Route<'_>) -> bool {
+    matches!(route, Route::Collection { .. } | Route::Point { .. })
+        && cx.own.nonce.is_none()
+        && persisted::is_at_hand(cx)
+        && cx.shared.integrity.as_ref().is_none_or(|integrity| integrity.gate.is_local())
+}
+
+/// How far a request comes without waiting for anything: reads by GET and HEAD often to the end.
+pub(crate) fn start(cx: &Exchange<'_>, route: &Route<'_>) -> Start {
+    match route {
+        Route::Collection { entity } => read::start(cx, entity, None),
+        Route::Point { entity, id } => read::start(cx, entity, Some(id)),
+        _ => Start::Anew,
+    }
+}
+
+/// Answers a read that began like that, and was planned.
+pub(crate) async fn resolve(
+    cx: &Exchange<'_>,
+    admitted: &Admitted,
+    plan: Plan,
+) -> Result<Response<Body>, WireError> {
+    read::resolve(cx, admitted, plan).await
 }
 
 async fn dispatch_other(

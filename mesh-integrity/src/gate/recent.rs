@@ -5,13 +5,18 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
 use ring::hmac;
 
-use crate::Session;
 use crate::token::Opened;
+use crate::{Session, signature};
 
 /// How many tokens are kept, a few hundred bytes each.
 const CAPACITY: usize = 8_192;
+/// How many messages of a token are kept with their MACs.
+const MESSAGES: usize = 4;
+/// How many bytes such a message has at the most.
+const MESSAGE_MAX: usize = 1_024;
 
 /// A token whose MAC was found right.
 pub(super) struct Known {
@@ -19,14 +24,49 @@ pub(super) struct Known {
     pub(super) key: hmac::Key,
     /// What the application made of the session.
     pub(super) kept: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// MACs of the last messages that were signed rightly. Clients send the same few queries again and again.
+    signed: RwLock<Vec<Signed>>,
 }
+
+/// A message and its MAC.
+type Signed = (Box<[u8]>, [u8; 32]);
+
+impl Known {
+    fn new(opened: Opened) -> Self {
+        let Opened { session, key } = opened;
+        Self { session: Arc::new(session), key, kept: OnceLock::new(), signed: RwLock::default() }
+    }
+
+    /// Whether that is the session's signature of a message.
+    pub(super) fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
+        {
+            let signed = self.signed.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, tag)) = signed.iter().find(|(known, _)| **known == *message) {
+                return signature::spells(tag, signature);
+            }
+        }
+        let right = signature::verify(&self.key, message, signature);
+        if right && message.len() <= MESSAGE_MAX {
+            let mut tag = [0; 32];
+            tag.iter_mut().zip(hmac::sign(&self.key, message).as_ref()).for_each(|(to, from)| *to = *from);
+            let mut signed = self.signed.write().unwrap_or_else(PoisonError::into_inner);
+            if signed.len() >= MESSAGES {
+                signed.remove(0);
+            }
+            signed.push((message.into(), tag));
+        }
+        right
+    }
+}
+
+type Tokens = HashMap<Box<str>, Arc<Known>, RandomState>;
 
 /// Tokens that were opened, by their text. Only right ones come in, so nobody can fill it with others; whether
 /// their sessions have ended is not known here. It holds two generations: when the newer one is full it
 /// becomes the older, and what is used of the older moves on to the newer.
 #[derive(Default)]
 pub(super) struct Recent {
-    generations: RwLock<[HashMap<Box<str>, Arc<Known>>; 2]>,
+    generations: RwLock<[Tokens; 2]>,
 }
 
 impl Recent {
@@ -45,10 +85,7 @@ impl Recent {
         };
         let known = match older {
             Some(known) => known,
-            None => {
-                let Opened { session, key } = open()?;
-                Arc::new(Known { session: Arc::new(session), key, kept: OnceLock::new() })
-            }
+            None => Arc::new(Known::new(open()?)),
         };
         let [newer, older] = &mut *self.generations.write().unwrap_or_else(PoisonError::into_inner);
         if newer.len() >= CAPACITY / 2 {
@@ -62,7 +99,41 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signature::SigningKey;
     use crate::{Keys, Secret, SessionId, token};
+
+    #[test]
+    fn a_message_that_was_signed_before_still_needs_its_signature() {
+        let keys = Keys::new(&Secret::new([1; 32]).unwrap());
+        let session = Session {
+            user: "u".into(),
+            session: SessionId([0; 16]),
+            role: None,
+            tenant: None,
+            expires_at: 1,
+        };
+        let token = token::seal(&keys, &session).unwrap();
+        let known = Known::new(token::open(&keys, &token).unwrap());
+        let key = SigningKey::new(&token::signing_token(&keys, &token));
+        let messages: Vec<Vec<u8>> = (0..2 * MESSAGES).map(|number| vec![b'a'; number]).collect();
+        for _ in 0..2 {
+            for (number, message) in messages.iter().enumerate() {
+                let signature = key.sign(message);
+                let other = key.sign(&messages[(number + 1) % messages.len()]);
+                for _ in 0..2 {
+                    assert!(!known.signed(message, other.as_bytes()));
+                    assert!(known.signed(message, signature.as_bytes()));
+                    assert!(!known.signed(message, other.as_bytes()));
+                    assert!(!known.signed(message, signature.to_uppercase().as_bytes()));
+                    assert!(!known.signed(message, b""));
+                }
+                assert!(known.signed.read().unwrap().len() <= MESSAGES);
+            }
+        }
+        let long = vec![b'a'; MESSAGE_MAX + 1];
+        assert!(known.signed(&long, key.sign(&long).as_bytes()));
+        assert!(known.signed.read().unwrap().iter().all(|(message, _)| message.len() <= MESSAGE_MAX));
+    }
 
     #[test]
     fn tokens_are_opened_once_and_bounded() {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
+
 use super::{PersistedQuery, QueryId};
 
 /// Registered queries in memory. Those that are pinned stay. Of the others there are two generations: when
@@ -10,15 +12,17 @@ use super::{PersistedQuery, QueryId};
 /// the newer. So filling it with queries that nobody runs does not drive out those that are run.
 #[derive(Debug)]
 pub struct MemoryQueries {
-    pinned: HashMap<QueryId, Arc<PersistedQuery>>,
+    pinned: Queries,
     entries: usize,
     bytes: usize,
     generations: RwLock<[Generation; 2]>,
 }
 
+type Queries = HashMap<QueryId, Arc<PersistedQuery>, RandomState>;
+
 #[derive(Debug, Default)]
 struct Generation {
-    queries: HashMap<QueryId, Arc<PersistedQuery>>,
+    queries: Queries,
     bytes: usize,
 }
 
@@ -30,7 +34,7 @@ impl MemoryQueries {
 
     /// Room for that many queries, and for that many bytes of their texts; pinned ones are not counted.
     pub fn new(entries: usize, bytes: usize) -> Self {
-        Self { pinned: HashMap::new(), entries, bytes, generations: RwLock::default() }
+        Self { pinned: Queries::default(), entries, bytes, generations: RwLock::default() }
     }
 
     /// How many queries it holds.

@@ -8,7 +8,7 @@ use mesh_integrity::{Disallowed, IntegrityError};
 use mesh_plan::{PersistedQuery, Plan, QueryStoreError, RegisterError, Registration, Request};
 use mesh_ql::Format;
 use mesh_wire::request::{Posted, decode_body};
-use mesh_wire::{Source, WireError, response};
+use mesh_wire::{Peek, Source, WireError, response};
 
 use super::Exchange;
 use super::admit::{self, Admitted};
@@ -32,19 +32,23 @@ pub(crate) enum Query {
 
 impl Query {
     /// That of the headers. `SPEC §2.3`
+    pub(crate) async fn find(cx: &Exchange<'_>, peek: Peek<'_>) -> Result<Self, WireError> {
+        let Peek::Id(id) = peek else {
+            let Source::Text { format, text } = peek.decode()? else {
+                return Err(WireError::query_id_unknown());
+            };
+            allow_sent(cx)?;
+            return Ok(Self::Sent { format, text });
+        };
+        let unknown = WireError::query_id_unknown;
+        let persisted = cx.shared.persisted.as_ref().ok_or_else(unknown)?;
+        let found = persisted.find(id).await.map_err(|error| failed(cx, &error))?;
+        found.map(Self::Kept).ok_or_else(unknown)
+    }
+
+    /// The same, wherever it is.
     pub(crate) async fn of_head(cx: &Exchange<'_>) -> Result<Self, WireError> {
-        match cx.own.peek()?.decode()? {
-            Source::Text { format, text } => {
-                allow_sent(cx)?;
-                Ok(Self::Sent { format, text })
-            }
-            Source::Id(id) => {
-                let unknown = WireError::query_id_unknown;
-                let persisted = cx.shared.persisted.as_ref().ok_or_else(unknown)?;
-                let found = persisted.find(&id).await.map_err(|error| failed(cx, &error))?;
-                found.map(Self::Kept).ok_or_else(unknown)
-            }
-        }
+        Self::find(cx, cx.own.peek()?).await
     }
 
     /// That of the body of `POST {base}`, and the id of the record that it asks for.
@@ -77,6 +81,12 @@ impl Query {
         };
         Ok(plan.inspect_err(|error| super::read::log_plan(cx.asked.request_id.as_str(), error))?)
     }
+}
+
+/// Whether the headers' query can be had without asking a store.
+pub(crate) fn is_at_hand(cx: &Exchange<'_>) -> bool {
+    let Some(id) = cx.own.query_id.and_then(|id| id.to_str().ok()) else { return true };
+    cx.shared.persisted.as_ref().is_none_or(|persisted| persisted.is_at_hand(id))
 }
 
 /// Whether queries may be run that are not registered. `SPEC §8.5`

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::Response;
 use mesh_plan::{Error, JsonBody, Plan, PlanError, PlanErrorKind, ResolveError};
 use mesh_wire::{Peek, WireError, response};
@@ -11,6 +12,7 @@ use super::Exchange;
 use super::admit::{self, Admitted};
 use super::persisted::{self, Query};
 use super::plans::Asked;
+use crate::app::Start;
 use crate::body::{Body, Incoming};
 
 /// `GET {base}/:entity`
@@ -35,6 +37,25 @@ pub(crate) async fn admitted_point(
     run(cx, admitted, planned(cx, admitted, entity, Some(id)).await?).await
 }
 
+/// How far such a read comes without waiting.
+pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start {
+    let admitted = match admit::bodiless(cx).now_or_never() {
+        None => return Start::Anew,
+        Some(Err(error)) => return Start::Done(Err(error)),
+        Some(Ok(admitted)) => admitted,
+    };
+    let plan = match planned(cx, &admitted, entity, id).now_or_never() {
+        None => return Start::Anew,
+        Some(Err(error)) => return Start::Done(Err(error)),
+        Some(Ok(plan)) => plan,
+    };
+    cx.seen.begins();
+    match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
+        Some(read) => Start::Done(answer(cx, read)),
+        None => Start::Planned(admitted, plan),
+    }
+}
+
 /// The plan of the headers' query; the same value of the header leads to the same plan.
 async fn planned(
     cx: &Exchange<'_>,
@@ -42,15 +63,16 @@ async fn planned(
     entity: &str,
     id: Option<&str>,
 ) -> Result<Plan, WireError> {
-    let Peek::Text { format, raw } = cx.own.peek()? else {
-        return Query::of_head(cx).await?.plan(cx, admitted, id, Some(entity));
+    let peek = cx.own.peek()?;
+    let Peek::Text { format, raw } = peek else {
+        return Query::find(cx, peek).await?.plan(cx, admitted, id, Some(entity));
     };
     let asked = Asked { format, entity, id };
     if let Some(plan) = cx.shared.plans.find(raw, asked) {
         persisted::allow_sent(cx)?;
         return Ok(plan);
     }
-    let plan = Query::of_head(cx).await?.plan(cx, admitted, id, Some(entity))?;
+    let plan = Query::find(cx, peek).await?.plan(cx, admitted, id, Some(entity))?;
     cx.shared.plans.keep(raw, asked, &plan);
     Ok(plan)
 }
@@ -64,16 +86,25 @@ pub(crate) async fn posted(cx: &Exchange<'_>, sent: Incoming) -> Result<Response
 
 async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Response<Body>, WireError> {
     cx.seen.begins();
-    // Most reads are done at once, and need no future and no timer.
-    let read = match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
-        Some(read) => read,
-        None => {
-            let _waiting = cx.shared.waiting.begin()?;
-            let reading = Box::pin(cx.shared.mesh.resolve(plan, cx.context(admitted)));
-            let reading = tokio::time::timeout_at(cx.deadline.into(), reading).await;
-            reading.unwrap_or(Err(ResolveError::TimedOut))
-        }
-    };
+    match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
+        Some(read) => answer(cx, read),
+        None => resolve(cx, admitted, plan).await,
+    }
+}
+
+/// Answers a read that could not be answered at once.
+pub(crate) async fn resolve(
+    cx: &Exchange<'_>,
+    admitted: &Admitted,
+    plan: Plan,
+) -> Result<Response<Body>, WireError> {
+    let _waiting = cx.shared.waiting.begin()?;
+    let reading = Box::pin(cx.shared.mesh.resolve(plan, cx.context(admitted)));
+    let read = tokio::time::timeout_at(cx.deadline.into(), reading).await;
+    answer(cx, read.unwrap_or(Err(ResolveError::TimedOut)))
+}
+
+fn answer(cx: &Exchange<'_>, read: Result<JsonBody, ResolveError>) -> Result<Response<Body>, WireError> {
     cx.seen.ends(read.as_ref().map_or(0, |body| body.rows));
     match read {
         Ok(JsonBody { bytes, rows, digest }) => {

@@ -2,10 +2,12 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::Either;
 use http::header::{CONNECTION, HeaderValue};
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
@@ -22,7 +24,8 @@ use super::activity::{Activity, Attended, Noted};
 use super::linger::Lingering;
 #[cfg(feature = "tls")]
 use super::tls::{Greeted, Tls};
-use crate::{App, Current, Peer};
+use crate::app::Begun;
+use crate::{App, Body, Current, Peer};
 
 /// How far the parser's bound on a head lies above the application's, so that the application answers.
 const HEAD_SLACK: usize = 4;
@@ -80,7 +83,7 @@ impl Host {
     /// Serves a connection to its end.
     #[cfg(feature = "tls")]
     pub(super) async fn receive(mut self, stream: TcpStream, peer: Peer) {
-        let Some(tls) = self.tls.take() else { return self.converse(stream, peer, App::handle_peer).await };
+        let Some(tls) = self.tls.take() else { return self.converse(stream, peer, App::begin_peer).await };
         let mut stage = self.stage.clone();
         let greeted = tokio::select! {
             greeted = tokio::time::timeout(self.timeouts.handshake, tls.greet(stream)) => greeted,
@@ -88,7 +91,7 @@ impl Host {
             _ = stage.wait_for(|stage| *stage >= Stage::Closing) => return,
         };
         match greeted {
-            Ok(Ok(Greeted::Private(stream))) => self.converse(*stream, peer, App::handle_peer).await,
+            Ok(Ok(Greeted::Private(stream))) => self.converse(*stream, peer, App::begin_peer).await,
             Ok(Ok(Greeted::Plain(stream))) => self.converse(stream, peer, App::refuse_plain).await,
             Ok(Err(error)) => tracing::debug!("handshake: {error}"),
             Err(_) => tracing::debug!("handshake: not done within {:?}", self.timeouts.handshake),
@@ -98,27 +101,29 @@ impl Host {
     /// Serves a connection to its end.
     #[cfg(not(feature = "tls"))]
     pub(super) async fn receive(self, stream: TcpStream, peer: Peer) {
-        self.converse(stream, peer, App::handle_peer).await;
+        self.converse(stream, peer, App::begin_peer).await;
     }
 
     /// Answers each request by `answer`.
-    async fn converse<S, F>(self, stream: S, peer: Peer, answer: fn(App, Peer, Request<Incoming>) -> F)
+    async fn converse<S>(self, stream: S, peer: Peer, answer: fn(&App, Peer, Request<Incoming>) -> Begun)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        F: Future<Output = Response<crate::Body>> + Send + 'static,
     {
         let activity = Arc::new(Activity::new());
         let stream = Attended::new(Lingering::new(stream), Arc::clone(&activity), self.timeouts.write);
         let (app, doing) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
         let service = service_fn(move |request: Request<Incoming>| {
             let (under_way, version) = (doing.begin(), request.version());
-            let reply = answer(app.borrow_mut().latest().clone(), peer, request);
-            async move {
-                let mut reply = reply.await;
+            let finish = move |mut reply: Response<Body>| {
                 if version < Version::HTTP_2 && under_way.is_last() {
                     reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 Ok::<_, Infallible>(reply.map(|body| Noted { body, _under_way: under_way }))
+            };
+            // What is answered at once lets go of the request before the connection reads on.
+            match answer(app.borrow_mut().latest(), peer, request) {
+                Begun::Done(reply) => Either::Left(ready(finish(reply))),
+                Begun::Later(reply) => Either::Right(reply.map(finish)),
             }
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
