@@ -117,11 +117,6 @@ impl Gate {
         Ok(Pending { gate: self, known })
     }
 
-    /// Whether unbound signatures can be checked without waiting for a store.
-    pub fn is_local(&self) -> bool {
-        self.revocations.is_revoked_at_once(SessionId([0; 16]), 0).is_some()
-    }
-
     /// Whether a session that was admitted before still lives.
     ///
     /// # Errors

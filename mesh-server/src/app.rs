@@ -233,11 +233,11 @@ impl App {
         let own = Own::scan(asked.headers);
         let cx = Exchange { shared, asked, own, uri, peer: *peer, seen, deadline };
         match start {
-            Start::Anew => {}
+            Start::Anew => shared.rates.of_address(cx.peer())?,
+            Start::Counted => {}
             Start::Planned(admitted, plan) => return routes::resolve(&cx, &admitted, plan).await,
             Start::Done(answer) => return answer,
         }
-        self.shared.rates.of_address(peer.map(|peer| peer.0))?;
         if let Some(hit) = self.shared.docs.find(&self.shared, asked.method, head.uri.path()) {
             seen.goes_to(Template::Docs);
             return hit.answer(&cx, body).await;

@@ -81,12 +81,11 @@ pub(crate) async fn dispatch(
 }
 
 /// Whether it is worth trying. What a bound signature leaves behind may happen once only, and a store may have to
-/// be asked for the query or the session.
+/// be asked for the query.
 pub(crate) fn may_start(cx: &Exchange<'_>, route: &Route<'_>) -> bool {
     matches!(route, Route::Collection { .. } | Route::Point { .. })
         && cx.own.nonce.is_none()
         && persisted::is_at_hand(cx)
-        && cx.shared.integrity.as_ref().is_none_or(|integrity| integrity.gate.is_local())
 }
 
 /// How far a request comes without waiting for anything: reads by GET and HEAD often to the end.
@@ -94,7 +93,7 @@ pub(crate) fn start(cx: &Exchange<'_>, route: &Route<'_>) -> Start {
     match route {
         Route::Collection { entity } => read::start(cx, entity, None),
         Route::Point { entity, id } => read::start(cx, entity, Some(id)),
-        _ => Start::Anew,
+        _ => Start::Counted,
     }
 }
 

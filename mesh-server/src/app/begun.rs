@@ -38,6 +38,8 @@ pub(crate) enum Start {
     Done(Result<Response<Body>, WireError>),
     /// Nowhere, and nothing was counted.
     Anew,
+    /// Nowhere, but its client's address was counted.
+    Counted,
     /// It is a read that was admitted and planned.
     Planned(Admitted, Plan),
 }

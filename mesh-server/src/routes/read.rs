@@ -40,12 +40,12 @@ pub(crate) async fn admitted_point(
 /// How far such a read comes without waiting.
 pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start {
     let admitted = match admit::bodiless(cx).now_or_never() {
-        None => return Start::Anew,
+        None => return Start::Counted,
         Some(Err(error)) => return Start::Done(Err(error)),
         Some(Ok(admitted)) => admitted,
     };
     let plan = match planned(cx, &admitted, entity, id).now_or_never() {
-        None => return Start::Anew,
+        None => return Start::Counted,
         Some(Err(error)) => return Start::Done(Err(error)),
         Some(Ok(plan)) => plan,
     };

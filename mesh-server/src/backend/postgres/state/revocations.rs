@@ -39,9 +39,12 @@ impl PostgresState {
 }
 
 impl RevocationStore for PostgresState {
-    fn is_revoked(&self, session: SessionId, _: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
-        let known = self.peers.ended.has(session).filter(|_| self.peers.has_heard_all());
-        match known {
+    fn is_revoked_at_once(&self, session: SessionId, _: u64) -> Option<bool> {
+        self.peers.ended.has(session).filter(|_| self.peers.has_heard_all())
+    }
+
+    fn is_revoked(&self, session: SessionId, now: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
+        match self.is_revoked_at_once(session, now) {
             Some(ended) => Box::pin(std::future::ready(Ok(ended))),
             None => Box::pin(self.ask(session)),
         }

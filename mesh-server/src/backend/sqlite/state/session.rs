@@ -18,6 +18,12 @@ const REMEMBER: &str = "INSERT INTO nonce (session, nonce, until) VALUES (?1, ?2
     ON CONFLICT (session, nonce) DO UPDATE SET until = ?3 WHERE until <= ?4";
 
 impl RevocationStore for SqliteState {
+    fn is_revoked_at_once(&self, session: SessionId, now: u64) -> Option<bool> {
+        self.sweep_when_due(now);
+        // What failed is asked for again, and said then.
+        self.inner.ended.has(session, |ask| self.inner.look_up(ask)).ok()
+    }
+
     fn is_revoked(&self, session: SessionId, now: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         self.sweep_when_due(now);
         let inner = &self.inner;
