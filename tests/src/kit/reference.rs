@@ -34,7 +34,7 @@ fn config(settings: &str) -> String {
         "unbound" => format!("{many}{signed}binding = \"off\"\n{users}"),
         "curtained" => format!("{docs}sql = \"false\"\nentities = [\"user\", \"post\"]\n"),
         "tight" => format!("[limits]\nlogin_per_minute = 3\n{signed}{users}"),
-        "rated" => format!("[limits]\nper_address = \"2/s\"\n{bare}"),
+        "rated" => format!("[limits]\nper_address = \"2/m\"\n{bare}"),
         _ => String::new(),
     }
 }

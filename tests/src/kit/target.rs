@@ -27,7 +27,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("unbound", "as signed, with binding = off"),
     ("curtained", "as open, with sql = false and entities = [user, post] for the docs surface"),
     ("tight", "as signed, with three logins a minute for an account and address"),
-    ("rated", "as bare, with two requests a second for an address"),
+    ("rated", "as bare, with two requests a minute for an address"),
 ];
 
 /// The settings under which requests are signed.
