@@ -33,6 +33,7 @@ pages! {
     migrating: "docs/migrating.md", "curl";
     own_database: "docs/own-database.md", "sqlite3";
     performance: "docs/performance.md";
+    persisted: "docs/persisted.md", "curl", "openssl";
     plan_crate: "mesh-plan/README.md";
     playground_crate: "mesh-docs/README.md";
     policies: "docs/policies.md", "sqlite3";
