@@ -9,6 +9,7 @@ mod database;
 mod demo;
 mod explain;
 mod hash_password;
+mod health;
 mod introspect;
 mod log;
 mod login;
@@ -47,6 +48,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Openapi(args) => openapi::run(&args),
         Command::JsonSchema(args) => openapi::run_json_schema(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Health(args) => health::run(&args),
         Command::HashPassword => hash_password::run(),
         Command::Upload(args) => upload::run(&args),
     };

@@ -12,6 +12,7 @@
 mod attack;
 mod cli;
 mod conformance;
+mod deploy;
 mod elsewhere;
 mod errors;
 mod events;

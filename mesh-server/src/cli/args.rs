@@ -113,6 +113,14 @@ Tell the editor which files it is for; in VS Code by the setting json.schemas, s
 Save it where the shell looks, such as ~/.local/share/bash-completion/completions/mesh-server, a folder of zsh's \
 fpath as _mesh-server, or ~/.config/fish/completions/mesh-server.fish.")]
     Completions(CompletionsArgs),
+    /// Ask a running server whether it can do its work, by its own settings
+    #[command(after_help = "Examples:
+  mesh-server health
+  mesh-server health --config mesh.toml
+
+It asks /readyz at 'admin.listen', or else at 'listen', on this machine. The exit status is 0 when the server is ready, \
+else 1: for the health check of a container, which needs no other program then.")]
+    Health(HealthArgs),
     /// Print the hash of a password, for the table of accounts
     #[command(after_help = "Examples:
   mesh-server hash-password
@@ -295,6 +303,24 @@ pub(crate) struct UploadArgs {
     pub(crate) field: String,
     /// The file
     pub(crate) file: PathBuf,
+}
+
+/// What `health` takes.
+#[derive(Debug, Args)]
+pub(crate) struct HealthArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Address that the server listens on [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+}
+
+impl HealthArgs {
+    /// The settings among the flags.
+    pub(crate) fn settings(&self) -> Flags {
+        given([("listen", &self.listen)]).collect()
+    }
 }
 
 /// Where data and schema come from.

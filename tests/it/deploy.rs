@@ -1,0 +1,117 @@
+//! Do the files for containers and machines say what they should, and does the health check tell the truth?
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use mesh_tests::{Database, Request, Server, TempDir, command, program};
+
+const UNIT: &str = include_str!("../../docs/deploy/mesh-server.service");
+const IMAGE: &str = include_str!("../../docs/deploy/Dockerfile");
+
+/// What a unit is to forbid, at the least.
+const HARDENED: [(&str, &str); 16] = [
+    ("CapabilityBoundingSet", ""),
+    ("DynamicUser", "yes"),
+    ("LockPersonality", "yes"),
+    ("MemoryDenyWriteExecute", "yes"),
+    ("NoNewPrivileges", "yes"),
+    ("PrivateDevices", "yes"),
+    ("PrivateTmp", "yes"),
+    ("PrivateUsers", "yes"),
+    ("ProtectControlGroups", "yes"),
+    ("ProtectHome", "yes"),
+    ("ProtectKernelModules", "yes"),
+    ("ProtectKernelTunables", "yes"),
+    ("ProtectSystem", "strict"),
+    ("RestrictAddressFamilies", "AF_INET AF_INET6 AF_UNIX"),
+    ("RestrictNamespaces", "yes"),
+    ("SystemCallArchitectures", "native"),
+];
+
+#[test]
+fn the_unit_forbids_what_a_server_does_not_need() {
+    let keys: BTreeMap<&str, &str> =
+        UNIT.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('=')).collect();
+    for (key, value) in HARDENED {
+        assert_eq!(keys.get(key), Some(&value), "{key}");
+    }
+    // Longer than the server itself waits for requests under way.
+    let stop: u32 = keys["TimeoutStopSec"].parse().unwrap();
+    assert!(stop > 10);
+    assert!(keys["ExecReload"].contains("-HUP"));
+}
+
+#[test]
+fn systemd_has_nothing_against_the_unit() {
+    let analyze = |arguments: &[&str]| -> Option<Output> {
+        Command::new("systemd-analyze").args(arguments).env("SYSTEMD_COLORS", "0").output().ok()
+    };
+    if analyze(&["--version"]).is_none() {
+        eprintln!("not tried: systemd-analyze is not installed");
+        return;
+    }
+    let folder = TempDir::new();
+    let own = UNIT.replace("/usr/bin/mesh-server", &program().display().to_string());
+    let path = folder.write("mesh-server.service", &own);
+    let verified = analyze(&["verify", "--man=no", &path]).unwrap();
+    let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+    let about_it: Vec<&str> = said.lines().filter(|line| line.contains("mesh-server")).collect();
+    assert_eq!(about_it, Vec::<&str>::new());
+    let rated = analyze(&["security", "--offline=yes", "--threshold=20", "--no-pager", &path]).unwrap();
+    assert!(rated.status.success(), "{}", String::from_utf8_lossy(&rated.stdout));
+}
+
+#[test]
+fn the_image_has_no_root_and_nothing_but_the_server() {
+    let last: Vec<&str> = IMAGE.split("\nFROM ").last().unwrap().lines().collect();
+    assert_eq!(last[0], "scratch");
+    assert!(last.contains(&"USER 65532:65532"));
+    assert!(
+        last.iter()
+            .any(|line| line.starts_with("HEALTHCHECK") && line.ends_with(r#"["/mesh-server", "health"]"#))
+    );
+    assert!(!last.iter().any(|line| line.starts_with("RUN")), "there is no shell");
+    // What it sets are settings.
+    let database = Database::blog();
+    let mut check = command(&["serve", "--print-config"]);
+    for variable in
+        last.iter().flat_map(|line| line.split_whitespace()).filter(|word| word.starts_with("MESH_"))
+    {
+        let (name, value) = variable.split_once('=').unwrap();
+        check.env(name, value);
+    }
+    check.env("MESH_DATABASE", database.url());
+    let printed = check.output().unwrap();
+    let (out, said) = (String::from_utf8_lossy(&printed.stdout), String::from_utf8_lossy(&printed.stderr));
+    assert_eq!(said, "", "no warning of an unknown variable");
+    assert!(out.contains("listen = \"0.0.0.0:4000\" # MESH_LISTEN"), "{out}");
+    assert!(out.contains("listen = \"127.0.0.1:4001\" # MESH_ADMIN__LISTEN"), "{out}");
+}
+
+fn health(address: &str) -> Output {
+    command(&["health", "--listen", address]).output().unwrap()
+}
+
+#[test]
+fn the_health_check_tells_the_truth() {
+    let database = Database::blog();
+    let server = Server::of(&database);
+    let address = server.address.to_string();
+    let ready = health(&address);
+    assert_eq!(ready.status.code(), Some(0), "{ready:?}");
+    assert!(String::from_utf8_lossy(&ready.stdout).starts_with(r#"{"ready":true"#));
+    let unspecified = health(&format!("0.0.0.0:{}", server.address.port()));
+    assert_eq!(unspecified.status.code(), Some(0), "an address for all is asked at loopback");
+    let file = PathBuf::from(database.url().strip_prefix("sqlite:").unwrap());
+    std::fs::rename(&file, file.with_extension("aside")).unwrap();
+    // What was found out counts for a second.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let away = health(&address);
+    assert_eq!(away.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&away.stderr).contains("not ready (503)"), "{away:?}");
+    assert_eq!(server.send(&Request::new("GET", "/healthz")).status, 200);
+    drop(server);
+    assert_eq!(health(&address).status.code(), Some(1), "nobody is there");
+    assert_eq!(health("nowhere").status.code(), Some(2));
+}
