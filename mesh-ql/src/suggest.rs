@@ -32,7 +32,7 @@ fn nearest<'c>(name: &str, choices: &[&'c str]) -> Option<&'c str> {
     let near = choices.iter().filter_map(|choice| {
         let letters: Vec<char> = choice.chars().flat_map(char::to_lowercase).collect();
         let slip = letters.len() >= 3 && (name.starts_with(&letters) || are_swapped(&name, &letters));
-        let distance = if slip { 1 } else { distance(&name, &letters) };
+        let distance = if slip { 1 } else { strsim::generic_levenshtein(&name, &letters) };
         let close = slip || distance <= letters.len().max(name.len()) / 3;
         close.then_some((distance, *choice))
     });
@@ -47,22 +47,6 @@ fn are_swapped(one: &[char], other: &[char]) -> bool {
         letters
     };
     one.len() == other.len() && sorted(one) == sorted(other)
-}
-
-/// How many letters must be added, removed or replaced.
-fn distance(from: &[char], to: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, letter) in from.iter().enumerate() {
-        let mut left = index + 1;
-        let mut next = vec![left];
-        for (other, above) in to.iter().zip(row.windows(2)) {
-            let [diagonal, above] = *above else { continue };
-            left = (diagonal + usize::from(letter != other)).min(above + 1).min(left + 1);
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -86,6 +70,5 @@ mod tests {
             assert_eq!(nearest(name, &choices), expected, "{name}");
         }
         assert_eq!(nearest(&"i".repeat(100_000), &choices), None);
-        assert_eq!(distance(&['a', 'b', 'c'], &['b', 'd']), 2);
     }
 }

@@ -125,38 +125,20 @@ pub(crate) fn hint<'n>(faults: &[Fault], name: &str, names: impl IntoIterator<It
 }
 
 fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let wanted: Vec<char> = name.to_lowercase().chars().collect();
-    if wanted.is_empty() || wanted.len() > HINTED_LENGTH {
+    let wanted = name.to_lowercase();
+    let letters = wanted.chars().count();
+    if letters == 0 || letters > HINTED_LENGTH {
         return None;
     }
-    let allowed = ((wanted.len() + 1) / 3).max(1);
+    let allowed = ((letters + 1) / 3).max(1);
     names
         .into_iter()
         .take(HINTED_NAMES)
         .filter(|other| other.len() <= 4 * HINTED_LENGTH && *other != name)
-        .map(|other| (distance(&wanted, other), other))
+        .map(|other| (strsim::levenshtein(&wanted, &other.to_lowercase()), other))
         .filter(|(steps, _)| *steps <= allowed)
         .min_by_key(|(steps, _)| *steps)
         .map(|(_, other)| other)
-}
-
-/// How many characters have to be changed, added or dropped, letter case aside.
-fn distance(left: &[char], right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=left.len()).collect();
-    for (index, b) in right.to_lowercase().chars().enumerate() {
-        let mut diagonal = index;
-        let mut before = index + 1;
-        if let Some(first) = row.first_mut() {
-            *first = before;
-        }
-        for (a, cell) in left.iter().zip(row.iter_mut().skip(1)) {
-            let changed = diagonal + usize::from(*a != b);
-            diagonal = *cell;
-            before = changed.min(*cell + 1).min(before + 1);
-            *cell = before;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
