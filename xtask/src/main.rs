@@ -6,6 +6,7 @@ mod bench;
 mod conformance;
 mod crates;
 mod fuzz;
+mod missing;
 mod pages;
 mod screenshots;
 mod soak;
@@ -128,6 +129,9 @@ fn test() -> ExitCode {
     }
     for (what, how) in LEFT_OUT {
         eprintln!("left out: {what}; get it with `{how}`");
+    }
+    for what in missing::left_out(&root()) {
+        eprintln!("left out: {what}");
     }
     for block in pages::left_out(&root()) {
         eprintln!("left out: a command in {block}");
