@@ -107,6 +107,8 @@ fn known(out: &mut String, schema: &Schema, entity: &Entity, name: &str) {
     let uploads = if uploads.is_empty() { "never".to_owned() } else { uploads.join(" | ") };
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  {}: {{\n    fields: {name};", key(&entity.key));
+    let id = entity.id.map(|id| entity.field(id).name.as_str()).filter(|name| is_there(name));
+    let _ = writeln!(out, "    id: {};", id.map_or_else(|| "null".to_owned(), text));
     let _ = writeln!(out, "    kinds: {};", members(kinds));
     let _ = writeln!(out, "    relations: {};", members(relations));
     let _ = writeln!(out, "    uploads: {uploads};\n  }};");

@@ -26,7 +26,7 @@ pub(crate) fn left_out(root: &Path) -> Vec<String> {
     }
     let folders = folders(root);
     let is_there = |name: &&str| folders.iter().any(|folder| folder.join(name).is_file());
-    let missing = PROGRAMS.iter().filter(|(names, ..)| !names.iter().any(|name| is_there(name)));
+    let missing = PROGRAMS.iter().filter(|(names, ..)| !names.iter().any(is_there));
     let mut lines: Vec<_> = missing.map(|(_, package, what)| format!("{what}; install {package}")).collect();
     if !root.join("mesh-docs/ui/node_modules").is_dir() {
         lines.push("whatever needs Node's packages; get them with `npm ci --prefix mesh-docs/ui`".to_owned());

@@ -9,6 +9,8 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export interface EntityTypes {
   /** What is no relation, as answers hold it. */
   fields: object;
+  /** The field that a record is found by; `null` where there are lists only. */
+  id: string | null;
   /** The kind of each field that can stand in a control, which decides what it is compared with. */
   kinds: object;
   /** Where relations lead. */
@@ -110,7 +112,7 @@ export type Select<S, E> = { readonly [F in keyof Part<S, E, "fields">]?: true }
 /** A read of a collection: one entity, and what is wanted of it. */
 export type Query<S> = { readonly [E in keyof S]?: RootNode<S, E> };
 /** A read of one record. */
-export type PointQuery<S> = { readonly [E in keyof S]?: OneNode<S, E> };
+export type PointQuery<S> = { readonly [E in keyof S as Part<S, E, "id"> extends null ? never : E]?: OneNode<S, E> };
 
 // A query as it was written must have no name that is not there; types with all keys optional let such names pass.
 

@@ -52,6 +52,7 @@ fn fields_of_every_kind() {
             export interface Entities {
               thing: {
                 fields: Thing;
+                id: "id";
                 kinds: { id: "integer"; s: "string"; i: "integer"; big: "bigint"; n: "number"; b: "boolean"; at: "datetime"; day: "date"; j: "json"; bytes: "binary"; u: "uuid"; d: "decimal"; unknown: "scalar"; "not plain": "scalar" };
                 relations: {};
                 uploads: "s" | "not plain";
@@ -83,12 +84,14 @@ fn to_one_and_to_many() {
             export interface Entities {
               post: {
                 fields: Post;
+                id: "id";
                 kinds: { id: "scalar" };
                 relations: { author: mesh.One<"user"> };
                 uploads: never;
               };
               user: {
                 fields: User;
+                id: "id";
                 kinds: { id: "scalar" };
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
@@ -122,12 +125,14 @@ fn many_to_many() {
             export interface Entities {
               post: {
                 fields: Post;
+                id: "id";
                 kinds: { id: "scalar" };
                 relations: { tags: mesh.Many<"tag"> };
                 uploads: never;
               };
               tag: {
                 fields: Tag;
+                id: "label";
                 kinds: { label: "scalar" };
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
@@ -154,6 +159,7 @@ fn an_entity_that_leads_to_itself() {
             export interface Entities {
               user: {
                 fields: User;
+                id: "id";
                 kinds: { id: "scalar" };
                 relations: { manager: mesh.One<"user">; staff: mesh.Many<"user"> };
                 uploads: never;
