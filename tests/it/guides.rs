@@ -27,6 +27,7 @@ macro_rules! pages {
 pages! {
     readme: "README.md", "curl", "openssl", "node";
     conformance: "tests/conformance/README.md";
+    deploy: "docs/deploy/README.md";
     events: "docs/events.md", "curl", "sqlite3", "node";
     guides: "docs/README.md";
     integrity_crate: "mesh-integrity/README.md";
