@@ -4,6 +4,7 @@ mod account;
 mod events;
 mod load;
 mod options;
+mod overload;
 mod peer;
 mod postgres;
 mod report;
@@ -42,6 +43,9 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     }
     if let ["postgres", arguments @ ..] = arguments {
         return postgres::run(root, arguments);
+    }
+    if let ["overload", arguments @ ..] = arguments {
+        return overload::run(root, arguments);
     }
     let options = match Options::parse(arguments) {
         Ok(options) => options,

@@ -39,6 +39,7 @@ Commands:
                        [--workload w1,w2,...|reads|cache|growth|starve|all] [--seconds N] [--rounds N]
                        [--only limit,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
   bench events         Measure streams of changes: 5,000 of one record, 10,000 that wait [--no-build]
+  bench overload       Measure answers in time against what is offered, and memory with 10,000 connections [--no-build]
   bench postgres       Measure the server over PostgreSQL against one written by hand, and with replicas
                        [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
   bench uploads        Measure an upload of 256 MiB, or of 2 GiB, against cp and sha256sum [--full] [--no-build]

@@ -138,6 +138,11 @@ pub(crate) fn log(request_id: &str, error: &ResolveError) {
     if let ResolveError::TooLarge { .. } | ResolveError::SumOverflow = error {
         return;
     }
+    if let ResolveError::Busy = error {
+        // There may be very many of these, just when there is no time for them.
+        tracing::debug!(request = %request_id, "{error}");
+        return;
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -1,0 +1,248 @@
+//! What becomes of a server that is asked for more than it can do? Its answers in time, against what is offered; then
+//! its memory with ten thousand connections, and how long it takes to stop.
+
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Connection, Database, Request, Server};
+
+use crate::steps;
+
+/// How long each figure is measured.
+const TIME: Duration = Duration::from_secs(6);
+/// How long a request may take, and so which answers count.
+const DEADLINE: Duration = Duration::from_secs(2);
+/// Clients that wait for an answer at a time, at the most.
+const CLIENTS: u32 = 400;
+/// What is offered, in parts of what the server can do.
+const OFFERED: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+/// Connections that the memory is counted for.
+const CONNECTIONS: usize = 10_000;
+/// What has to hold: goodput at four times the capacity, and further memory from one time to eight.
+const LEAST: f64 = 0.8;
+const GROWTH: u64 = 32 << 20;
+
+/// A read that takes some ten milliseconds of a core, and is not found in any index.
+const WORK: &str = "CREATE VIEW work AS WITH RECURSIVE c(i) AS
+    (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100000) SELECT sum(i) AS total FROM c;";
+
+/// Measures overload. `--no-build` takes the server that is there.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
+    let build = match arguments {
+        [] => true,
+        ["--no-build"] => false,
+        [other, ..] => {
+            eprintln!("error: `bench overload` does not take '{other}', only `--no-build`");
+            return ExitCode::from(2);
+        }
+    };
+    match measure(root, build) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(root: &Path, build: bool) -> Result<bool, String> {
+    if build {
+        eprintln!("cargo build --release -p mesh-server");
+        let status = steps::command(root, "build --quiet --release -p mesh-server", &[]).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err("the server could not be built".to_owned());
+        }
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let program = target.join("release").join("mesh-server");
+    let server = start(&program)?;
+    std::thread::sleep(Duration::from_millis(500));
+    println!("idle: {:.1} MiB", mebibytes(resident(&server)?));
+    let fine = curve(&server)?;
+    connections(&start(&program)?)?;
+    println!("{}", if fine { "all targets are met" } else { "a target is missed" });
+    Ok(fine)
+}
+
+fn start(program: &Path) -> Result<Server, String> {
+    let database = Database::blog();
+    database.connect().execute_batch(WORK).map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", &database.url()]);
+    // An answer that is known already would be no work.
+    command.env("MESH_CACHE__RESPONSES", "0").env("MESH_REQUEST_TIMEOUT", format!("{}s", DEADLINE.as_secs()));
+    command.env("MESH_LIMITS__CONNECTIONS", (CONNECTIONS + 100).to_string());
+    command.stdin(Stdio::null()).stderr(Stdio::inherit());
+    Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))
+}
+
+/// Goodput against what is offered.
+fn curve(server: &Server) -> Result<bool, String> {
+    let request = Request::get("/mesh/work", "{ work total }").header("X-Mesh-Format", "ql").bytes();
+    let alone = closed(server, &request, 8)?;
+    println!(
+        "capacity: {alone:.0} answers a second to 8 clients that wait for each; offered at a fixed rate:"
+    );
+    println!(
+        "  {:>8} {:>10} {:>10} {:>9} {:>9} {:>12} {:>12} {:>9}",
+        "times", "offered/s", "in time/s", "refused/s", "failed/s", "p99 answer", "p99 refusal", "memory"
+    );
+    let mut seen = Vec::new();
+    for times in OFFERED {
+        let outcome = open(server, &request, alone * times);
+        let memory = resident(server)?;
+        let per_second = |count: usize| count as f64 / TIME.as_secs_f64();
+        let goodput = per_second(outcome.good.len());
+        println!(
+            "  {times:>8.1} {:>10.0} {goodput:>10.1} {:>9.1} {:>9.1} {:>9.0} ms {:>9.0} ms {:>5.1} MiB",
+            alone * times,
+            per_second(outcome.refused.len()),
+            per_second(outcome.failed),
+            late(&outcome.good).as_secs_f64() * 1e3,
+            late(&outcome.refused).as_secs_f64() * 1e3,
+            mebibytes(memory),
+        );
+        seen.push((times, goodput, memory));
+    }
+    let peak = seen.iter().map(|(_, goodput, _)| *goodput).fold(0.0, f64::max);
+    let at = |wanted: f64| seen.iter().find(|(times, ..)| *times >= wanted).copied().unwrap_or_default();
+    let kept = at(4.0).1 / peak.max(f64::MIN_POSITIVE);
+    let growth = at(8.0).2.saturating_sub(at(1.0).2);
+    println!(
+        "at four times the capacity {:.0} % of the peak, of {:.0} %; {:.1} MiB more than at one, of {} MiB",
+        kept * 100.0,
+        LEAST * 100.0,
+        mebibytes(growth),
+        GROWTH >> 20
+    );
+    Ok(kept >= LEAST && growth <= GROWTH)
+}
+
+/// Answers a second to clients each of which waits for its answer before it asks again.
+fn closed(server: &Server, request: &[u8], clients: u32) -> Result<f64, String> {
+    let answered = AtomicU32::new(0);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..clients {
+            scope.spawn(|| {
+                let mut connection = server.connect();
+                while start.elapsed() < TIME {
+                    connection.write(request);
+                    if connection.read(false).is_some_and(|reply| reply.status == 200) {
+                        answered.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    match answered.into_inner() {
+        0 => Err("the server answers nothing".to_owned()),
+        answered => Ok(f64::from(answered) / start.elapsed().as_secs_f64()),
+    }
+}
+
+/// What became of the requests that were offered, with the time that each took.
+#[derive(Default)]
+struct Outcome {
+    good: Vec<Duration>,
+    refused: Vec<Duration>,
+    failed: usize,
+}
+
+/// Offers requests at a rate, whatever becomes of those before. One counts from when it was due.
+fn open(server: &Server, request: &[u8], rate: f64) -> Outcome {
+    let next = AtomicU32::new(0);
+    let start = Instant::now();
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut outcome = Outcome::default();
+                    let mut connection = server.connect();
+                    loop {
+                        let due =
+                            Duration::from_secs_f64(f64::from(next.fetch_add(1, Ordering::Relaxed)) / rate);
+                        if due >= TIME {
+                            return outcome;
+                        }
+                        std::thread::sleep(due.saturating_sub(start.elapsed()));
+                        connection.write(request);
+                        let reply = connection.read(false);
+                        let took = start.elapsed().saturating_sub(due);
+                        match reply.map(|reply| reply.status) {
+                            Some(200) if took <= DEADLINE => outcome.good.push(took),
+                            Some(503) => outcome.refused.push(took),
+                            Some(_) => outcome.failed += 1,
+                            None => {
+                                outcome.failed += 1;
+                                connection = server.connect();
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        clients.into_iter().filter_map(|client| client.join().ok()).collect()
+    });
+    let mut all = Outcome::default();
+    for outcome in outcomes {
+        all.good.extend(outcome.good);
+        all.refused.extend(outcome.refused);
+        all.failed += outcome.failed;
+    }
+    all
+}
+
+/// Memory with many connections, and the time to stop with them.
+fn connections(server: &Server) -> Result<(), String> {
+    let before = resident(server)?;
+    let request = Request::get("/mesh/post/1", "{ post id }").header("X-Mesh-Format", "ql").bytes();
+    let mut open = Vec::with_capacity(CONNECTIONS);
+    for _ in 0..CONNECTIONS {
+        let stream = TcpStream::connect(server.address)
+            .map_err(|error| format!("connection {}: {error}; `ulimit -n` may be too low", open.len()))?;
+        let mut connection = Connection::over(stream);
+        connection.write(&request);
+        if connection.read(false).is_none_or(|reply| reply.status != 200) {
+            return Err("a connection of many is not served".to_owned());
+        }
+        open.push(connection);
+    }
+    let served = resident(server)?;
+    println!(
+        "{CONNECTIONS} connections that have been served and are kept open: {:.1} MiB, {:.1} KiB for each",
+        mebibytes(served),
+        served.saturating_sub(before) as f64 / CONNECTIONS as f64 / 1024.0
+    );
+    let start = Instant::now();
+    server.signal("TERM");
+    while Path::new(&format!("/proc/{}/exe", server.process())).exists() && start.elapsed() < DEADLINE * 10 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    println!("stopped after {:.0} ms with all of them open", start.elapsed().as_secs_f64() * 1e3);
+    Ok(())
+}
+
+/// The hundredth part took longer.
+fn late(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.get(times.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+fn resident(server: &Server) -> Result<u64, String> {
+    let path = format!("/proc/{}/status", server.process());
+    let status = std::fs::read_to_string(path).map_err(|error| format!("no memory figure here: {error}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.map(|it| it * 1024).ok_or_else(|| "no memory figure here".to_owned())
+}
