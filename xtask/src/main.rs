@@ -150,7 +150,17 @@ fn check() -> ExitCode {
             "clippy --quiet -p mesh-uploads -p mesh-server --features s3,mesh-server/otlp --all-targets -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
-    crates::steps(&root(), steps).finish()
+    crates::steps(&root(), advisories(steps)).finish()
+}
+
+/// What is known against packages of others is kept on the network, and read by a tool of its own.
+fn advisories(steps: Steps) -> Steps {
+    let has_tool = std::process::Command::new("cargo").args(["deny", "--version"]).output();
+    if has_tool.is_ok_and(|output| output.status.success()) {
+        return steps.cargo("deny", "deny --log-level error check");
+    }
+    eprintln!("left out: advisories against packages; get them with `cargo install --locked cargo-deny`");
+    steps
 }
 
 /// The page is held by a test, which writes it when it is told to.

@@ -2,6 +2,7 @@
 
 pub(crate) mod arrows;
 pub(crate) mod crates;
+mod outside;
 mod sources;
 
 use std::fs;
@@ -15,6 +16,7 @@ pub(crate) fn run(root: &Path) -> Result<Vec<String>, String> {
     let mut faults = arrows::faults(root)?;
     faults.extend(sources::faults(root)?);
     faults.extend(crates::faults(root)?);
+    faults.extend(outside::faults(root)?);
     let readme = fs::read_to_string(root.join("README.md")).unwrap_or_default();
     for command in COMMANDS {
         if !readme.contains(command) {
