@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{root, shell};
 
@@ -143,10 +144,20 @@ pub(super) fn with_postgres(text: &str, url: &str) -> String {
     out
 }
 
-/// A port that nobody has at this moment.
+/// A port that nobody has. It is used some time later, so it is none of those that the system gives to whoever asks
+/// for any, other tests among them.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let ports = 10_000_u32..30_000;
+    let start = std::process::id().wrapping_mul(101);
+    for _ in ports.clone() {
+        let offset = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % (ports.end - ports.start);
+        let port = u16::try_from(ports.start + offset).unwrap_or_default();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("no port is free")
 }
 
 fn blocks(text: &str) -> Vec<Block> {
