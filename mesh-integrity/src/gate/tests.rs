@@ -331,6 +331,9 @@ fn the_clock_may_jump() {
     let signature = bound(&second, "1700000000", NONCE);
     let once = proof(&signature, "1700000000", NONCE);
     assert_eq!(why(pass(&gate, &second, &once, &AIM, NOW)), "passed");
+    // A logout while the clock is ahead is when what has expired is forgotten.
+    let ahead = gate.login(&Identity::new("9"), [5; 16], NOW + HOUR).unwrap();
+    done(gate.logout(Some(ahead.token.as_bytes()), &Proof::default(), &AIM, NOW + HOUR)).unwrap();
     for now in [NOW + HOUR, NOW, NOW - HOUR, NOW, 0, u64::MAX, NOW] {
         assert!(done(gate.open(Some(first.token.as_bytes()), now)).is_err(), "ended, at {now}");
         assert_ne!(why(pass(&gate, &second, &once, &AIM, now)), "passed", "used, at {now}");
