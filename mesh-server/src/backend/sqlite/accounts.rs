@@ -1,7 +1,7 @@
 //! Where are the accounts? In a table of the database that is served.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
 
 use super::Sqlite;
+use super::watched::FileId;
 use crate::accounts::{Account, AccountError, AccountSource, UsersTable};
 
 /// How long to wait for a process that writes.
@@ -18,9 +19,33 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The accounts of a SQLite database.
 pub struct SqliteAccounts {
     /// One is enough: hashing takes a thousand times as long as looking up.
-    connection: Arc<Mutex<Connection>>,
+    place: Arc<Mutex<Place>>,
     find: String,
     any: String,
+}
+
+/// The file that the accounts are in, opened.
+struct Place {
+    path: PathBuf,
+    id: Option<FileId>,
+    connection: Connection,
+}
+
+impl Place {
+    fn open(path: PathBuf) -> rusqlite::Result<Self> {
+        let id = FileId::of(&path);
+        let connection = connect(&path)?;
+        Ok(Self { path, id, connection })
+    }
+
+    /// A connection to the file that lies there now: an account that it lacks is none, whatever one before it had.
+    fn connection(&mut self) -> rusqlite::Result<&Connection> {
+        let there = FileId::of(&self.path);
+        if there.is_none() || there != self.id {
+            *self = Self::open(self.path.clone())?;
+        }
+        Ok(&self.connection)
+    }
 }
 
 impl Sqlite {
@@ -30,8 +55,8 @@ impl Sqlite {
     /// When the table or one of its columns is missing.
     pub fn accounts(&self, users: &UsersTable) -> Result<SqliteAccounts, UsersTableError> {
         let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
-        let connection = connect(&self.path()).map_err(failed)?;
-        let columns = columns(&connection, &users.table).map_err(failed)?;
+        let place = Place::open(self.path()).map_err(failed)?;
+        let columns = columns(&place.connection, &users.table).map_err(failed)?;
         if columns.is_empty() {
             let table = &users.table;
             return Err(UsersTableError(format!("there is no table '{table}' for 'integrity.users.table'")));
@@ -53,7 +78,7 @@ impl Sqlite {
         let (id, password, login) = (column(&users.id), column(&users.password), column(&users.login));
         let (role, tenant, table) = (or_null(&users.role), or_null(&users.tenant), quoted(&users.table));
         Ok(SqliteAccounts {
-            connection: Arc::new(Mutex::new(connection)),
+            place: Arc::new(Mutex::new(place)),
             find: format!(
                 "SELECT {id}, {password}, {role}, {tenant} FROM {table} AS u WHERE {login} = ?1 LIMIT 2"
             ),
@@ -96,11 +121,11 @@ impl std::error::Error for UsersTableError {}
 impl SqliteAccounts {
     /// Reads on a thread that may wait: the table may be long, and its logins without an index.
     async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
-        let (connection, sql) = (Arc::clone(&self.connection), sql.to_owned());
+        let (place, sql) = (Arc::clone(&self.place), sql.to_owned());
         let login = login.map(str::to_owned);
         let reading = tokio::task::spawn_blocking(move || {
-            let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            find(&connection, &sql, login.as_deref())
+            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+            find(place.connection()?, &sql, login.as_deref())
         });
         Ok(reading.await??)
     }

@@ -85,3 +85,18 @@ fn faults_name_the_setting() {
     );
     assert!(fault(UsersTable { login: "name\" --".to_owned(), ..users() }).contains("has no column"));
 }
+
+#[tokio::test]
+async fn an_account_that_is_gone_with_its_file_is_none() {
+    let (file, next) = (File::new("before"), File::new("after"));
+    let accounts = file.accounts(&users()).unwrap();
+    assert!(accounts.find("ada").await.unwrap().is_some());
+    Connection::open(&next.0)
+        .and_then(|it| it.execute_batch("DELETE FROM \"my users\" WHERE nr = 7"))
+        .unwrap();
+    std::fs::rename(&next.0, &file.0).unwrap();
+    assert_eq!(accounts.find("ada").await.unwrap(), None);
+    assert!(accounts.find("bo").await.unwrap().is_some());
+    std::fs::remove_file(&file.0).unwrap();
+    assert!(accounts.find("bo").await.is_err(), "who cannot be found is not let in, nor said to be unknown");
+}
