@@ -2,6 +2,7 @@
 
 mod accounts;
 mod alarm;
+mod aside;
 mod cache;
 mod catalog;
 mod changes;
@@ -247,7 +248,7 @@ impl Opened {
         let mut reader = self.pool.take().map_err(read::failed)?;
         let alarm = reader.alarm().cancel_on_drop();
         let database = self.clone();
-        let running = tokio::task::spawn_blocking(move || {
+        let running = aside::run(move || {
             let result = database.read_waiting(&mut reader, &plan, deadline);
             database.pool.give(reader);
             drop(turn);
@@ -255,7 +256,7 @@ impl Opened {
         });
         let result = running.await;
         drop(alarm);
-        result.map_err(|error| ResolveError::Panicked(error.to_string()))?
+        result?
     }
 
     /// Reads on a thread that may wait for a writer to finish.

@@ -1,0 +1,60 @@
+//! On which threads do reads run that take long? On some of their own, which the system runs after all others.
+//!
+//! Light reads run on the runtime's threads for some microseconds. Where a few long ones share their cores, the
+//! system would let each go on for some milliseconds before it turned to them, and every light read would wait so
+//! long. So what runs aside has a lower priority. It gets what time is left, and some in any case.
+
+use mesh_plan::ResolveError;
+use tokio::sync::oneshot;
+
+/// How nice a thread is to the others, from 0 to 19: at 10 it gets a tenth of the time of one that is not.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+/// Runs some work on a thread of its own. To start one takes some ten microseconds, to which such work adds
+/// milliseconds.
+pub(super) async fn run<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ResolveError> {
+    let (done, result) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("mesh aside".to_owned());
+    let started = thread.spawn(move || {
+        give_way();
+        // Whoever waited may have gone.
+        let _ = done.send(work());
+    });
+    started.map_err(|_| ResolveError::Busy)?;
+    result.await.map_err(|_| ResolveError::Panicked("a read on a thread of its own".to_owned()))
+}
+
+/// Puts this thread behind others, where the system knows priorities of threads.
+fn give_way() {
+    // Without it everything is right, if later.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(NICE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_comes_back_is_what_was_made() {
+        assert_eq!(run(|| 7).await.unwrap(), 7);
+        let fell = run(|| -> u8 { std::panic::resume_unwind(Box::new(())) }).await;
+        assert!(matches!(fell, Err(ResolveError::Panicked(_))));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn other_threads_come_first() {
+        let nice = || {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let (_, fields) = stat.rsplit_once(')').unwrap();
+            fields.split_whitespace().nth(16).unwrap().parse::<i32>().unwrap()
+        };
+        let own = nice();
+        assert_eq!(run(nice).await.unwrap(), (own + NICE).min(19));
+        assert_eq!(nice(), own, "this thread is what it was");
+    }
+}
