@@ -66,6 +66,8 @@ pub struct NativeType {
     pub kind: NativeKind,
     /// The labels of an enumeration, in its order; of other types none.
     pub labels: Vec<String>,
+    /// Whether no two rows of the table have the same value in this column; set from the table's keys.
+    pub unique: bool,
 }
 
 /// What sort of type a [`NativeType`] is.

@@ -299,7 +299,12 @@ pub(super) fn name_of(table: &Table) -> TableName {
 
 /// The storage types that the catalog knows, by column.
 fn native_types(table: &Table) -> HashMap<String, NativeType> {
-    let known = table.columns.iter().filter_map(|column| Some((column.name.clone(), column.native.clone()?)));
+    let alone = |set: &[String], name: &String| matches!(set, [only] if only == name);
+    let known = table.columns.iter().filter_map(|column| {
+        let unique = alone(&table.primary_key, &column.name)
+            || table.unique.iter().any(|set| alone(set, &column.name));
+        Some((column.name.clone(), NativeType { unique, ..column.native.clone()? }))
+    });
     known.collect()
 }
 

@@ -75,6 +75,7 @@ impl<'p> Lowering<'p> {
         self.levels.push(Level {
             from: format!("({select}) AS {alias}"),
             parts: vec![alias.clone()],
+            is_one: self.point,
             ..Level::default()
         });
         let page = node.slice.as_ref().filter(|_| !self.point).map(|slice| slice.first);
@@ -140,7 +141,10 @@ impl<'p> Lowering<'p> {
         let columns: Vec<usize> = node.columns.iter().map(|_| self.next()).collect();
         let keys: Vec<String> = keys.iter().map(|key| column(place.alias, *key)).collect();
         let linked = linked(join, parent, &format!("\"t{number}\""), &keys);
-        let mut select = self.rows(node, number, &columns, Some(&linked), Some(1));
+        // Without a limit the database can join the table in the way that costs least, but not in the order of its
+        // parents: only the root's rows are put in order once more.
+        let limit = (place.level > 0 || !leads_to_one(join)).then_some(1);
+        let mut select = self.rows(node, number, &columns, Some(&linked), limit);
         // A column that the link compares is never NULL where there is a row.
         let found = match &join.link {
             Link::Direct { pairs } => node.columns.iter().enumerate().find_map(|(index, known)| {
@@ -266,6 +270,12 @@ impl<'p> Lowering<'p> {
         }
         wheres
     }
+}
+
+/// Whether the database itself sees to it that there is no second row.
+fn leads_to_one(join: &Join) -> bool {
+    let unique = |column: &String| join.node.native.get(column).is_some_and(|native| native.unique);
+    matches!(&join.link, Link::Direct { pairs } if pairs.iter().any(|pair| unique(&pair.target)))
 }
 
 /// Where a node is laid.

@@ -20,6 +20,8 @@ pub(super) struct Level {
     /// The aliases of the subqueries whose columns it has.
     pub(super) parts: Vec<String>,
     pub(super) has_children: bool,
+    /// Whether there is one row at most.
+    pub(super) is_one: bool,
     /// The columns that the response needs: number, expression and type.
     pub(super) shown: Vec<(usize, String, &'static str)>,
     pub(super) order: String,
@@ -62,7 +64,9 @@ fn all_levels(levels: &[Level], places: &mut HashMap<usize, usize>) -> String {
     let mut selects = Vec::with_capacity(levels.len());
     for (number, level) in levels.iter().enumerate() {
         let mut list = Vec::new();
-        if level.has_children {
+        if level.has_children && level.is_one {
+            list.push("1::int8 AS \"o\"".to_owned());
+        } else if level.has_children {
             list.push(format!("row_number() OVER ({}) AS \"o\"", level.order.trim_start()));
         }
         list.extend(level.parent.map(|_| "\"h\".\"o\" AS \"p\"".to_owned()));

@@ -6,6 +6,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Statement};
 
@@ -278,8 +279,8 @@ impl Drop for Lease {
 /// Prepared statements by their text, in two generations: when the newer one is full it becomes the older.
 #[derive(Default)]
 struct Statements {
-    newer: HashMap<Box<str>, Statement>,
-    older: HashMap<Box<str>, Statement>,
+    newer: HashMap<Box<str>, Statement, RandomState>,
+    older: HashMap<Box<str>, Statement, RandomState>,
 }
 
 impl Statements {

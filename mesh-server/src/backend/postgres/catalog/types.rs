@@ -88,7 +88,11 @@ impl Types {
         };
         let ty = if kind == NativeKind::Composite { FieldType::Json } else { field_type(&raw.name, kind) };
         let name = if kind == NativeKind::BuiltIn { raw.name.clone() } else { raw.quoted.clone() };
-        Some(Found { ty, never_null, native: NativeType { name, kind, labels: raw.labels.clone() } })
+        Some(Found {
+            ty,
+            never_null,
+            native: NativeType { name, kind, labels: raw.labels.clone(), unique: false },
+        })
     }
 }
 
