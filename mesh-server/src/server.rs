@@ -21,7 +21,7 @@ use crate::{Current, Metrics, Peer};
 /// Pause after the system refused a connection, for want of descriptors for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long a stopping server still answers what comes over open connections, telling each that it is the last.
-const LULL: Duration = Duration::from_millis(100);
+const LULL: Duration = Duration::from_millis(250);
 /// How long a stopping server waits for the next connection that the system has accepted for it.
 const LATECOMER: Duration = Duration::from_millis(2);
 
