@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mesh_plan::{Context, Mesh, Plan, Request};
+use mesh_plan::policy::{Access, Condition, SessionValue};
+use mesh_plan::{Context, Mesh, Plan, Principal, Request};
 use mesh_ql::Format;
+use mesh_schema::Entity;
 use rusqlite::Connection;
 
 use super::super::{Sqlite, before_park};
@@ -175,6 +177,46 @@ fn what_is_kept_stays_within_its_bytes() {
         })
         .sum();
     assert!(held <= 100_000 && held > 50_000, "{held}");
+}
+
+#[test]
+fn what_a_policy_fills_in_is_never_shared() {
+    let folder = Folder::new("wal");
+    let database = Sqlite::open(&folder.file()).unwrap().response_cache(1 << 20);
+    let catalog = database.contents(&[]).unwrap().catalog;
+    let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+    let policy = |role: &str, _: &Entity| match role {
+        "own" => Access::all().when(Condition::equal("id", SessionValue::UserId)),
+        "blind" => Access::all().except(["n"]),
+        _ => Access::all(),
+    };
+    let mesh = Mesh::builder(schema).resolver_for_all(database).policy(policy).build();
+    runtime().block_on(async {
+        let ask = async |user: &str, role: &str, query: &str| {
+            let principal = Principal::new(user, "a session").with_role(role);
+            let plan = mesh.plan(&Request::collection(Format::Ql, query).by(Some(&principal))).ok()?;
+            let context = Context::new("test").with_principal(Some(Arc::new(principal)));
+            Some(mesh.read(plan, context).await.unwrap().bytes)
+        };
+        let mut shared = Vec::new();
+        for _ in 0..3 {
+            let (one, two) = (ask("1", "own", "{ t id }").await, ask("2", "own", "{ t id }").await);
+            let (one, two) = (one.unwrap(), two.unwrap());
+            assert!(one.starts_with(b"{\"items\":[{\"id\":1}],"), "{one:?}");
+            assert!(two.starts_with(b"{\"items\":[{\"id\":2}],"), "{two:?}");
+            // The same query of those who see all, whoever they are.
+            shared.push(ask("1", "all", "{ t id }").await.unwrap());
+            shared.push(ask("2", "all", "{ t id }").await.unwrap());
+            // Another class has plans of its own, though it sees the same here.
+            let blind = ask("1", "blind", "{ t id }").await.unwrap();
+            assert!(!shared.iter().any(|shared| shared.as_ptr() == blind.as_ptr()));
+            assert!(ask("1", "blind", "{ t n }").await.is_none(), "n is not there for them");
+            assert!(ask("1", "all", "{ t n }").await.is_some());
+        }
+        assert!(shared.iter().all(|one| one.starts_with(b"{\"items\":[{\"id\":1},{\"id\":2}],")));
+        // But for the first, which was read, these are the very same bytes.
+        assert!(shared.iter().skip(2).all(|one| one.as_ptr() == shared[1].as_ptr()), "{shared:?}");
+    });
 }
 
 /// Readers that check every answer against what had been committed before they asked.
