@@ -34,6 +34,8 @@ impl Readers {
                         }
                         Err(Error::Resolve(ResolveError::Busy)) => {
                             busy.fetch_add(1, Ordering::Relaxed);
+                            // A refusal may need no waiting at all, and whoever never waits holds up the clock.
+                            tokio::task::yield_now().await;
                             // Refused at once, over and over, it would leave the runtime no time for its timers.
                             tokio::time::sleep(Duration::from_millis(1)).await;
                         }
