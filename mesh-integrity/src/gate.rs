@@ -114,11 +114,30 @@ impl Gate {
     /// # Errors
     /// [`IntegrityError::TokenMissing`], `TokenInvalid`, `TokenExpired`, `TokenRevoked` or `Unavailable`.
     pub async fn open(&self, token: Option<&[u8]>, now: u64) -> Result<Pending<'_>, IntegrityError> {
-        let token = token.ok_or(IntegrityError::TokenMissing)?;
-        let token = std::str::from_utf8(token).map_err(|_| IntegrityError::TokenInvalid)?;
-        let known = self.recent.find(token, || token::open(&self.keys, token))?;
+        let known = self.known(token)?;
         self.check(&known.session, now).await?;
         Ok(Pending { gate: self, known })
+    }
+
+    /// The same without waiting; `None` where the store of revocations has to be asked, which is not done then.
+    pub fn open_at_once(
+        &self,
+        token: Option<&[u8]>,
+        now: u64,
+    ) -> Option<Result<Pending<'_>, IntegrityError>> {
+        let known = match self.known(token) {
+            Ok(known) => known,
+            Err(error) => return Some(Err(error)),
+        };
+        let checked = self.check_at_once(&known.session, now)?;
+        Some(checked.map(|()| Pending { gate: self, known }))
+    }
+
+    /// What a token says, where it is one of this deployment's.
+    fn known(&self, token: Option<&[u8]>) -> Result<Arc<Known>, IntegrityError> {
+        let token = token.ok_or(IntegrityError::TokenMissing)?;
+        let token = std::str::from_utf8(token).map_err(|_| IntegrityError::TokenInvalid)?;
+        self.recent.find(token, || token::open(&self.keys, token))
     }
 
     /// Whether a session that was admitted before still lives.
@@ -126,17 +145,20 @@ impl Gate {
     /// # Errors
     /// [`IntegrityError::TokenExpired`], `TokenRevoked` or `Unavailable`.
     pub async fn check(&self, session: &Session, now: u64) -> Result<(), IntegrityError> {
+        if let Some(checked) = self.check_at_once(session, now) {
+            return checked;
+        }
+        let revoked = self.revocations.is_revoked(session.session, now).await?;
+        if revoked { Err(IntegrityError::TokenRevoked) } else { Ok(()) }
+    }
+
+    /// The same, where the store need not be asked.
+    fn check_at_once(&self, session: &Session, now: u64) -> Option<Result<(), IntegrityError>> {
         if session.expires_at <= now {
-            return Err(IntegrityError::TokenExpired);
+            return Some(Err(IntegrityError::TokenExpired));
         }
-        let revoked = match self.revocations.is_revoked_at_once(session.session, now) {
-            Some(revoked) => revoked,
-            None => self.revocations.is_revoked(session.session, now).await?,
-        };
-        if revoked {
-            return Err(IntegrityError::TokenRevoked);
-        }
-        Ok(())
+        let revoked = self.revocations.is_revoked_at_once(session.session, now)?;
+        Some(if revoked { Err(IntegrityError::TokenRevoked) } else { Ok(()) })
     }
 
     /// Ends the session of a token. Holding the token is proof enough; a signature that is sent all the

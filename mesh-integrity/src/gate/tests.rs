@@ -266,6 +266,7 @@ fn what_cannot_be_found_out_refuses() {
     let broken = gate().revocations(Arc::new(Broken));
     let issued = login(&broken);
     let error = done(broken.open(Some(issued.token.as_bytes()), NOW)).unwrap_err();
+    assert!(broken.open_at_once(Some(issued.token.as_bytes()), NOW).is_none(), "the store is not asked");
     let IntegrityError::Unavailable(StoreError::Failed(cause)) = &error else { panic!("{error:?}") };
     assert_eq!(cause.to_string(), "gone");
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{HeaderValue, Method};
 use mesh_integrity::{Aim, IntegrityError, Message, Pending as Opened, Proof, Session};
 use mesh_plan::Principal;
@@ -48,6 +49,24 @@ pub(crate) async fn bodiless(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
     let pending = open(cx).await?;
     let message = Message::new(pending.own.statement());
     pending.verify(cx, &message).await
+}
+
+/// The same without waiting; `None` where a store has to be asked, and has not been.
+pub(crate) fn bodiless_at_once(cx: &Exchange<'_>) -> Option<Result<Admitted, WireError>> {
+    let own = match cx.own.once() {
+        Ok(own) => own,
+        Err(error) => return Some(Err(error)),
+    };
+    let mut opened = None;
+    if let Some(integrity) = &cx.shared.integrity {
+        match integrity.gate.open_at_once(own.token.map(HeaderValue::as_bytes), now())? {
+            Ok(pending) => opened = Some(pending),
+            Err(error) => return Some(Err(error.into())),
+        }
+    }
+    let pending = Pending { own, opened };
+    let message = Message::new(pending.own.statement());
+    pending.verify(cx, &message).now_or_never()
 }
 
 /// Admits a request with a JSON body, which is read between token and signature.

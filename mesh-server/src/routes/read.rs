@@ -39,7 +39,7 @@ pub(crate) async fn admitted_point(
 
 /// How far such a read comes without waiting.
 pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start {
-    let admitted = match admit::bodiless(cx).now_or_never() {
+    let admitted = match admit::bodiless_at_once(cx) {
         None => return Start::Counted,
         Some(Err(error)) => return Start::Done(Err(error)),
         Some(Ok(admitted)) => admitted,
