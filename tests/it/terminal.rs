@@ -24,7 +24,11 @@ fn at_terminal(arguments: &[&str], variables: &[(&str, &str)]) -> Option<String>
     let line = words.collect::<Vec<_>>().join(" ");
     let mut script = Command::new("script");
     script.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null());
-    script.env_remove("MESH_REQUIRE_SERVICES").env_remove("NO_COLOR").env("TERM", "xterm").envs(variables.iter().copied());
+    script
+        .env_remove("MESH_REQUIRE_SERVICES")
+        .env_remove("NO_COLOR")
+        .env("TERM", "xterm")
+        .envs(variables.iter().copied());
     let Ok(output) = script.output() else {
         assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no `script`: install util-linux");
         eprintln!("left out: there is no `script`, which makes terminals; install util-linux");
