@@ -1,7 +1,8 @@
 //! How does a Rust program ask? `cargo run -p mesh-server --example client -- http://127.0.0.1:4000/mesh`.
 //!
 //! The server is to have posts, as those of `mesh-server demo` and of the example `blog` have. For the latter add
-//! a login and its password. `client/http.rs` beside this file carries requests; all else is mesh-wire.
+//! a login and its password. Where posts can be written (`--mutations`), a title after those makes a post and deletes
+//! it again. `client/http.rs` beside this file carries requests; all else is mesh-wire.
 
 #![expect(clippy::print_stdout, reason = "showing what came is what it is for")]
 
@@ -14,7 +15,7 @@ use futures_util::TryStreamExt as _;
 use mesh_ql::build::{asc, query};
 use mesh_server::mesh_wire::client::{self, Client, Endpoint, Seen};
 use serde::Deserialize;
-use serde_json::Map;
+use serde_json::{Map, json};
 
 use self::http::{BoxError, Http};
 
@@ -53,7 +54,7 @@ async fn main() -> Result<(), BoxError> {
 
     // One record. The server is sent an id in place of the query, and the query only if it does not know it.
     let last = last.ok_or("there is no post")?.id.to_string();
-    let body = http.read(client.clone().persisted().point(&post.build(), &last)).await?;
+    let body = http.ask(client.clone().persisted().point(&post.clone().build(), &last)).await?;
     println!("the last one again: {}", serde_json::from_slice::<Post>(&body)?.title);
 
     // The same record as it changes. Once is enough here.
@@ -62,6 +63,14 @@ async fn main() -> Result<(), BoxError> {
         Some(Seen::Update(record)) => println!("watched: {record}"),
         Some(Seen::Failed(error)) => println!("watched in vain: {error}"),
         None => {}
+    }
+
+    // A record of one's own, which is answered as the query says.
+    if let Some(title) = arguments.next() {
+        let create = client.create("post", &json!({ "title": title })).selecting(&post.build());
+        let Post { id, title } = serde_json::from_slice(&http.ask(create).await?)?;
+        http.ask(client.delete("post", &id.to_string())).await?;
+        println!("made and deleted: {title}");
     }
     if logged_in {
         client::result(http.send(client.sign(client::logout(&at)?)?).await?)?;

@@ -18,8 +18,6 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ::http::{Method, Request};
-use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use mesh_ql::build::{asc, desc, field, query};
 use mesh_server::backend::sqlite::Sqlite;
@@ -29,11 +27,11 @@ use mesh_server::mesh_integrity::{
 use mesh_server::mesh_plan::{
     MemoryQueries, Mesh, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Registration,
 };
-use mesh_server::mesh_schema::{Schema, Upload};
+use mesh_server::mesh_schema::{JoinDocument, Schema, ThroughDocument, Upload};
 use mesh_server::mesh_uploads::FileStore;
 use mesh_server::mesh_wire::client::{self, Client, Endpoint, File, Form, Place, ReplyError, Seen};
 use mesh_server::{App, Events, Integrity, Server, Uploads};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 
@@ -86,12 +84,22 @@ impl Site {
         rusqlite::Connection::open(&file)
             .unwrap()
             .execute_batch(
-                "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, cover TEXT);
+                "CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+                 CREATE TABLE tags (id INTEGER PRIMARY KEY, label TEXT NOT NULL);
+                 CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, cover TEXT,
+                   author_id INTEGER REFERENCES authors (id));
+                 CREATE TABLE comments (id INTEGER PRIMARY KEY, text TEXT NOT NULL,
+                   post_id INTEGER NOT NULL REFERENCES posts (id));
+                 CREATE TABLE post_tags (post_id INTEGER NOT NULL REFERENCES posts (id),
+                   tag_id INTEGER NOT NULL REFERENCES tags (id), PRIMARY KEY (post_id, tag_id));
+                 INSERT INTO authors (name) VALUES ('Ada');
+                 INSERT INTO tags (label) VALUES ('new');
                  INSERT INTO posts (title) VALUES ('One'), ('Two'), ('Three'), ('Four'), ('Five');",
             )
             .unwrap();
         let sqlite = Sqlite::open(&file).unwrap();
         let cover = Upload { max_bytes: Some(1000), content_types: None };
+        let junction = ThroughDocument::new("post_tags", "post_id", "tag_id");
         let schema = Schema::builder()
             .entity("post", |it| {
                 it.untyped("id")
@@ -100,6 +108,12 @@ impl Site {
                     .writable_fields(["title"])
                     .upload("cover", cover)
             })
+            .entity("author", |it| it.untyped("id").untyped("name"))
+            .entity("comment", |it| it.untyped("id").untyped("text").writable_fields(["text"]))
+            .entity("tag", |it| it.untyped("id").untyped("label"))
+            .relation("post.author", JoinDocument::one("author", "authors.id = posts.author_id"))
+            .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
+            .relation("post.tags", JoinDocument::through("tag", junction))
             .build_with(&sqlite.contents(&[]).unwrap().catalog)
             .unwrap();
         let mesh =
@@ -136,15 +150,9 @@ impl Drop for Site {
     }
 }
 
-#[derive(Debug, Deserialize, PartialEq)]
+#[derive(Debug, Deserialize, Serialize, PartialEq)]
 struct Post {
     title: String,
-}
-
-fn put_title(client: &Client, id: &str, title: &str) -> Request<Bytes> {
-    let url = format!("{}/post/{id}", client.endpoint().uri());
-    let request = Request::builder().method(Method::PUT).uri(url).header("content-type", "application/json");
-    client.sign(request.body(json!({ "title": title }).to_string().into()).unwrap()).unwrap()
 }
 
 #[tokio::test]
@@ -167,14 +175,14 @@ async fn queries_are_registered_when_the_server_does_not_know_them() {
     let title = query("post").field("title").build();
     let registered = || site.queries.registered.load(Ordering::Relaxed);
     for (id, body) in [("1", r#"{"title":"One"}"#), ("2", r#"{"title":"Two"}"#), ("9", "null")] {
-        assert_eq!(http.read(client.point(&title, id)).await.unwrap(), body);
+        assert_eq!(http.ask(client.point(&title, id)).await.unwrap(), body);
         assert_eq!(registered(), 1);
     }
     site.queries.kept.lock().unwrap().clear();
-    assert_eq!(http.read(client.point(&title, "3")).await.unwrap(), r#"{"title":"Three"}"#);
+    assert_eq!(http.ask(client.point(&title, "3")).await.unwrap(), r#"{"title":"Three"}"#);
     assert_eq!(registered(), 2, "the server had forgotten it");
 
-    let wrong = http.read(client.point(&query("post").field("titel").build(), "1")).await.unwrap_err();
+    let wrong = http.ask(client.point(&query("post").field("titel").build(), "1")).await.unwrap_err();
     let ReplyError::Refused { status, body } = wrong.downcast_ref().unwrap() else { panic!("{wrong}") };
     assert_eq!((status.as_u16(), body.error.as_str(), registered()), (400, "ValidationError", 2));
 }
@@ -186,10 +194,10 @@ async fn long_queries_are_posted_and_unsigned_ones_refused() {
     let many =
         query("post").field("title").filter(field("title").none_of((0..200).map(|n| format!("{n:060}"))));
     let all: Value =
-        serde_json::from_slice(&http.read(client.collection(&many.clone().build())).await.unwrap()).unwrap();
+        serde_json::from_slice(&http.ask(client.collection(&many.clone().build())).await.unwrap()).unwrap();
     assert_eq!(all["items"].as_array().map(Vec::len), Some(5));
     let nobody = Client::new(site.at.clone());
-    let refused = http.read(nobody.collection(&many.build())).await.unwrap_err();
+    let refused = http.ask(nobody.collection(&many.build())).await.unwrap_err();
     assert!(refused.to_string().contains("[TOKEN_MISSING]"), "{refused}");
     // A signature that is good for one use is good for one use.
     let request = client.collection(&query("post").field("title").build()).request().unwrap();
@@ -204,14 +212,77 @@ async fn changes_are_seen() {
     let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), "2")));
     let update = |title: &str| Seen::Update(json!({ "title": title }).to_string());
     assert_eq!(seen.try_next().await.unwrap(), Some(update("Two")));
-    let written = http.send(put_title(&client, "2", "Second")).await.unwrap();
-    assert_eq!(written.status().as_u16(), 200, "{written:?}");
+    http.ask(client.update("post", "2", &json!({ "title": "Second" }))).await.unwrap();
     assert_eq!(seen.try_next().await.unwrap(), Some(update("Second")));
     // The end of the session is the end of its streams.
     http.send(client.sign(client::logout(&site.at).unwrap()).unwrap()).await.unwrap();
     let Some(Ok(Seen::Failed(over))) = seen.next().await else { panic!("an error") };
     assert_eq!(over.code.as_deref(), Some("TOKEN_REVOKED"));
     assert!(seen.next().await.unwrap().is_err(), "nor does another one begin");
+}
+
+#[tokio::test]
+async fn every_write_is_done_signed_or_not() {
+    for signs in [false, true] {
+        let (site, http) = (Site::open(signs).await, Http::new());
+        let client = if signs { site.signed(&http).await.persisted() } else { Client::new(site.at.clone()) };
+        let ask = async |asking| -> Value {
+            let body = http.ask(asking).await.unwrap();
+            if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() }
+        };
+        let post = ask(client.create("post", &json!({ "title": "Six" }))).await;
+        assert_eq!(post, json!({ "id": 6, "title": "Six", "cover": null }));
+        let author = ask(client.connect("post", "6", "author", "1")).await;
+        assert_eq!(author, json!({ "id": 1, "name": "Ada" }));
+        assert_eq!(ask(client.attach("post", "6", "tags", "1")).await, Value::Null);
+        let text = query("comment").field("text").build();
+        let comment =
+            ask(client.create_child("post", "6", "comments", &json!({ "text": "Good" })).selecting(&text));
+        assert_eq!(comment.await, json!({ "text": "Good" }));
+
+        let all = query("post")
+            .field("title")
+            .relation("author", |it| it.field("name"))
+            .relation("tags", |it| it.field("label"))
+            .relation("comments", |it| it.field("id"))
+            .build();
+        let registered = || site.queries.registered.load(Ordering::Relaxed);
+        let before = registered();
+        let changed = ask(client.update("post", "6", &Post { title: "Sixth".into() }).selecting(&all)).await;
+        let tags = json!([{ "label": "new" }]);
+        assert_eq!(
+            changed,
+            json!({ "title": "Sixth", "author": { "name": "Ada" }, "tags": tags, "comments": [{ "id": 1 }] })
+        );
+        assert_eq!(registered() - before, usize::from(signs), "a shape has an id like any other query");
+
+        assert_eq!(ask(client.disconnect("post", "6", "author")).await, Value::Null);
+        assert_eq!(ask(client.remove("post", "6", "tags", "1")).await, Value::Null);
+        assert_eq!(ask(client.remove("post", "6", "comments", "1")).await, Value::Null);
+        let bare = json!({ "title": "Sixth", "author": null, "tags": [], "comments": [] });
+        assert_eq!(ask(client.point(&all, "6")).await, bare);
+        assert_eq!(ask(client.delete("post", "6")).await, Value::Null);
+        assert_eq!(ask(client.point(&all, "6")).await, Value::Null);
+
+        for (asking, refused) in [
+            (client.delete("post", "6"), (404, "NotFound")),
+            (client.update("post", "1", &json!({ "cover": "x" })), (400, "ValidationError")),
+            (client.create("post", &json!({ "title": null })), (409, "ConflictError")),
+        ] {
+            let error = http.ask(asking).await.unwrap_err();
+            let ReplyError::Refused { status, body } = error.downcast_ref().unwrap() else {
+                panic!("{error}")
+            };
+            assert_eq!((status.as_u16(), body.error.as_str()), refused);
+        }
+        if signs {
+            let unsigned = Client::new(site.at.clone()).delete("post", "1");
+            assert!(http.ask(unsigned).await.unwrap_err().to_string().contains("[TOKEN_MISSING]"));
+            let mut altered = client.update("post", "1", &json!({ "title": "A" })).request().unwrap();
+            *altered.body_mut() = r#"{"title":"B"}"#.into();
+            assert_eq!(http.send(altered).await.unwrap().status().as_u16(), 403);
+        }
+    }
 }
 
 #[tokio::test]
@@ -235,37 +306,38 @@ async fn files_are_sent_under_a_signature_of_their_bytes() {
         client.upload(Place::Create { entity: "post" }, "cover", &new, &Form::new(fresh().1)).unwrap();
     assert_eq!(http.send(request).await.unwrap().status().as_u16(), 201);
     let last = query("post").fields(["title", "cover"]).order_by(asc("id")).after("").build();
-    assert!(http.read(client.collection(&last)).await.is_err(), "an empty cursor is none of the server's");
+    assert!(http.ask(client.collection(&last)).await.is_err(), "an empty cursor is none of the server's");
     let posts = query("post").fields(["title", "cover"]).filter(field("cover").is_not_null()).build();
-    let answer: Value = serde_json::from_slice(&http.read(client.collection(&posts)).await.unwrap()).unwrap();
+    let answer: Value = serde_json::from_slice(&http.ask(client.collection(&posts)).await.unwrap()).unwrap();
     let covers =
         json!([{ "title": "One", "cover": stored["cover"] }, { "title": "Six", "cover": stored["cover"] }]);
     assert_eq!(answer["items"], covers);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_example_reads_pages_records_and_streams() {
+async fn the_example_reads_writes_and_follows() {
     let test = std::env::current_exe().unwrap();
     let file = format!("client{}", std::env::consts::EXE_SUFFIX);
     let program = test.parent().unwrap().parent().unwrap().join("examples").join(file);
-    for (integrity, login) in [(false, &[][..]), (true, &["ada", "pw"])] {
+    for (integrity, login) in [(false, &[][..]), (true, &["ada", "pw", "Six"])] {
         let site = Site::open(integrity).await;
         let url = site.at.uri().to_string();
         let mut command = Command::new(&program);
         command.arg(url).args(login);
         let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(
-            String::from_utf8_lossy(&output.stdout).lines().collect::<Vec<_>>(),
-            [
-                "1. One",
-                "2. Two",
-                "3. Three",
-                "4. Four",
-                "5. Five",
-                "the last one again: Five",
-                "watched: {\"title\":\"Five\"}"
-            ]
-        );
+        let mut expected = vec![
+            "1. One",
+            "2. Two",
+            "3. Three",
+            "4. Four",
+            "5. Five",
+            "the last one again: Five",
+            "watched: {\"title\":\"Five\"}",
+        ];
+        if integrity {
+            expected.push("made and deleted: Six");
+        }
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().collect::<Vec<_>>(), expected);
     }
 }

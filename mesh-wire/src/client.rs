@@ -1,6 +1,6 @@
 //! How does a client ask, and what did it get? The sending side of the same rules.
 //!
-//! [`Client`] is all of it for one server: reads, pages, streams and uploads, signed and registered as needed.
+//! [`Client`] is all of it for one server: reads, pages, writes, streams and uploads, signed and registered as needed.
 //! Below it are functions that make one request each. Nothing here carries a request anywhere.
 
 mod asking;
@@ -9,6 +9,7 @@ mod pages;
 mod session;
 mod upload;
 mod watching;
+mod writing;
 
 use std::fmt;
 
@@ -115,6 +116,11 @@ fn post_json(uri: Uri, body: &Map<String, serde_json::Value>) -> Request<Bytes> 
 fn get(uri: Uri, query: &Source) -> Result<Request<Bytes>, ClientError> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = uri;
+    say_query(request, query)
+}
+
+/// Puts a query into the headers of a request.
+fn say_query(mut request: Request<Bytes>, query: &Source) -> Result<Request<Bytes>, ClientError> {
     let fields = request.headers_mut();
     match query {
         Source::Id(id) => {
@@ -162,6 +168,8 @@ pub enum ClientError {
     QueryId,
     /// A nonce that no header can hold.
     Nonce,
+    /// Fields of a write that are not written in JSON, and why.
+    Fields(String),
 }
 
 impl fmt::Display for ClientError {
@@ -171,6 +179,7 @@ impl fmt::Display for ClientError {
             Self::EmptySegment => f.write_str("an entity or an id cannot be empty"),
             Self::QueryId => f.write_str("the query id has characters that no header can hold"),
             Self::Nonce => f.write_str("the nonce has characters that no header can hold"),
+            Self::Fields(why) => write!(f, "the fields of the write cannot be JSON: {why}"),
         }
     }
 }

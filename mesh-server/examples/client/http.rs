@@ -43,8 +43,8 @@ impl Http {
         Ok(Client::new(at).signing(session).bound(fresh))
     }
 
-    /// The answer to a read.
-    pub(crate) async fn read(&self, mut asking: Asking) -> Result<Bytes, BoxError> {
+    /// The answer to a read or a write.
+    pub(crate) async fn ask(&self, mut asking: Asking) -> Result<Bytes, BoxError> {
         loop {
             let reply = self.send(asking.request()?).await?;
             if let Some(body) = asking.take(reply)? {

@@ -8,21 +8,31 @@ use mesh_ql::{Format, Query};
 use ring::digest;
 use serde::Deserialize;
 
-use super::{Client, ClientError, ReplyError, collection, point, post, register, result};
+use super::writing::Write;
+use super::{Client, ClientError, ReplyError, collection, point, post, register, result, say_query};
 use crate::{Code, Source, headers};
 
 /// Queries up to this go into a header; longer ones are posted.
 const HEADER_QUERY: usize = 8 * 1024;
 
-/// A read that is under way: send what [`Asking::request`] says, hand the reply to [`Asking::take`], and again
-/// until there is an answer.
+/// A read or a write that is under way: send what [`Asking::request`] says, hand the reply to [`Asking::take`], and
+/// again until there is an answer.
 #[derive(Clone, Debug)]
 pub struct Asking {
     client: Client,
-    entity: String,
-    id: Option<String>,
+    what: What,
+    /// Empty for a write whose answer is all scalar fields.
     text: String,
     step: Step,
+}
+
+/// What is asked of the server.
+#[derive(Clone, Debug)]
+enum What {
+    /// A record, or without an id a list.
+    Read { entity: String, id: Option<String> },
+    /// A write.
+    Write(Write),
 }
 
 /// What is to be sent next.
@@ -45,39 +55,58 @@ struct Registration {
 
 impl Asking {
     pub(super) fn new(client: Client, query: &Query, id: Option<&str>) -> Self {
+        let what = What::Read { entity: query.entity.clone(), id: id.map(str::to_owned) };
+        Self { client, what, text: String::new(), step: Step::Text }.selecting(query)
+    }
+
+    pub(super) fn writing(client: Client, write: Write) -> Self {
+        Self { client, what: What::Write(write), text: String::new(), step: Step::Text }
+    }
+
+    /// The same with what this query selects as its answer. Of a write that is the record which it leaves, and the
+    /// query's root is that record's entity.
+    #[must_use]
+    pub fn selecting(self, query: &Query) -> Self {
         let text = mesh_ql::print_json(query);
         // A cursor makes a text of each page. To register those would fill the server's store for nothing.
         let is_page = query.root.controls.page.as_ref().is_some_and(|page| page.after.is_some());
-        let step = if client.sends_ids() && !is_page { Step::Id(id_of(&text)) } else { Step::Text };
-        Self { client, entity: query.entity.clone(), id: id.map(str::to_owned), text, step }
+        let step = if self.client.sends_ids() && !is_page { Step::Id(id_of(&text)) } else { Step::Text };
+        let what = match self.what {
+            What::Read { id, .. } => What::Read { entity: query.entity.clone(), id },
+            write @ What::Write(_) => write,
+        };
+        Self { client: self.client, what, text, step }
     }
 
     /// The request to send next.
     ///
     /// # Errors
-    /// Names that no URL can hold.
+    /// Names that no URL can hold, and fields of a write that no JSON can.
     pub fn request(&self) -> Result<Request<Bytes>, ClientError> {
         let at = self.client.endpoint();
         let request = match &self.step {
-            Step::Id(id) | Step::Registered(id) => self.read(&Source::Id(id.clone())),
+            Step::Id(id) | Step::Registered(id) => self.say(&Source::Id(id.clone())),
             Step::Register => register(at, Format::Json, &self.text),
-            Step::Text if self.text.len() > HEADER_QUERY => {
-                post(at, Format::Json, &self.text, self.id.as_deref())
-            }
-            Step::Text => self.read(&Source::Text { format: Format::Json, text: self.text.clone() }),
+            Step::Text => self.say(&Source::Text { format: Format::Json, text: self.text.clone() }),
         };
         self.client.sign(request?)
     }
 
-    fn read(&self, source: &Source) -> Result<Request<Bytes>, ClientError> {
+    fn say(&self, source: &Source) -> Result<Request<Bytes>, ClientError> {
         let at = self.client.endpoint();
-        match &self.id {
-            Some(id) => point(at, &self.entity, id, source),
-            None => collection(at, &self.entity, source),
+        match (&self.what, source) {
+            (What::Read { id, .. }, Source::Text { format, text }) if text.len() > HEADER_QUERY => {
+                post(at, *format, text, id.as_deref())
+            }
+            (What::Read { entity, id: Some(id) }, _) => point(at, entity, id, source),
+            (What::Read { entity, id: None }, _) => collection(at, entity, source),
+            (What::Write(write), _) if self.text.is_empty() => write.request(at),
+            (What::Write(write), _) => say_query(write.request(at)?, source),
         }
     }
 
-    /// Takes the reply to the last request: the answer, or `None` where [`Asking::request`] has another one.
+    /// Takes the reply to the last request: the answer, or `None` where [`Asking::request`] has another one. A write
+    /// that leaves no record has an empty answer.
     ///
     /// # Errors
     /// What the server refuses, and what is no reply of such a server.
@@ -88,6 +117,9 @@ impl Asking {
             ReplyError::Foreign { .. } => false,
         };
         let step = mem::replace(&mut self.step, Step::Text);
+        if status == StatusCode::NO_CONTENT && matches!(self.what, What::Write(_)) && step != Step::Register {
+            return Ok(Some(Bytes::new()));
+        }
         match (step, result(reply)) {
             (Step::Register, Ok(body)) => {
                 let registered = serde_json::from_slice::<Registration>(&body);

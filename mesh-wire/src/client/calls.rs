@@ -126,7 +126,8 @@ impl Client {
         self.sign(request)
     }
 
-    /// Signs a request that is finished otherwise, such as a write; without a session it stays as it is.
+    /// Signs a request that is finished otherwise, such as one to a route of the application's own; without a session
+    /// it stays as it is.
     ///
     /// # Errors
     /// None with the requests of this crate.

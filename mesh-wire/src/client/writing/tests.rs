@@ -1,0 +1,116 @@
+//! Does a server take each write for what the client means?
+
+use std::collections::BTreeMap;
+
+use http::Response;
+use mesh_ql::build::query;
+use serde_json::json;
+
+use super::*;
+use crate::client::Session;
+use crate::{Base, Profiles, Route, base64, headers};
+
+fn client() -> Client {
+    Client::new(Endpoint::parse("http://localhost/mesh").unwrap())
+}
+
+/// The route that a server with write routes finds, and the body.
+fn sent(asking: &Asking) -> (String, String) {
+    let request = asking.request().unwrap();
+    let profiles = Profiles { mutations: true, ..Profiles::default() };
+    let route = Route::parse(&Base::default(), &profiles, request.method(), request.uri().path()).unwrap();
+    let has_json = request.headers().contains_key(CONTENT_TYPE);
+    assert_eq!(has_json, !request.body().is_empty(), "a body has a type, and only a body");
+    (format!("{route:?}"), String::from_utf8(request.body().to_vec()).unwrap())
+}
+
+#[test]
+fn each_write_has_its_route() {
+    let (client, kale) = (client(), json!({ "name": "kale" }));
+    for (asking, route, body) in [
+        (client.create("plant", &kale), "Create { entity: \"plant\" }", r#"{"name":"kale"}"#),
+        (client.update("bed", "a/b", &kale), "Update { entity: \"bed\", id: \"a/b\" }", r#"{"name":"kale"}"#),
+        (client.delete("bed", "2"), "Delete { entity: \"bed\", id: \"2\" }", ""),
+        (
+            client.create_child("bed", "2", "plants", &kale),
+            "Attach { entity: \"bed\", id: \"2\", member: \"plants\" }",
+            r#"{"name":"kale"}"#,
+        ),
+        (
+            client.attach("bed", "2", "tools", "1"),
+            "Attach { entity: \"bed\", id: \"2\", member: \"tools\" }",
+            r#"{"entityId":"1"}"#,
+        ),
+        (
+            client.connect("bed", "2", "gardener", "7"),
+            "Connect { entity: \"bed\", id: \"2\", relation: \"gardener\" }",
+            r#"{"entityId":"7"}"#,
+        ),
+        (
+            client.disconnect("bed", "2", "gardener"),
+            "Disconnect { entity: \"bed\", id: \"2\", relation: \"gardener\" }",
+            "",
+        ),
+        (
+            client.remove("bed", "2", "plants", "3"),
+            "Remove { entity: \"bed\", id: \"2\", relation: \"plants\", child: \"3\" }",
+            "",
+        ),
+    ] {
+        assert_eq!(sent(&asking), (route.to_owned(), body.to_owned()));
+    }
+}
+
+#[test]
+fn a_query_shapes_the_answer() {
+    let name = query("plant").field("name").build();
+    let asking = client().create("plant", &json!({})).selecting(&name);
+    let request = asking.request().unwrap();
+    assert_eq!(request.headers()[headers::QUERY], base64::encode(&mesh_ql::print_json(&name)).as_str());
+    assert_eq!(request.uri().path(), "/mesh/plant");
+
+    let mut asking = client().persisted().create("plant", &json!({ "name": "kale" })).selecting(&name);
+    let first = asking.request().unwrap();
+    assert!(first.headers().contains_key(headers::QUERY_ID), "{first:?}");
+    let reply = |status: u16, body: &str| {
+        let reply = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
+        reply.body(Bytes::copy_from_slice(body.as_bytes())).unwrap()
+    };
+    let unknown = r#"{"error":"TransportError","message":"no","requestId":"r","code":"QUERY_ID_UNKNOWN"}"#;
+    assert_eq!(asking.take(reply(400, unknown)), Ok(None));
+    assert_eq!(asking.request().unwrap().uri().path(), "/mesh/queries");
+    assert_eq!(asking.take(reply(200, r#"{"id":"q_1"}"#)), Ok(None));
+    let again = asking.request().unwrap();
+    assert_eq!((again.uri().path(), again.body()), ("/mesh/plant", first.body()));
+    assert_eq!(asking.take(reply(201, r#"{"name":"kale"}"#)), Ok(Some(r#"{"name":"kale"}"#.into())));
+}
+
+#[test]
+fn nothing_is_an_answer_to_writes_only() {
+    let nothing = || Response::builder().status(204).body(Bytes::new()).unwrap();
+    assert_eq!(client().delete("bed", "2").take(nothing()), Ok(Some(Bytes::new())));
+    let read = query("bed").field("id").build();
+    assert!(client().point(&read, "2").take(nothing()).is_err());
+}
+
+#[test]
+fn writes_are_signed_with_their_bodies() {
+    let session = Session::read(br#"{"signingToken":"key","token":"tok","expiresAt":17}"#).unwrap();
+    let client = client().signing(session);
+    let signature = |asking: Asking| asking.request().unwrap().headers()[headers::SIGNATURE].clone();
+    let one = signature(client.update("bed", "2", &json!({ "area": 1 })));
+    assert_ne!(one, signature(client.update("bed", "2", &json!({ "area": 2 }))));
+    assert_eq!(
+        signature(client.delete("bed", "2")),
+        signature(client.delete("bed", "3")),
+        "nothing is signed"
+    );
+}
+
+#[test]
+fn what_cannot_be_sent() {
+    let keys = BTreeMap::from([(vec![1], "no text")]);
+    let error = client().create("bed", &keys).request().unwrap_err();
+    assert_eq!(error.to_string(), "the fields of the write cannot be JSON: key must be a string");
+    assert_eq!(client().delete("bed", "").request().unwrap_err(), ClientError::EmptySegment);
+}
