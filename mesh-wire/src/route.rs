@@ -1,11 +1,18 @@
 //! Where does a request go? Method and path, against the base path, as one of a few routes. `SPEC §2.1`
 
+mod allow;
+mod base;
+mod place;
+
 use std::borrow::Cow;
-use std::fmt;
 
 use http::Method;
 
-use crate::{WireError, percent};
+use crate::WireError;
+
+pub use allow::Allow;
+pub use base::{Base, BaseError};
+use place::Place;
 
 /// What a request is for. One variant for each kind of route that there is; which of them a server offers
 /// is a matter of its [`Profiles`].
@@ -177,7 +184,7 @@ impl<'p> Route<'p> {
             (":entity/:id/:relation/:childId", Place::Child(entity, id, member, child)),
         ];
         let known = places.into_iter().map(|(pattern, place)| (pattern, place.allow(profiles)));
-        known.filter(|(_, allow)| allow.0 != 0).collect()
+        known.filter(|(_, allow)| !allow.is_empty()).collect()
     }
 }
 
@@ -210,261 +217,6 @@ impl Default for Profiles {
         }
     }
 }
-
-/// The kinds of known paths, before the method is looked at.
-enum Place<'p> {
-    Base,
-    Queries,
-    Auth,
-    Logout,
-    File(String),
-    Collection(Cow<'p, str>),
-    Point(Cow<'p, str>, Cow<'p, str>),
-    Events(Cow<'p, str>, Cow<'p, str>),
-    Member(Cow<'p, str>, Cow<'p, str>, Cow<'p, str>),
-    Child(Cow<'p, str>, Cow<'p, str>, Cow<'p, str>, Cow<'p, str>),
-}
-
-impl<'p> Place<'p> {
-    fn find(base: &Base, profiles: &Profiles, path: &'p str) -> Result<Self, WireError> {
-        let mut segments = Segments::new(path)?;
-        for expected in base.segments() {
-            if segments.next()?.as_deref() != Some(expected) {
-                return Err(WireError::not_found());
-            }
-        }
-        let Some(entity) = segments.next()? else { return Ok(Self::Base) };
-        let (id, member, child) = (segments.next()?, segments.next()?, segments.next()?);
-        if segments.next()?.is_some() {
-            return Err(WireError::not_found());
-        }
-        // A reserved key names no entity, so its paths never read; compared decoded, so that no spelling
-        // of them slips through. `SPEC §2.2`
-        match (entity.as_ref(), id, member, child) {
-            ("queries", None, ..) => Ok(Self::Queries),
-            ("auth", None, ..) => Ok(Self::Auth),
-            ("logout", None, ..) => Ok(Self::Logout),
-            (files, Some(hash), Some(head), Some(rest)) if files == profiles.files && hash == "sha256" => {
-                Ok(Self::File(format!("{hash}/{head}/{rest}")))
-            }
-            ("queries" | "auth" | "logout" | "write" | "files", ..) => Err(WireError::not_found()),
-            (_, None, ..) => Ok(Self::Collection(entity)),
-            (_, Some(id), None, _) => Ok(Self::Point(entity, id)),
-            (_, Some(id), Some(member), None) if member == "events" => match profiles.events {
-                true => Ok(Self::Events(entity, id)),
-                false => Err(WireError::not_found()),
-            },
-            (_, Some(id), Some(member), None) => Ok(Self::Member(entity, id, member)),
-            (_, Some(id), Some(member), Some(child)) => Ok(Self::Child(entity, id, member, child)),
-        }
-    }
-
-    fn allow(&self, profiles: &Profiles) -> Allow {
-        let &Profiles { integrity, persisted, uploads, events, mutations, .. } = profiles;
-        let when = |on: bool, methods: u8| if on { methods } else { 0 };
-        let read = Allow::GET | Allow::HEAD;
-        Allow(match self {
-            Self::Base => Allow::POST,
-            Self::Queries => when(persisted, Allow::POST),
-            Self::Auth | Self::Logout => when(integrity, Allow::POST),
-            Self::File(_) => when(uploads, read),
-            Self::Collection(_) => read | when(uploads || mutations, Allow::POST),
-            Self::Point(..) => read | Allow::PUT | when(mutations, Allow::DELETE),
-            Self::Events(..) => when(events, read),
-            Self::Member(..) => {
-                when(uploads || mutations, Allow::POST) | when(mutations, Allow::PUT | Allow::DELETE)
-            }
-            Self::Child(..) => when(mutations, Allow::DELETE),
-        })
-    }
-}
-
-/// The decoded segments of a path, in turn.
-struct Segments<'p> {
-    rest: Option<&'p str>,
-    taken: usize,
-}
-
-impl<'p> Segments<'p> {
-    fn new(path: &'p str) -> Result<Self, WireError> {
-        let inner = path.strip_prefix('/').ok_or_else(WireError::not_found)?;
-        let rest = (!inner.is_empty()).then(|| inner.strip_suffix('/').unwrap_or(inner));
-        Ok(Self { rest, taken: 0 })
-    }
-
-    fn next(&mut self) -> Result<Option<Cow<'p, str>>, WireError> {
-        let Some(rest) = self.rest else { return Ok(None) };
-        // Segments are short, so this is faster than a search that is made for long texts.
-        let (segment, rest) = match rest.bytes().position(|byte| byte == b'/') {
-            Some(place) => (rest.get(..place).unwrap_or_default(), rest.get(place + 1..)),
-            None => (rest, None),
-        };
-        self.rest = rest;
-        self.taken += 1;
-        if segment.is_empty() {
-            return Err(WireError::not_found());
-        }
-        percent::decode(segment).map(Some).map_err(|percent::Undecodable(why)| {
-            WireError::transport(format!("Segment {} of the path cannot be decoded: {why}", self.taken))
-        })
-    }
-}
-
-/// The methods that a path takes. `OPTIONS` is always one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allow(u8);
-
-impl Allow {
-    const GET: u8 = 1;
-    const HEAD: u8 = 1 << 1;
-    const POST: u8 = 1 << 2;
-    const PUT: u8 = 1 << 3;
-    const PATCH: u8 = 1 << 4;
-    const DELETE: u8 = 1 << 5;
-
-    fn listed() -> [(u8, Method); 6] {
-        [
-            (Self::GET, Method::GET),
-            (Self::HEAD, Method::HEAD),
-            (Self::POST, Method::POST),
-            (Self::PUT, Method::PUT),
-            (Self::PATCH, Method::PATCH),
-            (Self::DELETE, Method::DELETE),
-        ]
-    }
-
-    /// No methods but those of the list that a path may take. An application adds those of its own routes.
-    pub fn of(methods: &[Method]) -> Self {
-        let bits = Self::listed().into_iter().filter(|(_, method)| methods.contains(method));
-        Self(bits.fold(0, |all, (bit, _)| all | bit))
-    }
-
-    /// The methods of either.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// The methods, `OPTIONS` left out.
-    pub fn methods(self) -> impl Iterator<Item = Method> {
-        Self::listed().into_iter().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, method)| method)
-    }
-
-    /// Whether the path takes that method.
-    pub fn contains(self, method: &Method) -> bool {
-        *method == Method::OPTIONS
-            || Self::listed().iter().any(|(bit, one)| self.0 & bit != 0 && one == method)
-    }
-}
-
-/// The value of the `Allow` header.
-impl fmt::Display for Allow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (bit, method) in Self::listed() {
-            if self.0 & bit != 0 {
-                write!(f, "{method}, ")?;
-            }
-        }
-        f.write_str("OPTIONS")
-    }
-}
-
-/// The path that all routes lie under: empty, or segments that each begin with a slash.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base(String);
-
-impl Base {
-    /// Reads a base path as configured: `""` and `"/"` are the root, a trailing slash means nothing.
-    pub fn parse(text: &str) -> Result<Self, BaseError> {
-        let path = text.strip_suffix('/').unwrap_or(text);
-        if path.is_empty() {
-            return Ok(Self(String::new()));
-        }
-        let Some(inner) = path.strip_prefix('/') else { return Err(BaseError::NoSlash) };
-        for segment in inner.split('/') {
-            if matches!(segment, "" | "." | "..") {
-                return Err(BaseError::Segment(segment.to_owned()));
-            }
-            let plain = |c: &char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(*c);
-            if let Some(character) = segment.chars().find(|c| !plain(c)) {
-                return Err(BaseError::Character(character));
-            }
-        }
-        Ok(Self(path.to_owned()))
-    }
-
-    /// The path that all paths lie under.
-    pub fn root() -> Self {
-        Self(String::new())
-    }
-
-    /// The normal form: empty for the root, else without a trailing slash.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The decoded segments of an undecoded path that lies under this one, after it.
-    ///
-    /// Refuses a segment that has no text with 400, and a path that lies elsewhere with 404.
-    pub fn split<'p>(&self, path: &'p str) -> Result<Vec<Cow<'p, str>>, WireError> {
-        let mut segments = Segments::new(path)?;
-        for expected in self.segments() {
-            if segments.next()?.as_deref() != Some(expected) {
-                return Err(WireError::not_found());
-            }
-        }
-        let mut rest = Vec::new();
-        while let Some(segment) = segments.next()? {
-            rest.push(segment);
-        }
-        Ok(rest)
-    }
-
-    fn segments(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/').skip(1)
-    }
-}
-
-/// `/mesh`.
-impl Default for Base {
-    fn default() -> Self {
-        Self("/mesh".to_owned())
-    }
-}
-
-impl fmt::Display for Base {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Why a text is no base path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BaseError {
-    /// It does not begin with a slash.
-    NoSlash,
-    /// A segment that is empty or a dot segment.
-    Segment(String),
-    /// A character that would have to be encoded in a URL.
-    Character(char),
-}
-
-impl fmt::Display for BaseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSlash => f.write_str("a base path begins with '/', as '/mesh' does"),
-            Self::Segment(segment) if segment.is_empty() => {
-                f.write_str("a base path has no empty segments; write one '/' between two names")
-            }
-            Self::Segment(segment) => write!(f, "a base path cannot have the segment '{segment}'"),
-            Self::Character(character) => {
-                write!(f, "a base path cannot have the character '{}'", character.escape_default())
-            }
-        }
-    }
-}
-
-impl std::error::Error for BaseError {}
 
 #[cfg(test)]
 mod tests;
