@@ -1,13 +1,18 @@
 //! How fast is the server, measured against code written by hand? Builds, seeds, verifies, loads, compares.
 
 mod account;
+mod disk;
 mod events;
+mod list;
 mod load;
+mod memory;
 mod options;
 mod overload;
 mod peer;
 mod postgres;
 mod report;
+mod request;
+mod size;
 mod uploads;
 mod workload;
 
@@ -19,7 +24,8 @@ use load::{Load, Loader};
 use options::Options;
 use peer::{Kind, Peer};
 use report::Report;
-use workload::Workload;
+use size::Size;
+use workload::{Placing, READ, Workload};
 
 /// Programs and files of a run.
 pub(crate) struct Ground {
@@ -29,8 +35,8 @@ pub(crate) struct Ground {
     peers: PathBuf,
     /// Where data and requests are kept.
     folder: PathBuf,
-    /// The core of servers and that of the load, where processes can be pinned.
-    cores: Option<(usize, usize)>,
+    /// How many cores there are, where processes can be pinned to them.
+    cores: Option<usize>,
 }
 
 /// Runs the workloads that the options name.
@@ -69,7 +75,11 @@ fn measure(root: &Path, options: &Options) -> Result<bool, String> {
     let mut report = Report::new(&ground);
     for workload in &options.workloads {
         eprintln!("{}: {}", workload.name, workload.what);
-        let data = ground.data(workload.scale, &options.journal)?;
+        let data = ground.data(workload.posts, &options.journal)?;
+        if workload.is_many() {
+            report.memory(memory::measure(&ground, &data, workload, options.requests)?);
+            continue;
+        }
         let kinds: Vec<Kind> = workload.peers.iter().copied().filter(|kind| options.wants(*kind)).collect();
         verify(&ground, &data, workload, &kinds)?;
         for round in 1..=options.rounds {
@@ -97,8 +107,11 @@ fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: 
     }
     let workload = &workload;
     let file = ground.requests(workload, kind)?;
-    let loader = Loader::new(ground, &file, peer.address(), workload.connections);
+    let loader = Loader::new(ground, &file, peer.address(), workload.connections).placed(workload.placing);
     // Fills the caches of system, database and server, which the measurement is not about.
+    if workload.records > READ.records {
+        loader.once()?;
+    }
     loader.run(1.0f64.min(seconds))?;
     let background = workload.background.map(|heavy| heavy.start(ground, peer.address())).transpose()?;
     let before = peer.cpu_seconds()?;
@@ -169,7 +182,7 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         server: target.join("release").join("mesh-server"),
         peers: folder.join("release"),
         folder,
-        cores: pinned.then_some((0, 1)),
+        cores: pinned.then_some(cores),
     })
 }
 
@@ -192,21 +205,36 @@ impl Ground {
         }
     }
 
-    fn server_core(&self) -> Option<String> {
-        self.cores.map(|(server, _)| server.to_string())
+    /// The cores of a server and those of the load.
+    fn placed(&self, placing: Placing) -> (Option<String>, Option<String>) {
+        if self.cores.is_none() {
+            return (None, None);
+        }
+        let list = |from: usize, to: usize| Some(format!("{from}-{}", to - 1));
+        match placing {
+            Placing::Apart => (list(0, 1), list(1, 2)),
+            Placing::Free => (None, list(1, 2)),
+            Placing::Together(count) if self.shares(count) => (list(0, count), list(0, count)),
+            Placing::Together(count) => (list(0, count), list(2, 2 + count)),
+        }
     }
 
-    fn load_core(&self) -> Option<String> {
-        self.cores.map(|(_, load)| load.to_string())
+    /// Whether there are too few cores for servers and load of up to two threads each.
+    fn shares(&self, count: usize) -> bool {
+        self.cores.is_none_or(|cores| cores < 2 + count.max(2))
     }
 
-    /// The sample database of that many times the usual size, made when it is first asked for.
-    fn data(&self, scale: u32, journal: &str) -> Result<PathBuf, String> {
-        let path = self.folder.join(format!("sample-{scale}-{journal}.sqlite"));
+    /// The sample database of so many posts, made when it is first asked for.
+    fn data(&self, posts: u32, journal: &str) -> Result<PathBuf, String> {
+        let path = self.folder.join(format!("sample-{posts}-{journal}.sqlite"));
         if !path.exists() {
-            eprintln!("making {}", path.display());
+            let size = Size::of(posts);
+            disk::has_room(&self.folder, size.room(), &format!("a sample of {size}"))?;
+            eprintln!("making {}, {size} of {posts} posts, which is kept for later runs", path.display());
             let mut seed = Command::new(self.peers.join("seed"));
-            seed.arg("--out").arg(&path).args(["--scale", &scale.to_string(), "--journal", journal]);
+            seed.arg("--out").arg(&path).args(["--posts", &posts.to_string(), "--journal", journal]);
+            // So that what is sorted lies where the room was found.
+            seed.env("SQLITE_TMPDIR", &self.folder);
             let status = seed.status().map_err(|error| format!("cannot start `seed`: {error}"))?;
             if !status.success() {
                 return Err("the sample could not be made".to_owned());

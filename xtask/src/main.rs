@@ -38,6 +38,7 @@ Commands:
   bench [OPTIONS]      Measure the server against code written by hand; see docs/performance.md
                        [--workload w1,w2,...|reads|cache|growth|starve|all] [--seconds N] [--rounds N]
                        [--only limit,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
+                       [--size 1MB,124MB,10GB] [--requests N]
   bench events         Measure streams of changes: 5,000 of one record, 10,000 that wait [--no-build]
   bench overload       Measure answers in time against what is offered, and memory with 10,000 connections [--no-build]
   bench postgres       Measure the server over PostgreSQL against one written by hand, and with replicas

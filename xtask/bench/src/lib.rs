@@ -1,4 +1,4 @@
-//! What do the measured servers share? The data's size, how a connection is opened, and JSON text by hand.
+//! What do the measured servers share? How a connection is opened, and JSON text by hand.
 
 #![allow(clippy::missing_errors_doc)]
 
@@ -7,13 +7,6 @@ pub mod json;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
-
-/// How large the sample is.
-pub const USERS: u32 = 10_000;
-/// Posts of the sample.
-pub const POSTS: u32 = 100_000;
-/// Comments of the sample.
-pub const COMMENTS: u32 = 500_000;
 
 /// A connection for reading, tuned as for a server: mapped into memory, statements kept.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {

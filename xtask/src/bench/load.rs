@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::{Ground, ran, workload};
+use super::workload::Placing;
+use super::{Ground, ran, request};
 
 /// What one run of load showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,20 +58,33 @@ pub(crate) struct Loader<'g> {
     file: PathBuf,
     address: String,
     connections: usize,
+    placing: Placing,
 }
 
 impl<'g> Loader<'g> {
     pub(crate) fn new(ground: &'g Ground, file: &Path, address: &str, connections: usize) -> Self {
-        Self { ground, file: file.to_owned(), address: address.to_owned(), connections }
+        let (file, address) = (file.to_owned(), address.to_owned());
+        Self { ground, file, address, connections, placing: Placing::Apart }
+    }
+
+    /// The same on the cores that are given.
+    pub(crate) fn placed(self, placing: Placing) -> Self {
+        Self { placing, ..self }
     }
 
     /// Loads the address for so long.
     pub(crate) fn run(&self, seconds: f64) -> Result<Load, String> {
-        let mut command = if ran(Command::new("wrk").arg("-v")) || wrk_is_there() {
-            self.wrk(seconds)?
-        } else {
-            self.own(seconds)
-        };
+        let there = ran(Command::new("wrk").arg("-v")) || wrk_is_there();
+        Self::seen(if there { self.wrk(seconds)? } else { self.own(&["--seconds", &seconds.to_string()]) })
+    }
+
+    /// Sends each request once.
+    pub(crate) fn once(&self) -> Result<Load, String> {
+        Self::seen(self.own(&["--once"]))
+    }
+
+    /// What a generator reports.
+    fn seen(mut command: Command) -> Result<Load, String> {
         let output = command.output().map_err(|error| format!("cannot start the load: {error}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let line = text.lines().rev().find(|line| line.starts_with('{'));
@@ -93,18 +107,24 @@ impl<'g> Loader<'g> {
         let script = self.ground.folder.join("requests.lua");
         std::fs::write(&script, SCRIPT)
             .map_err(|error| format!("cannot write {}: {error}", script.display()))?;
-        let mut command = self.ground.command(Path::new("wrk"), self.ground.load_core());
-        command.args(["-t1", &format!("-c{}", self.connections)]);
+        let mut command = self.ground.command(Path::new("wrk"), self.ground.placed(self.placing).1);
+        command.args([format!("-t{}", self.threads()), format!("-c{}", self.connections)]);
         command.arg(format!("-d{}", seconds.ceil() as u64));
         command.arg("-s").arg(script).arg(format!("http://{}", self.address)).arg("--").arg(&self.file);
         Ok(command)
     }
 
-    fn own(&self, seconds: f64) -> Command {
-        let mut command = self.ground.command(&self.ground.peers.join("load"), self.ground.load_core());
+    fn own(&self, how: &[&str]) -> Command {
+        let cores = self.ground.placed(self.placing).1;
+        let mut command = self.ground.command(&self.ground.peers.join("load"), cores);
         command.args(["--address", &self.address, "--connections", &self.connections.to_string()]);
-        command.args(["--seconds", &seconds.to_string(), "--requests"]).arg(&self.file);
+        command.args(["--threads", &self.threads().to_string()]).args(how);
+        command.arg("--requests").arg(&self.file);
         command
+    }
+
+    fn threads(&self) -> usize {
+        if let Placing::Together(threads) = self.placing { threads } else { 1 }
     }
 }
 
@@ -124,9 +144,9 @@ impl Background {
     pub(crate) fn start(self, ground: &Ground, address: &str) -> Result<Running, String> {
         let Self::Scans = self;
         let file = ground.folder.join("scans.requests");
-        let text: String = (0..4).map(|number| workload::scan(number).text() + "\0").collect();
+        let text: String = (0..4).map(|number| request::scan(number).text() + "\0").collect();
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let mut command = ground.command(&ground.peers.join("load"), ground.load_core());
+        let mut command = ground.command(&ground.peers.join("load"), ground.placed(Placing::Free).1);
         command
             .args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"])
             .arg(file);

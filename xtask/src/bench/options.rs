@@ -1,7 +1,9 @@
 //! What is to be measured? The options of `cargo xtask bench`.
 
+use super::list;
 use super::peer::Kind;
-use super::workload::{self, Workload};
+use super::size::Size;
+use super::workload::Workload;
 
 /// What the command line says.
 #[derive(Debug)]
@@ -13,6 +15,8 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     pub(crate) json: bool,
     pub(crate) no_build: bool,
+    /// Requests until the memory is first looked at; it is looked at up to ten times as many.
+    pub(crate) requests: u32,
     /// SQLite's journal mode of the sample.
     pub(crate) journal: String,
     /// Only these servers; empty: all.
@@ -27,9 +31,11 @@ impl Options {
             rounds: 3,
             json: false,
             no_build: false,
+            requests: 50_000,
             journal: "wal".to_owned(),
             only: Vec::new(),
         };
+        let mut sizes = Vec::new();
         let split = arguments.iter().flat_map(|argument| match argument.split_once('=') {
             Some((name, value)) if name.starts_with("--") => vec![name, value],
             _ => vec![*argument],
@@ -38,9 +44,15 @@ impl Options {
         while let Some(name) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("`{name}` needs a value"));
             match name {
-                "--workload" => options.workloads.extend(workload::named(value()?)?),
+                "--workload" => options.workloads.extend(list::named(value()?)?),
                 "--seconds" => options.seconds = positive(name, value()?)?,
                 "--rounds" => options.rounds = positive(name, value()?)? as usize,
+                "--requests" => options.requests = positive(name, value()?)? as u32,
+                "--size" => {
+                    for text in value()?.split(',') {
+                        sizes.push(Size::parse(text)?);
+                    }
+                }
                 "--journal" => options.journal = value()?.to_owned(),
                 "--only" => {
                     for name in value()?.split(',') {
@@ -53,8 +65,16 @@ impl Options {
             }
         }
         if options.workloads.is_empty() {
-            options.workloads = workload::named("reads")?;
+            options.workloads = list::named("reads")?;
         }
+        if !sizes.is_empty() && !options.workloads.iter().any(Workload::is_sized) {
+            return Err("`--size` is for the workloads size1 and size2, as in `--workload sizes`".to_owned());
+        }
+        if sizes.is_empty() {
+            // The usual sample, one that is much smaller, and one that is ten times as large.
+            sizes = [690, 100_000, 1_000_000].map(Size::of).to_vec();
+        }
+        options.workloads = list::sized(options.workloads, &sizes);
         Ok(options)
     }
 
@@ -76,12 +96,23 @@ mod tests {
     #[test]
     fn options_are_read_in_both_forms() {
         let options = Options::parse(&["--workload=w1,w3", "--seconds", "2", "--json"]).unwrap();
-        let names: Vec<_> = options.workloads.iter().map(|workload| workload.name).collect();
+        let names: Vec<_> = options.workloads.iter().map(|workload| &*workload.name).collect();
         assert_eq!((names, options.seconds, options.json), (vec!["w1", "w3"], 2.0, true));
         let all = Options::parse(&[]).unwrap();
         assert_eq!(all.workloads.len(), 4);
-        for wrong in [&["--seconds"][..], &["--seconds=0"], &["--workload", "w9"], &["--only", "x"], &["w1"]]
-        {
+        let sizes = Options::parse(&["--workload=sizes", "--size=10GB,1MB"]).unwrap();
+        let names: Vec<_> = sizes.workloads.iter().map(|workload| &*workload.name).collect();
+        assert_eq!(names, ["size1@1MB", "size1@10GB", "size2@1MB", "size2@10GB"]);
+        let wrong: [&[&str]; 7] = [
+            &["--seconds"],
+            &["--seconds=0"],
+            &["--workload", "w9"],
+            &["--only", "x"],
+            &["w1"],
+            &["--size", "1MB"],
+            &["--workload=sizes", "--size", "large"],
+        ];
+        for wrong in wrong {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::workload::{Request, Workload};
+use super::request::Request;
+use super::workload::Workload;
 use super::{Ground, account};
 
 /// Which server.
@@ -71,8 +72,7 @@ impl Peer {
             Kind::GraphQl => ground.peers.join("graphql"),
             Kind::Mesh => ground.server.clone(),
         };
-        // With two threads the load has to share a core; the time used per request tells what it costs.
-        let cores = if workload.threads > 1 { None } else { ground.server_core() };
+        let (cores, _) = ground.placed(workload.placing);
         let mut command = ground.command(&program, cores);
         if kind == Kind::Mesh {
             command.args(["serve", "--listen", "127.0.0.1:0", "--threads", &workload.threads.to_string()]);
@@ -120,7 +120,8 @@ impl Peer {
         ask(&self.address, request)
     }
 
-    /// Processor time used so far, from the scheduler's own account of each thread.
+    /// Processor time used so far, from the scheduler's own account of each thread. That of threads which have
+    /// ended is in the account of the process only, in hundredths of a second.
     pub(crate) fn cpu_seconds(&mut self) -> Result<f64, String> {
         let folder = format!("/proc/{}/task", self.child.id());
         let threads = fs::read_dir(&folder).map_err(|error| format!("cannot read {folder}: {error}"))?;
@@ -129,10 +130,9 @@ impl Peer {
             text.split_whitespace().next()?.parse::<u64>().ok()
         });
         let nanos: u64 = nanos.sum();
-        if nanos > 0 { Ok(nanos as f64 / 1e9) } else { self.cpu_ticks() }
+        Ok(self.cpu_ticks()?.max(nanos as f64 / 1e9))
     }
 
-    /// The same in hundredths of a second, where the scheduler keeps no finer account.
     fn cpu_ticks(&self) -> Result<f64, String> {
         let path = format!("/proc/{}/stat", self.child.id());
         let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;

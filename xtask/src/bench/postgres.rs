@@ -12,10 +12,11 @@ use std::process::{Child, ExitCode, Stdio};
 use mesh_tests::Cluster;
 use serde_json::Value;
 
+use super::list::named;
 use super::load::Loader;
 use super::options::Options;
 use super::peer::{Kind, ask};
-use super::workload::{Workload, named};
+use super::workload::Workload;
 use super::{Ground, prepare};
 
 /// The part of the hand-written server's speed that is aimed at in nested reads.
@@ -91,7 +92,7 @@ fn measure(root: &Path, options: &Options) -> Result<bool, String> {
         }
         let (limit, mesh) = (median(&mut limit), median(&mut mesh));
         let ratio = mesh / limit.max(1.0);
-        good &= ratio >= AIM || !matches!(workload.name, "w2" | "w4");
+        good &= ratio >= AIM || !matches!(&*workload.name, "w2" | "w4");
         let _ =
             writeln!(table, "| {} {} | {limit:.0} | {mesh:.0} | {ratio:.2} |", workload.name, workload.what);
     }

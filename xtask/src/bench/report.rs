@@ -4,12 +4,16 @@ use serde_json::{Value, json};
 
 use super::Ground;
 use super::load::Load;
+use super::memory::Memory;
 use super::peer::Kind;
 use super::workload::{Target, Workload};
 
 /// The figures of a run.
 pub(crate) struct Report {
     machine: String,
+    /// Whether server and load share their cores where they have two threads each.
+    shares: bool,
+    memory: Option<Memory>,
     rows: Vec<(Workload, Kind, Vec<Load>)>,
 }
 
@@ -20,7 +24,12 @@ impl Report {
         let model = model.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown processor").trim();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pinned = if ground.cores.is_some() { "pinned" } else { "not pinned" };
-        Self { machine: format!("{model}, {cores} cores, {pinned}"), rows: Vec::new() }
+        let machine = format!("{model}, {cores} cores, {pinned}");
+        Self { machine, shares: ground.shares(2), memory: None, rows: Vec::new() }
+    }
+
+    pub(crate) fn memory(&mut self, memory: Memory) {
+        self.memory = Some(memory);
     }
 
     pub(crate) fn add(&mut self, workload: &Workload, kind: Kind, load: Load) {
@@ -61,15 +70,15 @@ impl Report {
     pub(crate) fn table(&self) {
         println!("{}", self.machine);
         println!(
-            "{:<9} {:<9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10} {:>10}",
+            "{:<13} {:<9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10} {:>10}",
             "workload", "server", "req/s", "p50 us", "p99 us", "CPU us", "MiB", "by CPU", "by req/s"
         );
         for (workload, kind, _) in &self.rows {
-            let Some(load) = self.figures(workload.name, *kind) else { continue };
-            let to = self.measure(workload.name).and_then(|to| self.ratios(workload.name, *kind, to));
+            let Some(load) = self.figures(&workload.name, *kind) else { continue };
+            let to = self.measure(&workload.name).and_then(|to| self.ratios(&workload.name, *kind, to));
             let (cpu, speed) = to.unwrap_or((1.0, 1.0));
             println!(
-                "{:<9} {kind:<9} {:>9.0} {:>9.0} {:>9.0} {:>9.2} {:>8.1} {cpu:>10.2} {speed:>10.2}",
+                "{:<13} {kind:<9} {:>9.0} {:>9.0} {:>9.0} {:>9.2} {:>8.1} {cpu:>10.2} {speed:>10.2}",
                 workload.name,
                 load.per_second,
                 load.p50,
@@ -85,19 +94,28 @@ impl Report {
 
     pub(crate) fn json(&self) {
         let rows = self.rows.iter().filter_map(|(workload, kind, loads)| {
-            let load = self.figures(workload.name, *kind)?;
-            let (by_cpu, by_speed) = self.ratios(workload.name, *kind, self.measure(workload.name)?)?;
+            let load = self.figures(&workload.name, *kind)?;
+            let (by_cpu, by_speed) = self.ratios(&workload.name, *kind, self.measure(&workload.name)?)?;
             Some(json!({
-                "workload": workload.name, "server": kind.name(), "rounds": loads.len(),
+                "workload": &*workload.name, "server": kind.name(), "rounds": loads.len(),
                 "requests": load.requests, "perSecond": load.per_second, "p50": load.p50, "p99": load.p99,
                 "cpuMicros": load.cpu_micros, "residentBytes": load.resident,
+                "rows": workload.rows(), "posts": workload.posts, "threads": workload.threads,
                 "ratioByCpu": by_cpu, "ratioBySpeed": by_speed,
             }))
         });
         let rows: Vec<Value> = rows.collect();
         let targets = self.targets().into_iter().map(|(text, met)| json!({ "target": text, "met": met }));
         let targets: Vec<Value> = targets.collect();
-        println!("{}", json!({ "machine": self.machine, "rows": rows, "targets": targets }));
+        let memory = self.memory.as_ref().map(|memory| {
+            let looks =
+                memory.looks.iter().map(|(requests, bytes)| json!({ "requests": requests, "bytes": bytes }));
+            json!({ "looks": looks.collect::<Vec<_>>(), "bytesPerRequest": memory.slope() })
+        });
+        println!(
+            "{}",
+            json!({ "machine": self.machine, "rows": rows, "memory": memory, "targets": targets })
+        );
     }
 
     /// Whether every target was met whose servers were measured.
@@ -107,25 +125,78 @@ impl Report {
 
     fn targets(&self) -> Vec<(String, bool)> {
         let mesh = self.rows.iter().filter(|(_, kind, _)| *kind == Kind::Mesh);
-        let all =
-            mesh.flat_map(|(workload, _, _)| workload.targets.iter().map(|target| (workload.name, *target)));
-        all.filter_map(|(workload, target)| {
-            let own = self.figures(workload, Kind::Mesh)?;
-            Some(match target {
-                Target::Speed(to, least) => {
-                    let (by_cpu, _) = self.ratios(workload, Kind::Mesh, to)?;
-                    (format!("{workload}: {by_cpu:.2} of {to} by CPU, at least {least}"), by_cpu >= least)
-                }
-                Target::Tail(to, most) => {
-                    let ratio = own.p99 / self.figures(workload, to)?.p99;
-                    (format!("{workload}: p99 {ratio:.2} times that of {to}, at most {most}"), ratio <= most)
-                }
-                Target::Within(most) => {
-                    (format!("{workload}: p99 {:.0} us, at most {most:.0} us", own.p99), own.p99 <= most)
-                }
-            })
+        let all = mesh.flat_map(|(workload, _, _)| workload.targets.iter().map(move |it| (workload, *it)));
+        let judged = all.filter_map(|(workload, target)| {
+            let (text, met) = self.judged(workload, target)?;
+            Some((format!("{}: {text}", workload.name), met))
+        });
+        judged.chain(self.memory.as_ref().map(Memory::target)).collect()
+    }
+
+    /// What was reached of a target, and whether that is enough; `None` where a figure for it was not measured.
+    fn judged(&self, workload: &Workload, target: Target) -> Option<(String, bool)> {
+        let own = self.figures(&workload.name, Kind::Mesh)?;
+        let against = &*workload.against;
+        Some(match target {
+            Target::Speed(to, least) => {
+                let (by_cpu, _) = self.ratios(&workload.name, Kind::Mesh, to)?;
+                (format!("{by_cpu:.2} of {to} by CPU, at least {least}"), by_cpu >= least)
+            }
+            Target::Tail(to, most) => {
+                let ratio = own.p99 / self.figures(&workload.name, to)?.p99;
+                (format!("p99 {ratio:.2} times that of {to}, at most {most}"), ratio <= most)
+            }
+            Target::Within(most) => (format!("p99 {:.0} us, at most {most:.0} us", own.p99), own.p99 <= most),
+            Target::Cost(most) => {
+                let times = self.growth(workload, Kind::Mesh)?;
+                (format!("CPU {times:.2} times that of {against}, at most {most}"), times <= most)
+            }
+            Target::CostBeside(peer, most) => {
+                let (own, other) = (self.growth(workload, Kind::Mesh)?, self.growth(workload, peer)?);
+                let ratio = own / other;
+                let text = format!(
+                    "CPU grows {ratio:.2} times as {peer}'s does ({own:.2} and {other:.2} since {against}), at most {most}"
+                );
+                (text, ratio <= most)
+            }
+            Target::Row { than, most } => {
+                let (own, other) = (self.row(&workload.name)?, self.row(than)?);
+                let times = own / other;
+                let text = format!("a row takes {own:.3} us, {times:.2} times one of {than}, at most {most}");
+                (text, times <= most)
+            }
+            Target::Throughput(least) => {
+                let one = self.figures(against, Kind::Mesh)?;
+                let times = own.per_second / one.per_second;
+                let by_cpu = workload.threads as f64 * one.cpu_micros / own.cpu_micros;
+                let shared = if self.shares {
+                    "; server and load share the cores in both, so the load has to grow as well"
+                } else {
+                    ""
+                };
+                let text = format!(
+                    "{times:.2} times the requests of {against} ({by_cpu:.2} by the server's CPU{shared}), at least {least}"
+                );
+                (text, times >= least)
+            }
         })
-        .collect()
+    }
+
+    /// CPU for a request, as a multiple of that of the workload that it is held against.
+    fn growth(&self, workload: &Workload, kind: Kind) -> Option<f64> {
+        let before = self.figures(&workload.against, kind)?;
+        Some(self.figures(&workload.name, kind)?.cpu_micros / before.cpu_micros)
+    }
+
+    /// CPU for each row of a page beyond the first, in microseconds.
+    fn row(&self, workload: &str) -> Option<f64> {
+        let rows = |wanted: &dyn Fn(&Workload) -> bool| {
+            let (workload, ..) = self.rows.iter().find(|(workload, ..)| wanted(workload))?;
+            Some((self.figures(&workload.name, Kind::Mesh)?.cpu_micros, f64::from(workload.rows()?)))
+        };
+        let (many, count) = rows(&|one| one.name == workload)?;
+        let (one, _) = rows(&|one| one.rows() == Some(1))?;
+        Some((many - one) / (count - 1.0).max(1.0))
     }
 }
 

@@ -1,44 +1,61 @@
 //! What is asked? The workloads, and how each server is asked for the same.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::account;
 use super::load::Background;
 use super::peer::{Kind, Peer};
-
-/// Different records asked for, so that more is read than a few pages.
-const RECORDS: u32 = 4_096;
+use super::request::{Request, base64};
 
 /// One thing to measure.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) what: &'static str,
     /// Which servers are compared.
     pub(crate) peers: &'static [Kind],
     pub(crate) connections: usize,
-    /// The size of the sample, in units of the usual one.
-    pub(crate) scale: u32,
+    /// Posts of the sample; 0 until it is one of several sizes.
+    pub(crate) posts: u32,
+    /// Different records asked for, so that more is read than a few pages.
+    pub(crate) records: u32,
     /// Worker threads of the server.
     pub(crate) threads: usize,
+    pub(crate) placing: Placing,
     /// Bytes of the response cache; 0 turns it off.
     pub(crate) cache: &'static str,
     /// What else is going on.
     pub(crate) background: Option<Background>,
     /// At the least this much of the peer's speed, by CPU per request, or of its p99.
     pub(crate) targets: &'static [Target],
-    read: Read,
+    /// The workload that its growth is counted from; empty where there is none.
+    pub(crate) against: Cow<'static, str>,
+    pub(crate) read: Read,
     /// How the query is sent.
-    way: Way,
+    pub(crate) way: Way,
     /// Pages that lie before the one that is asked for.
-    pages_before: u32,
+    pub(crate) pages_before: u32,
     /// What [`Workload::prepare`] found out.
-    prepared: Prepared,
+    pub(crate) prepared: Prepared,
+}
+
+/// Which cores server and load have, where processes can be pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placing {
+    /// One each.
+    Apart,
+    /// The server has all, the load one of them.
+    Free,
+    /// So many threads of each. They share as many cores where there are not twice as many, so that with more
+    /// cores the load grows as the server does.
+    Together(usize),
 }
 
 /// How a query is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     /// As it is.
     Plain,
     /// By the id under which it was registered.
@@ -49,10 +66,17 @@ enum Way {
 
 /// What a running server had to be asked for.
 #[derive(Clone, Debug, Default)]
-struct Prepared {
+pub(crate) struct Prepared {
     id: String,
     after: Option<String>,
-    session: String,
+    session: Session,
+}
+
+/// What signs requests.
+#[derive(Clone, Debug, Default)]
+struct Session {
+    token: String,
+    key: String,
 }
 
 /// What a server must reach.
@@ -64,10 +88,18 @@ pub(crate) enum Target {
     Tail(Kind, f64),
     /// p99 within that many microseconds.
     Within(f64),
+    /// CPU per request within this many times that of the workload that it is held against.
+    Cost(f64),
+    /// The same, as a multiple of what a peer's grows by.
+    CostBeside(Kind, f64),
+    /// CPU per row beyond the first within this many times that of another workload.
+    Row { than: &'static str, most: f64 },
+    /// At the least this many times the requests per second of the workload that it is held against.
+    Throughput(f64),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Read {
+pub(crate) enum Read {
     /// Scalars of one post.
     Scalars,
     /// A post with author, comments and their authors.
@@ -76,261 +108,37 @@ enum Read {
     Newest,
     /// The same with comments and their authors.
     Deep,
-    /// This many posts in the order of their ids, after a filter that no index serves.
+    /// This many posts in the order of an index.
     Page { first: u32 },
+    /// Reads that all differ: ids, queries and cursors.
+    Many,
 }
 
 const READ_PEERS: &[Kind] = &[Kind::Limit, Kind::Mesh, Kind::Constant, Kind::GraphQl];
 
-const READ: Workload = Workload {
-    name: "",
+/// The first of the workloads, which all others are variants of.
+pub(crate) const READ: Workload = Workload {
+    name: Cow::Borrowed(""),
     what: "",
     peers: READ_PEERS,
     connections: 16,
-    scale: 1,
+    posts: 100_000,
+    records: 4_096,
     threads: 1,
+    placing: Placing::Apart,
     cache: "0",
     background: None,
     targets: &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3)],
+    against: Cow::Borrowed(""),
     read: Read::Scalars,
     way: Way::Plain,
     pages_before: 0,
-    prepared: Prepared { id: String::new(), after: None, session: String::new() },
+    prepared: Prepared {
+        id: String::new(),
+        after: None,
+        session: Session { token: String::new(), key: String::new() },
+    },
 };
-
-const NESTED_TARGETS: &[Target] =
-    &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3), Target::Speed(Kind::GraphQl, 3.5)];
-
-const SIGNED_TARGETS: &[Target] = &[Target::Speed(Kind::Limit, 0.9), Target::Tail(Kind::Limit, 1.3)];
-
-fn cached() -> Workload {
-    Workload {
-        peers: &[Kind::Constant, Kind::Mesh],
-        cache: "64 MiB",
-        targets: &[Target::Speed(Kind::Constant, 0.8)],
-        ..READ
-    }
-}
-
-#[expect(clippy::too_many_lines, reason = "a list, an entry each")]
-fn all() -> Vec<Workload> {
-    vec![
-        Workload { name: "w1", what: "one post by id, scalars", ..READ },
-        Workload {
-            name: "w2",
-            what: "one post by id with author, comments and their authors",
-            read: Read::Nested,
-            targets: NESTED_TARGETS,
-            ..READ
-        },
-        Workload {
-            name: "w3",
-            what: "the 20 newest published posts with author",
-            read: Read::Newest,
-            ..READ
-        },
-        Workload {
-            name: "w4",
-            what: "the same with comments and their authors",
-            read: Read::Deep,
-            targets: NESTED_TARGETS,
-            ..READ
-        },
-        Workload { name: "c1", what: "w1 again and again, from the response cache", ..cached() },
-        Workload {
-            name: "c2",
-            what: "w2 again and again, from the response cache",
-            read: Read::Nested,
-            ..cached()
-        },
-        Workload {
-            name: "c4",
-            what: "w4 again and again, from the response cache",
-            read: Read::Deep,
-            ..cached()
-        },
-        Workload { name: "p1", what: "w1 by the id of a persisted query", way: Way::Persisted, ..READ },
-        Workload {
-            name: "p2",
-            what: "w2 by the id of a persisted query",
-            read: Read::Nested,
-            way: Way::Persisted,
-            ..READ
-        },
-        Workload { name: "s1", what: "w1 signed", way: Way::Signed, targets: SIGNED_TARGETS, ..READ },
-        Workload {
-            name: "s2",
-            what: "w2 signed",
-            read: Read::Nested,
-            way: Way::Signed,
-            targets: SIGNED_TARGETS,
-            ..READ
-        },
-        Workload {
-            name: "s3",
-            what: "w3 signed",
-            read: Read::Newest,
-            way: Way::Signed,
-            targets: SIGNED_TARGETS,
-            ..READ
-        },
-        Workload {
-            name: "s4",
-            what: "w4 signed",
-            read: Read::Deep,
-            way: Way::Signed,
-            targets: SIGNED_TARGETS,
-            ..READ
-        },
-        Workload {
-            name: "starve",
-            what: "w1 while four clients scan the whole table",
-            peers: &[Kind::Mesh],
-            connections: 4,
-            threads: 2,
-            background: Some(Background::Scans),
-            targets: &[Target::Within(5_000.0)],
-            ..READ
-        },
-        Workload {
-            name: "rows1",
-            what: "1 post, for the cost of a row",
-            read: Read::Page { first: 1 },
-            ..growth()
-        },
-        Workload {
-            name: "rows20",
-            what: "20 posts, for the cost of a row",
-            read: Read::Page { first: 20 },
-            ..growth()
-        },
-        Workload {
-            name: "rows1000",
-            what: "1,000 posts, for the cost of a row",
-            read: Read::Page { first: 1_000 },
-            ..growth()
-        },
-        Workload {
-            name: "rows20000",
-            what: "20,000 posts, for the cost of a row",
-            read: Read::Page { first: 20_000 },
-            connections: 1,
-            ..growth()
-        },
-        Workload {
-            name: "rows100000",
-            what: "99,999 posts, for the cost of a row",
-            read: Read::Page { first: 99_999 },
-            connections: 1,
-            ..growth()
-        },
-        Workload {
-            name: "page1",
-            what: "the first 20 posts by views",
-            read: Read::Page { first: 20 },
-            ..growth()
-        },
-        Workload {
-            name: "page1000",
-            what: "the page after 1,000 others",
-            read: Read::Page { first: 20 },
-            pages_before: 1_000,
-            ..growth()
-        },
-        Workload {
-            name: "large",
-            what: "w2 on ten times the data",
-            read: Read::Nested,
-            scale: 10,
-            targets: NESTED_TARGETS,
-            peers: &[Kind::Limit, Kind::Mesh],
-            ..READ
-        },
-        Workload {
-            name: "cores",
-            what: "w1 with two threads on both cores",
-            threads: 2,
-            peers: &[Kind::Mesh],
-            ..growth()
-        },
-    ]
-}
-
-fn growth() -> Workload {
-    Workload { peers: &[Kind::Mesh], targets: &[], ..READ }
-}
-
-/// The workloads of that name, or of a group of them: `reads`, `cache`, `growth`, `all`.
-pub(crate) fn named(list: &str) -> Result<Vec<Workload>, String> {
-    let all = all();
-    let mut found = Vec::new();
-    for name in list.split(',') {
-        let names: &[&str] = match name {
-            "reads" => &["w1", "w2", "w3", "w4"],
-            "cache" => &["c1", "c2", "c4"],
-            "growth" => &[
-                "rows1",
-                "rows20",
-                "rows1000",
-                "rows20000",
-                "rows100000",
-                "page1",
-                "page1000",
-                "large",
-                "cores",
-            ],
-            "persisted" => &["p1", "p2"],
-            "signed" => &["s1", "s2", "s3", "s4"],
-            _ => &[],
-        };
-        let matching =
-            |workload: &&Workload| name == "all" || workload.name == name || names.contains(&workload.name);
-        let before = found.len();
-        found.extend(all.iter().filter(matching).cloned());
-        if found.len() == before {
-            let known: Vec<_> = all.iter().map(|workload| workload.name).collect();
-            return Err(format!(
-                "there is no workload '{name}'; there are {} and the groups reads, persisted, signed, cache, growth, all",
-                known.join(", ")
-            ));
-        }
-    }
-    Ok(found)
-}
-
-/// A request as bytes that can be sent.
-pub(crate) struct Request {
-    method: &'static str,
-    path: String,
-    headers: String,
-    body: String,
-}
-
-impl Request {
-    fn get(path: String) -> Self {
-        Self { method: "GET", path, headers: String::new(), body: String::new() }
-    }
-
-    fn mesh(path: String, query: &str) -> Self {
-        Self { headers: format!("X-Mesh-Query: {}\r\n", base64(query.as_bytes())), ..Self::get(path) }
-    }
-
-    fn graphql(query: &str) -> Self {
-        Self::post("/", &serde_json::json!({ "query": query }))
-    }
-
-    fn post(path: &str, body: &Value) -> Self {
-        let body = body.to_string();
-        let headers = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-        Self { method: "POST", path: path.to_owned(), headers, body }
-    }
-
-    /// The whole request.
-    pub(crate) fn text(&self) -> String {
-        let Self { method, path, headers, body } = self;
-        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n{body}")
-    }
-}
 
 impl Workload {
     /// The requests of a workload, in the form that a server takes.
@@ -339,9 +147,15 @@ impl Workload {
         if !point || kind == Kind::Constant {
             return vec![self.request(kind, 1)];
         }
-        // Steps of a prime scatter the ids over the table, the same way in every run.
-        let records = 100_000 * self.scale;
-        (0..RECORDS).map(|number| self.request(kind, 1 + number.wrapping_mul(7_919) % records)).collect()
+        (0..self.records).map(|number| self.request(kind, self.record(number))).collect()
+    }
+
+    /// One of the posts: the same in every run, and as if by chance, so that no two that follow lie together.
+    pub(crate) fn record(&self, number: u32) -> u32 {
+        let mut bits = u64::from(number).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        1 + ((bits ^ (bits >> 31)) % u64::from(self.posts.max(1))) as u32
     }
 
     fn request(&self, kind: Kind, id: u32) -> Request {
@@ -354,17 +168,20 @@ impl Workload {
                 match self.way {
                     Way::Plain => Request::mesh(path, &self.query()),
                     Way::Persisted => {
-                        let headers = format!("X-Mesh-Query-Id: {}\r\n", self.prepared.id);
-                        Request { headers, ..Request::get(path) }
+                        Request::get(path).with(&format!("X-Mesh-Query-Id: {}\r\n", self.prepared.id))
                     }
-                    Way::Signed => {
-                        let mut request = Request::mesh(path, &self.query());
-                        request.headers.push_str(&self.prepared.session);
-                        request
-                    }
+                    Way::Signed => self.signed(path, &self.query()),
                 }
             }
         }
+    }
+
+    /// A query that is signed in the session that was begun.
+    pub(crate) fn signed(&self, path: String, query: &str) -> Request {
+        let Session { token, key } = &self.prepared.session;
+        let signature = account::sign(key, &base64(query.as_bytes()));
+        let headers = format!("X-Mesh-Token: {token}\r\nX-Mesh-Signature: sha256={signature}\r\n");
+        Request::mesh(path, query).with(&headers)
     }
 
     /// Asks a running server for what the requests have to hold: the id of the query, a session, a cursor.
@@ -383,9 +200,7 @@ impl Workload {
                 let body = serde_json::json!({ "login": account::LOGIN, "password": account::PASSWORD });
                 let session = peer.ask(&Request::post("/mesh/auth", &body))?;
                 let (token, key) = (text(&session, "token")?, text(&session, "signingToken")?);
-                let signature = account::sign(&key, &base64(self.query().as_bytes()));
-                self.prepared.session =
-                    format!("X-Mesh-Token: {token}\r\nX-Mesh-Signature: sha256={signature}\r\n");
+                self.prepared.session = Session { token, key };
             }
         }
         self.prepared.after = None;
@@ -394,6 +209,24 @@ impl Workload {
             self.prepared.after = Some(text(page.get("pageInfo").unwrap_or(&Value::Null), "endCursor")?);
         }
         Ok(())
+    }
+
+    /// Rows of a page, where that is what is measured.
+    pub(crate) fn rows(&self) -> Option<u32> {
+        match self.read {
+            Read::Page { first } => Some(first),
+            _ => None,
+        }
+    }
+
+    /// Whether it is about many requests that all differ, and not about how long they take.
+    pub(crate) fn is_many(&self) -> bool {
+        matches!(self.read, Read::Many)
+    }
+
+    /// Whether it is to be measured on samples of several sizes.
+    pub(crate) fn is_sized(&self) -> bool {
+        self.posts == 0
     }
 
     /// Whether the server must have sessions.
@@ -408,11 +241,11 @@ impl Workload {
             Read::Nested => format!("/w2/{id}"),
             Read::Newest => "/w3".to_owned(),
             Read::Deep => "/w4".to_owned(),
-            Read::Page { .. } => "/".to_owned(),
+            Read::Page { .. } | Read::Many => "/".to_owned(),
         }
     }
 
-    fn query(&self) -> String {
+    pub(crate) fn query(&self) -> String {
         let select = match self.read {
             Read::Scalars => {
                 r#""id":true,"title":true,"body":true,"published":true,"views":true,"publishedAt":true"#
@@ -421,14 +254,14 @@ impl Workload {
             Read::Nested => format!(r#""title":true,{AUTHOR},{COMMENTS}"#),
             Read::Newest => format!(r#""id":true,"title":true,"publishedAt":true,{AUTHOR}"#),
             Read::Deep => format!(r#""id":true,"title":true,"publishedAt":true,{AUTHOR},{COMMENTS}"#),
-            Read::Page { .. } => r#""id":true,"title":true,"views":true"#.to_owned(),
+            Read::Page { .. } | Read::Many => r#""id":true,"title":true,"views":true"#.to_owned(),
         };
         let controls = match self.read {
-            Read::Scalars | Read::Nested => String::new(),
+            Read::Scalars | Read::Nested | Read::Many => String::new(),
             Read::Newest | Read::Deep => {
                 r#","$where":{"field":"published","op":"eq","value":true},"$orderBy":[{"field":"publishedAt","direction":"desc"}],"$page":{"first":20}"#.to_owned()
             }
-            Read::Page { first, .. } => {
+            Read::Page { first } => {
                 let after = self.prepared.after.as_ref().map(|after| format!(r#","after":"{after}""#));
                 let after = after.unwrap_or_default();
                 format!(
@@ -446,7 +279,7 @@ impl Workload {
             Read::Nested => format!("{{ post(id: {id}) {{ title author {{ name }} {comments} }} }}"),
             Read::Newest => page("id title publishedAt author { name }"),
             Read::Deep => page(&format!("id title publishedAt author {{ name }} {comments}")),
-            Read::Page { .. } => String::new(),
+            Read::Page { .. } | Read::Many => String::new(),
         }
     }
 
@@ -470,49 +303,19 @@ impl Workload {
 const AUTHOR: &str = r#""author":{"$select":{"name":true}}"#;
 const COMMENTS: &str = r#""comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}"#;
 
-/// What reads the whole table: no index serves the filter.
-pub(crate) fn scan(number: u32) -> Request {
-    let query = format!(
-        r#"{{"comment":{{"$select":{{"id":true}},"$where":{{"field":"body","op":"ilike","value":"%nothing like that {number}%"}}}}}}"#
-    );
-    Request::mesh("/mesh/comment".to_owned(), &query)
-}
-
 fn page(select: &str) -> String {
     let info = "pageInfo { hasNextPage startCursor endCursor }";
     format!("{{ posts(first: 20) {{ items {{ {select} }} {info} }} }}")
 }
 
-/// Standard base64, written anew here so that a fault of the server's own code cannot hide.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk
-            .iter()
-            .enumerate()
-            .fold(0u32, |word, (place, byte)| word | u32::from(*byte) << (16 - 8 * place));
-        for place in 0..4 {
-            let letter = LETTERS.get((word >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'A');
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_the_standard_one() {
-        let texts = [b"".as_slice(), b"A", b"AB", b"ABC", b"ABCD"].map(base64);
-        assert_eq!(texts, ["", "QQ==", "QUI=", "QUJD", "QUJDRA=="]);
-    }
+    use crate::bench::list::named;
 
     #[test]
     fn every_query_is_json() {
-        for workload in all() {
+        for workload in named("all").unwrap() {
             assert!(serde_json::from_str::<Value>(&workload.query()).is_ok(), "{}", workload.name);
         }
     }
@@ -520,9 +323,15 @@ mod tests {
     #[test]
     fn records_are_scattered() {
         let [workload] = &named("w1").unwrap()[..] else { panic!() };
-        let mut paths: Vec<_> = workload.requests(Kind::Mesh).into_iter().map(|it| it.path).collect();
-        paths.sort();
-        paths.dedup();
-        assert_eq!(paths.len(), RECORDS as usize);
+        let all: Vec<u32> = (0..workload.records).map(|number| workload.record(number)).collect();
+        let mut tenths = [0u32; 10];
+        for record in &all {
+            assert!((1..=workload.posts).contains(record), "{record}");
+            tenths[(record - 1) as usize * 10 / workload.posts as usize] += 1;
+        }
+        let even = workload.records / 10;
+        assert!(tenths.iter().all(|count| count.abs_diff(even) < even / 5), "{tenths:?}");
+        let near = all.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 100).count();
+        assert!(near < all.len() / 100, "{near} of those that follow lie together");
     }
 }

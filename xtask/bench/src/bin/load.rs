@@ -1,16 +1,18 @@
 //! How fast does a server answer? A load generator: some connections, each asking again as soon as it was
 //! answered, going through a file of requests. Where `wrk` is installed that is used instead.
 //!
-//! The file holds whole requests, a NUL byte after each. The result is one line of JSON.
+//! The file holds whole requests, a NUL byte after each. With `--once` each of them is sent once, and it takes as
+//! long as it takes. The result is one line of JSON.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_bench::argument;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-type Error = Box<dyn std::error::Error>;
+type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Default)]
 struct Seen {
@@ -18,55 +20,91 @@ struct Seen {
     errors: u64,
 }
 
+/// What all clients do.
+struct Work {
+    address: String,
+    requests: Vec<Vec<u8>>,
+    connections: usize,
+    /// Until when; `None`: each request once.
+    end: Option<Instant>,
+}
+
 fn main() -> Result<(), Error> {
     let address = argument("--address").ok_or("--address HOST:PORT is missing")?;
     let connections: usize = argument("--connections").unwrap_or_else(|| "16".to_owned()).parse()?;
+    let threads: usize = argument("--threads").unwrap_or_else(|| "1".to_owned()).parse()?;
     let seconds: f64 = argument("--seconds").unwrap_or_else(|| "3".to_owned()).parse()?;
+    let once = std::env::args().any(|argument| argument == "--once");
     let file = std::fs::read(argument("--requests").ok_or("--requests FILE is missing")?)?;
-    let requests: Rc<[Vec<u8>]> =
+    let requests: Vec<Vec<u8>> =
         file.split(|byte| *byte == 0).filter(|text| !text.is_empty()).map(<[u8]>::to_vec).collect();
     if requests.is_empty() {
         return Err("the file has no requests".into());
     }
+    let start = Instant::now();
+    let end = (!once).then(|| start + Duration::from_secs_f64(seconds));
+    let work = Arc::new(Work { address, requests, connections, end });
+    let running: Vec<_> = (0..threads)
+        .map(|thread| {
+            let work = Arc::clone(&work);
+            let mine = (thread..connections).step_by(threads);
+            std::thread::spawn(move || clients(work, mine.collect()))
+        })
+        .collect();
+    let mut all = Seen::default();
+    for thread in running {
+        let seen = thread.join().map_err(|_| "a thread of the load failed")??;
+        all.micros.extend(seen.micros);
+        all.errors += seen.errors;
+    }
+    let elapsed = start.elapsed().as_secs_f64();
+    all.micros.sort_unstable();
+    let at = |part: usize| all.micros.get(all.micros.len() * part / 100).copied().unwrap_or_default();
+    println!(
+        "{{\"requests\":{},\"errors\":{},\"seconds\":{elapsed},\"p50\":{},\"p99\":{}}}",
+        all.micros.len(),
+        all.errors,
+        at(50),
+        at(99)
+    );
+    Ok(())
+}
+
+/// The clients of one thread.
+fn clients(work: Arc<Work>, numbers: Vec<usize>) -> Result<Seen, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async move {
-        let start = Instant::now();
-        let end = start + Duration::from_secs_f64(seconds);
-        let clients: Vec<_> = (0..connections)
+        let work = Rc::new(work);
+        let running: Vec<_> = numbers
+            .into_iter()
             .map(|number| {
-                let (address, requests) = (address.clone(), Rc::clone(&requests));
-                let first = number * requests.len() / connections;
-                tokio::task::spawn_local(async move { client(&address, &requests, first, end).await })
+                let work = Rc::clone(&work);
+                tokio::task::spawn_local(async move { client(&work, number).await })
             })
             .collect();
         let mut all = Seen::default();
-        for client in clients {
+        for client in running {
             let seen = client.await?;
             all.micros.extend(seen.micros);
             all.errors += seen.errors;
         }
-        let elapsed = start.elapsed().as_secs_f64();
-        all.micros.sort_unstable();
-        let at = |part: usize| all.micros.get(all.micros.len() * part / 100).copied().unwrap_or_default();
-        println!(
-            "{{\"requests\":{},\"errors\":{},\"seconds\":{elapsed},\"p50\":{},\"p99\":{}}}",
-            all.micros.len(),
-            all.errors,
-            at(50),
-            at(99)
-        );
-        Ok(())
+        Ok(all)
     })
 }
 
-async fn client(address: &str, requests: &[Vec<u8>], first: usize, end: Instant) -> Seen {
+async fn client(work: &Work, number: usize) -> Seen {
+    let Work { address, requests, connections, end } = work;
     let mut seen = Seen::default();
     let mut buffer = vec![0; 1 << 20];
     let mut stream = None;
-    for request in requests.iter().cycle().skip(first) {
+    let (first, step, count) = match end {
+        Some(_) => (number * requests.len() / connections, 1, usize::MAX),
+        None => (number, *connections, requests.len().saturating_sub(number).div_ceil(*connections)),
+    };
+    for request in requests.iter().cycle().skip(first).step_by(step).take(count) {
         let start = Instant::now();
-        if start >= end {
+        if end.is_some_and(|end| start >= end) {
             break;
         }
         let status = match &mut stream {

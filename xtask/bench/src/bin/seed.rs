@@ -1,9 +1,17 @@
-//! What is measured on? A blog of fixed size, the same bytes in every row whenever it is made.
+//! What is measured on? A blog of so many posts, the same bytes in every row whenever it is made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use mesh_bench::{COMMENTS, POSTS, USERS, argument};
+use mesh_bench::argument;
 use rusqlite::{Connection, params};
+
+type Error = Box<dyn std::error::Error>;
+
+/// Posts of one author.
+const POSTS_PER_USER: u32 = 10;
+/// Comments of one post, on average.
+const COMMENTS_PER_POST: u32 = 5;
 
 const TABLES: &str = "
     CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, bio TEXT);
@@ -69,16 +77,61 @@ impl Dice {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Says how far it is, for as long as it takes.
+struct Progress {
+    start: Instant,
+    said: Instant,
+    done: u64,
+    rows: u64,
+}
+
+impl Progress {
+    const EVERY: Duration = Duration::from_secs(2);
+
+    fn new(rows: u64) -> Self {
+        let now = Instant::now();
+        Self { start: now, said: now, done: 0, rows }
+    }
+
+    fn row(&mut self) {
+        self.done += 1;
+        // A look at the clock for each row would cost a part of what the row costs.
+        if self.done.is_multiple_of(4_096) && self.said.elapsed() > Self::EVERY {
+            self.said = Instant::now();
+            let percent = self.done * 100 / self.rows;
+            eprintln!("  {percent:>3} % of {} rows, {:.0} s", self.rows, self.start.elapsed().as_secs_f64());
+        }
+    }
+
+    fn step(&self, what: &str) {
+        if self.start.elapsed() > Self::EVERY {
+            eprintln!("  {what}, {:.0} s", self.start.elapsed().as_secs_f64());
+        }
+    }
+}
+
+fn main() -> Result<(), Error> {
     let path = PathBuf::from(argument("--out").ok_or("--out FILE is missing")?);
-    let scale: u32 = argument("--scale").map_or(Ok(1), |text| text.parse())?;
+    let posts: u32 = argument("--posts").map_or(Ok(100_000), |text| text.parse())?;
     let journal = argument("--journal").unwrap_or_else(|| "wal".to_owned());
-    let (users, posts, comments) = (USERS * scale, POSTS * scale, COMMENTS * scale);
     let unfinished = path.with_extension("unfinished");
     let _ = std::fs::remove_file(&unfinished);
-    let mut connection = Connection::open(&unfinished)?;
+    let made = make(&unfinished, posts, &journal).and_then(|()| Ok(std::fs::rename(&unfinished, &path)?));
+    if made.is_err() {
+        // A large part of a sample would take the room of the next one.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    made
+}
+
+fn make(path: &Path, posts: u32, journal: &str) -> Result<(), Error> {
+    let (users, comments) = ((posts / POSTS_PER_USER).max(1), posts * COMMENTS_PER_POST);
+    let mut progress = Progress::new(u64::from(users) + u64::from(posts) + u64::from(comments));
+    let mut connection = Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "off")?;
     connection.pragma_update(None, "synchronous", "off")?;
+    // 256 MiB, which the sorting of an index has too.
+    connection.pragma_update(None, "cache_size", -262_144)?;
     connection.execute_batch(TABLES)?;
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let rows = connection.transaction()?;
@@ -88,24 +141,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let name = dice.text(2);
             let email = format!("{}{id}@example.com", name.replace(' ', "."));
             insert.execute(params![id, name, email, dice.text(10)])?;
+            progress.row();
         }
         let mut insert = rows.prepare("INSERT INTO posts VALUES (?, ?, ?, ?, ?, ?, ?)")?;
         for id in 1..=posts {
             let (author, title, body) = (1 + dice.below(users), dice.text(5), dice.text(50));
             let (published, moment) = (dice.below(10) > 0, dice.moment());
             insert.execute(params![id, author, title, body, published, moment, dice.below(1_000_000)])?;
+            progress.row();
         }
         let mut insert = rows.prepare("INSERT INTO comments VALUES (?, ?, ?, ?, ?)")?;
         for id in 1..=comments {
             let (post, author) = (1 + dice.below(posts), 1 + dice.below(users));
             insert.execute(params![id, post, author, dice.text(18), dice.moment()])?;
+            progress.row();
         }
     }
     rows.execute("INSERT INTO accounts VALUES (1, ?, ?, 'reader')", ACCOUNT)?;
     rows.commit()?;
-    connection.execute_batch(INDEXES)?;
+    for statement in INDEXES.split_inclusive(';').map(str::trim).filter(|text| !text.is_empty()) {
+        progress.step(statement);
+        connection.execute_batch(statement)?;
+    }
     connection.pragma_update(None, "journal_mode", journal)?;
     connection.close().map_err(|(_, error)| error)?;
-    std::fs::rename(&unfinished, &path)?;
     Ok(())
 }

@@ -1,0 +1,234 @@
+//! Which workloads are there, and what must the server reach in each? The list, and its groups by name.
+
+use std::borrow::Cow;
+
+use super::load::Background;
+use super::peer::Kind;
+use super::size::Size;
+use super::workload::{Placing, READ, Read, Target, Way, Workload};
+
+const NESTED_TARGETS: &[Target] =
+    &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3), Target::Speed(Kind::GraphQl, 3.5)];
+
+const SIGNED_TARGETS: &[Target] = &[Target::Speed(Kind::Limit, 0.9), Target::Tail(Kind::Limit, 1.3)];
+
+/// A row of a large page costs what one of a page of 1,000 costs.
+const ROW_TARGETS: &[Target] = &[Target::Row { than: "rows1000", most: 1.2 }];
+
+/// A sample a hundred times as large makes a read hardly dearer, and no dearer than it makes one written by hand.
+const SIZE_TARGETS: &[Target] = &[Target::Cost(1.2), Target::CostBeside(Kind::Limit, 1.1)];
+
+/// Requests of a workload that is measured on samples of several sizes: enough to reach a large part of each.
+const MANY_RECORDS: u32 = 32_768;
+
+const NAMES: [(&str, &[&str]); 7] = [
+    ("reads", &["w1", "w2", "w3", "w4"]),
+    ("cache", &["c1", "c2", "c4"]),
+    ("persisted", &["p1", "p2"]),
+    ("signed", &["s1", "s2", "s3", "s4"]),
+    ("rows", &["rows1", "rows20", "rows1000", "rows20000", "rows100000"]),
+    ("sizes", &["size1", "size2"]),
+    (
+        "growth",
+        &[
+            "rows1",
+            "rows20",
+            "rows1000",
+            "rows20000",
+            "rows100000",
+            "page1",
+            "page1000",
+            "size1",
+            "size2",
+            "cores1",
+            "cores2",
+            "memory",
+        ],
+    ),
+];
+
+/// The workloads of that name, or of a group of them: `reads`, `cache`, `growth`, `all`.
+pub(crate) fn named(list: &str) -> Result<Vec<Workload>, String> {
+    let all = all();
+    let mut found = Vec::new();
+    for name in list.split(',') {
+        let group = NAMES.iter().find(|(group, _)| *group == name).map_or(&[][..], |(_, names)| *names);
+        let matching =
+            |workload: &&Workload| name == "all" || workload.name == name || group.contains(&&*workload.name);
+        let before = found.len();
+        found.extend(all.iter().filter(matching).cloned());
+        if found.len() == before {
+            let known: Vec<_> = all.iter().map(|workload| &*workload.name).collect();
+            let groups = NAMES.map(|(group, _)| group).join(", ");
+            return Err(format!(
+                "there is no workload '{name}'; there are {} and the groups {groups}, all",
+                known.join(", ")
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// Those that are measured on samples of several sizes once for each, the smallest first.
+pub(crate) fn sized(workloads: Vec<Workload>, sizes: &[Size]) -> Vec<Workload> {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let each = |workload: Workload| {
+        if !workload.is_sized() {
+            return vec![workload];
+        }
+        let name = |size: &Size| format!("{}@{size}", workload.name);
+        let first = sizes.first().map(name).unwrap_or_default();
+        let of = |size: &Size| Workload {
+            name: Cow::Owned(name(size)),
+            posts: size.posts(),
+            // What is not larger than the smallest has nothing to be held against.
+            targets: if name(size) == first { &[] } else { workload.targets },
+            against: Cow::Owned(first.clone()),
+            ..workload.clone()
+        };
+        sizes.iter().map(of).collect()
+    };
+    workloads.into_iter().flat_map(each).collect()
+}
+
+fn cached() -> Workload {
+    Workload {
+        peers: &[Kind::Constant, Kind::Mesh],
+        cache: "64 MiB",
+        targets: &[Target::Speed(Kind::Constant, 0.8)],
+        ..READ
+    }
+}
+
+fn growth() -> Workload {
+    Workload { peers: &[Kind::Mesh], targets: &[], ..READ }
+}
+
+fn named_as(name: &'static str, what: &'static str, workload: Workload) -> Workload {
+    Workload { name: Cow::Borrowed(name), what, ..workload }
+}
+
+/// A page of so many rows in the order of an index.
+fn rows(first: u32) -> Workload {
+    let connections = if first > 1_000 { 1 } else { READ.connections };
+    Workload { read: Read::Page { first }, connections, ..growth() }
+}
+
+fn all() -> Vec<Workload> {
+    [reads(), ways(), growths()].concat()
+}
+
+fn reads() -> Vec<Workload> {
+    let nested = Workload { read: Read::Nested, targets: NESTED_TARGETS, ..READ };
+    let newest = Workload { read: Read::Newest, ..READ };
+    let deep = Workload { read: Read::Deep, targets: NESTED_TARGETS, ..READ };
+    vec![
+        named_as("w1", "one post by id, scalars", READ),
+        named_as("w2", "one post by id with author, comments and their authors", nested),
+        named_as("w3", "the 20 newest published posts with author", newest),
+        named_as("w4", "the same with comments and their authors", deep),
+    ]
+}
+
+/// The same reads, sent or answered in another way.
+fn ways() -> Vec<Workload> {
+    let kept = |read| Workload { read, ..cached() };
+    let persisted = |read| Workload { read, way: Way::Persisted, ..READ };
+    let signed = |read| Workload { read, way: Way::Signed, targets: SIGNED_TARGETS, ..READ };
+    vec![
+        named_as("c1", "w1 again and again, from the response cache", kept(Read::Scalars)),
+        named_as("c2", "w2 again and again, from the response cache", kept(Read::Nested)),
+        named_as("c4", "w4 again and again, from the response cache", kept(Read::Deep)),
+        named_as("p1", "w1 by the id of a persisted query", persisted(Read::Scalars)),
+        named_as("p2", "w2 by the id of a persisted query", persisted(Read::Nested)),
+        named_as("s1", "w1 signed", signed(Read::Scalars)),
+        named_as("s2", "w2 signed", signed(Read::Nested)),
+        named_as("s3", "w3 signed", signed(Read::Newest)),
+        named_as("s4", "w4 signed", signed(Read::Deep)),
+    ]
+}
+
+/// What more rows, pages, data, cores and requests cost.
+fn growths() -> Vec<Workload> {
+    let starve = Workload {
+        connections: 4,
+        threads: 2,
+        placing: Placing::Free,
+        background: Some(Background::Scans),
+        targets: &[Target::Within(5_000.0)],
+        ..growth()
+    };
+    let many = |first| Workload { targets: ROW_TARGETS, ..rows(first) };
+    let page1000 = Workload {
+        pages_before: 1_000,
+        against: Cow::Borrowed("page1"),
+        targets: &[Target::Cost(1.2)],
+        ..rows(20)
+    };
+    let sized = |read| Workload {
+        read,
+        peers: &[Kind::Limit, Kind::Mesh],
+        records: MANY_RECORDS,
+        posts: 0,
+        targets: SIZE_TARGETS,
+        ..READ
+    };
+    let cores = |threads| Workload { threads, placing: Placing::Together(threads), ..growth() };
+    let cores2 = Workload {
+        against: Cow::Borrowed("cores1"),
+        targets: &[Target::Throughput(1.8)],
+        connections: 2 * READ.connections,
+        ..cores(2)
+    };
+    let memory = Workload { read: Read::Many, way: Way::Signed, cache: "16 MiB", ..growth() };
+    vec![
+        named_as("starve", "w1 while four clients scan the whole table", starve),
+        named_as("rows1", "1 post, for the cost of a row", rows(1)),
+        named_as("rows20", "20 posts, for the cost of a row", many(20)),
+        named_as("rows1000", "1,000 posts, for the cost of a row", rows(1_000)),
+        named_as("rows20000", "20,000 posts, for the cost of a row", many(20_000)),
+        named_as("rows100000", "100,000 posts, for the cost of a row", many(100_000)),
+        named_as("page1", "the first 20 posts by views", rows(20)),
+        named_as("page1000", "the page after 1,000 others", page1000),
+        named_as("size1", "w1 on samples of several sizes, ids from all over", sized(Read::Scalars)),
+        named_as("size2", "w2 on samples of several sizes, ids from all over", sized(Read::Nested)),
+        named_as("cores1", "w1, server and load with a thread each, on one core", cores(1)),
+        named_as("cores2", "w1, server and load with two threads each, on two cores", cores2),
+        named_as("memory", "memory after ever more requests, all of them different", memory),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_what_is_there() {
+        let all = all();
+        for (group, names) in NAMES {
+            assert_eq!(named(group).unwrap().len(), names.len(), "{group}");
+        }
+        let compared = all.iter().filter(|workload| !workload.against.is_empty());
+        for workload in compared {
+            assert!(named(&workload.against).is_ok(), "{}", workload.name);
+        }
+    }
+
+    #[test]
+    fn sizes_are_measured_from_the_smallest_on() {
+        let sizes = ["10MB", "1MB", "10MB"].map(|text| Size::parse(text).unwrap());
+        let names = |workloads: Vec<Workload>| -> Vec<_> {
+            workloads.into_iter().map(|it| (it.name, it.against, it.targets.len())).collect()
+        };
+        let seen = names(sized(named("w1,size1").unwrap(), &sizes));
+        let small = Cow::Borrowed("size1@1MB");
+        let expected = [
+            (Cow::Borrowed("w1"), Cow::Borrowed(""), 2),
+            (small.clone(), small.clone(), 0),
+            (Cow::Borrowed("size1@10MB"), small, 2),
+        ];
+        assert_eq!(seen, expected);
+    }
+}
