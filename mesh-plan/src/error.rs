@@ -238,7 +238,8 @@ pub enum ResolveError {
         /// The bound.
         rows: usize,
     },
-    /// A sum of integers does not fit 64 bits. `SPEC §3.12`
+    /// A sum does not fit 64 bits: one of integers, or one of reals where the database has no infinity for it.
+    /// `SPEC §3.12`
     SumOverflow,
 }
 
@@ -262,7 +263,7 @@ impl fmt::Display for ResolveError {
                 "The answer would hold more than {rows} objects (bound `rows`): ask for fewer with `$page`, at the root or on a relation"
             ),
             Self::SumOverflow => {
-                f.write_str("A sum of integers does not fit 64 bits: narrow it with `$where` or use `avg`")
+                f.write_str("A sum does not fit 64 bits: narrow it with `$where`, or use `avg` where it is one of integers")
             }
         }
     }

@@ -1,10 +1,11 @@
 //! How does a column compare with a value? By the column's own type, so that indexes serve, or else as text.
 
+mod moment;
+
 use mesh_schema::{NativeKind, NativeType};
 
 use crate::Value;
 use crate::shape::number_text;
-use crate::time::{Date, Time};
 
 /// The storage types that differ in what they compare with.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,15 +138,14 @@ impl Class {
                 _ => None,
             },
             Self::Date => match value {
-                Value::Text(text) if Date::parse(text).is_some() || is_endless(text) => {
-                    Some((text.clone(), "date"))
-                }
-                Value::Text(text) => utc(text).map(|text| (text, "timestamp")),
+                Value::Text(text) => match moment::day(text) {
+                    Some(day) => Some((day, "date")),
+                    None => moment::time(text).map(|time| (time, "timestamp")),
+                },
                 _ => None,
             },
             Self::Timestamp | Self::TimestampZone => match value {
-                Value::Text(text) if is_endless(text) => Some((text.clone(), self.time_type())),
-                Value::Text(text) => utc(text).map(|text| (text, self.time_type())),
+                Value::Text(text) => moment::time(text).map(|time| (time, self.time_type())),
                 _ => None,
             },
             Self::Bytes => match value {
@@ -259,19 +259,6 @@ fn is_uuid(text: &str) -> bool {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
-}
-
-fn is_endless(text: &str) -> bool {
-    matches!(text, "infinity" | "-infinity")
-}
-
-/// A time in UTC, said so, whatever zone it is written in.
-fn utc(text: &str) -> Option<String> {
-    let form = mesh_schema::TimeForm::Text { separator: 'T', fraction: 0, zulu: true };
-    match Time::parse(text)?.stored(Some(form)) {
-        Value::Text(text) => Some(text),
-        _ => None,
-    }
 }
 
 fn hex(bytes: &[u8]) -> String {

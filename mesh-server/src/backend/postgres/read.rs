@@ -6,7 +6,8 @@ use std::error::Error as StdError;
 use bytes::BytesMut;
 use futures_util::TryStreamExt as _;
 use mesh_plan::sql::{Features, OneStatement};
-use mesh_plan::{JsonBody, Plan, ResolveError};
+use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError};
+use mesh_ql::AggregateFn;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
 use tokio_postgres::{Client, Error, RowStream};
@@ -77,7 +78,7 @@ impl From<Error> for ReadError {
 }
 
 impl Failure {
-    /// `sums`: whether the statement casts sums to what a sum may be.
+    /// `sums`: whether the statement adds up, so that a number out of range can be nothing but a sum.
     fn of(error: Error, sums: bool) -> Self {
         let Some(code) = error.code() else {
             return if error.is_closed() || error.source().is_some_and(|it| it.is::<std::io::Error>()) {
@@ -90,12 +91,11 @@ impl Failure {
             SqlState::ADMIN_SHUTDOWN,
             SqlState::CRASH_SHUTDOWN,
             SqlState::CANNOT_CONNECT_NOW,
-            SqlState::FEATURE_NOT_SUPPORTED,
             SqlState::INVALID_SQL_STATEMENT_NAME,
             // What a replica says that had to choose between a read and following its primary.
             SqlState::T_R_SERIALIZATION_FAILURE,
         ];
-        if stale.contains(code) || code.code().starts_with("08") {
+        if stale.contains(code) || code.code().starts_with("08") || is_outdated(&error) {
             return Self::Stale(error);
         }
         Self::Final(match code {
@@ -105,6 +105,14 @@ impl Failure {
             _ => ResolveError::new(with_causes(&error)),
         })
     }
+}
+
+/// Whether a prepared statement no longer fits its tables. The database says so in the reader's language, with a
+/// code that stands for all that it does not support; only the place that it comes from tells it apart.
+pub(super) fn is_outdated(error: &Error) -> bool {
+    error.as_db_error().is_some_and(|cause| {
+        *cause.code() == SqlState::FEATURE_NOT_SUPPORTED && cause.routine() == Some("RevalidateCachedQuery")
+    })
 }
 
 /// An error with all that lies below it, for the log.
@@ -134,7 +142,7 @@ pub(super) async fn run(
     let fetched = fetch(pool, &mut lease, plan, statement).await;
     lease.done();
     drop(lease);
-    let fetched = fetched.map_err(|error| Failure::of(error, casts_sums(statement)))?;
+    let fetched = fetched.map_err(|error| Failure::of(error, adds_up(plan)))?;
     shape(plan, statement, &fetched).map_err(Failure::Final)
 }
 
@@ -157,7 +165,7 @@ pub(super) async fn inside(
         };
         collect(rows, statement).await
     };
-    let fetched = reading.await.map_err(|error| Failure::of(error, casts_sums(statement)))?;
+    let fetched = reading.await.map_err(|error| Failure::of(error, adds_up(plan)))?;
     shape(plan, statement, &fetched)
 }
 
@@ -165,9 +173,10 @@ fn shape(plan: &Plan, statement: &OneStatement, fetched: &Fetched) -> Result<Jso
     plan.shape(&mut Source::new(fetched, &statement.part, plan.node()))
 }
 
-/// Whether a number out of range can be nothing but a sum.
-fn casts_sums(statement: &OneStatement) -> bool {
-    statement.statement.sql.contains(")::int8 AS \"a")
+/// Whether a number out of range can be nothing but a sum: averages are made of sums.
+fn adds_up(plan: &Plan) -> bool {
+    let adds = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
+    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(adds))
 }
 
 async fn fetch(

@@ -188,12 +188,9 @@ fn broken(error: Error, mutation: &Mutation) -> Failure {
         [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::ADMIN_SHUTDOWN];
     let code = error.code();
     let is_stale = |code: &SqlState| {
-        again.contains(code)
-            || *code == SqlState::FEATURE_NOT_SUPPORTED
-            || *code == SqlState::INVALID_SQL_STATEMENT_NAME
-            || code.code().starts_with("08")
+        again.contains(code) || *code == SqlState::INVALID_SQL_STATEMENT_NAME || code.code().starts_with("08")
     };
-    let may_succeed = code.map_or_else(|| error.is_closed(), is_stale);
+    let may_succeed = code.map_or_else(|| error.is_closed(), is_stale) || read::is_outdated(&error);
     let failed = failed(&error, mutation);
     if may_succeed { Failure::Again(failed) } else { Failure::Final(failed) }
 }

@@ -38,6 +38,80 @@ async fn sums_that_do_not_fit_say_so() {
     let sum = r#"{"n": {"$select": {}, "$aggregate": {"s": {"fn": "sum", "field": "big"}}}}"#;
     let result = served.collection(sum).await;
     assert!(matches!(result, Err(Error::Resolve(ResolveError::SumOverflow))), "{result:?}");
+    cluster.execute(
+        "CREATE TABLE r (id int PRIMARY KEY, v float8); INSERT INTO r VALUES (1, 1.7e308), (2, 1.7e308)",
+    );
+    let served = Served::open(&cluster, &Settings::default()).await;
+    for function in ["sum", "avg"] {
+        let query = format!(
+            r#"{{"r": {{"$select": {{}}, "$aggregate": {{"s": {{"fn": "{function}", "field": "v"}}}}}}}}"#
+        );
+        let result = served.collection(&query).await;
+        assert!(matches!(result, Err(Error::Resolve(ResolveError::SumOverflow))), "{result:?}");
+    }
+}
+
+/// Years that four digits cannot say, and the ends of time, in pages of one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_go_through_all_of_time() {
+    const DAYS: [&str; 7] = [
+        "-infinity",
+        "4714-11-24 BC",
+        "0001-12-31 BC",
+        "0001-01-01",
+        "2024-02-29",
+        "10000-01-01",
+        "infinity",
+    ];
+    const SHOWN: [&str; 7] =
+        ["-infinity", "-004713-11-24", "0000-12-31", "0001-01-01", "2024-02-29", "+010000-01-01", "infinity"];
+    let Some(cluster) = Cluster::start() else { return };
+    let types = ["date", "timestamp", "timestamptz"];
+    for ty in types {
+        let rows: Vec<_> = DAYS.iter().enumerate().map(|(id, day)| format!("({id}, '{day} UTC')")).collect();
+        let rows = rows.join(", ");
+        let rows = if ty == "timestamptz" { rows } else { rows.replace(" UTC", "") };
+        let rows = rows.replace("infinity UTC", "infinity");
+        cluster.execute(&format!(
+            "CREATE TABLE {ty}s (id int PRIMARY KEY, v {ty} NOT NULL); INSERT INTO {ty}s VALUES {rows}"
+        ));
+    }
+    let served = Served::open(&cluster, &Settings::default()).await;
+    for ty in types {
+        let (mut seen, mut after) = (Vec::new(), serde_json::Value::Null);
+        for _ in 0..=DAYS.len() {
+            let query = serde_json::json!({ty: {"$select": {"v": true}, "$page": {"first": 1, "after": after},
+                "$orderBy": [{"field": "v", "direction": "asc"}]}});
+            let page = served.collection(&query.to_string()).await.unwrap();
+            let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+            seen.push(
+                page["items"][0]["v"].as_str().unwrap().trim_end_matches(['Z']).replace("T00:00:00", ""),
+            );
+            if page["pageInfo"]["hasNextPage"] == false {
+                break;
+            }
+            after = page["pageInfo"]["endCursor"].clone();
+        }
+        assert_eq!(seen, SHOWN, "{ty}");
+        let query = serde_json::json!({ty: {"$select": {"id": true},
+            "$where": {"field": "v", "op": "gte", "value": "0000-12-31"}}});
+        let later = served.collection(&query.to_string()).await.unwrap();
+        assert!(later.starts_with(r#"{"items":[{"id":2},{"id":3},{"id":4},{"id":5},{"id":6}],"#), "{later}");
+    }
+}
+
+/// What the database does not do is no sign of its being away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_supported_is_a_failure() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE FUNCTION refuse() RETURNS int LANGUAGE plpgsql AS \
+           $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'feature_not_supported'; END $$; \
+         CREATE VIEW refused AS SELECT 1 AS id, refuse() AS v",
+    );
+    let served = Served::open(&cluster, &Settings::default()).await;
+    let result = served.collection("{ refused v }").await;
+    assert!(matches!(result, Err(Error::Resolve(ResolveError::Failed(_)))), "{result:?}");
 }
 
 /// A lock holds up all reads of a table: more of them than there are connections.

@@ -1,0 +1,119 @@
+//! How does PostgreSQL read a day or a time? ISO 8601 text of any year that it can hold, as it wants it written.
+
+use mesh_schema::TimeForm;
+
+use crate::Value;
+use crate::time::{Date, Time};
+
+/// Years of the calendar come again after so many.
+const CYCLE: i64 = 400;
+/// A whole cycle within the years that are written with four digits.
+const LIKE_ALL: i64 = 2_000;
+/// The first year, 4714 before the first, does not begin before this day.
+const FIRST: (i64, &str) = (-4_713, "11-24");
+/// The last year of a time.
+const LAST_OF_TIMES: i64 = 294_276;
+/// The last year of a day.
+const LAST_OF_DAYS: i64 = 5_874_897;
+
+/// A day; `None` where it is none, or none that can be stored.
+pub(super) fn day(text: &str) -> Option<String> {
+    if is_endless(text) {
+        return Some(text.to_owned());
+    }
+    let (year, rest) = within(text, LAST_OF_DAYS)?;
+    Date::parse(&format!("{:04}-{rest}", alike(year)))?;
+    Some(said(year, rest))
+}
+
+/// A time in UTC, said so, whatever zone it is written in; `None` where it is none, or none that can be stored.
+pub(super) fn time(text: &str) -> Option<String> {
+    if is_endless(text) {
+        return Some(text.to_owned());
+    }
+    let (written, rest) = within(text, LAST_OF_TIMES)?;
+    let form = TimeForm::Text { separator: 'T', fraction: 0, zulu: true };
+    let Value::Text(utc) = Time::parse(&format!("{:04}-{rest}", alike(written)))?.stored(Some(form)) else {
+        return None;
+    };
+    // A zone may lead into the year before or after.
+    let (stood, rest) = split(&utc)?;
+    let year = written + stood - alike(written);
+    in_range(year, rest, LAST_OF_TIMES).then(|| said(year, rest))
+}
+
+/// Whether it is one of the two that lie outside of the calendar.
+fn is_endless(text: &str) -> bool {
+    matches!(text, "infinity" | "-infinity")
+}
+
+/// The year, and what follows its hyphen: four digits, or a sign and six or seven.
+fn split(text: &str) -> Option<(i64, &str)> {
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'+' => (1, text.get(1..)?),
+        b'-' => (-1, text.get(1..)?),
+        _ => (0, text),
+    };
+    let (year, rest) = digits.split_once('-')?;
+    let fits = if sign == 0 { year.len() == 4 } else { (6..=7).contains(&year.len()) };
+    if !fits || !year.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let year = year.parse::<i64>().ok()?;
+    Some((if sign < 0 { -year } else { year }, rest))
+}
+
+fn within(text: &str, last: i64) -> Option<(i64, &str)> {
+    split(text).filter(|(year, rest)| in_range(*year, rest, last))
+}
+
+fn in_range(year: i64, rest: &str, last: i64) -> bool {
+    let (first, day) = FIRST;
+    (year > first || (year == first && rest >= day)) && year <= last
+}
+
+/// A year of four digits with the same days.
+fn alike(year: i64) -> i64 {
+    LIKE_ALL + year.rem_euclid(CYCLE)
+}
+
+/// The database has no year 0: the one before the first is called the first before it.
+fn said(year: i64, rest: &str) -> String {
+    if year > 0 { format!("{year:04}-{rest}") } else { format!("{:04}-{rest} BC", 1 - year) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn years_of_any_length() {
+        let check = |text: &str, expected: Option<&str>| assert_eq!(day(text).as_deref(), expected, "{text}");
+        check("2024-02-29", Some("2024-02-29"));
+        check("0000-02-29", Some("0001-02-29 BC"));
+        check("-000043-03-15", Some("0044-03-15 BC"));
+        check("+010000-01-01", Some("10000-01-01"));
+        check("+5874897-12-31", Some("5874897-12-31"));
+        check("-004713-11-24", Some("4714-11-24 BC"));
+        check("infinity", Some("infinity"));
+        for none in ["+5874898-01-01", "-004713-11-23", "2023-02-29", "+010001-02-29", "10000-01-01", "x", ""]
+        {
+            check(none, None);
+        }
+    }
+
+    #[test]
+    fn times_are_in_utc() {
+        let check =
+            |text: &str, expected: Option<&str>| assert_eq!(time(text).as_deref(), expected, "{text}");
+        check("2024-05-01T01:30:00.250+02:00", Some("2024-04-30T23:30:00.25Z"));
+        check("0000-01-01", Some("0001-01-01T00:00:00Z BC"));
+        check("0001-01-01T00:30:00+01:00", Some("0001-12-31T23:30:00Z BC"));
+        check("9999-12-31T23:30:00-01:00", Some("10000-01-01T00:30:00Z"));
+        check("+294276-12-31T23:59:59.999999Z", Some("294276-12-31T23:59:59.999999Z"));
+        check("+294276-12-31T23:59:59.999999-01:00", None);
+        check("-000043-03-15T00:00:00Z", Some("0044-03-15T00:00:00Z BC"));
+        check("-infinity", Some("-infinity"));
+        check("now", None);
+    }
+}
