@@ -1,5 +1,7 @@
 //! Do the write routes do what their table says, with its statuses, and nothing else?
 
+mod rules;
+
 use mesh_tests::{Database, Request, Response, Server};
 use serde_json::{Value, json};
 

@@ -205,7 +205,11 @@ fn failed(error: &Error, mutation: &Mutation) -> WriteError {
         code if *code == SqlState::UNIQUE_VIOLATION => Rule::Unique,
         code if *code == SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
         code if *code == SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
-        code if *code == SqlState::CHECK_VIOLATION => Rule::Check,
+        code if *code == SqlState::CHECK_VIOLATION || *code == SqlState::WITH_CHECK_OPTION_VIOLATION => {
+            Rule::Check
+        }
+        // A trigger that refuses.
+        code if *code == SqlState::RAISE_EXCEPTION => Rule::Other,
         code if code.code().starts_with("23") => Rule::Other,
         // No record has an id that its column cannot hold.
         code if code.code().starts_with("22") && missing(cause, mutation).is_some() => {

@@ -264,6 +264,12 @@ fn failed(error: rusqlite::Error, mutation: &Mutation) -> WriteError {
             ffi::SQLITE_CONSTRAINT_DATATYPE => return WriteError::Value,
             _ => Rule::Other,
         },
+        // There is no code of its own for a column that the database fills in itself.
+        (_, ffi::SQLITE_ERROR)
+            if message.as_deref().is_some_and(|text| text.contains(" generated column ")) =>
+        {
+            return WriteError::Value;
+        }
         _ => return read::failed(error).into(),
     };
     WriteError::Conflict { rule, fields: fields_in(message.as_deref().unwrap_or_default(), mutation) }

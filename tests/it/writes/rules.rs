@@ -1,0 +1,58 @@
+//! Do both databases refuse a write with the same status, whatever it goes against?
+
+use mesh_tests::{Cluster, Database, Request, Server, TempDir};
+
+const SCHEMA: &str = r#"{"entities": {
+    "tag": {"fields": ["id", "label", "loud"], "writable": true},
+    "kid": {"table": "kids", "fields": ["id", "age"], "writable": true}
+}}"#;
+
+/// What a write goes against, and how it has to be answered.
+const REFUSED: [(&str, &str, &str, u16); 6] = [
+    ("POST", "/tag", r#"{"id": 2, "loud": "X"}"#, 400),
+    ("PUT", "/tag/1", r#"{"loud": "X"}"#, 400),
+    ("PUT", "/tag/1", r#"{"label": "forbidden"}"#, 409),
+    ("PUT", "/tag/1", r#"{"label": null}"#, 409),
+    ("PUT", "/kid/1", r#"{"age": -1}"#, 409),
+    ("PUT", "/kid/9", r#"{"age": 3}"#, 404),
+];
+
+fn check(url: &str) {
+    let folder = TempDir::new();
+    let schema = folder.write("schema.json", SCHEMA);
+    let server = Server::start(&["--database", url, "--schema", &schema, "--mutations"]);
+    for (method, path, body, status) in REFUSED {
+        let reply = server.send(
+            &Request::new(method, &format!("/mesh{path}"))
+                .header("content-type", "application/json")
+                .body(body),
+        );
+        assert_eq!(reply.status, status, "{url}: {method} {path} {body}: {}", reply.text());
+        assert!(!reply.text().contains("not for clients"), "{}", reply.text());
+    }
+}
+
+#[test]
+fn columns_triggers_and_conditions_refuse_alike() {
+    let database = Database::new(
+        "CREATE TABLE tags (id INTEGER PRIMARY KEY, label TEXT NOT NULL, loud TEXT AS (upper(label)));
+         CREATE TRIGGER refuse BEFORE UPDATE ON tags WHEN new.label = 'forbidden'
+            BEGIN SELECT RAISE(ABORT, 'not for clients'); END;
+         CREATE TABLE kids (id INTEGER PRIMARY KEY, age INTEGER CHECK (age >= 0));
+         INSERT INTO tags (id, label) VALUES (1, 'a');
+         INSERT INTO kids VALUES (1, 5);",
+    );
+    check(&database.url());
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE tags (id integer PRIMARY KEY, label text NOT NULL, loud text GENERATED ALWAYS AS (upper(label)) STORED);
+         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF new.label = 'forbidden' THEN RAISE EXCEPTION 'not for clients'; END IF; RETURN new; END $$;
+         CREATE TRIGGER refuse BEFORE UPDATE ON tags FOR EACH ROW EXECUTE FUNCTION refuse();
+         CREATE TABLE people (id integer PRIMARY KEY, age integer);
+         CREATE VIEW kids AS SELECT * FROM people WHERE age >= 0 WITH CHECK OPTION;
+         INSERT INTO tags VALUES (1, 'a');
+         INSERT INTO people VALUES (1, 5);",
+    );
+    check(&cluster.url());
+}
