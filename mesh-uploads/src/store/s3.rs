@@ -99,6 +99,9 @@ impl S3Store {
                 builder = builder.with_config(key, value);
             }
         }
+        // The client of `object_store` has no provider of cryptography but the process's own. Whoever has set one
+        // already keeps theirs, and that is no failure.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let s3 = builder.build().map_err(|error| StoreError::new("read its settings", error))?;
         Ok(Self(Arc::new(Bucket {
             s3,
