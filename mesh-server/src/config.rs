@@ -20,6 +20,7 @@ pub(crate) use crate::config::profiles::{
 };
 pub(crate) use crate::config::rates::Rates;
 pub(crate) use crate::config::raw::{Flags, Place};
+pub(crate) use crate::config::sqlite::Sqlite;
 pub(crate) use crate::config::telling::Telling;
 pub(crate) use crate::config::tls::Tls;
 
@@ -33,6 +34,7 @@ mod rates;
 mod raw;
 #[cfg(test)]
 mod reference;
+mod sqlite;
 mod suggest;
 mod telling;
 mod tls;
@@ -97,6 +99,8 @@ pub(crate) struct Config {
     pub(crate) state: State,
     /// Connections to a PostgreSQL database.
     pub(crate) postgres: Postgres,
+    /// Reads of a SQLite file.
+    pub(crate) sqlite: Sqlite,
     /// The certificate.
     pub(crate) tls: Tls,
 }
@@ -146,6 +150,7 @@ impl Config {
             cors: Cors::read(reader),
             state: State::read(reader),
             postgres: Postgres::read(reader),
+            sqlite: Sqlite::read(reader),
             tls: Tls::read(reader),
         };
         if read.docs.path == read.base.as_str() {
@@ -184,6 +189,7 @@ impl Default for Config {
             cors: Cors::default(),
             state: State::default(),
             postgres: Postgres::default(),
+            sqlite: Sqlite::default(),
             tls: Tls::default(),
         }
     }

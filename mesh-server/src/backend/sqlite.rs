@@ -117,7 +117,8 @@ impl Sqlite {
         if !path.exists() {
             return Err(failed(Cause::Missing));
         }
-        let opened = Opened::open(path, RESPONSE_CACHE).map_err(|error| failed(Cause::Sqlite(error)))?;
+        let opened =
+            Opened::open(path, RESPONSE_CACHE, true).map_err(|error| failed(Cause::Sqlite(error)))?;
         Ok(Self { file: Arc::new(Watched::new(opened, RESPONSE_CACHE)) })
     }
 
@@ -127,6 +128,15 @@ impl Sqlite {
     #[must_use]
     pub fn response_cache(self, bytes: usize) -> Self {
         Self { file: Arc::new(self.file.with_cache(bytes)) }
+    }
+
+    /// Sets whether the file is mapped into memory, which spares a copy of each page that is read and is on unless
+    /// told otherwise. A file that another program cuts short in place, while a read is at it, ends a process
+    /// that has mapped it; without a map such a read fails.
+    #[must_use]
+    pub fn memory_map(self, on: bool) -> Self {
+        self.file.last().pool.map_files(on);
+        self
     }
 
     /// Reads what the database contains. `times` names tables and columns that hold times though their

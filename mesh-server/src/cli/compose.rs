@@ -47,7 +47,9 @@ impl Parts {
     /// Opens all that the settings ask for.
     pub(crate) async fn open(config: &Config, database: Option<Database>) -> Result<Self, Failure> {
         let database = database.map(|database| match database {
-            Database::Sqlite(database) => Database::Sqlite(database.response_cache(config.cache.responses)),
+            Database::Sqlite(database) => Database::Sqlite(
+                database.response_cache(config.cache.responses).memory_map(config.sqlite.mmap),
+            ),
             database @ Database::Postgres(_) => database,
         });
         #[cfg(not(feature = "otlp"))]

@@ -79,7 +79,9 @@ impl Local {
     fn open(pool: &Arc<Pool>) -> rusqlite::Result<Self> {
         // The connections to databases that are no longer served go now.
         LOCALS.with_borrow_mut(|locals| locals.retain(|local| local.pool.strong_count() > 0));
-        let kept = Kept::try_new(Reader::open(pool.path())?, |reader| Prepared::new(reader.connection()))?;
+        let kept = Kept::try_new(Reader::open(pool.path(), pool.is_mapped())?, |reader| {
+            Prepared::new(reader.connection())
+        })?;
         Ok(Self { pool: Arc::downgrade(pool), kept, snapshot: None })
     }
 

@@ -1,6 +1,7 @@
 //! Who may read now? Connections opened for reading, kept with their prepared statements.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ const MAPPED_BYTES: i64 = 1 << 40;
 /// Idle connections. A read takes one and gives it back; there are never more than reads at a time.
 pub(super) struct Pool {
     path: PathBuf,
+    /// Whether connections map the file into memory.
+    mapped: AtomicBool,
     idle: Mutex<Vec<Reader>>,
     turns: Arc<Turns>,
     stamps: Stamps,
@@ -33,11 +36,12 @@ pub(super) struct Pool {
 
 impl Pool {
     /// Opens the file once, which shows whether it can be read.
-    pub(super) fn open(path: &Path) -> rusqlite::Result<Self> {
-        let first = Reader::open(path)?;
+    pub(super) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
+        let first = Reader::open(path, mapped)?;
         first.connection().query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(Self {
             path: path.to_owned(),
+            mapped: AtomicBool::new(mapped),
             idle: Mutex::new(vec![first]),
             turns: Turns::new(),
             stamps: Stamps::new(path, connect(path)?),
@@ -48,6 +52,18 @@ impl Pool {
         &self.path
     }
 
+    /// Whether connections map the file into memory.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.mapped.load(Ordering::Relaxed)
+    }
+
+    /// Has connections map the file or not, beginning with the next that is opened; none is kept of before.
+    pub(super) fn map_files(&self, on: bool) {
+        if self.mapped.swap(on, Ordering::Relaxed) != on {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
     /// The state that the database is in.
     pub(super) fn stamps(&self) -> &Stamps {
         &self.stamps
@@ -56,7 +72,7 @@ impl Pool {
     /// An idle connection, or a new one.
     pub(super) fn take(&self) -> rusqlite::Result<Reader> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| Reader::open(&self.path), Ok)
+        idle.map_or_else(|| Reader::open(&self.path, self.is_mapped()), Ok)
     }
 
     /// Gives a connection back, unless it is still inside a transaction, which it should never be.
@@ -92,13 +108,13 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 impl Reader {
-    pub(super) fn open(path: &Path) -> rusqlite::Result<Self> {
+    pub(super) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
         let mut connection = connect(path)?;
         connection.pragma_update(None, "query_only", true)?;
         // Otherwise SQLite looks at bound values, a limit for instance, when it plans, and so prepares a
         // statement again each time another is bound: a quarter of the work of a nested read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
+        connection.pragma_update(None, "mmap_size", if mapped { MAPPED_BYTES } else { 0 })?;
         connection.busy_timeout(Duration::ZERO)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         add_functions(&connection)?;

@@ -68,10 +68,10 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn open(path: &Path, cache_bytes: usize) -> rusqlite::Result<Self> {
+    pub(super) fn open(path: &Path, cache_bytes: usize, mapped: bool) -> rusqlite::Result<Self> {
         // Looked at first: what is put there meanwhile is then opened once more, and not missed.
         let id = FileId::of(path);
-        let pool = Arc::new(Pool::open(path)?);
+        let pool = Arc::new(Pool::open(path, mapped)?);
         Ok(Self { pool, cache: cache_of(cache_bytes), id })
     }
 }
@@ -155,8 +155,9 @@ impl Watched {
         // A writer goes to the new file first, and empties its log of the old one. One that is at work, and a file
         // that is not yet whole, are asked again with the next look.
         let opened = self.renew_writer().and_then(|()| is_whole(path, *log)).map_err(str::to_owned);
-        let opened =
-            opened.and_then(|()| Opened::open(path, self.cache_bytes).map_err(|error| error.to_string()));
+        let mapped = last.pool.is_mapped();
+        let opened = opened
+            .and_then(|()| Opened::open(path, self.cache_bytes, mapped).map_err(|error| error.to_string()));
         match opened {
             Ok(opened) => {
                 tracing::warn!(

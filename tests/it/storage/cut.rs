@@ -1,0 +1,71 @@
+//! What becomes of reads that are under way when their file is cut short? They fail and the process goes on, where the
+//! file is not mapped into memory.
+
+use std::fs::{self, OpenOptions};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mesh_tests::Database;
+
+use super::{SOON, is_failure, notes, says, start, within};
+
+/// Goes through the whole table, which takes longer than cutting the file.
+const SEARCH: &str =
+    r#"{"note":{"$select":{"id":true},"$where":{"field":"text","op":"like","value":"%no such text%"}}}"#;
+/// Of this many rows, so that most of the file is still to be read when it is cut.
+const ROWS: u32 = 60_000;
+const ROUNDS: usize = 4;
+
+fn many(text: &str) -> Database {
+    let database = notes("DELETE", text);
+    let more = format!(
+        "WITH RECURSIVE n (i) AS (SELECT 2001 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})
+         INSERT INTO notes SELECT i, '{text} ' || i || hex(zeroblob(200)) FROM n;"
+    );
+    database.connect().execute_batch(&more).unwrap();
+    database
+}
+
+#[test]
+fn reads_under_way_fail_where_the_file_is_not_mapped() {
+    let database = many("old");
+    let config = database.dir.write("mesh.toml", "request_timeout = \"20s\"\n[sqlite]\nmmap = false\n");
+    let mut server = start(&database, &["--config", &config]);
+    assert!(says(&server, 1, "old"));
+    let mut failed = 0;
+    for round in 0..ROUNDS {
+        let done = AtomicBool::new(false);
+        failed += thread::scope(|scope| {
+            let (server, done) = (&server, &done);
+            let searches: Vec<_> = (0..2)
+                .map(|_| {
+                    scope.spawn(move || {
+                        let mut failed = 0;
+                        while !done.load(Ordering::Relaxed) {
+                            let reply = server.get("/note", SEARCH);
+                            if reply.status != 200 {
+                                is_failure(&reply, &[500, 503]);
+                                failed += 1;
+                            }
+                        }
+                        failed
+                    })
+                })
+                .collect();
+            // At another place of a search in each round.
+            thread::sleep(Duration::from_millis(50 + 37 * round as u64));
+            let file = OpenOptions::new().write(true).open(database.file()).unwrap();
+            file.set_len(8_192).unwrap();
+            thread::sleep(Duration::from_millis(300));
+            done.store(true, Ordering::Relaxed);
+            searches.into_iter().map(|search| search.join().unwrap()).sum::<usize>()
+        });
+        let next = many("new");
+        fs::rename(next.file(), database.file()).unwrap();
+        within(SOON, "a whole file again", || says(&server, 5, "new"));
+    }
+    assert!(failed > 0, "no read met the end of the file");
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+}
