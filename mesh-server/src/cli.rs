@@ -17,6 +17,7 @@ mod openapi;
 mod password;
 mod query;
 mod reload;
+mod role;
 mod serve;
 mod source;
 mod terminal;

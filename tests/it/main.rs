@@ -30,6 +30,7 @@ mod postgres;
 mod rates;
 mod reads;
 mod reload;
+mod roles;
 mod schemas;
 mod shared;
 mod signed;

@@ -90,6 +90,7 @@ hash is part of what is signed, so the server takes these bytes and no others.")
     #[command(after_help = "Examples:
   mesh-server types --database sqlite:blog.db -o src/mesh.ts
   mesh-server types --schema schema.json --lang typescript
+  mesh-server types --schema schema.json --role editor -o src/mesh.ts
 
 With -o the client that the types build on is written beside the file, as mesh-client.ts; without, only the \
 types are printed.")]

@@ -3,28 +3,30 @@
 use mesh_docs::{json_schema, openapi};
 use mesh_integrity::Binding;
 use mesh_plan::Registration;
+use mesh_schema::Schema;
 
 use super::args::DescribedArgs;
 use super::source::Source;
-use super::{Failure, faults_at_start, settings, write};
+use super::{Failure, faults_at_start, role, settings, write};
 use crate::config::{Config, DocsAuth};
 
 pub(crate) fn run(args: &DescribedArgs) -> Result<(), Failure> {
-    described(args, |config, source| openapi::document(&source.schema, &options(config)))
+    described(args, |config, schema| openapi::document(schema, &options(config)))
 }
 
 pub(crate) fn run_json_schema(args: &DescribedArgs) -> Result<(), Failure> {
-    described(args, |config, source| json_schema::of_queries(&source.schema, &config.plan_limits().query))
+    described(args, |config, schema| json_schema::of_queries(schema, &config.plan_limits().query))
 }
 
 fn described(
     args: &DescribedArgs,
-    describe: impl FnOnce(&Config, &Source) -> serde_json::Value,
+    describe: impl FnOnce(&Config, &Schema) -> serde_json::Value,
 ) -> Result<(), Failure> {
     let config =
         settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
     let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
-    write(args.output.as_deref(), &format!("{:#}\n", describe(&config, &source)))
+    let schema = role::part(source.schema, args.role.as_deref())?;
+    write(args.output.as_deref(), &format!("{:#}\n", describe(&config, &schema)))
 }
 
 /// What the settings turn on.

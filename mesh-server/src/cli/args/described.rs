@@ -25,6 +25,9 @@ pub(crate) struct DescribedArgs {
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
+    /// Only what the policies of the schema show this role; '*' for all roles that they do not list
+    #[arg(long, value_name = "NAME")]
+    pub(crate) role: Option<String>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
