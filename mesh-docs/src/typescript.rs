@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use mesh_schema::{Cardinality, Entity, FieldType, Schema};
+use mesh_schema::{Cardinality, Entity, Field, FieldType, Schema};
 
 /// The text of the module that [`types`] refers to.
 pub const CLIENT: &str = include_str!("typescript/mesh-client.ts");
@@ -102,16 +102,22 @@ fn known(out: &mut String, schema: &Schema, entity: &Entity, name: &str) {
         let target = text(&schema.entity(relation.target).key);
         format!("{}: mesh.{how}<{target}>", key(&relation.name))
     });
-    let uploads: Vec<_> =
-        fields().filter(|field| field.upload.is_some()).map(|field| text(&field.name)).collect();
-    let uploads = if uploads.is_empty() { "never".to_owned() } else { uploads.join(" | ") };
+    let uploads = one_of(fields().filter(|field| field.upload.is_some()));
+    let is_found = entity.id.is_some();
+    let writable = one_of(fields().filter(|field| is_found && field.writable));
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  {}: {{\n    fields: {name};", key(&entity.key));
     let id = entity.id.map(|id| entity.field(id).name.as_str()).filter(|name| is_there(name));
     let _ = writeln!(out, "    id: {};", id.map_or_else(|| "null".to_owned(), text));
     let _ = writeln!(out, "    kinds: {};", members(kinds));
     let _ = writeln!(out, "    relations: {};", members(relations));
-    let _ = writeln!(out, "    uploads: {uploads};\n  }};");
+    let _ = writeln!(out, "    uploads: {uploads};\n    writable: {writable};\n  }};");
+}
+
+/// The type of the names of some fields.
+fn one_of<'f>(fields: impl Iterator<Item = &'f Field>) -> String {
+    let names: Vec<_> = fields.map(|field| text(&field.name)).collect();
+    if names.is_empty() { "never".to_owned() } else { names.join(" | ") }
 }
 
 fn members(all: impl Iterator<Item = String>) -> String {

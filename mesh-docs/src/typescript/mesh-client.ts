@@ -17,6 +17,8 @@ export interface EntityTypes {
   relations: object;
   /** Fields that take files. */
   uploads: string;
+  /** Fields that may be written. */
+  writable: string;
 }
 /** What is known of all entities of a schema. */
 export type SchemaTypes<S> = { [E in keyof S]: EntityTypes };
@@ -184,6 +186,28 @@ export interface Page<T> {
   pageInfo: { hasNextPage: boolean; startCursor: string | null; endCursor: string | null };
 }
 
+// What can be written.
+
+/** What a field of a kind takes. */
+interface Taken extends Literals {
+  json: Json;
+  binary: string;
+}
+/** The fields of a record that may be written. */
+export type Fields<S, E> = {
+  readonly [F in keyof Part<S, E, "kinds"> & Part<S, E, "writable">]?:
+    | Taken[Part<S, E, "kinds">[F] & keyof Taken]
+    | (F extends keyof Part<S, E, "fields"> ? Extract<Part<S, E, "fields">[F], null> : never);
+};
+/** Entities whose records may be made, changed and deleted. */
+export type Writable<S> = { [E in keyof S]: [Part<S, E, "writable">] extends [never] ? never : Text<E> }[keyof S];
+type Relation<S, E, Kind> = { [R in keyof Part<S, E, "relations">]: Part<S, E, "relations">[R] extends Kind ? Text<R> : never }[keyof Part<S, E, "relations">];
+type To<S, E, R> = R extends keyof Part<S, E, "relations"> ? Target<Part<S, E, "relations">[R]> & keyof S : never;
+/** A query that shapes the answer to a write. */
+type Shape<S, E extends keyof S> = { readonly [K in E]: OneNode<S, E> };
+/** What is answered: what the query selects, and without one every field, but none that is computed. */
+type Written<S, E, Q> = [Q] extends [never] ? Flat<Pick<Part<S, E, "fields">, keyof Part<S, E, "kinds"> & keyof Part<S, E, "fields">>> : Item<S, Q>;
+
 // Who asks.
 
 /** What a login gives; it may be kept, and handed to another client. */
@@ -308,7 +332,7 @@ export class Client<S extends SchemaTypes<S>> {
     query: Q & Checked<S, Q, "$select">,
     call: Call & { trouble?: (error: MeshError) => void } = {},
   ): AsyncGenerator<Item<S, Q> | null, void, undefined> {
-    const path = `${place(root(query)[0], id)}/events`;
+    const path = place(root(query)[0], id, "events");
     let last = "";
     let wait = 2000;
     for (;;) {
@@ -349,13 +373,85 @@ export class Client<S extends SchemaTypes<S>> {
     const form = new FormData();
     if (more.meta) form.set("meta", JSON.stringify(more.meta));
     form.set("file", file, more.name ?? (file as File).name ?? "file");
-    const path = id === null ? place(entity) : `${place(entity, id)}/${encodeURIComponent(field)}`;
+    const path = id === null ? place(entity) : place(entity, id, field);
     const { signal } = more;
     const reply = await this.#send(path, { method: "POST", query: ["X-Mesh-Query", base64(statement)], form, ...(signal && { signal }) });
     return (await reply.json()) as Uploaded;
   }
 
-  /** Any other request under the base path, signed in a session: writes, and routes of the application's own. */
+  /** Makes a record. As with all writes that leave one, the answer is what the query selects of it, else its fields. */
+  async create<E extends Writable<S>, const Q extends Shape<S, E> = never>(
+    entity: E,
+    fields: Fields<S, E>,
+    query?: Q & Checked<S, Q, "$select">,
+    call?: Call,
+  ): Promise<Written<S, E, Q>> {
+    return (await this.#write("POST", [entity], fields, query, call)) as Written<S, E, Q>;
+  }
+
+  /** Changes fields of a record. */
+  async update<E extends Writable<S>, const Q extends Shape<S, E> = never>(
+    entity: E,
+    id: string | number,
+    fields: Fields<S, E>,
+    query?: Q & Checked<S, Q, "$select">,
+    call?: Call,
+  ): Promise<Written<S, E, Q>> {
+    return (await this.#write("PUT", [entity, id], fields, query, call)) as Written<S, E, Q>;
+  }
+
+  /** Deletes a record. */
+  async delete(entity: Writable<S>, id: string | number, call?: Call): Promise<void> {
+    await this.#write("DELETE", [entity, id], undefined, undefined, call);
+  }
+
+  /** Makes a record below another one. */
+  async createChild<E extends Text<keyof S>, R extends Relation<S, E, Many<unknown>>, const Q extends Shape<S, To<S, E, R>> = never>(
+    entity: E,
+    id: string | number,
+    relation: R,
+    fields: Fields<S, To<S, E, R>>,
+    query?: Q & Checked<S, Q, "$select">,
+    call?: Call,
+  ): Promise<Written<S, To<S, E, R>, Q>> {
+    return (await this.#write("POST", [entity, id, relation], fields, query, call)) as Written<S, To<S, E, R>, Q>;
+  }
+
+  /** Links two records, many to many. */
+  async attach<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, Many<unknown>>, other: string | number, call?: Call): Promise<void> {
+    await this.#write("POST", [entity, id, relation], { entityId: other }, undefined, call);
+  }
+
+  /** Has a relation to one record lead to another one, which is the answer. */
+  async connect<E extends Text<keyof S>, R extends Relation<S, E, One<unknown>>, const Q extends Shape<S, To<S, E, R>> = never>(
+    entity: E,
+    id: string | number,
+    relation: R,
+    other: string | number,
+    query?: Q & Checked<S, Q, "$select">,
+    call?: Call,
+  ): Promise<Written<S, To<S, E, R>, Q>> {
+    return (await this.#write("PUT", [entity, id, relation], { entityId: other }, query, call)) as Written<S, To<S, E, R>, Q>;
+  }
+
+  /** Has a relation to one record lead nowhere. */
+  async disconnect<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, One<unknown>>, call?: Call): Promise<void> {
+    await this.#write("DELETE", [entity, id, relation], undefined, undefined, call);
+  }
+
+  /** Deletes a child of a record; many to many, only its link. */
+  async remove<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, Many<unknown>>, child: string | number, call?: Call): Promise<void> {
+    await this.#write("DELETE", [entity, id, relation, child], undefined, undefined, call);
+  }
+
+  async #write(method: string, at: (string | number)[], fields?: object, query?: object, call: Call = {}): Promise<unknown> {
+    const path = place(...at);
+    const sent: Sent = { ...call, method, ...(fields && { json: JSON.stringify(fields) }) };
+    const reply = await (query ? this.#ask(path, JSON.stringify(query), sent) : this.#send(path, sent));
+    return reply.status === 204 ? null : reply.json();
+  }
+
+  /** Any other request under the base path, signed in a session: routes of the application's own. */
   async call(method: string, path: string, json?: Json, call: Call = {}): Promise<Json> {
     const reply = await this.#send(path, { ...call, method, ...(json !== undefined && { json: JSON.stringify(json) }) });
     const text = await reply.text();
@@ -374,7 +470,7 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#ask(place(entity, id), text, call, after == null)).json();
   }
 
-  /** A read by GET: by id if wanted, where the query is registered as soon as the server turns out not to know it. */
+  /** A request with a query in its head: by id if wanted, where the query is registered as soon as the server turns out not to know it. */
   async #ask(path: string, text: string, sent: Sent, byId = true): Promise<Response> {
     if (!this.#options.persisted || !byId) return this.#send(path, { ...sent, query: ["X-Mesh-Query", base64(text)] });
     const id = `q_${(await sha256(utf8(`json\0${text}`))).slice(0, 32)}`;
@@ -424,8 +520,8 @@ function root(query: object): [string, { [key: string]: unknown }] {
   return first;
 }
 
-function place(entity: string, id?: string | number): string {
-  return `/${encodeURIComponent(entity)}${id === undefined ? "" : `/${encodeURIComponent(id)}`}`;
+function place(...segments: (string | number | undefined)[]): string {
+  return segments.map((segment) => (segment === undefined ? "" : `/${encodeURIComponent(segment)}`)).join("");
 }
 
 /** The events of a stream, each as its lines say. */

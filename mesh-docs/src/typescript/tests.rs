@@ -56,6 +56,7 @@ fn fields_of_every_kind() {
                 kinds: { id: "integer"; s: "string"; i: "integer"; big: "bigint"; n: "number"; b: "boolean"; at: "datetime"; day: "date"; j: "json"; bytes: "binary"; u: "uuid"; d: "decimal"; unknown: "scalar"; "not plain": "scalar" };
                 relations: {};
                 uploads: "s" | "not plain";
+                writable: never;
               };
             }
         "#]],
@@ -88,6 +89,7 @@ fn to_one_and_to_many() {
                 kinds: { id: "scalar" };
                 relations: { author: mesh.One<"user"> };
                 uploads: never;
+                writable: never;
               };
               user: {
                 fields: User;
@@ -95,6 +97,7 @@ fn to_one_and_to_many() {
                 kinds: { id: "scalar" };
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
+                writable: never;
               };
             }
         "#]],
@@ -129,6 +132,7 @@ fn many_to_many() {
                 kinds: { id: "scalar" };
                 relations: { tags: mesh.Many<"tag"> };
                 uploads: never;
+                writable: never;
               };
               tag: {
                 fields: Tag;
@@ -136,6 +140,7 @@ fn many_to_many() {
                 kinds: { label: "scalar" };
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
+                writable: never;
               };
             }
         "#]],
@@ -163,6 +168,7 @@ fn an_entity_that_leads_to_itself() {
                 kinds: { id: "scalar" };
                 relations: { manager: mesh.One<"user">; staff: mesh.Many<"user"> };
                 uploads: never;
+                writable: never;
               };
             }
         "#]],
