@@ -3,18 +3,21 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
 use mesh_ql::Format;
 
 use crate::plan::Root;
 use crate::planner::Kind;
 
-/// Plans by what they were made from, but for those of later pages: each has its own cursor in its text, and
-/// hardly any is asked for twice. It holds two generations: when the newer one is full it becomes the
-/// older, and what is used of the older moves on to the newer; so what is asked for often stays.
+/// Plans by what they were made from, those of later pages by what is the same in all of them: hardly any cursor
+/// is sent twice. It holds two generations: when the newer one is full it becomes the older, and what is used
+/// of the older moves on to the newer; so what is asked for often stays.
 pub(crate) struct PlanCache {
     capacity: usize,
-    generations: RwLock<[HashMap<Box<str>, Arc<Root>>; 2]>,
+    generations: RwLock<[Generation; 2]>,
 }
+
+type Generation = HashMap<Box<str>, Arc<Root>, RandomState>;
 
 impl PlanCache {
     /// A cache of about that many plans; of none with 0.
@@ -22,28 +25,29 @@ impl PlanCache {
         Self { capacity, generations: RwLock::default() }
     }
 
-    /// The plan of that text, made by `plan` where there is none yet.
-    pub(crate) fn find<E>(&self, key: &str, plan: impl FnOnce() -> Result<Root, E>) -> Result<Arc<Root>, E> {
-        if self.capacity == 0 {
-            return plan().map(Arc::new);
-        }
+    /// The plan of that text, if it is there.
+    pub(crate) fn find(&self, key: &str) -> Option<Arc<Root>> {
         let older = {
             let [newer, older] = &*self.generations.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(root) = newer.get(key) {
-                return Ok(Arc::clone(root));
+                return Some(Arc::clone(root));
             }
-            older.get(key).map(Arc::clone)
+            Arc::clone(older.get(key)?)
         };
-        let root = older.map_or_else(|| plan().map(Arc::new), Ok)?;
-        if root.is_later_page() {
-            return Ok(root);
+        self.keep(key, &older);
+        Some(older)
+    }
+
+    /// Keeps the plan of a text.
+    pub(crate) fn keep(&self, key: &str, root: &Arc<Root>) {
+        if self.capacity == 0 {
+            return;
         }
         let [newer, older] = &mut *self.generations.write().unwrap_or_else(PoisonError::into_inner);
         if newer.len() >= self.capacity.div_ceil(2) {
             *older = std::mem::take(newer);
         }
-        newer.insert(key.into(), Arc::clone(&root));
-        Ok(root)
+        newer.insert(key.into(), Arc::clone(root));
     }
 
     /// How many plans it holds.

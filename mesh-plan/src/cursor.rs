@@ -37,16 +37,12 @@ impl CursorKey {
     }
 
     /// The sort values of a cursor, if it is one of this scope with that many of them.
-    pub(crate) fn open(&self, scope: &[u8; 32], text: &str, count: usize) -> Option<Vec<Value>> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let (tag, values) = bytes.split_at_checked(TAG)?;
-        let expected = self.tag(scope, values);
+    pub(crate) fn open(&self, scope: &[u8; 32], cursor: Sealed, count: usize) -> Option<Vec<Value>> {
+        let (tag, encoded) = cursor.bytes.split_at_checked(TAG)?;
+        let expected = self.tag(scope, encoded);
         // A cursor opens nothing that a filter could not ask for, so this need not take constant time.
-        if expected.as_ref().get(..TAG)? != tag {
-            return None;
-        }
-        let values = decode(values)?;
-        (values.len() == count).then_some(values)
+        let is_one = expected.as_ref().get(..TAG)? == tag && cursor.values.len() == count;
+        is_one.then_some(cursor.values)
     }
 
     fn tag(&self, scope: &[u8; 32], values: &[u8]) -> hmac::Tag {
@@ -54,6 +50,27 @@ impl CursorKey {
         context.update(scope);
         context.update(values);
         context.sign()
+    }
+}
+
+/// What has the form of a cursor, whoever made it.
+pub(crate) struct Sealed {
+    bytes: Vec<u8>,
+    values: Vec<Value>,
+}
+
+impl Sealed {
+    /// Reads a cursor's text without asking what it is a cursor of.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (_, encoded) = bytes.split_at_checked(TAG)?;
+        let values = decode(encoded)?;
+        Some(Self { bytes, values })
+    }
+
+    /// What it holds, which may be anything until it is opened.
+    pub(crate) fn values(&self) -> &[Value] {
+        &self.values
     }
 }
 
@@ -155,12 +172,16 @@ mod tests {
         CursorKey::default().seal(&[7; 32], &bytes)
     }
 
+    fn open(key: &CursorKey, scope: u8, text: &str, count: usize) -> Option<Vec<Value>> {
+        key.open(&[scope; 32], Sealed::read(text)?, count)
+    }
+
     #[test]
     fn values_survive() {
         let values =
             [Value::Null, i64::MIN.into(), f64::MIN_POSITIVE.into(), "né\0".into(), vec![0u8, 255].into()];
         let text = sealed(&values);
-        assert_eq!(CursorKey::default().open(&[7; 32], &text, 5).as_deref(), Some(&values[..]));
+        assert_eq!(open(&CursorKey::default(), 7, &text, 5).as_deref(), Some(&values[..]));
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));
     }
 
@@ -168,17 +189,17 @@ mod tests {
     fn altered_and_foreign_cursors_do_not_open() {
         let key = CursorKey::default();
         let text = sealed(&[1.into(), "a".into()]);
-        assert_eq!(key.open(&[8; 32], &text, 2), None, "another scope");
-        assert_eq!(CursorKey::new(b"other").open(&[7; 32], &text, 2), None, "another key");
-        assert_eq!(key.open(&[7; 32], &text, 1), None, "another order");
+        assert_eq!(open(&key, 8, &text, 2), None, "another scope");
+        assert_eq!(open(&CursorKey::new(b"other"), 7, &text, 2), None, "another key");
+        assert_eq!(open(&key, 7, &text, 1), None, "another order");
         for index in 0..text.len() {
             let mut altered = text.clone().into_bytes();
             altered[index] = if altered[index] == b'A' { b'B' } else { b'A' };
             let altered = String::from_utf8(altered).unwrap();
-            assert_eq!(key.open(&[7; 32], &altered, 2), None, "{altered}");
+            assert_eq!(open(&key, 7, &altered, 2), None, "{altered}");
         }
         for text in ["", "A", "====", "é", &text[1..], &format!("{text}A")] {
-            assert_eq!(key.open(&[7; 32], text, 2), None, "{text}");
+            assert_eq!(open(&key, 7, text, 2), None, "{text}");
         }
     }
 }

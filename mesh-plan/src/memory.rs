@@ -106,7 +106,7 @@ impl Tables {
         }
         order::sort(&mut records, &node.order)?;
         if let Some(slice) = &node.slice {
-            if let Some(after) = &slice.after {
+            if let Some(after) = plan.after() {
                 order::start_after(&mut records, &node.order, after)?;
             }
             // One more than the page tells that another follows.

@@ -1,5 +1,6 @@
 //! The core without transport: text in, JSON of exactly that shape out.
 
+mod later;
 mod write;
 
 use std::any::Any;
@@ -23,6 +24,7 @@ use crate::{
     CursorKey, Error, JsonBody, Limits, PersistedQuery, PlanError, PlanErrorKind, Principal, ResolveError,
 };
 
+use later::Later;
 pub use write::WriteReply;
 
 /// Schema, resolvers and bounds: everything that answers a read, without HTTP and without a runtime.
@@ -164,9 +166,39 @@ impl Mesh {
         if let Some(entity) = request.entity {
             planner::find_entity(&view.schema, entity)?;
         }
+        if let Some(later) = Later::of(request, &self.limits) {
+            return self.later_page(view, request, later);
+        }
         let key = cache::key(&view.class, request.format, request.kind(), request.text);
-        let root = self.cache.find(&key, || self.root(view, request, &key))?;
+        if let Some(root) = self.cache.find(&key) {
+            return aim(root, request);
+        }
+        let root = Arc::new(self.root(view, request, &key)?);
+        // Its cursor is written in another way than those that are looked for.
+        if root.after.is_none() {
+            self.cache.keep(&key, &root);
+        }
         aim(root, request)
+    }
+
+    /// A page that starts at a cursor: only that has to be read where the query was planned for another page.
+    fn later_page(&self, view: &View, request: &Request<'_>, later: Later<'_>) -> Result<Plan, Error> {
+        let key = later.key(&view.class);
+        let known = self.cache.find(&key);
+        let is_new = known.is_none() && later.is_the_cursor(&self.limits);
+        if let Some(root) = known
+            && let Some(after) = later.open(&root)
+        {
+            return aim(root, request).map(|plan| Plan { after: Some(after), ..plan });
+        }
+        if is_new {
+            let root = Arc::new(self.root(view, request, &key)?);
+            self.cache.keep(&key, &root);
+            return aim(root, request);
+        }
+        // Nothing that is known: it has words of its own for what is wrong.
+        let key = cache::key(&view.class, request.format, request.kind(), request.text);
+        aim(Arc::new(self.root(view, request, &key)?), request)
     }
 
     /// The plan of a registered query. It is made with the first read of its kind and kept with the query,
@@ -269,7 +301,8 @@ fn aim(root: Arc<Root>, request: &Request<'_>) -> Result<Plan, Error> {
     }
     let target = target(&root, request.id);
     let session = root.session(request.principal);
-    Ok(Plan { root, target, session })
+    let after = root.after.clone();
+    Ok(Plan { root, target, session, after })
 }
 
 fn target(root: &Root, id: Option<&str>) -> Target {
@@ -287,7 +320,12 @@ impl Plan {
     #[must_use]
     pub fn aimed_at(&self, id: Option<&str>) -> Self {
         let target = target(&self.root, id);
-        Self { root: Arc::clone(&self.root), target, session: self.session.clone() }
+        Self {
+            root: Arc::clone(&self.root),
+            target,
+            session: self.session.clone(),
+            after: self.after.clone(),
+        }
     }
 }
 

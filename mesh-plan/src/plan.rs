@@ -22,15 +22,20 @@ pub struct Plan {
     pub(crate) target: Target,
     /// What the plan's slots hold in this run.
     pub(crate) session: Option<Arc<[Value]>>,
+    /// The sort values of the row after which this page starts.
+    pub(crate) after: Option<Arc<[Value]>>,
 }
 
-/// The part of a plan that does not depend on the id of a point read, and so is kept in the plan cache.
+/// The part of a plan that depends neither on the id of a point read nor on the values of a cursor, and so is
+/// kept in the plan cache.
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) node: Node,
     /// What cursors of this read are bound to.
     pub(crate) scope: [u8; 32],
     pub(crate) cursors: CursorKey,
+    /// What the cursor held that it was made with.
+    pub(crate) after: Option<Arc<[Value]>>,
     pub(crate) rows: usize,
     /// Where values of the session stand in conditions.
     pub(crate) slots: Vec<Slot>,
@@ -56,11 +61,6 @@ impl Root {
     pub(crate) fn session(&self, principal: Option<&Principal>) -> Option<Arc<[Value]>> {
         let bind = |slot: &Slot| slot.bind(principal);
         (!self.slots.is_empty()).then(|| self.slots.iter().map(bind).collect())
-    }
-
-    /// Whether the read starts at a cursor.
-    pub(crate) fn is_later_page(&self) -> bool {
-        self.node.slice.as_ref().is_some_and(|slice| slice.after.is_some())
     }
 }
 
@@ -95,7 +95,14 @@ impl Plan {
         self.session.as_deref().and_then(|values| values.get(slot)).unwrap_or(&Value::Null)
     }
 
-    /// Stands for the plan, its target and what it takes from a session: plans of one digest read the same.
+    /// The sort values of the row after which the page starts, in the order of [`Node::order`]; `None` for a first
+    /// page.
+    pub fn after(&self) -> Option<&[Value]> {
+        self.after.as_deref()
+    }
+
+    /// Stands for the plan, its target, its page and what it takes from a session: plans of one digest read the
+    /// same.
     pub fn digest(&self) -> [u8; 32] {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(&self.root.digest);
@@ -104,7 +111,8 @@ impl Plan {
             Target::Collection => values.push(u8::MAX),
             Target::Point(id) => cursor::encode(&mut values, id.as_ref()),
         }
-        for value in self.session.iter().flat_map(|values| values.iter()) {
+        // How many there are of each goes by what the plan was made from.
+        for value in [&self.session, &self.after].into_iter().flatten().flat_map(|values| values.iter()) {
             cursor::encode(&mut values, value.as_ref());
         }
         context.update(&values);
@@ -119,7 +127,8 @@ impl Plan {
     }
 
     /// Tells plans of different queries apart as long as both live; whatever their targets are, plans that were
-    /// found as one query's in the cache share it. A cheap key, where [`Plan::digest`] would be a dear one.
+    /// found as one query's in the cache share it, and so do those of its later pages. A cheap key, where
+    /// [`Plan::digest`] would be a dear one.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.root).addr()
     }
@@ -378,8 +387,9 @@ pub struct Slice {
     /// How many rows. At the root one more should be fetched where there is one, which tells whether
     /// another page follows.
     pub first: u32,
-    /// The sort values of the row after which the page starts, in the order of [`Node::order`].
-    pub after: Option<Vec<Value>>,
+    /// For a page that starts after a row ([`Plan::after`]), which of that row's sort values are NULL: all that a
+    /// statement's form depends on.
+    pub(crate) after: Option<Vec<bool>>,
 }
 
 /// Rows folded into groups. The node's `columns` name the keys first, then the aggregates.

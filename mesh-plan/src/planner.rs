@@ -14,7 +14,7 @@ use std::sync::Arc;
 use mesh_ql::{Controls, Query, ReadNode};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 
-use crate::cursor::{self, CursorKey};
+use crate::cursor::{self, CursorKey, Sealed};
 use crate::plan::{Column, Node, Predicate, Root, Slice, SortKey};
 use crate::policy::{Slot, View};
 use crate::{Limits, PlanError, PlanErrorKind, Value};
@@ -51,18 +51,21 @@ pub(crate) fn plan(
     };
     let mut node = planner.node(entity, query.entity.clone(), &query.root, place)?;
     let scope = cursor::scope(&node);
+    let mut after = None;
     if let (Some(slice), Some(page)) = (&mut node.slice, &query.root.controls.page)
         && let Some(text) = &page.after
     {
-        let keys = cursors
-            .open(&scope, text, node.order.len())
+        let values = Sealed::read(text)
+            .and_then(|sealed| cursors.open(&scope, sealed, node.order.len()))
             .ok_or_else(|| PlanError { kind: PlanErrorKind::CursorMismatch, path: node.path.clone() })?;
-        slice.after = Some(typed(&node.columns, &node.order, keys));
+        slice.after = Some(values.iter().map(|value| *value == Value::Null).collect());
+        after = Some(typed(&node.columns, &node.order, values));
     }
     Ok(Root {
         node,
         scope,
         cursors: cursors.clone(),
+        after,
         rows: limits.rows,
         slots: planner.slots,
         digest: [0; 32],
@@ -76,7 +79,7 @@ pub(crate) fn plan(
 }
 
 /// The values of a cursor, truth values as such again: cursors hold them as the numbers that some storages do.
-fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -> Vec<Value> {
+pub(crate) fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -> Arc<[Value]> {
     let ty = |key: &SortKey| key.column.and_then(|column| columns.get(column)).and_then(|column| column.ty);
     let values = order.iter().zip(values).map(|(key, value)| match (ty(key), value) {
         (Some(FieldType::Boolean), Value::Integer(value @ (0 | 1))) => Value::Boolean(value == 1),

@@ -60,6 +60,8 @@ pub enum Param {
     Parent(usize),
     /// A value of the session: what [`Plan::session_value`] has at that place.
     Session(usize),
+    /// A sort value of the row after which the page starts: what [`Plan::after`] has at that place.
+    After(usize),
 }
 
 impl Plan {
@@ -102,6 +104,11 @@ mod slot {
         Value::SmallInt(i16::try_from(index).ok())
     }
 
+    /// The cursor's value of that place.
+    pub(super) fn after(index: usize) -> Value {
+        Value::Int(i32::try_from(index).ok())
+    }
+
     /// The parent's key column of that place.
     pub(super) fn parent(index: usize) -> Value {
         Value::Unsigned(Some(index as u32))
@@ -116,6 +123,7 @@ fn param(value: SqlValue, join: Option<&Join>) -> Param {
             Param::Parent(column.copied().unwrap_or_default())
         }
         SqlValue::SmallInt(Some(index)) => Param::Session(index as usize),
+        SqlValue::Int(Some(index)) => Param::After(index as usize),
         SqlValue::Bool(Some(value)) => Param::Value(Value::Boolean(value)),
         SqlValue::BigInt(Some(value)) => Param::Value(Value::Integer(value)),
         SqlValue::BigUnsigned(Some(value)) => Param::Value(Value::Integer(value as i64)),
@@ -153,6 +161,7 @@ impl fmt::Display for Param {
             Self::Id => f.write_str("the id"),
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot) => write!(f, "the session's value {slot}"),
+            Self::After(place) => write!(f, "the cursor's value {place}"),
             Self::Value(Value::Null) => f.write_str("NULL"),
             Self::Value(Value::Boolean(value)) => write!(f, "{value}"),
             Self::Value(Value::Integer(value)) => write!(f, "{value}"),

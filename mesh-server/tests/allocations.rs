@@ -49,6 +49,16 @@ impl Blog {
         Self { folder, app, runtime: Builder::new_current_thread().enable_all().build().unwrap() }
     }
 
+    /// The cursor at the end of a page.
+    fn cursor(&self, path: &str, query: &str) -> String {
+        let request = Request::get(path).header("x-mesh-query", mesh_wire::base64::encode(query));
+        let reply = self.app.handle(request.body(Full::<Bytes>::default()).unwrap());
+        let body =
+            self.runtime.block_on(async { reply.await.into_body().collect().await.unwrap().to_bytes() });
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        body.pointer("/pageInfo/endCursor").and_then(serde_json::Value::as_str).unwrap().to_owned()
+    }
+
     /// How often memory is asked for from a request's arrival to its reply, once everything is warm; and the
     /// reply's length.
     fn count(&self, path: &str, query: &str) -> (u64, usize) {
@@ -83,6 +93,16 @@ fn least(path: &str, query: &str) -> (u64, usize) {
     (0..5).map(|_| Blog::new(0).count(path, query)).min().unwrap()
 }
 
+/// The second page of the posts.
+fn later_page() -> String {
+    let page = |after: &str| {
+        format!(
+            r#"{{"post":{{"$select":{{"id":true,"title":true}},"$page":{{"first":20,"after":{after}}}}}}}"#
+        )
+    };
+    page(&format!("\"{}\"", Blog::new(0).cursor("/mesh/post", &page("null"))))
+}
+
 #[test]
 fn rows_cost_no_memory_of_their_own() {
     let (few, short) = least("/mesh/post/10", NESTED);
@@ -107,6 +127,8 @@ fn a_request_costs_a_few_pieces_of_memory() {
     ];
     // Headers, the request's id, the tag and the body; relations take none, and the cursors of a page a few.
     assert_eq!(reads.map(|(path, query)| least(path, query).0), [6, 6, 13]);
+    // The text of a later page, what its plan is found by, and its cursor's bytes and values.
+    assert_eq!(least("/mesh/post", &later_page()).0, 18);
     // Out of the response cache bodies take none.
     let cached = Blog::new(1 << 20);
     assert_eq!(reads.map(|(path, query)| cached.count(path, query).0), [4, 4, 4]);

@@ -65,7 +65,7 @@ impl Mesh {
         let view = self.views.of(request.principal);
         let root = planner::plan(&view, &self.limits, &self.cursors, &query, Kind::Point)?;
         let session = root.session(request.principal);
-        Ok(Plan { root: Arc::new(root), target, session })
+        Ok(Plan { root: Arc::new(root), target, session, after: None })
     }
 
     /// Carries out a write and returns what it shows.

@@ -17,12 +17,12 @@ impl fmt::Display for Plan {
                 writeln!(f, "{}: one record of {}, id {}", node.entity, table(&node.table), Shown(id))?;
             }
         }
-        below(f, node, 1)
+        below(f, node, self.after(), 1)
     }
 }
 
 /// Nodes are nested as deep as the query, which is bounded.
-fn below(f: &mut fmt::Formatter<'_>, node: &Node, level: usize) -> fmt::Result {
+fn below(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level: usize) -> fmt::Result {
     let indent = "  ".repeat(level);
     let columns = |selected| {
         let named = node.columns.iter().filter(move |column| column.selected == selected);
@@ -50,7 +50,7 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, level: usize) -> fmt::Result {
     }
     if let Some(slice) = &node.slice {
         write!(f, "{indent}page    first {}", slice.first)?;
-        if let Some(after) = &slice.after {
+        if let Some(after) = after {
             let after: Vec<_> = after.iter().map(|value| Shown(value).to_string()).collect();
             write!(f, " after ({})", after.join(", "))?;
         }
@@ -58,7 +58,7 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, level: usize) -> fmt::Result {
     }
     for join in &node.joins {
         writeln!(f, "{indent}{join}")?;
-        below(f, &join.node, level + 1)?;
+        below(f, &join.node, None, level + 1)?;
     }
     Ok(())
 }

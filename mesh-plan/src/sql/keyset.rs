@@ -3,33 +3,36 @@
 use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, ExprTrait};
 
-use super::bound;
 use super::predicate::Names;
-use crate::Value;
+use super::slot;
 use crate::plan::SortKey;
 
-/// The rows that follow the one with these sort values. With no keys there is one row, and nothing after it.
-pub(super) fn after(names: &Names<'_>, order: &[SortKey], values: &[Value]) -> Expr {
-    let keys: Vec<_> = order.iter().zip(values).collect();
+/// The rows that follow the one which has NULL in these of its sort values; the others are left open. With no keys
+/// there is one row, and nothing after it.
+pub(super) fn after(names: &Names<'_>, order: &[SortKey], nulls: &[bool]) -> Expr {
+    let keys: Vec<_> = order.iter().zip(nulls).enumerate().collect();
     keys.into_iter()
         .rev()
-        .fold(None, |rest, (key, value)| Some(after_key(names, key, value, rest)))
+        .fold(None, |rest, (place, (key, is_null))| {
+            let value = (!is_null).then(|| Expr::val(slot::after(place)));
+            Some(after_key(names, key, value.as_ref(), rest))
+        })
         .unwrap_or_else(|| Expr::val(false))
 }
 
-/// After a value of one key: beyond it, or equal to it and after the `rest` of the keys.
-fn after_key(names: &Names<'_>, key: &SortKey, value: &Value, rest: Option<Expr>) -> Expr {
+/// After a value of one key, or NULL: beyond it, or equal to it and after the `rest` of the keys.
+fn after_key(names: &Names<'_>, key: &SortKey, value: Option<&Expr>, rest: Option<Expr>) -> Expr {
     let column = || names.expr(&key.source);
     let nulls_follow = key.nullable && key.nulls == Nulls::Last;
-    if *value == Value::Null {
+    let Some(value) = value else {
         let tied = rest.map(|rest| column().is_null().and(rest));
         return match (key.nulls, tied) {
             (Nulls::Last, tied) => tied.unwrap_or_else(|| Expr::val(false)),
             (Nulls::First, None) => column().is_not_null(),
             (Nulls::First, Some(tied)) => column().is_not_null().or(tied),
         };
-    }
-    let value = || Expr::val(bound(value));
+    };
+    let value = || value.clone();
     let beyond = match key.direction {
         Direction::Asc => column().gt(value()),
         Direction::Desc => column().lt(value()),

@@ -45,6 +45,8 @@ pub struct OneStatement {
     pub levels: usize,
     /// Where the root node's columns stand, and those of its joins.
     pub part: Part,
+    /// Whether a value of the cursor stands in it that could not be left open.
+    is_closed: bool,
 }
 
 /// Where one node's columns stand.
@@ -69,11 +71,39 @@ pub enum Bound {
     Id(Holder),
     /// A value of the session, by its slot; see [`Bound::text`].
     Session(usize, Holder),
+    /// A value of the cursor, by its place; see [`Bound::text`].
+    After(usize, Read),
 }
 
 /// Which values a column can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holder(Class);
+
+/// How a value of a cursor compares with a column: in which type, or as text where the column can hold no such value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    class: Class,
+    ty: Option<String>,
+}
+
+impl Read {
+    fn of(class: &Class, value: &Value) -> Self {
+        Self { class: class.clone(), ty: class.value(value).map(|(_, ty)| ty.to_owned()) }
+    }
+
+    /// Whether another value compares in the same way.
+    fn fits(&self, value: &Value) -> bool {
+        let is_open = !matches!(value, Value::Text(text) if text.contains('\0'));
+        is_open && self.class.value(value).map(|(_, ty)| ty) == self.ty.as_deref()
+    }
+
+    fn text(&self, value: &Value) -> Option<String> {
+        match self.ty {
+            Some(_) => self.class.value(value).map(|(text, _)| text),
+            None => operand::text_of(value),
+        }
+    }
+}
 
 impl Bound {
     /// The text to bind in a run of the plan that the statement was made of. `None` is NULL: a value that the
@@ -84,18 +114,40 @@ impl Bound {
             (Self::Id(Holder(class)), Target::Point(id)) => class.held(id).map(Into::into),
             (Self::Id(_), Target::Collection) => None,
             (Self::Session(slot, Holder(class)), _) => class.held(plan.session_value(*slot)).map(Into::into),
+            (Self::After(place, read), _) => read.text(plan.after()?.get(*place)?).map(Into::into),
         }
     }
 }
 
 impl Plan {
     /// The plan as one statement in PostgreSQL's SQL, made when first asked for and kept with the plan: a plan
-    /// is for one database.
-    pub fn one_statement(&self, features: Features) -> &OneStatement {
-        let point = matches!(self.target, Target::Point(_));
-        self.root
-            .one_statement
-            .get_or_init(|| levels::lower(&self.root.node, point, self.root.rows, features))
+    /// is for one database. It is made once more for a cursor whose values compare in another way than those of
+    /// the first one, which cursors of one column's values seldom do.
+    pub fn one_statement(&self, features: Features) -> Cow<'_, OneStatement> {
+        let kept = &self.root.one_statement;
+        if kept.get().is_none() {
+            let made = levels::lower(self, features);
+            if made.is_closed {
+                return Cow::Owned(made);
+            }
+            // Somebody else's may be there by now.
+            let _ = kept.set(made);
+        }
+        match kept.get().filter(|statement| statement.fits(self)) {
+            Some(statement) => Cow::Borrowed(statement),
+            None => Cow::Owned(levels::lower(self, features)),
+        }
+    }
+}
+
+impl OneStatement {
+    /// Whether it is also that of a page with other values in its cursor.
+    fn fits(&self, plan: &Plan) -> bool {
+        let value = |place: usize| plan.after().and_then(|after| after.get(place));
+        self.bound.iter().all(|bound| match bound {
+            Bound::After(place, read) => value(*place).is_some_and(|value| read.fits(value)),
+            Bound::Text(_) | Bound::Id(_) | Bound::Session(..) => true,
+        })
     }
 }
 
@@ -105,6 +157,7 @@ struct Params {
     features: Features,
     params: Vec<Param>,
     bound: Vec<Bound>,
+    is_closed: bool,
 }
 
 impl Params {
@@ -121,6 +174,13 @@ impl Params {
     /// The placeholder for a value of the session.
     fn session(&mut self, slot: usize, class: &Class) -> String {
         self.add(Param::Session(slot), Bound::Session(slot, Holder(class.clone())), class.held_type())
+    }
+
+    /// The placeholder for a value of the cursor, which this is one of.
+    fn after(&mut self, place: usize, class: &Class, value: &Value) -> String {
+        let read = Read::of(class, value);
+        let ty = read.ty.clone();
+        self.add(Param::After(place), Bound::After(place, read), ty.as_deref().unwrap_or("text"))
     }
 
     fn add(&mut self, param: Param, bound: Bound, ty: &str) -> String {

@@ -303,12 +303,12 @@ fn keyset() {
     }
     expect![[r#"
         SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" > ? OR "t0"."rating" IS NULL OR ("t0"."rating" = ? AND ("t0"."id" > ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" ASC NULLS LAST, "t0"."id" ASC NULLS LAST LIMIT ?
-          -- 1.5, 1.5, 7, 51
+          -- the cursor's value 0, the cursor's value 0, the cursor's value 1, 51
         SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" IS NULL AND ("t0"."id" > ? OR "t0"."id" IS NULL) ORDER BY "t0"."rating" ASC NULLS LAST, "t0"."id" ASC NULLS LAST LIMIT ?
-          -- 7, 51
+          -- the cursor's value 1, 51
         SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" IS NOT NULL OR ("t0"."rating" IS NULL AND ("t0"."id" < ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" DESC NULLS FIRST, "t0"."id" DESC LIMIT ?
-          -- 7, 51
+          -- the cursor's value 1, 51
         SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" < ? OR "t0"."rating" IS NULL OR ("t0"."rating" = ? AND ("t0"."id" < ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" DESC, "t0"."id" DESC LIMIT ?
-          -- 1.5, 1.5, 7, 51
+          -- the cursor's value 0, the cursor's value 0, the cursor's value 1, 51
     "#]].assert_eq(&out);
 }

@@ -183,7 +183,7 @@ impl Postgres {
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
         let mut lease = self.pool.take(false).await.map_err(read::failed)?;
         let statement = plan.one_statement(self.features);
-        let steps = read::query_plan(lease.begin().client(), plan, statement).await;
+        let steps = read::query_plan(lease.begin().client(), plan, &statement).await;
         let steps = steps.map_err(read::failed)?;
         lease.done();
         Ok((statement.statement.to_string(), steps))

@@ -60,8 +60,8 @@ impl Plans {
 
     /// Keeps what the headers led to.
     pub(crate) fn keep(&self, raw: &[u8], asked: Asked<'_>, plan: &Plan) {
-        let later = plan.node().slice.as_ref().is_some_and(|slice| slice.after.is_some());
-        if self.capacity == 0 || later {
+        // The headers of later pages differ by their cursors; the core knows their plan by the rest.
+        if self.capacity == 0 || plan.after().is_some() {
             return;
         }
         let [newer, older] = &mut *self.generations.write().unwrap_or_else(PoisonError::into_inner);

@@ -7,13 +7,21 @@ use mesh_schema::{Cardinality, Link, TableName};
 use super::operand::Class;
 use super::render::{self, Level};
 use super::{Features, OneStatement, Operand, Params, Part, group, keyset, predicate, quoted};
-use crate::plan::{Join, Node, Output, Slice, Source, TemplatePiece};
+use crate::plan::{Join, Node, Output, Plan, Slice, Source, TemplatePiece};
 use crate::sql::Statement;
+use crate::{Target, Value};
 
-pub(super) fn lower(node: &Node, point: bool, rows_max: usize, features: Features) -> OneStatement {
-    let params = Params { features, ..Params::default() };
-    let mut lowering =
-        Lowering { params, point, rows_max, count: 0, levels: Vec::new(), waiting: VecDeque::new() };
+pub(super) fn lower(plan: &Plan, features: Features) -> OneStatement {
+    let node = plan.node();
+    let mut lowering = Lowering {
+        params: Params { features, ..Params::default() },
+        point: matches!(plan.target, Target::Point(_)),
+        after: plan.after(),
+        rows_max: plan.rows_max(),
+        count: 0,
+        levels: Vec::new(),
+        waiting: VecDeque::new(),
+    };
     let mut root = lowering.root(node);
     // Breadth first, so that a level's number says where it stands in the statement.
     while let Some(waiting) = lowering.waiting.pop_front() {
@@ -24,8 +32,9 @@ pub(super) fn lower(node: &Node, point: bool, rows_max: usize, features: Feature
     }
     let (sql, places) = render::statement(&lowering.levels);
     render::settle(&mut root, node, &places);
-    let statement = Statement { sql, params: lowering.params.params };
-    OneStatement { statement, bound: lowering.params.bound, levels: lowering.levels.len(), part: root }
+    let Params { params, bound, is_closed, .. } = lowering.params;
+    let statement = Statement { sql, params };
+    OneStatement { statement, bound, levels: lowering.levels.len(), part: root, is_closed }
 }
 
 /// The part at the end of a path of joins.
@@ -36,6 +45,8 @@ fn place_of<'p>(root: &'p mut Part, path: &[usize]) -> Option<&'p mut Part> {
 struct Lowering<'p> {
     params: Params,
     point: bool,
+    /// The values of the cursor.
+    after: Option<&'p [Value]>,
     rows_max: usize,
     /// Numbers nodes, columns and whatever else needs a name of its own.
     count: usize,
@@ -213,7 +224,7 @@ impl<'p> Lowering<'p> {
             .collect();
         let list = if list.is_empty() { "1 AS \"one\"".to_owned() } else { list.join(", ") };
         let mut wheres = self.conditions(node, &alias, linked);
-        if let Some(after) = node.slice.as_ref().and_then(|slice| slice.after.as_ref()) {
+        if let (Some(after), None) = (self.after, linked) {
             wheres.push(keyset::after(&mut self.params, &names, &node.order, after));
         }
         let mut sql = format!("SELECT {list} FROM {} AS {alias}", table(&node.table));
@@ -244,7 +255,7 @@ impl<'p> Lowering<'p> {
         if let Some(having) = &grouping.having {
             wheres.push(predicate::lower(&mut self.params, &of_group, having));
         }
-        if let Some(after) = node.slice.as_ref().and_then(|slice| slice.after.as_ref()) {
+        if let Some(after) = self.after {
             wheres.push(keyset::after(&mut self.params, &of_group, &node.order, after));
         }
         let mut sql = format!("SELECT {list} FROM ({rows}) AS \"g\"");

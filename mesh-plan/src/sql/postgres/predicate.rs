@@ -53,7 +53,7 @@ pub(super) fn compare(params: &mut Params, left: &Operand, op: CompareOp, value:
     }
 }
 
-fn operator(op: CompareOp) -> &'static str {
+pub(super) fn operator(op: CompareOp) -> &'static str {
     match op {
         CompareOp::Eq => "=",
         CompareOp::Ne => "<>",

@@ -168,3 +168,52 @@ fn ids_are_bound_as_their_column_reads_them() {
     assert_eq!(super::postgres_text(&Value::Bytes(vec![0, 255])).as_deref(), Some("\\x00ff"));
     assert_eq!(super::postgres_text(&"a\0".into()), None);
 }
+
+/// A cursor whose values compare in another way than those of the first one has a statement of its own.
+#[test]
+fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
+    let mesh = mesh();
+    let by_title = r#"{"post":{"$select":{"id":true},"$orderBy":[{"field":"title","direction":"asc"}],"$page":{"after":null}}}"#;
+    let by_status = by_title.replace("title", "status");
+    let mut out = String::new();
+    for (list, values) in [
+        (by_title, [Value::from("a\0b"), 1.into()]),
+        (by_title, ["a".into(), 1.into()]),
+        (by_title, ["b".into(), 2.into()]),
+        (by_title, ["b".into(), 0.5.into()]),
+        (by_title, ["b".into(), "x".into()]),
+        (&by_status, ["draft".into(), 1.into()]),
+        (&by_status, ["gone".into(), 1.into()]),
+        (&by_status, [Value::Null, 1.into()]),
+    ] {
+        let first = mesh.plan(&Request::collection(Format::Json, list)).unwrap();
+        let mut bytes = Vec::new();
+        values.iter().for_each(|value| crate::cursor::encode(&mut bytes, value.as_ref()));
+        let cursor = first.root.cursors.seal(&first.root.scope, &bytes);
+        let list = list.replace("null", &format!("\"{cursor}\""));
+        let plan = mesh.plan(&Request::collection(Format::Json, &list)).unwrap();
+        let lowered = plan.one_statement(Features::default());
+        let kept = if matches!(lowered, std::borrow::Cow::Borrowed(_)) { "kept" } else { "own " };
+        let (_, condition) = lowered.statement.sql.split_once("WHERE ").unwrap();
+        let bound: Vec<_> = lowered.bound.iter().map(|bound| bound.text(&plan)).collect();
+        out.push_str(&format!("{kept} {condition}\n     {bound:?}\n"));
+    }
+    expect![[r#"
+        own  (("t0"."title" > $3::text) AND (("t0"."title" > $1::text) OR ("t0"."id" > $2::int8))) ORDER BY "t0"."title", "t0"."id" LIMIT 51) AS "q0"
+             [Some("a"), Some("1"), Some("a")]
+        kept (("t0"."title", "t0"."id") > ($1::text, $2::int8)) ORDER BY "t0"."title", "t0"."id" LIMIT 51) AS "q0"
+             [Some("a"), Some("1")]
+        kept (("t0"."title", "t0"."id") > ($1::text, $2::int8)) ORDER BY "t0"."title", "t0"."id" LIMIT 51) AS "q0"
+             [Some("b"), Some("2")]
+        own  (("t0"."title", "t0"."id") > ($1::text, $2::float8)) ORDER BY "t0"."title", "t0"."id" LIMIT 51) AS "q0"
+             [Some("b"), Some("0.5")]
+        own  (("t0"."title" >= $3::text) AND (("t0"."title" > $1::text) OR ("t0"."id"::text > $2::text))) ORDER BY "t0"."title", "t0"."id" LIMIT 51) AS "q0"
+             [Some("b"), Some("x"), Some("b")]
+        kept (("t0"."status" > $1::"public"."status") OR "t0"."status" IS NULL OR (("t0"."status" = $3::"public"."status") AND ("t0"."id" > $2::int8))) ORDER BY "t0"."status", "t0"."id" LIMIT 51) AS "q0"
+             [Some("draft"), Some("1"), Some("draft")]
+        own  (("t0"."status"::text > $1::text) OR "t0"."status" IS NULL OR (("t0"."status"::text = $3::text) AND ("t0"."id" > $2::int8))) ORDER BY "t0"."status", "t0"."id" LIMIT 51) AS "q0"
+             [Some("gone"), Some("1"), Some("gone")]
+        kept ("t0"."status" IS NULL AND ("t0"."id" > $1::int8)) ORDER BY "t0"."status", "t0"."id" LIMIT 51) AS "q0"
+             [Some("1")]
+    "#]].assert_eq(&out);
+}

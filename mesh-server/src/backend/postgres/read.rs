@@ -139,11 +139,11 @@ pub(super) async fn run(
         PoolError::Exhausted => Failure::Final(ResolveError::Busy),
         error => Failure::Away(error),
     })?;
-    let fetched = fetch(pool, &mut lease, plan, statement).await;
+    let fetched = fetch(pool, &mut lease, plan, &statement).await;
     lease.done();
     drop(lease);
     let fetched = fetched.map_err(|error| Failure::of(error, adds_up(plan)))?;
-    shape(plan, statement, &fetched).map_err(Failure::Final)
+    shape(plan, &statement, &fetched).map_err(Failure::Final)
 }
 
 /// Reads a plan inside a transaction that is under way.
@@ -154,7 +154,7 @@ pub(super) async fn inside(
     features: Features,
 ) -> Result<JsonBody, ResolveError> {
     let statement = plan.one_statement(features);
-    let params = params(plan, statement);
+    let params = params(plan, &statement);
     let reading = async {
         let rows = if pool.has_pooler() {
             let typed = params.iter().map(|param| (param, Type::UNKNOWN));
@@ -163,10 +163,10 @@ pub(super) async fn inside(
             let prepared = link.prepare(&statement.statement.sql).await?;
             link.client().query_raw(&prepared, &params).await?
         };
-        collect(rows, statement).await
+        collect(rows, &statement).await
     };
     let fetched = reading.await.map_err(|error| Failure::of(error, adds_up(plan)))?;
-    shape(plan, statement, &fetched)
+    shape(plan, &statement, &fetched)
 }
 
 fn shape(plan: &Plan, statement: &OneStatement, fetched: &Fetched) -> Result<JsonBody, ResolveError> {

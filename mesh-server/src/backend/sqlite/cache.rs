@@ -70,7 +70,11 @@ struct Entry {
 }
 
 impl Key {
+    /// None for a later page: it shares its plan's identity with others, and hardly any is asked for twice.
     fn of(plan: &Plan) -> Option<Self> {
+        if plan.after().is_some() {
+            return None;
+        }
         let target = match plan.target() {
             Target::Collection => Id::Collection,
             Target::Point(Value::Integer(id)) => Id::Integer(*id),
@@ -189,9 +193,7 @@ fn forget(entries: Option<Entries>) {
 
 /// Whether the answer depends on the plan, its target and the database alone, and may be asked for again.
 fn is_lasting(plan: &Plan) -> bool {
-    // Each later page is a plan of its own.
-    let later = plan.node().slice.as_ref().is_some_and(|slice| slice.after.is_some());
-    !later && !is_personal(plan.statements()) && !has_code(plan.node())
+    !is_personal(plan.statements()) && !has_code(plan.node())
 }
 
 /// Plans are nested as deep as queries, which is bounded.

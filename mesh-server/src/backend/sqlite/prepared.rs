@@ -51,12 +51,6 @@ impl<'c> Prepared<'c> {
 
     /// Reads a plan inside of a transaction.
     pub(super) fn read(&mut self, connection: &'c Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
-        let later = plan.node().slice.as_ref().is_some_and(|slice| slice.after.is_some());
-        if later {
-            // Each later page is a plan of its own, but its statements' text is that of other pages.
-            let mut source = Source::prepare(connection, plan.statements()).map_err(failed)?;
-            return source.run(plan);
-        }
         let identity = plan.identity();
         if let Some(ready) = self.newer.get_mut(&identity) {
             return ready.source.run(plan);

@@ -39,6 +39,8 @@ pub(super) struct Source<'c> {
     ids: Vec<usize>,
     /// Places of values of the session, and which ones.
     session: Vec<(usize, usize)>,
+    /// Places of values of a cursor, and which ones.
+    after: Vec<(usize, usize)>,
     joins: Vec<Self>,
 }
 
@@ -48,24 +50,31 @@ impl<'c> Source<'c> {
         let statement = connection.prepare_cached(&tree.statement.sql)?;
         let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree));
         let joins = joins.collect::<Result<_, _>>()?;
-        let mut source = Self { statement, parents: Vec::new(), ids: Vec::new(), session: Vec::new(), joins };
+        let (parents, ids, session, after) = Default::default();
+        let mut source = Self { statement, parents, ids, session, after, joins };
         for (place, param) in (1..).zip(&tree.statement.params) {
             match param {
                 Param::Value(value) => source.statement.raw_bind_parameter(place, Bound(value.as_ref()))?,
                 Param::Parent(column) => source.parents.push((place, *column)),
                 Param::Session(slot) => source.session.push((place, *slot)),
+                Param::After(value) => source.after.push((place, *value)),
                 Param::Id => source.ids.push(place),
             }
         }
         Ok(source)
     }
 
-    /// Runs the statements for the plan's target and session.
+    /// Runs the statements for the plan's target, page and session.
     pub(super) fn run(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
         if let Target::Point(id) = plan.target() {
             for place in &self.ids {
                 self.statement.raw_bind_parameter(*place, Bound(id.as_ref())).map_err(failed)?;
             }
+        }
+        for (place, value) in &self.after {
+            let value =
+                plan.after().and_then(|after| after.get(*value)).map_or(ValueRef::Null, Value::as_ref);
+            self.statement.raw_bind_parameter(*place, Bound(value)).map_err(failed)?;
         }
         self.bind_session(plan).map_err(failed)?;
         plan.shape(self)

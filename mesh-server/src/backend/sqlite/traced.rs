@@ -97,6 +97,9 @@ impl<'c> Watched<'c> {
             let value = match (param, plan.target()) {
                 (Param::Value(value), _) | (Param::Id, Target::Point(value)) => value.clone(),
                 (Param::Session(slot), _) => plan.session_value(*slot).clone(),
+                (Param::After(place), _) => {
+                    plan.after().and_then(|after| after.get(*place)).cloned().unwrap_or_default()
+                }
                 (Param::Parent(column), _) => {
                     parents.push((place, *column));
                     Value::Null

@@ -1,0 +1,172 @@
+//! Which pages share a plan, and which cursors open?
+
+use mesh_ql::Format;
+use mesh_schema::{FieldType, Schema};
+
+use crate::cursor::encode;
+use crate::{Error, Mesh, Plan, PlanErrorKind, Request, Value};
+
+fn mesh() -> Mesh {
+    let schema = Schema::builder()
+        .entity("post", |post| {
+            post.field("id", FieldType::Integer)
+                .field("title", FieldType::String)
+                .field("rating", FieldType::Number)
+                .field("after", FieldType::String)
+        })
+        .entity("tag", |tag| tag.field("id", FieldType::Integer).field("title", FieldType::String))
+        .build()
+        .unwrap();
+    Mesh::builder(schema).build()
+}
+
+/// A list with `{}` where its cursor goes.
+const BY_RATING: &str = r#"{"post":{"$select":{"id":true},"$orderBy":[{"field":"rating","direction":"asc"}],"$page":{"first":2,"after":{}}}}"#;
+
+fn plan(mesh: &Mesh, text: &str) -> Result<Plan, Error> {
+    mesh.plan(&Request::collection(Format::Json, text))
+}
+
+/// A cursor of that list with these values.
+fn cursor(mesh: &Mesh, list: &str, values: &[Value]) -> String {
+    let first = plan(mesh, &list.replace("{}", "null")).unwrap();
+    let mut bytes = Vec::new();
+    for value in values {
+        encode(&mut bytes, value.as_ref());
+    }
+    first.root.cursors.seal(&first.root.scope, &bytes)
+}
+
+fn later(mesh: &Mesh, list: &str, values: &[Value]) -> Plan {
+    let cursor = cursor(mesh, list, values);
+    plan(mesh, &list.replace("{}", &format!("\"{cursor}\""))).unwrap()
+}
+
+#[track_caller]
+fn refused(mesh: &Mesh, list: &str, cursor: &str) {
+    match plan(mesh, &list.replace("{}", &format!("\"{cursor}\""))) {
+        Err(Error::Plan(error)) => assert_eq!(error.kind, PlanErrorKind::CursorMismatch),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn pages_share_a_plan_whose_cursors_have_null_in_the_same_places() {
+    let mesh = mesh();
+    let values = [[1.5.into(), 7.into()], [(-2.0).into(), 8.into()]];
+    let pages = values.each_ref().map(|values| later(&mesh, BY_RATING, values));
+    assert_eq!(pages[0].identity(), pages[1].identity());
+    assert_eq!(
+        pages.each_ref().map(|page| page.after().unwrap()),
+        values.each_ref().map(|values| &values[..])
+    );
+    assert_ne!(pages[0].digest(), pages[1].digest());
+    assert_eq!(pages[0].digest(), later(&mesh, BY_RATING, &values[0]).digest());
+    assert!(pages[0].to_string().contains("after (1.5, 7)"), "{}", pages[0]);
+
+    let null = later(&mesh, BY_RATING, &[Value::Null, 7.into()]);
+    assert_ne!(null.identity(), pages[0].identity());
+    assert_eq!(null.identity(), later(&mesh, BY_RATING, &[Value::Null, 9.into()]).identity());
+    let first = plan(&mesh, &BY_RATING.replace("{}", "null")).unwrap();
+    assert_eq!((first.after(), mesh.plans_cached()), (None, 3));
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn statements_leave_the_cursor_open() {
+    let mesh = mesh();
+    let one = later(&mesh, BY_RATING, &[1.5.into(), 7.into()]);
+    let other = later(&mesh, BY_RATING, &[2.5.into(), 8.into()]);
+    assert!(std::ptr::eq(one.statements(), other.statements()));
+    assert!(!one.statements().to_owned().statement.to_string().contains("1.5"));
+
+    let features = crate::sql::Features::default();
+    let bound = |plan: &Plan| {
+        let statement = plan.one_statement(features).into_owned();
+        let texts = statement.bound.iter().map(|bound| bound.text(plan).map(|text| text.into_owned()));
+        (statement.statement.sql.clone(), texts.collect::<Vec<_>>())
+    };
+    let ((sql, ones), (same, others)) = (bound(&one), bound(&other));
+    assert_eq!(sql, same);
+    assert!(ones.contains(&Some("1.5".to_owned())) && ones.contains(&Some("7".to_owned())), "{ones:?}");
+    assert!(others.contains(&Some("2.5".to_owned())) && others.contains(&Some("8".to_owned())), "{others:?}");
+}
+
+#[test]
+fn a_cursor_opens_its_own_read_only() {
+    let mesh = mesh();
+    let values = [1.5.into(), 7.into()];
+    let cursor = cursor(&mesh, BY_RATING, &values);
+    let lists = [
+        BY_RATING.replace("asc", "desc"),
+        BY_RATING.replace("post", "tag").replace("rating", "title"),
+        BY_RATING.replace("\"$page\"", r#""$where":{"field":"id","op":"gt","value":1},"$page""#),
+    ];
+    let altered = [
+        cursor.replacen(|_| true, if cursor.starts_with('A') { "B" } else { "A" }, 1),
+        format!("{cursor}AAAA"),
+        cursor[..cursor.len() - 4].to_owned(),
+        "A".to_owned(),
+        "A".repeat(40),
+        String::new(),
+    ];
+    let other_key =
+        Mesh::builder(std::sync::Arc::clone(mesh.schema())).cursor_key(crate::CursorKey::new(b"x"));
+    let other_key = self::cursor(&other_key.build(), BY_RATING, &values);
+    // Before their plan is known, and after.
+    for _ in 0..2 {
+        for list in &lists {
+            refused(&mesh, list, &cursor);
+        }
+        for altered in altered.iter().chain([&other_key]) {
+            refused(&mesh, BY_RATING, altered);
+        }
+        later(&mesh, BY_RATING, &values);
+        for list in &lists {
+            later(&mesh, list, &["a".into(), 7.into()]);
+        }
+    }
+    // One of this read by its MAC, but of more values than it has keys.
+    refused(&mesh, BY_RATING, &self::cursor(&mesh, BY_RATING, &[1.5.into(), 7.into(), 8.into()]));
+}
+
+/// What looks like a cursor and is none, and cursors that look like none.
+#[test]
+fn however_it_is_written_a_text_leads_to_its_own_plan() {
+    let mesh = mesh();
+    let lists = [
+        r#"{"post":{"$page":{"after":{},"first":1},"$select":{"id":true,"after":true}}}"#,
+        "{\"post\":{\"$page\":{\"after\" :\r\n\t{}},\"$select\":{\"id\":true}}}",
+        r#"{"post":{"$page":{"\u0061fter":{}},"$select":{"id":true}}}"#,
+        r#"{"post":{"$page":{"after":{}},"$select":{"id":true},"$where":{"field":"title","op":"eq","value":"\"after\":\"AAAAAAAAAAAAAAAAAAAAAAAA\""}}}"#,
+        r#"{"post":{"$page":{"after":{}},"$select":{"id":true},"$where":{"field":"after","op":"in","value":["after","after"]}}}"#,
+    ];
+    for list in lists {
+        for id in [7, 8, 7] {
+            let page = later(&mesh, list, &[id.into()]);
+            assert_eq!(page.after(), Some(&[Value::from(id)][..]), "{list}");
+            // The same text without a cache.
+            assert_eq!(page.to_string(), later(&self::mesh(), list, &[id.into()]).to_string());
+        }
+        let first = plan(&mesh, &list.replace("{}", "null")).unwrap();
+        assert_eq!(first.after(), None, "{list}");
+    }
+    let cursor = cursor(&mesh, lists[0], &[7.into()]);
+    for wrong in [
+        format!(r#"{{"post":{{"$select":{{"id":true}},"$page":{{"after":"{cursor}"}}}}"#),
+        format!(
+            r#"{{"post":{{"$select":{{"id":true}},"$page":{{"after":"{cursor}","after":"{cursor}"}}}}}}"#
+        ),
+        format!(r#"{{"post":{{"$select":{{"id":true}},"$where":{{"after":"{cursor}"}}}}}}"#),
+    ] {
+        let said = plan(&mesh, &wrong).unwrap_err().to_string();
+        assert_eq!(said, plan(&mesh, &wrong).unwrap_err().to_string());
+        assert!(matches!(plan(&mesh, &wrong), Err(Error::Syntax(_))), "{said}");
+    }
+    let point = format!(r#"{{"post":{{"$select":{{"id":true}},"$page":{{"after":"{cursor}"}}}}}}"#);
+    later(&mesh, &point.replace(&format!("\"{cursor}\""), "{}"), &[7.into()]);
+    assert!(mesh.plan(&Request::point(Format::Json, &point, "7")).is_err());
+    assert!(mesh.plan(&Request::collection(Format::Json, &point).of_entity("tag")).is_err());
+    assert!(mesh.plan(&Request::collection(Format::Json, &point).of_entity("post")).is_ok());
+    assert!(mesh.plan(&Request::collection(Format::Ql, &point)).is_err());
+}
