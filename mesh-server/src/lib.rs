@@ -53,6 +53,7 @@ mod attempts;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod backend;
 mod body;
+mod clock;
 #[cfg(feature = "compression")]
 mod compress;
 mod current;

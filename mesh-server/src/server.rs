@@ -3,6 +3,7 @@
 mod activity;
 mod connection;
 mod linger;
+mod roused;
 #[cfg(feature = "tls")]
 mod tls;
 

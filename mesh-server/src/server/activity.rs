@@ -11,10 +11,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::Timeouts;
-use crate::{Body, BodyError};
+use crate::{Body, BodyError, clock};
 
 /// How every connection of HTTP/2 begins.
 const PREFACE: &[u8] = b"PRI";
@@ -23,7 +23,6 @@ const PREFACE: &[u8] = b"PRI";
 ///
 /// No value depends on another one's being written before it: who reads a moment too early looks again later.
 pub(super) struct Activity {
-    begun: Instant,
     /// Requests whose reply is not yet written.
     under_way: AtomicUsize,
     /// Whether there has been one.
@@ -34,32 +33,32 @@ pub(super) struct Activity {
     leaving: AtomicBool,
     /// Whether frames come, which may be about anything, rather than heads.
     framed: AtomicBool,
-    /// When one of these changed last, in milliseconds from the beginning.
+    /// When one of these changed last, in milliseconds of the rough clock.
     since: AtomicU64,
 }
 
 impl Activity {
     pub(super) fn new() -> Self {
         Self {
-            begun: Instant::now(),
             under_way: AtomicUsize::new(0),
             asked: AtomicBool::new(false),
             reading: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             framed: AtomicBool::new(false),
-            since: AtomicU64::new(0),
+            since: AtomicU64::new(clock::rough_millis()),
         }
     }
 
-    /// When the client must have done something else, if it must.
-    pub(super) fn deadline(&self, timeouts: &Timeouts) -> Option<Instant> {
+    /// How long the client may take to do something else, if it has to.
+    pub(super) fn left(&self, timeouts: &Timeouts) -> Option<Duration> {
         if self.under_way.load(Ordering::Relaxed) > 0 {
             return None;
         }
-        let since = self.begun + Duration::from_millis(self.since.load(Ordering::Relaxed));
+        let silent = clock::rough_millis().saturating_sub(self.since.load(Ordering::Relaxed));
         let waits_for_head = self.reading.load(Ordering::Relaxed) || !self.asked.load(Ordering::Relaxed);
         let framed = self.framed.load(Ordering::Relaxed);
-        Some(since + if waits_for_head && !framed { timeouts.head } else { timeouts.idle })
+        let patience = if waits_for_head && !framed { timeouts.head } else { timeouts.idle };
+        Some(patience.saturating_sub(Duration::from_millis(silent)))
     }
 
     /// Whether the client may be told that the connection ends: it is not in the middle of a head.
@@ -90,8 +89,7 @@ impl Activity {
     }
 
     fn touch(&self) {
-        let since = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.since.store(since, Ordering::Relaxed);
+        self.since.store(clock::rough_millis(), Ordering::Relaxed);
     }
 }
 

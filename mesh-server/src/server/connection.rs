@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use super::Timeouts;
 use super::activity::{Activity, Attended, Noted};
 use super::linger::Lingering;
+use super::roused::Roused;
 #[cfg(feature = "tls")]
 use super::tls::{Greeted, Tls};
 use crate::app::Begun;
@@ -48,6 +49,14 @@ pub(super) enum Stage {
     Closing,
     /// There is no time left.
     Gone,
+}
+
+/// What a connection is told of beside its requests.
+enum News {
+    /// The server is at another stage, if that is still known.
+    Stage(bool),
+    /// It is time to see whether the client does anything.
+    Time,
 }
 
 /// What all connections of a server have in common.
@@ -134,17 +143,29 @@ impl Host {
         let interval = self.timeouts.head.min(self.timeouts.idle);
         let mut look = std::pin::pin!(tokio::time::sleep(interval));
         loop {
-            tokio::select! {
-                biased;
-                done = connection.as_mut() => {
-                    if let Err(error) = done {
-                        tracing::debug!("connection: {error}");
+            let news = {
+                let news = std::pin::pin!(async {
+                    tokio::select! {
+                        biased;
+                        changed = stage.changed() => News::Stage(changed.is_ok()),
+                        () = look.as_mut() => News::Time,
                     }
-                    return;
+                });
+                tokio::select! {
+                    biased;
+                    done = connection.as_mut() => {
+                        if let Err(error) = done {
+                            tracing::debug!("connection: {error}");
+                        }
+                        return;
+                    }
+                    news = Roused::new(news) => news,
                 }
-                changed = stage.changed() => {
+            };
+            match news {
+                News::Stage(known) => {
                     let now = *stage.borrow_and_update();
-                    if changed.is_err() || now == Stage::Gone {
+                    if !known || now == Stage::Gone {
                         return;
                     }
                     activity.leave();
@@ -153,23 +174,21 @@ impl Host {
                         connection.as_mut().graceful_shutdown();
                     }
                 }
-                () = look.as_mut() => {
-                    let now = Instant::now();
-                    let deadline = activity.deadline(&self.timeouts);
-                    let next = match deadline {
-                        Some(deadline) if deadline <= now => {
+                News::Time => {
+                    let next = match activity.left(&self.timeouts) {
+                        Some(Duration::ZERO) => {
                             if leaving || !activity.is_at_rest() {
                                 tracing::debug!("connection: given up, since nothing came");
                                 return;
                             }
                             leaving = true;
                             connection.as_mut().graceful_shutdown();
-                            now + GOODBYE
+                            GOODBYE
                         }
-                        Some(deadline) => deadline.min(now + interval),
-                        None => now + interval,
+                        Some(left) => left.min(interval),
+                        None => interval,
                     };
-                    look.as_mut().reset(next);
+                    look.as_mut().reset(Instant::now() + next);
                 }
             }
         }

@@ -1,9 +1,11 @@
-//! Has the database changed? A mark of its state that any process's commit alters, read with one call.
+//! Has the database changed? A mark of its state that any process's commit alters, read with one call at the most.
 //!
 //! `PRAGMA data_version` tells the same but takes SQLite's locks, three system calls more. Both read
 //! what every commit writes: in rollback mode the change counter in the file's header, in WAL mode the header
 //! of the WAL's index, whose counter of commits and checksums make it unlike any earlier one. A mark that is
 //! equal before and after some rows were read is therefore the mark of those rows.
+
+mod index;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use index::Index;
 use rusqlite::Connection;
 
 /// Where the database's header tells its journal mode and, six bytes on, counts changes.
@@ -27,7 +30,7 @@ pub(super) struct Stamp([u8; 48]);
 pub(super) struct Stamps {
     path: PathBuf,
     main: Option<Arc<File>>,
-    index: OnceLock<Option<Arc<File>>>,
+    index: OnceLock<Option<Index>>,
     wal: AtomicBool,
     /// A connection that has the database open for as long as this lives. In WAL mode nobody else can then
     /// change the mode or put another file in the place of the index.
@@ -56,10 +59,7 @@ impl Stamps {
             }
             self.anchor()?;
         }
-        let index = self.index.get()?.as_ref()?;
-        let mut stamp = Stamp([0; 48]);
-        read(index, &mut stamp.0, 0).ok()?;
-        Some(stamp)
+        self.index.get()?.as_ref()?.stamp()
     }
 
     /// Whether the database is known to be in WAL mode, in which readers hold up no writer.
@@ -91,7 +91,7 @@ impl Stamps {
         }
         let mut name = self.path.clone().into_os_string();
         name.push("-shm");
-        self.index.get_or_init(|| kept_open(Path::new(&name)).ok()).as_ref()?;
+        self.index.get_or_init(|| Index::open(kept_open(Path::new(&name)).ok()?)).as_ref()?;
         self.wal.store(true, Ordering::Release);
         Some(())
     }

@@ -7,13 +7,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mesh_plan::ResolveError;
 
 use super::cache::Cache;
 use super::pool::Pool;
 use super::write::Writer;
+use crate::clock;
 
 /// How long a look at the path counts.
 const LOOK: Duration = Duration::from_millis(100);
@@ -84,8 +85,7 @@ fn cache_of(bytes: usize) -> Option<Arc<Cache>> {
 pub(super) struct Watched {
     now: RwLock<Arc<Opened>>,
     cache_bytes: usize,
-    start: Instant,
-    /// When to look again, in milliseconds after `start`.
+    /// When to look again, in milliseconds of the rough clock.
     next_look: AtomicU64,
     /// Whether there was no database at the path when it was last looked at.
     is_gone: AtomicBool,
@@ -100,7 +100,6 @@ impl Watched {
         Self {
             now: RwLock::new(Arc::new(opened)),
             cache_bytes,
-            start: Instant::now(),
             next_look: AtomicU64::new(0),
             is_gone: AtomicBool::new(false),
             log: Mutex::new(None),
@@ -130,7 +129,7 @@ impl Watched {
     /// # Errors
     /// [`ResolveError::Busy`] while there is none, since one may be put there any moment.
     pub(super) fn current(&self) -> Result<Arc<Opened>, ResolveError> {
-        let millis = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let millis = clock::rough_millis();
         let due = self.next_look.load(Ordering::Relaxed);
         let until = millis.saturating_add(LOOK.as_millis() as u64);
         // Of those who come at the same time one looks.

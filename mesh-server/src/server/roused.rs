@@ -1,0 +1,101 @@
+//! What has to be looked at whenever a connection goes on? Nothing that has not called.
+//!
+//! A connection's task wakes for each request. The clock and the news of the server's end, which it waits for as well,
+//! would be asked every time, for nothing; here they are asked when they have woken the task themselves.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures_util::task::AtomicWaker;
+
+/// A future that is polled at first, and then whenever it has woken its task.
+pub(super) struct Roused<F> {
+    future: F,
+    bell: Arc<Bell>,
+    ringer: Waker,
+    task: Option<Waker>,
+}
+
+struct Bell {
+    rung: AtomicBool,
+    task: AtomicWaker,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.rung.store(true, Ordering::Release);
+        self.task.wake();
+    }
+}
+
+impl<F> Roused<F> {
+    pub(super) fn new(future: F) -> Self {
+        let bell = Arc::new(Bell { rung: AtomicBool::new(true), task: AtomicWaker::new() });
+        Self { future, ringer: Arc::clone(&bell).into(), bell, task: None }
+    }
+}
+
+impl<F: Future + Unpin> Future for Roused<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = &mut *self;
+        // Before the bell is looked at: what rings from now on wakes the task that polls now.
+        if !this.task.as_ref().is_some_and(|task| task.will_wake(cx.waker())) {
+            this.bell.task.register(cx.waker());
+            this.task = Some(cx.waker().clone());
+        }
+        if !this.bell.rung.load(Ordering::Acquire) {
+            return Poll::Pending;
+        }
+        this.bell.rung.store(false, Ordering::Release);
+        Pin::new(&mut this.future).poll(&mut Context::from_waker(&this.ringer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use futures_util::FutureExt as _;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_is_polled_when_it_has_called() {
+        let (called, mut polls) = (Notify::new(), 0);
+        let mut notified = Box::pin(called.notified());
+        let waiting = poll_fn(|cx| {
+            polls += 1;
+            notified.as_mut().poll(cx)
+        });
+        let mut roused = Roused::new(Box::pin(waiting));
+        for _ in 0..10 {
+            assert_eq!((&mut roused).now_or_never(), None);
+        }
+        called.notify_one();
+        (&mut roused).await;
+        drop(roused);
+        assert_eq!(polls, 2, "at first, and when it was ready");
+    }
+
+    #[tokio::test]
+    async fn another_task_may_wait_for_it() {
+        let called = Arc::new(Notify::new());
+        let own = Arc::clone(&called);
+        let mut roused = Roused::new(Box::pin(async move { own.notified().await }));
+        assert_eq!((&mut roused).now_or_never(), None);
+        let waiting = tokio::spawn(roused);
+        tokio::task::yield_now().await;
+        called.notify_one();
+        waiting.await.unwrap();
+    }
+}
