@@ -116,12 +116,14 @@ impl Write for &Sink {
     }
 }
 
-/// Writes the last lines when it is dropped, at the end of the program.
-pub(crate) struct Logging(pub(super) Sink);
+/// Writes the last lines when it is dropped, at the end of the program; `None` where none are written at all.
+pub(crate) struct Logging(pub(super) Option<Sink>);
 
 impl Drop for Logging {
     fn drop(&mut self) {
-        self.0.flush();
+        if let Some(sink) = &self.0 {
+            sink.flush();
+        }
     }
 }
 
@@ -160,7 +162,7 @@ mod tests {
                 (&sink).write_all(line.as_bytes()).unwrap();
             }
             let start = Instant::now();
-            drop(Logging(sink.clone()));
+            drop(Logging(Some(sink.clone())));
             assert!(start.elapsed() < 4 * PATIENCE, "nor the end of the program");
             drop(shut);
             sink.flush();
@@ -181,10 +183,10 @@ mod tests {
     #[test]
     fn the_last_lines_are_written() {
         let slow = Slow::default();
-        let logging = Logging(Sink::to(slow.clone(), LogFormat::Json).unwrap());
-        (&logging.0).write_all(b"one\n").unwrap();
-        (&logging.0).write_all(b"two\n").unwrap();
-        drop(logging);
+        let sink = Sink::to(slow.clone(), LogFormat::Json).unwrap();
+        (&sink).write_all(b"one\n").unwrap();
+        (&sink).write_all(b"two\n").unwrap();
+        drop(Logging(Some(sink)));
         assert_eq!(*slow.text.lock().unwrap(), "one\ntwo\n");
     }
 }

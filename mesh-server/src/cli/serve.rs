@@ -6,6 +6,7 @@ use mesh_docs::Sql;
 use mesh_server::{Check, Current, Server, Timeouts, Tls};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::args::ServeArgs;
 use super::compose::Parts;
@@ -167,6 +168,11 @@ pub(crate) fn start_log(config: &Config) -> Result<Logging, Failure> {
     let filter = EnvFilter::try_new(&config.log).map_err(|error| {
         Failure::start(format!("the log filter '{}' is not understood: {error}", config.log))
     })?;
+    // As any other line, for what is written past the log waits for whoever reads it.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    if filter.max_level_hint() == Some(LevelFilter::OFF) {
+        return Ok(Logging(None));
+    }
     let sink = Sink::to(io::stderr(), config.log_format).map_err(Failure::start)?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -177,9 +183,7 @@ pub(crate) fn start_log(config: &Config) -> Result<Logging, Failure> {
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
     started.map_err(Failure::start)?;
-    // As any other line, for what is written past the log waits for whoever reads it.
-    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
-    Ok(Logging(sink))
+    Ok(Logging(Some(sink)))
 }
 
 /// Why there is no listener; most often another server has the port.
