@@ -154,10 +154,7 @@ impl Host {
                 tokio::select! {
                     biased;
                     done = connection.as_mut() => {
-                        if let Err(error) = done {
-                            tracing::debug!("connection: {error}");
-                        }
-                        return;
+                        return done.unwrap_or_else(|error| tracing::debug!("connection: {error}"));
                     }
                     news = Roused::new(news) => news,
                 }
@@ -175,18 +172,16 @@ impl Host {
                     }
                 }
                 News::Time => {
-                    let next = match activity.left(&self.timeouts) {
-                        Some(Duration::ZERO) => {
-                            if leaving || !activity.is_at_rest() {
-                                tracing::debug!("connection: given up, since nothing came");
-                                return;
-                            }
-                            leaving = true;
-                            connection.as_mut().graceful_shutdown();
-                            GOODBYE
-                        }
-                        Some(left) => left.min(interval),
-                        None => interval,
+                    let left = activity.left(&self.timeouts);
+                    let next = if left != Some(Duration::ZERO) {
+                        left.map_or(interval, |left| left.min(interval))
+                    } else if leaving || !activity.is_at_rest() {
+                        tracing::debug!("connection: given up, since nothing came");
+                        return;
+                    } else {
+                        leaving = true;
+                        connection.as_mut().graceful_shutdown();
+                        GOODBYE
                     };
                     look.as_mut().reset(Instant::now() + next);
                 }
