@@ -198,13 +198,18 @@ impl App {
     }
 
     /// Answers a request of a connection from that address, or begins to.
-    pub(crate) fn begin_peer(&self, peer: Peer, request: Request<hyper::body::Incoming>) -> Begun {
+    pub(crate) fn begin_peer<B>(&self, peer: Peer, request: Request<B>) -> Begun
+    where
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: fmt::Display,
+    {
         self.begin(Some(peer), request)
     }
 
     /// Answers a request that came without TLS to where nothing else is spoken.
     #[cfg(feature = "tls")]
-    pub(crate) fn refuse_plain(&self, _: Peer, request: Request<hyper::body::Incoming>) -> Begun {
+    pub(crate) fn refuse_plain<B>(&self, _: Peer, request: Request<B>) -> Begun {
         let request_id = RequestId::choose(request.headers(), self.shared.ids.fresh());
         let asked = Asked { method: request.method(), headers: request.headers(), request_id: &request_id };
         let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");

@@ -6,6 +6,7 @@ mod linger;
 mod roused;
 #[cfg(feature = "tls")]
 mod tls;
+mod unread;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -10,6 +10,9 @@
 )]
 
 #[cfg(test)]
+#[path = "connections/bodies.rs"]
+mod bodies;
+#[cfg(test)]
 #[path = "connections/frames.rs"]
 mod frames;
 #[cfg(test)]

@@ -25,6 +25,7 @@ use super::linger::Lingering;
 use super::roused::Roused;
 #[cfg(feature = "tls")]
 use super::tls::{Greeted, Tls};
+use super::unread::Taken;
 use crate::app::Begun;
 use crate::{App, Body, Current, Peer};
 
@@ -114,7 +115,7 @@ impl Host {
     }
 
     /// Answers each request by `answer`.
-    async fn converse<S>(self, stream: S, peer: Peer, answer: fn(&App, Peer, Request<Incoming>) -> Begun)
+    async fn converse<S>(self, stream: S, peer: Peer, answer: fn(&App, Peer, Request<Taken>) -> Begun)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -123,16 +124,22 @@ impl Host {
         let (app, doing) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
         let service = service_fn(move |request: Request<Incoming>| {
             let (under_way, version) = (doing.begin(), request.version());
-            let finish = move |mut reply: Response<Body>| {
-                if version < Version::HTTP_2 && under_way.is_last() {
+            let finish = move |mut reply: Response<Body>, goes_on: bool| {
+                if version < Version::HTTP_2 && (under_way.is_last() || !goes_on) {
                     reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 Ok::<_, Infallible>(reply.map(|body| Noted { body, _under_way: under_way }))
             };
             // What is answered at once lets go of the request before the connection reads on.
-            match answer(app.borrow_mut().latest(), peer, request) {
-                Begun::Done(reply) => Either::Left(ready(finish(reply))),
-                Begun::Later(reply) => Either::Right(reply.map(finish)),
+            let (request, unread) = Taken::of(request);
+            match (answer(app.borrow_mut().latest(), peer, request), unread) {
+                (Begun::Done(reply), None) => Either::Left(ready(finish(reply, true))),
+                (Begun::Later(reply), None) => {
+                    Either::Right(Either::Left(reply.map(|reply| finish(reply, true))))
+                }
+                (begun, Some(unread)) => Either::Right(Either::Right(
+                    unread.after(begun).map(|(reply, goes_on)| finish(reply, goes_on)),
+                )),
             }
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);

@@ -1,0 +1,118 @@
+//! May a connection go on after a reply that came before the whole of its request was read?
+//!
+//! A request that is refused by its head leaves its body behind. What of it is there, or comes at once, is read and
+//! thrown away, and the next request follows it. Where there is more, the connection ends with this reply, which has
+//! to say so: a client that is not told sends its next request into a connection that closes.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::EXPECT;
+use http::{Request, Response, Version};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+
+use crate::app::Begun;
+
+/// How much is read only to be thrown away.
+const MOST: usize = 64 * 1024;
+/// How long that is waited for.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// The body of a request, which gives back what nobody has read of it.
+pub(super) struct Taken {
+    body: Option<Incoming>,
+    rest: Option<Arc<Rest>>,
+}
+
+impl Taken {
+    /// Takes a request's body. `None` where the connection can go on whatever becomes of it.
+    pub(super) fn of(request: Request<Incoming>) -> (Request<Self>, Option<Unread>) {
+        // A stream of HTTP/2 ends alone.
+        let matters = request.version() < Version::HTTP_2 && !request.body().is_end_stream();
+        let rest = matters.then(Arc::<Rest>::default);
+        // A client that waits to be told to send its body does not send it.
+        let holds_back = request.headers().contains_key(EXPECT);
+        let unread = rest.clone().map(|rest| Unread { rest, holds_back });
+        (request.map(|body| Self { body: Some(body), rest }), unread)
+    }
+}
+
+impl Body for Taken {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let frame = ready!(Pin::new(body).poll_frame(cx));
+        if !matches!(frame, Some(Ok(_))) {
+            self.body = None;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if let (Some(body), Some(rest)) = (self.body.take(), &self.rest)
+            && !body.is_end_stream()
+        {
+            *rest.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        }
+    }
+}
+
+/// Where a body is put that was not read to its end.
+#[derive(Default)]
+struct Rest(Mutex<Option<Incoming>>);
+
+/// What may be left of a request when its reply is there.
+pub(super) struct Unread {
+    rest: Arc<Rest>,
+    holds_back: bool,
+}
+
+impl Unread {
+    /// The reply, and whether another request can follow it.
+    pub(super) async fn after(self, begun: Begun) -> (Response<crate::Body>, bool) {
+        let reply = match begun {
+            Begun::Done(reply) => reply,
+            Begun::Later(reply) => reply.await,
+        };
+        let goes_on = self.clear().await;
+        (reply, goes_on)
+    }
+
+    /// Reads the rest, if that is soon done.
+    async fn clear(self) -> bool {
+        let rest = self.rest.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(body) = rest else { return true };
+        if self.holds_back || body.size_hint().lower() > MOST as u64 {
+            return false;
+        }
+        let mut body = Limited::new(body, MOST);
+        let reading = async {
+            while let Some(frame) = body.frame().await {
+                if frame.is_err() {
+                    return false;
+                }
+            }
+            true
+        };
+        tokio::time::timeout(PATIENCE, reading).await.unwrap_or(false)
+    }
+}
