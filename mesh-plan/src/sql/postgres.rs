@@ -12,6 +12,7 @@
 mod group;
 mod keyset;
 mod levels;
+mod links;
 mod operand;
 mod predicate;
 mod render;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use mesh_schema::{Cardinality, Link, TableName};
 
+use super::links::{has_unique_id, leads_to_one, linked, links_id};
 use super::operand::Class;
 use super::render::{self, Level};
 use super::{Features, OneStatement, Operand, Params, Part, group, keyset, predicate, quoted};
@@ -16,6 +17,7 @@ pub(super) fn lower(plan: &Plan, features: Features) -> OneStatement {
     let mut lowering = Lowering {
         params: Params { features, ..Params::default() },
         point: matches!(plan.target, Target::Point(_)),
+        id: None,
         after: plan.after(),
         rows_max: plan.rows_max(),
         count: 0,
@@ -45,6 +47,8 @@ fn place_of<'p>(root: &'p mut Part, path: &[usize]) -> Option<&'p mut Part> {
 struct Lowering<'p> {
     params: Params,
     point: bool,
+    /// The id of a point read, where it is all that its children have to know of the root.
+    id: Option<String>,
     /// The values of the cursor.
     after: Option<&'p [Value]>,
     rows_max: usize,
@@ -59,11 +63,19 @@ struct Waiting<'p> {
     join: &'p Join,
     parent: &'p Node,
     level: usize,
-    /// The parent's columns by their numbers.
-    keys: Vec<usize>,
+    /// What its rows are linked to.
+    keys: Keys,
     path: Vec<usize>,
     /// How many rows of the parents' level are shown.
     page: Option<u32>,
+}
+
+/// What stands for the parent in the condition that links a relation to it.
+enum Keys {
+    /// The parent's columns, by their numbers.
+    Columns(Vec<usize>),
+    /// The id that was asked for: the parent's level need not be looked at, nor kept.
+    Id(String),
 }
 
 impl<'p> Lowering<'p> {
@@ -79,7 +91,10 @@ impl<'p> Lowering<'p> {
         let select = match &node.grouping {
             Some(_) => self.groups(node, &columns),
             None => {
-                let limit = if self.point { Some(1) } else { node.slice.as_ref().map(past_the_page) };
+                let limit = match &node.slice {
+                    _ if self.point => (!has_unique_id(node)).then_some(1),
+                    slice => slice.as_ref().map(past_the_page),
+                };
                 self.rows(node, number, &columns, None, limit)
             }
         };
@@ -126,31 +141,32 @@ impl<'p> Lowering<'p> {
         }
         let mut joins = Vec::with_capacity(node.joins.len());
         for (index, join) in node.joins.iter().enumerate() {
-            let keys: Vec<usize> =
-                join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
+            let keys = join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
             let path: Vec<usize> = place.path.iter().copied().chain([index]).collect();
             joins.push(match join.cardinality {
                 Cardinality::Many => {
-                    if let Some(level) = self.levels.get_mut(place.level) {
+                    let id = self.id.clone().filter(|_| path.len() == 1 && links_id(join, node));
+                    let keys = id.map_or(Keys::Columns(keys), Keys::Id);
+                    if let (Keys::Columns(_), Some(level)) = (&keys, self.levels.get_mut(place.level)) {
                         level.has_children = true;
                     }
                     let (level, page) = (place.level, place.page);
                     self.waiting.push_back(Waiting { join, parent: node, level, keys, path, page });
                     Part::default()
                 }
-                Cardinality::One => self.beside(join, node, &keys, &Place { path: &path, ..*place }),
+                Cardinality::One => self.beside(join, node, keys, &Place { path: &path, ..*place }),
             });
         }
         Part { level: place.level, columns: columns.into_iter().map(Some).collect(), found, joins }
     }
 
     /// A to-one relation in the rows of its parents.
-    fn beside(&mut self, join: &'p Join, parent: &'p Node, keys: &[usize], place: &Place<'_>) -> Part {
+    fn beside(&mut self, join: &'p Join, parent: &'p Node, keys: Vec<usize>, place: &Place<'_>) -> Part {
         let node = &join.node;
         let number = self.next();
         let alias = format!("\"q{number}\"");
         let columns: Vec<usize> = node.columns.iter().map(|_| self.next()).collect();
-        let keys: Vec<String> = keys.iter().map(|key| column(place.alias, *key)).collect();
+        let keys: Vec<String> = keys.into_iter().map(|key| column(place.alias, key)).collect();
         let linked = linked(join, parent, &format!("\"t{number}\""), &keys);
         // Without a limit the database can join the table in the way that costs least, but not in the order of its
         // parents: only the root's rows are put in order once more.
@@ -184,16 +200,28 @@ impl<'p> Lowering<'p> {
         let number = self.next();
         let alias = format!("\"q{number}\"");
         let columns: Vec<usize> = node.columns.iter().map(|_| self.next()).collect();
-        let keys: Vec<String> = keys.iter().map(|key| column("\"h\"", *key)).collect();
+        let (keys, parents) = match keys {
+            Keys::Columns(keys) => {
+                let keys = keys.iter().map(|key| column("\"h\"", *key)).collect();
+                (keys, format!("\"n{level}\" AS \"h\" CROSS JOIN LATERAL "))
+            }
+            Keys::Id(id) => (vec![id.clone()], String::new()),
+        };
         let linked = linked(join, parent, &format!("\"t{number}\""), &keys);
         let most = self.rows_max as u64 + 1;
-        let limit = node.slice.as_ref().map_or(most, |slice| u64::from(slice.first));
+        let limit = node.slice.as_ref().map_or(most, |slice| most.min(slice.first.into()));
         let select = self.rows(node, number, &columns, Some(&linked), Some(limit));
         let shown = page.map(|page| format!(" WHERE \"h\".\"o\" <= {page}")).unwrap_or_default();
+        // The rows of a single parent are bounded already.
+        let bound = if self.levels.get(*level).is_some_and(|level| level.is_one) {
+            String::new()
+        } else {
+            format!(" LIMIT {most}")
+        };
         let here = self.levels.len();
         self.levels.push(Level {
-            from: format!("\"n{level}\" AS \"h\" CROSS JOIN LATERAL ({select}) AS {alias}"),
-            rest: format!("{shown} LIMIT {most}"),
+            from: format!("{parents}({select}) AS {alias}"),
+            rest: format!("{shown}{bound}"),
             parent: Some(*level),
             parts: vec![alias.clone()],
             ..Level::default()
@@ -273,7 +301,10 @@ impl<'p> Lowering<'p> {
         let mut wheres = Vec::new();
         if let (true, None, Some(id)) = (self.point, linked, &node.id) {
             let id = names(&id.source);
-            wheres.push(format!("({} = {})", id.holder().sql, self.params.id(&id.class)));
+            let asked = self.params.id(&id.class);
+            wheres.push(format!("({} = {asked})", id.holder().sql));
+            // With a condition on the record, its children are not looked for where it is not to be seen.
+            self.id = Some(asked).filter(|_| node.filter.is_none() && id.class.is_identity());
         }
         wheres.extend(linked.map(str::to_owned));
         if let Some(filter) = &node.filter {
@@ -281,12 +312,6 @@ impl<'p> Lowering<'p> {
         }
         wheres
     }
-}
-
-/// Whether the database itself sees to it that there is no second row.
-fn leads_to_one(join: &Join) -> bool {
-    let unique = |column: &String| join.node.native.get(column).is_some_and(|native| native.unique);
-    matches!(&join.link, Link::Direct { pairs } if pairs.iter().any(|pair| unique(&pair.target)))
 }
 
 /// Where a node is laid.
@@ -321,7 +346,7 @@ fn push_where(sql: &mut String, wheres: &[String]) {
     }
 }
 
-fn class_of(node: &Node, source: &Source) -> Class {
+pub(super) fn class_of(node: &Node, source: &Source) -> Class {
     match source {
         Source::Column(column) => Class::of(node.native.get(column)),
         // The planner lets aggregates stand in grouped reads only.
@@ -329,7 +354,7 @@ fn class_of(node: &Node, source: &Source) -> Class {
     }
 }
 
-fn table_operand(node: &Node, alias: &str, source: &Source) -> Operand {
+pub(super) fn table_operand(node: &Node, alias: &str, source: &Source) -> Operand {
     let sql = match source {
         Source::Column(column) => format!("{alias}.{}", quoted(column)),
         Source::Aggregate(_) => "NULL".to_owned(),
@@ -337,41 +362,11 @@ fn table_operand(node: &Node, alias: &str, source: &Source) -> Operand {
     Operand { sql, class: class_of(node, source) }
 }
 
-/// The rows that belong to one parent. A junction is asked with `IN`, so that a pair that stands in it twice
-/// gives its row once.
-fn linked(join: &Join, parent: &Node, alias: &str, keys: &[String]) -> String {
-    let node = &join.node;
-    match &join.link {
-        Link::Direct { pairs } => {
-            let parts: Vec<_> = (pairs.iter().zip(keys))
-                .map(|(pair, key)| {
-                    let target = table_operand(node, alias, &Source::Column(pair.target.clone()));
-                    let key = Operand { sql: key.clone(), class: Class::of(parent.native.get(&pair.parent)) };
-                    if target.class.compares_with(&key.class) {
-                        format!("{} = {}", target.sql, key.sql)
-                    } else {
-                        format!("{} = {}", target.to_text().sql, key.to_text().sql)
-                    }
-                })
-                .collect();
-            if parts.is_empty() { "TRUE".to_owned() } else { parts.join(" AND ") }
-        }
-        Link::Through { table: junction, from, to, target, .. } => format!(
-            "{} IN (SELECT \"j\".{} FROM {} AS \"j\" WHERE \"j\".{} = {})",
-            table_operand(node, alias, &Source::Column(target.clone())).sql,
-            quoted(to),
-            table(junction),
-            quoted(from),
-            keys.first().map_or("NULL", String::as_str),
-        ),
-    }
-}
-
 fn column(alias: &str, number: usize) -> String {
     format!("{alias}.\"c{number}\"")
 }
 
-fn table(name: &TableName) -> String {
+pub(super) fn table(name: &TableName) -> String {
     match &name.schema {
         Some(schema) => format!("{}.{}", quoted(schema), quoted(&name.name)),
         None => quoted(&name.name),

@@ -171,6 +171,12 @@ impl Class {
         !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other | Self::Bytes)
     }
 
+    /// Whether values that compare as equal are the same to whatever else they are compared with. Texts need not
+    /// be: a collation may mind no letter case.
+    pub(super) fn is_identity(&self) -> bool {
+        matches!(self, Self::Integer(_) | Self::Uuid)
+    }
+
     /// The type in which such a value is compared.
     pub(super) fn held_type(&self) -> &'static str {
         match self {

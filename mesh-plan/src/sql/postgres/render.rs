@@ -64,12 +64,13 @@ fn all_levels(levels: &[Level], places: &mut HashMap<usize, usize>) -> String {
     let mut selects = Vec::with_capacity(levels.len());
     for (number, level) in levels.iter().enumerate() {
         let mut list = Vec::new();
-        if level.has_children && level.is_one {
-            list.push("1::int8 AS \"o\"".to_owned());
-        } else if level.has_children {
+        if level.has_children && !level.is_one {
             list.push(format!("row_number() OVER ({}) AS \"o\"", level.order.trim_start()));
         }
-        list.extend(level.parent.map(|_| "\"h\".\"o\" AS \"p\"".to_owned()));
+        if let Some(parent) = level.parent {
+            let is_one = levels.get(parent).is_some_and(|parent| parent.is_one);
+            list.push(if is_one { "1::int8 AS \"p\"" } else { "\"h\".\"o\" AS \"p\"" }.to_owned());
+        }
         list.extend(level.parts.iter().map(|part| format!("{part}.*")));
         let kept = if level.has_children { "MATERIALIZED " } else { "" };
         ctes.push(format!(
@@ -79,7 +80,11 @@ fn all_levels(levels: &[Level], places: &mut HashMap<usize, usize>) -> String {
             level.rest,
             level.order
         ));
-        let own = if level.has_children { "\"o\"" } else { "NULL::int8" };
+        let own = match level {
+            Level { is_one: true, .. } => "1::int8",
+            Level { has_children: true, .. } => "\"o\"",
+            _ => "NULL::int8",
+        };
         let parent = if level.parent.is_some() { "\"p\"" } else { "NULL::int8" };
         let mut list = vec![format!("{number}::int2"), parent.to_owned(), own.to_owned()];
         list.extend(slots.iter().enumerate().map(|(slot, ty)| {

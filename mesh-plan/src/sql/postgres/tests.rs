@@ -3,11 +3,12 @@
 use expect_test::{Expect, expect};
 use mesh_ql::Format;
 use mesh_schema::{
-    Catalog, Column, FieldType, JoinDocument, NativeKind, NativeType, Schema, Table, ThroughDocument,
+    Catalog, Column, Entity, FieldType, JoinDocument, NativeKind, NativeType, Schema, Table, ThroughDocument,
 };
 
 use super::super::Param;
 use super::{Bound, Features};
+use crate::policy::{Access, Condition};
 use crate::{Mesh, Request, Value};
 
 fn native(name: &str) -> NativeType {
@@ -28,6 +29,10 @@ fn table(name: &str, columns: &[(&str, &str, bool)]) -> Table {
 }
 
 fn mesh() -> Mesh {
+    Mesh::builder(schema()).build()
+}
+
+fn schema() -> Schema {
     let catalog = Catalog {
         tables: vec![
             table("users", &[("id", "int4", false), ("name", "text", false), ("age", "int2", true)]),
@@ -50,7 +55,7 @@ fn mesh() -> Mesh {
             ),
         ],
     };
-    let schema = Schema::builder()
+    Schema::builder()
         .entity("user", |user| {
             user.field("id", FieldType::Integer)
                 .field("name", FieldType::String)
@@ -73,8 +78,7 @@ fn mesh() -> Mesh {
             JoinDocument::through("tag", ThroughDocument::new("post_tags", "post_id", "tag_id")),
         )
         .build_with(&catalog)
-        .unwrap();
-    Mesh::builder(schema).build()
+        .unwrap()
 }
 
 #[track_caller]
@@ -95,7 +99,7 @@ fn a_point_is_one_plain_statement() {
         Some("7"),
         "{ post title author { name } }",
         expect![[r#"
-            SELECT "c1"::text, "c5", "c4"::text FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8) LIMIT 1) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c5", "t3"."name" AS "c4" FROM "users" AS "t3" WHERE "t3"."id" = "q0"."c2") AS "q3" ON TRUE
+            SELECT "c1"::text, "c5", "c4"::text FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8)) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c5", "t3"."name" AS "c4" FROM "users" AS "t3" WHERE "t3"."id" = "q0"."c2") AS "q3" ON TRUE
               -- the id
         "#]],
     );
@@ -107,7 +111,7 @@ fn lists_are_levels() {
         Some("7"),
         "{ post title author { name } tags { label } }",
         expect![[r#"
-            WITH "n0" AS MATERIALIZED (SELECT 1::int8 AS "o", "q0".*, "q4".* FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2", "t0"."id" AS "c3" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8) LIMIT 1) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c6", "t4"."name" AS "c5" FROM "users" AS "t4" WHERE "t4"."id" = "q0"."c2") AS "q4" ON TRUE), "n1" AS (SELECT "h"."o" AS "p", "q7".* FROM "n0" AS "h" CROSS JOIN LATERAL (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "h"."c3") ORDER BY "t7"."id" LIMIT 100001) AS "q7" LIMIT 100001) SELECT 0::int2, NULL::int8, "o", "c1"::text, "c6", "c5"::text FROM "n0" UNION ALL SELECT 1::int2, "p", NULL::int8, "c8"::text, NULL::bool, NULL::text FROM "n1"
+            WITH "n0" AS (SELECT "q0".*, "q4".* FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2", "t0"."id" AS "c3" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8)) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c6", "t4"."name" AS "c5" FROM "users" AS "t4" WHERE "t4"."id" = "q0"."c2") AS "q4" ON TRUE), "n1" AS (SELECT 1::int8 AS "p", "q7".* FROM (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = $1::int8) ORDER BY "t7"."id" LIMIT 100001) AS "q7") SELECT 0::int2, NULL::int8, 1::int8, "c1"::text, "c6", "c5"::text FROM "n0" UNION ALL SELECT 1::int2, "p", NULL::int8, "c8"::text, NULL::bool, NULL::text FROM "n1"
               -- the id
         "#]],
     );
@@ -119,6 +123,22 @@ fn lists_are_levels() {
             WITH "n0" AS MATERIALIZED (SELECT row_number() OVER () AS "o", "q0".* FROM (SELECT "t0"."name" AS "c1", "t0"."id" AS "c2" FROM "users" AS "t0" ORDER BY "t0"."id" LIMIT 21) AS "q0"), "n1" AS MATERIALIZED (SELECT row_number() OVER () AS "o", "h"."o" AS "p", "q3".* FROM "n0" AS "h" CROSS JOIN LATERAL (SELECT "t3"."title" AS "c4", "t3"."rating" AS "c5", "t3"."id" AS "c6" FROM "posts" AS "t3" WHERE "t3"."author_id" = "h"."c2" ORDER BY "t3"."rating" DESC, "t3"."id" DESC LIMIT 3) AS "q3" WHERE "h"."o" <= 20 LIMIT 100001), "n2" AS (SELECT "h"."o" AS "p", "q7".* FROM "n1" AS "h" CROSS JOIN LATERAL (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "h"."c6") ORDER BY "t7"."id" LIMIT 100001) AS "q7" LIMIT 100001) SELECT 0::int2, NULL::int8, "o", "c1"::text, "c2", NULL::float8 FROM "n0" UNION ALL SELECT 1::int2, "p", "o", "c4"::text, NULL::int4, "c5" FROM "n1" UNION ALL SELECT 2::int2, "p", NULL::int8, "c8"::text, NULL::int4, NULL::float8 FROM "n2"
         "#]],
     );
+}
+
+/// Where the record may not be seen, its children are not looked for either.
+#[test]
+fn children_of_a_record_with_a_condition_hang_below_it() {
+    let published = |_: &str, entity: &Entity| match entity.key.as_str() {
+        "post" => Access::all().when(Condition::equal("status", "out")),
+        _ => Access::all(),
+    };
+    let mesh = Mesh::builder(schema()).policy(published).build();
+    let plan = mesh.plan(&Request::point(Format::Ql, "{ post title tags { label } }", "7")).unwrap();
+    let lowered = plan.one_statement(Features::default());
+    expect![[r#"
+        WITH "n0" AS MATERIALIZED (SELECT "q0".* FROM (SELECT "t0"."title" AS "c1", "t0"."id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8) AND ("t0"."status" = $2::"public"."status")) AS "q0"), "n1" AS (SELECT 1::int8 AS "p", "q3".* FROM "n0" AS "h" CROSS JOIN LATERAL (SELECT "t3"."label" AS "c4" FROM "tags" AS "t3" WHERE "t3"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "h"."c2") ORDER BY "t3"."id" LIMIT 100001) AS "q3") SELECT 0::int2, NULL::int8, 1::int8, "c1"::text FROM "n0" UNION ALL SELECT 1::int2, "p", NULL::int8, "c4"::text FROM "n1"
+          -- the id, "out"
+    "#]].assert_eq(&format!("{}\n", lowered.statement));
 }
 
 #[test]
