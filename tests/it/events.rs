@@ -19,7 +19,7 @@ fn request(path: &str, query: &str) -> Request {
     Request::get(&format!("/mesh{path}"), query)
 }
 
-fn open(server: &Server, path: &str, query: &str) -> Stream {
+pub(crate) fn open(server: &Server, path: &str, query: &str) -> Stream {
     Stream::try_open(server.address, &request(path, query)).unwrap_or_else(|reply| panic!("{reply:?}"))
 }
 

@@ -1,10 +1,13 @@
 //! Does all work behind a pooler that gives each transaction another connection?
 
 use std::thread;
+use std::time::Duration;
 
-use mesh_tests::{Cluster, Pooler, Request, Server, TempDir, encode};
+use mesh_tests::{Cluster, Pooler, Request, Server, TempDir, command, encode};
 use serde_json::json;
 
+use crate::events;
+use crate::shared::{TITLE, is_ended, until, written_is_read_elsewhere};
 use crate::signed::{Session, why};
 
 const TABLES: &str = "
@@ -71,4 +74,63 @@ fn reads_writes_and_sessions_share_two_connections() {
     let connections =
         cluster.query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mesh-server'");
     assert!(connections.is_some_and(|count| count.parse::<u32>().unwrap() <= 2));
+}
+
+/// What has to be heard is heard over connections to the primary itself, and all else goes through the pooler.
+#[test]
+fn servers_behind_a_pooler_hear_each_other_at_a_direct_address() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(TABLES);
+    let Some(pooler) = Pooler::start(&cluster, 2) else { return };
+    let settings = format!("[postgres]\npooler = true\nlisten_url = {:?}\n", cluster.url());
+    let folder = TempDir::new();
+    let schema = folder.write("schema.json", SCHEMA);
+    let config = folder.write(
+        "mesh.toml",
+        &format!(
+            "{settings}[integrity]\nenabled = true\nsecret = \"the secret of these tests, 32 bytes or more\"\n\
+             [integrity.users]\ntable = \"accounts\"\n"
+        ),
+    );
+    let serve = || Server::start(&["--config", &config, "--database", &pooler.url(), "--schema", &schema]);
+    let (a, b) = (serve(), serve());
+    let session = Session::begin(&a);
+    assert!(!is_ended(&session, &b));
+    // Whoever hears the others asks nobody whether a session has ended.
+    cluster.execute("ALTER TABLE mesh.revocation RENAME TO hidden");
+    until("answers come from memory", || session.get(&b, "/post/1", TITLE).status == 200);
+    cluster.execute("ALTER TABLE mesh.hidden RENAME TO revocation");
+    for _ in 0..10 {
+        let session = Session::begin(&a);
+        assert!(!is_ended(&session, &b));
+        assert_eq!(session.logout(&a).status, 200);
+        assert!(is_ended(&session, &b) && is_ended(&session, &a));
+    }
+    cluster.execute("DROP TABLE posts, users");
+    drop((a, b));
+    written_is_read_elsewhere(&cluster, &pooler.url(), &settings);
+}
+
+/// Through the pooler alone nobody hears the triggers, and changes are found by looking.
+#[test]
+fn changes_are_told_of_behind_a_pooler() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(TABLES);
+    let Some(pooler) = Pooler::start(&cluster, 2) else { return };
+    let install = ["check", "--database", &cluster.url(), "--install-triggers", "run"];
+    assert!(command(&install).output().unwrap().status.success());
+    let folder = TempDir::new();
+    for (name, direct) in
+        [("with.toml", format!("listen_url = {:?}", cluster.url())), ("without.toml", String::new())]
+    {
+        let config = folder.write(name, &format!("[postgres]\npooler = true\n{direct}\n"));
+        let server = Server::start(&["--config", &config, "--database", &pooler.url()]);
+        let mut stream = events::open(&server, "/post/1/events", TITLE);
+        let _ = stream.data();
+        for round in 0..3 {
+            cluster.execute(&format!("UPDATE posts SET title = '{name} {round}' WHERE id = 1"));
+            let seen = stream.next(Duration::from_secs(5)).expect("the change");
+            assert_eq!(seen.data, json!({ "title": format!("{name} {round}") }).to_string());
+        }
+    }
 }

@@ -68,14 +68,14 @@ fn failed_logins_are_counted_by_all_servers_together() {
     assert_eq!(deployment.cluster.query(left).as_deref(), Some("0"));
 }
 
-const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
+pub(crate) const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
 /// Ends the connections of servers that listen.
 const CUT: &str =
     "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 7815104";
 
 /// Waits until something is so.
-fn until(what: &str, is: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, is: impl Fn() -> bool) {
     let start = Instant::now();
     while !is() {
         assert!(start.elapsed() < Duration::from_secs(10), "{what}");
@@ -83,7 +83,7 @@ fn until(what: &str, is: impl Fn() -> bool) {
     }
 }
 
-fn is_ended(session: &Session, server: &Server) -> bool {
+pub(crate) fn is_ended(session: &Session, server: &Server) -> bool {
     let reply = session.get(server, "/post/1", TITLE);
     match reply.status {
         200 => false,
@@ -151,8 +151,8 @@ fn a_session_that_ends_on_one_server_has_ended_on_all() {
 }
 
 const USERS: &str = "
-CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL);
-INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo');
+CREATE TABLE public.users (id integer PRIMARY KEY, name text NOT NULL);
+INSERT INTO public.users VALUES (1, 'Ada'), (2, 'Bo');
 ";
 const WRITABLE: &str = r#"{"entities": {"user": {"fields": ["id", "name"], "writable": ["name"]}}}"#;
 const NAME: &str = r#"{"user":{"$select":{"name":true}}}"#;
@@ -160,13 +160,18 @@ const NAME: &str = r#"{"user":{"$select":{"name":true}}}"#;
 #[test]
 fn what_one_server_has_written_is_read_on_another() {
     let Some(primary) = Cluster::start() else { return };
+    written_is_read_elsewhere(&primary, &primary.url(), "");
+}
+
+/// Two servers over a primary at that address, which may be another's than its own, and a replica.
+pub(crate) fn written_is_read_elsewhere(primary: &Cluster, url: &str, settings: &str) {
     primary.execute(USERS);
     let replica = primary.replica();
     let folder = TempDir::new();
     let schema = folder.write("schema.json", WRITABLE);
-    let config = format!("replicas = [{:?}]\n[mutations]\nenabled = true\n", replica.url());
+    let config = format!("replicas = [{:?}]\n[mutations]\nenabled = true\n{settings}", replica.url());
     let config = folder.write("mesh.toml", &config);
-    let serve = || Server::start(&["--config", &config, "--database", &primary.url(), "--schema", &schema]);
+    let serve = || Server::start(&["--config", &config, "--database", url, "--schema", &schema]);
     let (a, b) = (serve(), serve());
     let name = |server: &Server| server.get("/user/1", NAME).json()["name"].as_str().unwrap().to_owned();
     let write = |server: &Server, name: &str| {
@@ -193,7 +198,7 @@ fn what_one_server_has_written_is_read_on_another() {
     };
     until("both read from the replica", || {
         let seen = replica.query(
-            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%users%' AND pid <> pg_backend_pid()",
+            "SELECT count(*) FROM pg_stat_activity WHERE (query LIKE '%users%' OR query = 'COMMIT') AND pid <> pg_backend_pid()",
         );
         let _ = (name(&a), name(&b));
         seen.is_some_and(|seen| seen.parse::<u32>().unwrap() >= 2)

@@ -50,6 +50,9 @@ pub struct Settings {
     /// Whether there is a pooler between that gives every transaction another connection: then nothing is
     /// prepared, and no setting outlives a transaction.
     pub pooler: bool,
+    /// The address of the primary itself, where `pooler` is set: connections that listen go there. Without it
+    /// nothing is heard of what other servers tell, and changes are looked for.
+    pub listen_url: Option<String>,
     /// Servers that follow the one that is written to. Reads go to them.
     pub replicas: Vec<String>,
     /// How far behind a replica may be.
@@ -65,6 +68,7 @@ impl Default for Settings {
             wait: Duration::from_secs(2),
             statement_timeout: WITHOUT_DEADLINE,
             pooler: false,
+            listen_url: None,
             replicas: Vec::new(),
             lag: Duration::from_secs(5),
             schemas: Vec::new(),
@@ -77,6 +81,8 @@ impl Default for Settings {
 pub struct Postgres {
     pool: Arc<Pool>,
     writes: Arc<Pool>,
+    /// Where connections that listen come from.
+    listening: Arc<Pool>,
     replicas: Arc<Replicas>,
     peers: Arc<Peers>,
     features: Features,
@@ -138,16 +144,22 @@ impl Postgres {
             target.path = path;
             pool = Pool::new(target.clone(), settings, Purpose::Read);
         }
-        let replicas = settings.replicas.iter().map(|url| {
+        let other = |url: &String, settings: &Settings| {
             let target = Target::parse(url)
                 .map_err(|fault| OpenError { database: without_password(url), cause: fault.into() })?;
             Ok(Arc::new(Pool::new(target, settings, Purpose::Read)))
-        });
+        };
+        let replicas = settings.replicas.iter().map(|url| other(url, settings));
         let replicas = Replicas::new(replicas.collect::<Result<_, OpenError>>()?, settings.lag);
         let (pool, replicas) = (Arc::new(pool), Arc::new(replicas));
+        let listening = match &settings.listen_url {
+            Some(url) => other(url, &Settings { pooler: false, ..settings.clone() })?,
+            None => Arc::clone(&pool),
+        };
         Ok(Self {
             writes: Arc::new(Pool::new(target, settings, Purpose::Write)),
-            peers: Arc::new(Peers::new(Arc::clone(&pool), Arc::clone(&replicas))),
+            peers: Arc::new(Peers::new(Arc::clone(&listening), Arc::clone(&replicas))),
+            listening,
             pool,
             replicas,
             features,

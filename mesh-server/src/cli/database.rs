@@ -200,6 +200,7 @@ fn settings(config: &Config) -> Settings {
     settings.wait = postgres.wait;
     settings.statement_timeout = config.request_timeout;
     settings.pooler = postgres.pooler;
+    settings.listen_url.clone_from(&postgres.listen_url);
     settings.replicas.clone_from(&postgres.replicas);
     settings.lag = postgres.lag;
     settings.schemas.clone_from(&postgres.schemas);

@@ -20,6 +20,8 @@ pub(crate) struct Postgres {
     pub(crate) lag: Duration,
     /// Whether a pooler gives every transaction another connection.
     pub(crate) pooler: bool,
+    /// The address of the primary itself, for connections that listen.
+    pub(crate) listen_url: Option<String>,
 }
 
 impl Postgres {
@@ -32,6 +34,7 @@ impl Postgres {
             wait: reader.read("postgres.wait", units::duration(Duration::from_millis(1), HOUR), default.wait),
             lag: reader.read("postgres.lag", units::duration(Duration::from_millis(1), HOUR), default.lag),
             pooler: reader.read("postgres.pooler", units::boolean, default.pooler),
+            listen_url: reader.read("postgres.listen_url", units::present, None),
         }
     }
 }
@@ -45,6 +48,7 @@ impl Default for Postgres {
             wait: 2 * SECOND,
             lag: 5 * SECOND,
             pooler: false,
+            listen_url: None,
         }
     }
 }

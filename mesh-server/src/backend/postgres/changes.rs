@@ -2,7 +2,7 @@
 //!
 //! Where triggers stand ([`super::triggers`]) a notice names the record. Without them the position of the log is
 //! asked for a few times a second, as long as somebody wants to know: where it has moved, anything may have
-//! changed. After a lost connection too anything may have changed meanwhile.
+//! changed. So it is behind a pooler, through which nobody can listen. After a lost connection too anything may have changed meanwhile.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::fro
 impl Postgres {
     /// Tells `changes` of writes to the database. The future never ends; it has to be spawned.
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
-        watch(Arc::clone(&self.pool), Arc::clone(&self.replicas), changes)
+        watch(Arc::clone(&self.listening), Arc::clone(&self.replicas), changes)
     }
 }
 
@@ -70,6 +70,9 @@ impl Listener {
             }
         };
         let link = pool.connect_hearing(hear).await.map_err(|error: PoolError| with_causes(&error))?;
+        if pool.has_pooler() {
+            return Ok(Self { link, notices, has_triggers: false });
+        }
         let listening = link.client().batch_execute(&format!("LISTEN {CHANNEL}")).await;
         listening.map_err(|error| with_causes(&error))?;
         let triggers =
