@@ -25,7 +25,10 @@ struct Site {
 
 impl Site {
     fn start(schema: &str, more: &str) -> Self {
-        let blog = Database::blog();
+        Self::of(Database::blog(), schema, more)
+    }
+
+    fn of(blog: Database, schema: &str, more: &str) -> Self {
         let path = blog.dir.write("schema.json", schema);
         let config = format!("database = \"{}\"\nschema = \"{path}\"\n{more}", blog.url());
         let config = blog.dir.write("mesh.toml", &config);
@@ -123,6 +126,27 @@ fn a_faulty_schema_leaves_the_old_one_serving() {
     assert_eq!(site.server.get("/post/1", TITLE).status, 200);
     site.write(POSTS_WITH_LIKES);
     until(&site.server, LIKES, 200);
+}
+
+/// Nobody has to ask again: the file does not change once more, and no signal comes.
+#[test]
+fn a_schema_waits_for_a_database_that_is_away() {
+    let blog = Database::blog();
+    // In this mode whoever writes can keep all others away.
+    blog.connect().execute_batch("PRAGMA journal_mode = DELETE").unwrap();
+    let site = Site::of(blog, POSTS, "request_timeout = \"1s\"\n[events]\nenabled = false\n");
+    let other = site.blog.connect();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    site.write(POSTS_WITH_LIKES);
+    site.waits_for_log("tried again in 500ms", 1);
+    site.waits_for_log("tried again in 1s", 1);
+    let ready = site.server.send(&Request::new("GET", "/readyz")).text();
+    assert!(ready.contains("the database could not be looked at"), "{ready}");
+    other.execute_batch("COMMIT").unwrap();
+    until(&site.server, LIKES, 200);
+    site.waits_for_log("a new schema serves (tried again)", 1);
+    let ready = site.server.send(&Request::new("GET", "/readyz")).text();
+    assert!(ready.contains(r#""schema":{"status":"passed"}"#), "{ready}");
 }
 
 #[test]

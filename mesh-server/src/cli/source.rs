@@ -17,6 +17,21 @@ pub(crate) struct Source {
     pub(crate) notes: Vec<String>,
 }
 
+/// Why there is no schema.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// The database could not be looked at, which may be otherwise a moment later.
+    Away(String),
+    /// What stands in the schema is wrong, and stays so until somebody changes it.
+    Faults(Vec<String>),
+}
+
+impl From<Vec<String>> for Unread {
+    fn from(faults: Vec<String>) -> Self {
+        Self::Faults(faults)
+    }
+}
+
 /// What somebody sees while a large database is looked at.
 pub(crate) const OPENING: &str = "looking at what the database contains";
 
@@ -47,14 +62,14 @@ impl Source {
     pub(crate) async fn again(
         config: &Config,
         database: Option<&Database>,
-    ) -> Result<(Schema, Vec<String>), Vec<String>> {
+    ) -> Result<(Schema, Vec<String>), Unread> {
         let mut notes = Vec::new();
         let document = SchemaText::read(config)?;
         let catalog = match database {
             None => None,
             Some(database) => {
                 let contents = database.contents(document.time_columns(), &mut notes).await;
-                Some(contents.map_err(|fault| vec![fault])?)
+                Some(contents.map_err(Unread::Away)?)
             }
         };
         // A large one takes a moment, in which this thread has requests to answer.
@@ -62,7 +77,7 @@ impl Source {
             let schema = document.load(catalog.as_ref(), &mut notes)?;
             Ok((schema, notes))
         });
-        loading.await.map_err(|error| vec![error.to_string()])?
+        loading.await.map_err(|error| vec![error.to_string()])?.map_err(Unread::Faults)
     }
 }
 
