@@ -29,7 +29,7 @@ pub(super) struct Known {
 }
 
 /// A message and its MAC.
-type Signed = (Box<[u8]>, [u8; 32]);
+type Signed = (Box<[u8]>, hmac::Tag);
 
 impl Known {
     fn new(opened: Opened) -> Self {
@@ -41,14 +41,14 @@ impl Known {
     pub(super) fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
         {
             let signed = self.signed.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, tag)) = signed.iter().find(|(known, _)| **known == *message) {
+            let known = signed.iter().find(|(known, _)| **known == *message);
+            if let Some((_, tag)) = known {
                 return signature::spells(tag, signature);
             }
         }
         let right = signature::verify(&self.key, message, signature);
         if right && message.len() <= MESSAGE_MAX {
-            let mut tag = [0; 32];
-            tag.iter_mut().zip(hmac::sign(&self.key, message).as_ref()).for_each(|(to, from)| *to = *from);
+            let tag = hmac::sign(&self.key, message);
             let mut signed = self.signed.write().unwrap_or_else(PoisonError::into_inner);
             if signed.len() >= MESSAGES {
                 signed.remove(0);

@@ -58,6 +58,7 @@ fn of_file(path: &str, text: &str) -> Vec<String> {
     if lines > LINES_MAX {
         faults.push(format!("has {lines} lines; split it, {LINES_MAX} are the most"));
     }
+    faults.extend(super::macs::faults(path, text));
     if path.starts_with("mesh-") && path.contains("/src/") {
         for (library, homes) in HOMES {
             let at_home = homes.iter().any(|home| path.starts_with(home));
