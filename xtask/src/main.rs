@@ -154,13 +154,22 @@ fn check() -> ExitCode {
     crates::steps(&root(), advisories(steps)).finish()
 }
 
-/// What is known against packages of others is kept on the network, and read by a tool of its own.
-fn advisories(steps: Steps) -> Steps {
-    let has_tool = std::process::Command::new("cargo").args(["deny", "--version"]).output();
-    if has_tool.is_ok_and(|output| output.status.success()) {
-        return steps.cargo("deny", "deny --log-level error check");
+/// What is known against packages of others is kept on the network, and read by a tool of its own. Where one of the
+/// two is out of reach, the rest of the checks says nothing of them.
+fn advisories(mut steps: Steps) -> Steps {
+    let deny = |arguments: &str| {
+        let output = steps::command(&root(), &format!("deny --log-level error {arguments}"), &[]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !deny("--version") {
+        eprintln!("left out: advisories against packages; get them with `cargo install --locked cargo-deny`");
+        return steps;
     }
-    eprintln!("left out: advisories against packages; get them with `cargo install --locked cargo-deny`");
+    steps = steps.cargo("deny", "deny --log-level error check bans licenses sources");
+    if deny("fetch db") {
+        return steps.cargo("advisories", "deny --offline --log-level error check advisories");
+    }
+    eprintln!("left out: advisories against packages; their list is out of reach (`cargo deny fetch db`)");
     steps
 }
 
