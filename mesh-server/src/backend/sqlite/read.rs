@@ -1,5 +1,8 @@
 //! How is one plan read? Its statements, run parent by parent straight into the shaper.
 
+#[cfg(test)]
+mod tests;
+
 use super::sum;
 use mesh_plan::sql::{Param, Statements};
 use mesh_plan::{Cells, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Value, ValueRef};

@@ -1,0 +1,99 @@
+//! What do more rows and later pages cost? Counted in SQLite's steps and in pieces of memory, so that no clock is
+//! needed to see that a row costs the same in a page of any size, and a later page what the first costs.
+
+use mesh_plan::{Mesh, Plan, Request};
+use mesh_ql::Format;
+use rusqlite::{Connection, StatementStatus};
+
+use super::Source;
+use crate::backend::sqlite::catalog;
+
+/// 21,000 posts, of which no two follow each other in the index's order, with three comments each.
+const BLOG: &str = "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, views INTEGER NOT NULL);
+    CREATE TABLE comments (id INTEGER PRIMARY KEY, body TEXT NOT NULL,
+        post_id INTEGER NOT NULL REFERENCES posts (id));
+    WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 21000)
+        INSERT INTO posts SELECT i, 'post ' || i, i * 7919 % 21000 FROM c;
+    INSERT INTO comments SELECT NULL, 'comment of ' || title, posts.id FROM posts, (VALUES (1), (2), (3));
+    CREATE INDEX posts_views ON posts (views);
+    CREATE INDEX comments_post ON comments (post_id);
+    ANALYZE;";
+
+fn blog() -> (Connection, Mesh) {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(BLOG).unwrap();
+    let (catalog, _) = catalog::read(&connection, &[]).unwrap();
+    let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+    let query = mesh_ql::Limits { page_max: 20_000, ..mesh_ql::Limits::default() };
+    let limits = mesh_plan::Limits { query, rows: 1_000_000, ..mesh_plan::Limits::default() };
+    (connection, Mesh::builder(schema).limits(limits).build())
+}
+
+const POSTS: &str = r#""id":true,"title":true"#;
+const NESTED: &str = r#""id":true,"comments":{"$select":{"body":true}}"#;
+
+fn page(mesh: &Mesh, select: &str, first: u32, after: Option<&str>) -> Plan {
+    let after = after.map(|after| format!(r#","after":"{after}""#)).unwrap_or_default();
+    let text = format!(
+        r#"{{"post":{{"$select":{{{select}}},"$orderBy":[{{"field":"views","direction":"asc"}}],"$page":{{"first":{first}{after}}}}}}}"#
+    );
+    mesh.plan(&Request::collection(Format::Json, &text)).unwrap()
+}
+
+/// What one run of a plan cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cost {
+    /// Steps of SQLite, in all statements.
+    steps: i32,
+    /// How often memory was asked for; SQLite's own is not counted.
+    pieces: u64,
+}
+
+fn cost(connection: &Connection, plan: &Plan) -> Cost {
+    let mut source = Source::prepare(connection, plan.statements()).unwrap();
+    // How long the answer gets is known from the second time on.
+    for _ in 0..2 {
+        source.run(plan).unwrap();
+    }
+    steps(&source);
+    let pieces = allocation_counter::measure(|| drop(source.run(plan).unwrap())).count_total;
+    Cost { steps: steps(&source), pieces }
+}
+
+/// The steps since the last look.
+fn steps(source: &Source<'_>) -> i32 {
+    let below: i32 = source.joins.iter().map(steps).sum();
+    source.statement.reset_status(StatementStatus::VmStep) + below
+}
+
+#[test]
+fn a_row_costs_the_same_in_a_page_of_any_size() {
+    let (connection, mesh) = blog();
+    for select in [POSTS, NESTED] {
+        let costs =
+            [10, 100, 1_000, 10_000].map(|first| cost(&connection, &page(&mesh, select, first, None)));
+        let [ten, hundred, thousand, many] = costs;
+        assert_eq!((thousand.steps - hundred.steps) * 10, many.steps - thousand.steps, "{costs:?}");
+        assert_eq!((hundred.steps - ten.steps) * 10, thousand.steps - hundred.steps, "{costs:?}");
+        assert_eq!(ten.pieces, hundred.pieces, "{costs:?}");
+        // The body doubles where it gets longer than what is set aside for it, a few times for all its rows.
+        assert!(thousand.pieces <= ten.pieces + 3 && many.pieces <= ten.pieces + 6, "{costs:?}");
+    }
+}
+
+#[test]
+fn page_one_thousand_costs_what_the_first_costs() {
+    let (connection, mesh) = blog();
+    // As many posts as 1,000 pages of 20 have, in one.
+    let before = page(&mesh, POSTS, 20_000, None);
+    let body = Source::prepare(&connection, before.statements()).unwrap().run(&before).unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+    let cursor = body["pageInfo"]["endCursor"].as_str().unwrap();
+    for select in [POSTS, NESTED] {
+        let first = cost(&connection, &page(&mesh, select, 20, None));
+        let later = cost(&connection, &page(&mesh, select, 20, Some(cursor)));
+        // Each row is held against the cursor; none of those before it is looked at.
+        assert!(later.steps <= first.steps * 3 / 2, "{first:?}, and after 1,000 pages {later:?}");
+        assert!(later.pieces <= first.pieces + 2, "{first:?}, and after 1,000 pages {later:?}");
+    }
+}
