@@ -65,8 +65,8 @@ pub use persisted::{
     Registration,
 };
 pub use plan::{
-    Aggregate, Column, CompareOp, Grouping, Join, Node, Output, Plan, Predicate, Slice, SortKey, Source,
-    Target, TemplatePiece,
+    Aggregate, Column, CompareOp, Grouping, Identity, Join, Node, Output, Plan, Predicate, Slice, SortKey,
+    Source, Target, TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use principal::Principal;

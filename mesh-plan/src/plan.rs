@@ -31,6 +31,7 @@ pub struct Plan {
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) node: Node,
+    pub(crate) identity: Identity,
     /// What cursors of this read are bound to.
     pub(crate) scope: [u8; 32],
     pub(crate) cursors: CursorKey,
@@ -61,6 +62,18 @@ impl Root {
     pub(crate) fn session(&self, principal: Option<&Principal>) -> Option<Arc<[Value]>> {
         let bind = |slot: &Slot| slot.bind(principal);
         (!self.slots.is_empty()).then(|| self.slots.iter().map(bind).collect())
+    }
+}
+
+/// What tells a plan from others. It is taken for as long as this lives, though the plan may be gone: who keeps
+/// something by it need not keep the plan, which has many times the size.
+#[derive(Clone, Debug, Default)]
+pub struct Identity(Arc<()>);
+
+impl Identity {
+    /// The number that no other plan has.
+    pub fn number(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 }
 
@@ -130,7 +143,12 @@ impl Plan {
     /// found as one query's in the cache share it, and so do those of its later pages. A cheap key, where
     /// [`Plan::digest`] would be a dear one.
     pub fn identity(&self) -> usize {
-        Arc::as_ptr(&self.root).addr()
+        self.root.identity.number()
+    }
+
+    /// The same, kept from other plans when this one is gone.
+    pub fn kept_identity(&self) -> Identity {
+        self.root.identity.clone()
     }
 
     /// Whether an earlier run of this plan took long; see [`Plan::mark_heavy`].

@@ -15,7 +15,7 @@ use mesh_ql::{Controls, Query, ReadNode};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 
 use crate::cursor::{self, CursorKey, Sealed};
-use crate::plan::{Column, Node, Predicate, Root, Slice, SortKey};
+use crate::plan::{Column, Identity, Node, Predicate, Root, Slice, SortKey};
 use crate::policy::{Slot, View};
 use crate::{Limits, PlanError, PlanErrorKind, Value};
 use columns::Columns;
@@ -63,6 +63,7 @@ pub(crate) fn plan(
     }
     Ok(Root {
         node,
+        identity: Identity::default(),
         scope,
         cursors: cursors.clone(),
         after,

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use mesh_plan::sql::{Param, Statements};
-use mesh_plan::{JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
+use mesh_plan::{Identity, JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
 
 use super::stamp::Stamp;
 use crate::backend::Usage;
@@ -63,8 +63,9 @@ enum Id {
 }
 
 struct Entry {
-    /// Keeps the plan alive, so that no other can take its identity.
-    _plan: Plan,
+    /// No other plan may take the key's. The plan itself is not kept: once the plan cache lets go of it, the
+    /// same query has another one, and nobody asks for this answer any more.
+    _plan: Identity,
     number: u64,
     body: JsonBody,
 }
@@ -145,7 +146,7 @@ impl Cache {
             let number = part.number(&state);
             let old = if part.bytes + size > most { part.turn() } else { Entries::default() };
             part.bytes += size;
-            part.newer.insert(key, Entry { _plan: plan.clone(), number, body: kept });
+            part.newer.insert(key, Entry { _plan: plan.kept_identity(), number, body: kept });
             old
         });
         forget(old);

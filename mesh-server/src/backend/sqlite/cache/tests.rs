@@ -180,6 +180,34 @@ fn what_is_kept_stays_within_its_bytes() {
 }
 
 #[test]
+fn an_answer_does_not_keep_its_plan() {
+    let folder = Folder::new("wal");
+    let database = Sqlite::open(&folder.file()).unwrap().response_cache(16 << 20);
+    let catalog = database.contents(&[]).unwrap().catalog;
+    let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+    let limits = mesh_plan::Limits { plans: 1, ..mesh_plan::Limits::default() };
+    let mesh = Mesh::builder(schema).limits(limits).resolver_for_all(database.clone()).build();
+    let runtime = runtime();
+    let read_many = |queries: std::ops::Range<u32>| {
+        for number in queries {
+            let query = format!(
+                r#"{{"t":{{"$select":{{"n":true}},"$where":{{"field":"n","op":"gt","value":{number}}}}}}}"#
+            );
+            let plan = mesh.plan(&Request::collection(Format::Json, &query)).unwrap();
+            runtime.block_on(read(&mesh, &plan));
+        }
+    };
+    // Statements are kept with their plans, so many and no more.
+    read_many(0..500);
+    let before = database.usage().answers;
+    let taken = allocation_counter::measure(|| read_many(500..1_500)).bytes_current;
+    let answers = database.usage().answers - before;
+    assert!(answers > 900, "{answers}");
+    let each = taken / i64::try_from(answers).unwrap();
+    assert!(each < 600, "{each} bytes for an answer of 70");
+}
+
+#[test]
 fn what_a_policy_fills_in_is_never_shared() {
     let folder = Folder::new("wal");
     let database = Sqlite::open(&folder.file()).unwrap().response_cache(1 << 20);
