@@ -1,4 +1,7 @@
 //! What do planning, shaping and cursors cost, without any database? Run with `cargo bench -p mesh-plan`.
+//!
+//! w1, w2 and w4 are the reads that `cargo xtask bench` asks servers for. Rows are made of nothing, so what is
+//! left of w4 here is what the server adds to the database's work.
 
 #![allow(
     missing_docs,
@@ -10,37 +13,75 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mesh_plan::{Cells, Flow, Mesh, Plan, Request, ResolveError, RowSource, ValueRef};
+use mesh_plan::{Cells, Flow, Mesh, Node, Plan, Request, ResolveError, RowSource, ValueRef};
 use mesh_ql::Format;
-use mesh_schema::{FieldType, Schema};
+use mesh_schema::{Cardinality, FieldType, JoinDocument, Schema};
 
-const POINT: &str = r#"{"post":{"$select":{"id":true,"title":true,"views":true}}}"#;
-const PAGE: &str = r#"{"post":{"$select":{"id":true,"title":true,"views":true},"$orderBy":[{"field":"views","direction":"desc"}],"$page":{"first":200}}}"#;
+const W1: &str = r#"{"post":{"$select":{"id":true,"title":true,"body":true,"published":true,"views":true,"publishedAt":true}}}"#;
+const W2: &str = r#"{"post":{"$select":{"title":true,"author":{"$select":{"name":true}},"comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}}}}"#;
+const W4: &str = r#"{"post":{"$select":{"id":true,"title":true,"publishedAt":true,"author":{"$select":{"name":true}},"comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}},"$where":{"field":"published","op":"eq","value":true},"$orderBy":[{"field":"publishedAt","direction":"desc"}],"$page":{"first":20}}}"#;
+const ROWS: &str = r#"{"post":{"$select":{"id":true,"title":true,"views":true},"$orderBy":[{"field":"views","direction":"desc"}],"$page":{"first":1000}}}"#;
 
+/// Comments of each post.
+const COMMENTS: usize = 5;
+
+/// The blog of the bench, which keeps so many plans.
 fn mesh(plans: usize) -> Mesh {
     let schema = Schema::builder()
         .entity("post", |post| {
             post.field("id", FieldType::Integer)
                 .field("title", FieldType::String)
+                .field("body", FieldType::String)
+                .field("published", FieldType::Boolean)
+                .field("publishedAt", FieldType::Datetime)
+                .column("publishedAt", "published_at")
                 .field("views", FieldType::Integer)
         })
+        .entity("user", |user| user.field("id", FieldType::Integer).field("name", FieldType::String))
+        .entity("comment", |comment| comment.field("id", FieldType::Integer).field("body", FieldType::String))
+        .relation("post.author", JoinDocument::one("user", "users.id = posts.author_id"))
+        .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
+        .relation("comment.author", JoinDocument::one("user", "users.id = comments.author_id"))
         .build()
         .map_err(|faults| faults[0].to_string())
         .unwrap();
-    let limits = mesh_plan::Limits { plans, ..mesh_plan::Limits::default() };
+    let query = mesh_ql::Limits { page_max: 10_000, ..mesh_ql::Limits::default() };
+    let limits = mesh_plan::Limits { plans, query, ..mesh_plan::Limits::default() };
     Mesh::builder(schema).limits(limits).build()
 }
 
-/// So many rows that cost nothing to fetch.
-struct Rows(i64);
+/// So many rows of a node that cost nothing to fetch.
+struct Rows {
+    count: usize,
+    cells: Row,
+    joins: Vec<Self>,
+}
 
-struct Row(i64);
+/// The same cells in every row but for whole numbers, which count.
+#[derive(Clone)]
+struct Row {
+    types: Vec<Option<FieldType>>,
+    number: i64,
+}
+
+impl Rows {
+    fn of(node: &Node, count: usize) -> Self {
+        let below = node.joins.iter().map(|join| {
+            let many = matches!(join.cardinality, Cardinality::Many);
+            Self::of(&join.node, if many { COMMENTS } else { 1 })
+        });
+        let types = node.columns.iter().map(|column| column.ty).collect();
+        Self { count, cells: Row { types, number: 0 }, joins: below.collect() }
+    }
+}
 
 impl Cells for Row {
     fn cell(&self, column: usize) -> ValueRef<'_> {
-        match column {
-            1 => ValueRef::Text(b"the quick brown fox jumps over the lazy dog"),
-            _ => ValueRef::Integer(self.0),
+        match self.types.get(column).copied().flatten() {
+            Some(FieldType::String) => ValueRef::Text(b"the quick brown fox jumps over the lazy dog"),
+            Some(FieldType::Datetime) => ValueRef::Text(b"2020-02-29T12:34:56Z"),
+            Some(FieldType::Boolean) => ValueRef::Integer(1),
+            _ => ValueRef::Integer(self.number),
         }
     }
 }
@@ -53,8 +94,9 @@ impl RowSource for Rows {
         _: Option<&Row>,
         mut visitor: impl FnMut(&Row, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError> {
-        for id in 0..self.0 {
-            if visitor(&Row(id), &mut [])? == Flow::Stop {
+        for _ in 0..self.count {
+            self.cells.number += 1;
+            if visitor(&self.cells, &mut self.joins)? == Flow::Stop {
                 break;
             }
         }
@@ -62,38 +104,78 @@ impl RowSource for Rows {
     }
 }
 
-fn shape(plan: &Plan, rows: i64) -> usize {
-    plan.shape(&mut Rows(rows)).unwrap().bytes.len()
+fn point<'q>(text: &'q str, id: &'q str) -> Request<'q> {
+    Request::point(Format::Json, text, id)
 }
 
-fn benches(criterion: &mut Criterion) {
+fn page(text: &str) -> Request<'_> {
+    Request::collection(Format::Json, text)
+}
+
+fn planning(criterion: &mut Criterion) {
     let (fresh, kept) = (mesh(0), mesh(100));
-    criterion.bench_function("plan, made anew", |bench| {
-        bench.iter(|| fresh.plan(&Request::collection(Format::Json, black_box(PAGE))).unwrap());
+    for (name, request) in [("w1", point(W1, "7")), ("w2", point(W2, "7")), ("w4", page(W4))] {
+        criterion.bench_function(&format!("plan {name}, made anew"), |bench| {
+            bench.iter(|| fresh.plan(black_box(&request)).unwrap());
+        });
+    }
+    #[cfg(feature = "sql")]
+    criterion.bench_function("plan w4, made anew with its SQL", |bench| {
+        bench.iter(|| fresh.plan(black_box(&page(W4))).unwrap().statements().statement.sql.len());
     });
-    criterion.bench_function("plan, found in the cache", |bench| {
-        bench.iter(|| kept.plan(&Request::collection(Format::Json, black_box(PAGE))).unwrap());
+    criterion.bench_function("plan w4, found in the cache", |bench| {
+        bench.iter(|| kept.plan(black_box(&page(W4))).unwrap());
     });
-    let point = kept.plan(&Request::point(Format::Json, POINT, "7")).unwrap();
+    let plan = kept.plan(&point(W1, "7")).unwrap();
     criterion.bench_function("aim a plan at another id", |bench| {
-        bench.iter(|| point.aimed_at(Some(black_box("12345"))));
+        bench.iter(|| plan.aimed_at(Some(black_box("12345"))));
     });
-    criterion.bench_function("shape one row", |bench| bench.iter(|| shape(&point, 1)));
-    let page = kept.plan(&Request::collection(Format::Json, PAGE)).unwrap();
+}
+
+fn shaping(criterion: &mut Criterion) {
+    let mesh = mesh(100);
+    let shape = |plan: &Plan, rows: &mut Rows| plan.shape(rows).unwrap().bytes.len();
+    for (name, request, count) in [("w1", point(W1, "7"), 1), ("w2", point(W2, "7"), 1), ("w4", page(W4), 21)]
+    {
+        let plan = mesh.plan(&request).unwrap();
+        let mut rows = Rows::of(plan.node(), count);
+        criterion.bench_function(&format!("shape {name}"), |bench| bench.iter(|| shape(&plan, &mut rows)));
+    }
+    let plan = mesh.plan(&page(ROWS)).unwrap();
     let mut group = criterion.benchmark_group("shape rows");
-    for rows in [1i64, 20, 200] {
-        group.throughput(Throughput::Elements(rows.unsigned_abs()));
-        group.bench_function(rows.to_string(), |bench| bench.iter(|| shape(&page, rows)));
+    for count in [1u16, 20, 1_000] {
+        let mut rows = Rows::of(plan.node(), count.into());
+        group.throughput(Throughput::Elements(count.into()));
+        group.bench_function(count.to_string(), |bench| bench.iter(|| shape(&plan, &mut rows)));
     }
     group.finish();
-    let body = String::from_utf8(page.shape(&mut Rows(200)).unwrap().bytes.to_vec()).unwrap();
+}
+
+/// Pages end in a cursor, which is sealed, and is opened when it comes back.
+fn paging(criterion: &mut Criterion) {
+    let mesh = mesh(100);
+    let plan = mesh.plan(&page(W4)).unwrap();
+    let mut none = Rows::of(plan.node(), 0);
+    let mut one = Rows { joins: Rows::of(plan.node(), 0).joins, ..Rows::of(plan.node(), 1) };
+    for join in &mut one.joins {
+        join.count = 0;
+    }
+    criterion.bench_function("shape a page without rows", |bench| {
+        bench.iter(|| plan.shape(&mut none).unwrap().bytes.len());
+    });
+    criterion.bench_function("shape a page of one row, its two cursors sealed", |bench| {
+        bench.iter(|| plan.shape(&mut one).unwrap().bytes.len());
+    });
+    let body = String::from_utf8(plan.shape(&mut one).unwrap().bytes.to_vec()).unwrap();
     let (_, end) = body.split_once("\"endCursor\":\"").unwrap();
     let cursor = end.split('"').next().unwrap();
-    let after = PAGE.replace("\"first\":200", &format!("\"first\":200,\"after\":\"{cursor}\""));
-    criterion.bench_function("plan a later page, its cursor opened", |bench| {
-        bench.iter(|| kept.plan(&Request::collection(Format::Json, black_box(&after))).unwrap());
+    let after = W4.replace("\"first\":20", &format!("\"first\":20,\"after\":\"{cursor}\""));
+    // Each page of a walk has a cursor of its own, so none is found in the cache.
+    let fresh = self::mesh(0);
+    criterion.bench_function("plan w4 after a cursor, which is opened", |bench| {
+        bench.iter(|| fresh.plan(black_box(&page(&after))).unwrap());
     });
 }
 
-criterion_group!(reading, benches);
+criterion_group!(reading, planning, shaping, paging);
 criterion_main!(reading);

@@ -8,6 +8,7 @@ mod load;
 mod memory;
 mod options;
 mod overload;
+mod parts;
 mod peer;
 mod postgres;
 mod report;
@@ -52,6 +53,9 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     }
     if let ["overload", arguments @ ..] = arguments {
         return overload::run(root, arguments);
+    }
+    if let ["parts", arguments @ ..] = arguments {
+        return parts::run(root, arguments);
     }
     let options = match Options::parse(arguments) {
         Ok(options) => options,
@@ -229,6 +233,8 @@ impl Ground {
         let path = self.folder.join(format!("sample-{posts}-{journal}.sqlite"));
         if !path.exists() {
             let size = Size::of(posts);
+            // What was left of one that was stopped has the room that this one needs.
+            let _ = std::fs::remove_file(path.with_extension("unfinished"));
             disk::has_room(&self.folder, size.room(), &format!("a sample of {size}"))?;
             eprintln!("making {}, {size} of {posts} posts, which is kept for later runs", path.display());
             let mut seed = Command::new(self.peers.join("seed"));

@@ -41,6 +41,7 @@ Commands:
                        [--size 1MB,124MB,10GB] [--requests N]
   bench events         Measure streams of changes: 5,000 of one record, 10,000 that wait [--no-build]
   bench overload       Measure answers in time against what is offered, and memory with 10,000 connections [--no-build]
+  bench parts          Measure parsing, planning, shaping, cursors and signatures alone [--seconds N] [--json]
   bench postgres       Measure the server over PostgreSQL against one written by hand, and with replicas
                        [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
   bench uploads        Measure an upload of 256 MiB, or of 2 GiB, against cp and sha256sum [--full] [--no-build]

@@ -1,0 +1,100 @@
+//! What does it cost to let a signed request pass? Run with `cargo bench -p mesh-integrity`.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark, whose macros document nothing")]
+
+use std::future::Future;
+use std::hint::black_box;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use mesh_integrity::{Aim, Gate, Identity, Issued, Keys, Message, Proof, Secret, SigningKey, token};
+
+const NOW: u64 = 1_700_000_000_000;
+const AIM: Aim<'static> = Aim { method: "GET", path: "/mesh/post/4711", format: "json" };
+
+/// `X-Mesh-Query` of a point read with six fields.
+const W1: &[u8] = b"eyJwb3N0Ijp7IiRzZWxlY3QiOnsiaWQiOnRydWUsInRpdGxlIjp0cnVlLCJib2R5Ijp0cnVlLCJwdWJsaXNoZWQiOnRydWUsInZpZXdzIjp0cnVlLCJwdWJsaXNoZWRBdCI6dHJ1ZX19fQ==";
+
+fn keys() -> Keys {
+    Keys::new(&Secret::new(*b"at least 32 bytes that nobody else knows").unwrap())
+}
+
+/// A session as accounts have them, in a gate whose tokens outlive the benchmark's clock.
+fn session() -> (Gate, Issued) {
+    let gate = Gate::new(keys()).lifetime(Duration::from_secs(86_400 * 365));
+    let identity = Identity::new("4711").with_role("editor").with_tenant("north");
+    let issued = gate.login(&identity, [7; 16], NOW).unwrap();
+    (gate, issued)
+}
+
+/// Stores in memory answer at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a store in memory does not wait"),
+    }
+}
+
+fn benches(criterion: &mut Criterion) {
+    let keys = keys();
+    let (gate, Issued { token, signing_token, .. }) = session();
+    let key = SigningKey::new(&signing_token);
+    let signature = key.sign(W1);
+    criterion.bench_function("token, opened anew", |bench| {
+        bench.iter(|| token::open(&keys, black_box(&token)).unwrap());
+    });
+    criterion.bench_function("token, opened a moment ago", |bench| {
+        bench.iter(|| gate.open_at_once(Some(black_box(token.as_bytes())), NOW).unwrap().unwrap());
+    });
+    criterion.bench_function("signature of a message, checked", |bench| {
+        bench.iter(|| assert!(key.verify(black_box(W1), signature.as_bytes())));
+    });
+    let proof = Proof { signature: Some(signature.as_bytes()), ..Proof::default() };
+    criterion.bench_function("token and signature of a message sent before", |bench| {
+        bench.iter(|| {
+            let pending = gate.open_at_once(Some(token.as_bytes()), NOW).unwrap().unwrap();
+            now(pending.verify(&Message::new(black_box(W1)), &proof, &AIM, NOW)).unwrap()
+        });
+    });
+    let mut number = 0u64;
+    criterion.bench_function("token and signature of another message each time", |bench| {
+        let signed = || {
+            number += 1;
+            let message = [W1, number.to_string().as_bytes()].concat();
+            let signature = key.sign(&message);
+            (message, signature)
+        };
+        let verify = |(message, signature): (Vec<u8>, String)| {
+            let proof = Proof { signature: Some(signature.as_bytes()), ..Proof::default() };
+            let pending = gate.open_at_once(Some(token.as_bytes()), NOW).unwrap().unwrap();
+            now(pending.verify(&Message::new(&message), &proof, &AIM, NOW)).unwrap()
+        };
+        bench.iter_batched(signed, verify, BatchSize::SmallInput);
+    });
+    let mut number = 0u64;
+    criterion.bench_function("token and bound signature", |bench| {
+        // A thousand a second, so that nonces are forgotten as they are in a server.
+        let signed = || {
+            number += 1;
+            let (time, nonce) = (NOW + number, format!("nonce-{number:016}"));
+            let timestamp = (time / 1_000).to_string();
+            let bytes = Message::new(W1).bound(&AIM, timestamp.as_bytes(), nonce.as_bytes());
+            (time, timestamp, nonce, key.sign(&bytes))
+        };
+        let verify = |(time, timestamp, nonce, signature): (u64, String, String, String)| {
+            let proof = Proof {
+                signature: Some(signature.as_bytes()),
+                timestamp: Some(timestamp.as_bytes()),
+                nonce: Some(nonce.as_bytes()),
+            };
+            let pending = gate.open_at_once(Some(token.as_bytes()), time).unwrap().unwrap();
+            now(pending.verify(&Message::new(W1), &proof, &AIM, time)).unwrap()
+        };
+        bench.iter_batched(signed, verify, BatchSize::SmallInput);
+    });
+}
+
+criterion_group!(verifying, benches);
+criterion_main!(verifying);
