@@ -50,8 +50,9 @@ fn read_in(asked: &Asked<'_>, body: Bytes, digest: Option<u128>, caching: Header
     reply.headers_mut().insert(CACHE_CONTROL, caching);
     if *asked.method == Method::GET || *asked.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::of(reply.body()), ETag::of_digest);
-        let unchanged = tag.is_in(asked.headers);
-        reply.headers_mut().insert(ETAG, tag.0);
+        let held = tag.held(asked.headers);
+        let unchanged = held.is_some();
+        reply.headers_mut().insert(ETAG, held.unwrap_or(tag).0);
         reply.headers_mut().insert(VARY, HeaderValue::from_static(headers::VARY));
         if unchanged {
             *reply.status_mut() = StatusCode::NOT_MODIFIED;
@@ -145,9 +146,19 @@ impl ETag {
     /// Whether `If-None-Match` names this tag: in a list over one or more lines, as a weak tag too, or by
     /// `*`. What cannot be read as tags names nothing.
     pub fn is_in(&self, headers: &HeaderMap) -> bool {
-        headers.get_all(IF_NONE_MATCH).iter().any(|line| {
+        self.held(headers).is_some()
+    }
+
+    /// The tag that `If-None-Match` names this one by, which may be that of the bytes in some encoding: a cache
+    /// makes fresh what it has under the very tag of a 304, and nothing else.
+    fn held(&self, headers: &HeaderMap) -> Option<Self> {
+        headers.get_all(IF_NONE_MATCH).iter().find_map(|line| {
             let line = line.as_bytes().trim_ascii();
-            line == b"*" || tags(line).any(|tag| self.is(tag))
+            if line == b"*" {
+                return Some(self.clone());
+            }
+            let tag = tags(line).find(|tag| self.is(tag))?;
+            HeaderValue::from_bytes(tag).ok().map(Self)
         })
     }
 

@@ -1,5 +1,7 @@
 //! Can a field hold what the client compares it with? Literals, turned into values as the storage has them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use mesh_ql::{Literal, Operand};
 use mesh_schema::{FieldType, TimeForm};
 
@@ -60,7 +62,11 @@ pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> O
             value.map(Value::Real)
         }
         Some(FieldType::Boolean) => text.parse().ok().map(Value::Boolean),
-        Some(FieldType::Json | FieldType::Binary) => None,
+        Some(FieldType::Binary) => {
+            let bytes = STANDARD.decode(text).ok();
+            bytes.filter(|bytes| STANDARD.encode(bytes) == text).map(Value::Bytes)
+        }
+        Some(FieldType::Json) => None,
         Some(ty) => value(Some(ty), form, &Literal::Text(text.to_owned())).ok(),
     }
 }
@@ -204,5 +210,8 @@ mod tests {
         }
         assert_eq!(id(None, None, "7"), Some(Value::Integer(7)));
         assert_eq!(id(None, None, "x7"), Some("x7".into()));
+        let binary = Some(FieldType::Binary);
+        assert_eq!(id(binary, None, "AP8="), Some(vec![0u8, 255].into()));
+        assert_eq!(id(binary, None, "AP8"), None, "as responses write it, and no other way");
     }
 }

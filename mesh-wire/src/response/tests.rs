@@ -72,6 +72,16 @@ fn known_bytes_are_not_sent_again() {
 }
 
 #[test]
+fn a_cache_finds_what_it_has_by_the_tag_it_has_it_under() {
+    let packed = TAG.replace("a\"", "a-gzip\"");
+    for value in [packed.clone(), format!("\"a\", W/{packed}")] {
+        let reply = reply(Method::GET, &[&value]);
+        assert_eq!(reply.status(), StatusCode::NOT_MODIFIED, "{value}");
+        assert_eq!(reply.headers().get(ETAG).unwrap(), packed.as_str());
+    }
+}
+
+#[test]
 fn other_tags_do_not_match() {
     let bare = TAG.trim_matches('"');
     let quoted = format!("\"{TAG}\"");
