@@ -249,10 +249,5 @@ fn identity(entity: &Entity) -> Vec<Column> {
 
 /// The one of the names that was probably meant.
 fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let bound = (word.chars().count() / 3).clamp(1, 3);
-    names
-        .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= bound)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name.to_owned())
+    mesh_schema::nearest(word, names).map(str::to_owned)
 }

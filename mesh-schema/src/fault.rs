@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 
+use crate::nearest;
+
 /// One thing that is wrong with a schema document. Loading reports all of them at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -110,12 +112,6 @@ impl Places {
 /// Past that many faults no more hints are looked for: hostile documents would make them expensive.
 const HINTED_FAULTS: usize = 100;
 
-/// Names longer than this get no hint.
-const HINTED_LENGTH: usize = 48;
-
-/// How many names are compared at most.
-const HINTED_NAMES: usize = 2_000;
-
 /// `; did you mean 'x'?` with the nearest of the names, or nothing if none is near.
 pub(crate) fn hint<'n>(faults: &[Fault], name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     if faults.len() >= HINTED_FAULTS {
@@ -124,38 +120,9 @@ pub(crate) fn hint<'n>(faults: &[Fault], name: &str, names: impl IntoIterator<It
     nearest(name, names).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 }
 
-fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let wanted = name.to_lowercase();
-    let letters = wanted.chars().count();
-    if letters == 0 || letters > HINTED_LENGTH {
-        return None;
-    }
-    let allowed = ((letters + 1) / 3).max(1);
-    names
-        .into_iter()
-        .take(HINTED_NAMES)
-        .filter(|other| other.len() <= 4 * HINTED_LENGTH && *other != name)
-        .map(|other| (strsim::levenshtein(&wanted, &other.to_lowercase()), other))
-        .filter(|(steps, _)| *steps <= allowed)
-        .min_by_key(|(steps, _)| *steps)
-        .map(|(_, other)| other)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_name_is_found_if_it_is_near() {
-        let names = ["title", "author", "createdAt"];
-        assert_eq!(nearest("titel", names), Some("title"));
-        assert_eq!(nearest("TITLE", names), Some("title"));
-        assert_eq!(nearest("created_at", names), Some("createdAt"));
-        assert_eq!(nearest("autor", names), Some("author"));
-        assert_eq!(nearest("zebra", names), None);
-        assert_eq!(nearest("", names), None);
-        assert_eq!(nearest(&"x".repeat(100), names), None);
-    }
 
     #[test]
     fn a_fault_takes_the_position_of_the_part_around_it() {

@@ -18,6 +18,7 @@ mod infer;
 mod load;
 mod model;
 mod naming;
+mod nearest;
 mod on;
 pub mod policy;
 mod table_name;
@@ -36,3 +37,4 @@ pub use model::{
     Cardinality, ColumnPair, Computed, Entity, EntityId, Field, FieldId, FieldType, KeyColumn, Link, Member,
     Piece, Relation, RelationId, Schema, TableName, Upload,
 };
+pub use nearest::nearest;

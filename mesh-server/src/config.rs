@@ -21,7 +21,6 @@ pub(crate) use crate::config::profiles::{
 pub(crate) use crate::config::rates::Rates;
 pub(crate) use crate::config::raw::{Flags, Place};
 pub(crate) use crate::config::sqlite::Sqlite;
-pub(crate) use crate::config::suggest::nearest;
 pub(crate) use crate::config::telling::Telling;
 pub(crate) use crate::config::tls::Tls;
 
@@ -36,7 +35,6 @@ mod raw;
 #[cfg(test)]
 mod reference;
 mod sqlite;
-mod suggest;
 mod telling;
 mod tls;
 mod units;

@@ -285,7 +285,7 @@ fn wrong_values_of_joins_are_refused() {
     check(
         &join("\"entity\": \"user\", \"type\": \"oen\""),
         expect![[r#"
-            2:28 joins.post.author.type: Unknown type 'oen'; expected one of one, many
+            2:28 joins.post.author.type: Unknown type 'oen'; did you mean 'one'?
         "#]],
     );
     check(

@@ -235,9 +235,9 @@ fn joins_connect_entities() {
     faults(
         &join("pots.author", &one("usr")),
         expect![[r#"
-        joins.pots.author: Entity 'pots' not found
-        joins.pots.author.entity: Entity 'usr' not found; did you mean 'user'?
-    "#]],
+            joins.pots.author: Entity 'pots' not found; did you mean 'post'?
+            joins.pots.author.entity: Entity 'usr' not found; did you mean 'user'?
+        "#]],
     );
     faults(
         &join("post.title", &one("user")),

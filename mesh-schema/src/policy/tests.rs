@@ -76,7 +76,7 @@ fn names_that_are_not_there_are_faults() {
         }"#,
         expect![[r#"
             policies.: A role needs a name; '*' stands for all that are not listed
-            policies.author.pots: Entity 'pots' not found
+            policies.author.pots: Entity 'pots' not found; did you mean 'post'?
             policies.author.post.fields[1]: Field 'titel' not found on entity 'post'; did you mean 'title'?
             policies.author.post.fields[2]: The field 'id' is listed twice
             policies.author.post.fields[3]: 'owner' is a relation: it can be read where the entity it leads to can be

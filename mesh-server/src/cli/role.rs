@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use mesh_plan::{Mesh, Principal};
-use mesh_schema::Schema;
 use mesh_schema::policy::ANY_ROLE;
+use mesh_schema::{Schema, nearest};
 
 use super::Failure;
-use crate::config::nearest;
 
 /// The whole schema, or the part of it that a role sees by the policies of the schema document.
 pub(crate) fn part(schema: Schema, role: Option<&str>) -> Result<Arc<Schema>, Failure> {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use mesh_schema::nearest;
+
 use crate::config::print::{Printed, Setting};
 use crate::config::raw::{Flags, RawConfig, Value, variable};
-use crate::config::suggest::nearest;
 use crate::config::{Config, ConfigFault};
 
 /// The variable that names the configuration file where no flag does.

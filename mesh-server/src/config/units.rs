@@ -6,11 +6,11 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use mesh_schema::nearest;
 use mesh_wire::Base;
 
 use crate::config::profiles::Hidden;
 use crate::config::raw::Value;
-use crate::config::suggest::nearest;
 
 /// Any text.
 pub(crate) fn text(value: &Value) -> Result<String, String> {
