@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Request, Response};
 use mesh_plan::{Changes, Mesh, Persisted};
-use mesh_uploads::{Recovered, StoreError};
+use mesh_uploads::{Recovered, StoreError, Swept};
 use mesh_wire::headers::{self, Own};
 use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request};
 
@@ -150,6 +150,19 @@ impl App {
         match &self.shared.uploads {
             Some(uploads) => uploads::recover(&self.shared, uploads).await,
             None => Ok(Recovered::default()),
+        }
+    }
+
+    /// Looks for stored files that no record refers to and that have been there for so long, whatever policies
+    /// show, and removes them if told to. It may be called while uploads go on. Records that the schema does not
+    /// have, and keys in columns that take no files, are not seen.
+    ///
+    /// # Errors
+    /// Whatever the store meets, and where no field of the schema takes files.
+    pub async fn sweep_uploads(&self, min_age: Duration, remove: bool) -> Result<Swept, StoreError> {
+        match &self.shared.uploads {
+            Some(uploads) => uploads::sweep(&self.shared, uploads, (min_age, remove)).await,
+            None => Ok(Swept::default()),
         }
     }
 

@@ -8,6 +8,7 @@ mod compose;
 mod database;
 mod demo;
 mod explain;
+mod files;
 mod hash_password;
 mod health;
 mod introspect;
@@ -52,6 +53,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Health(args) => health::run(&args),
         Command::HashPassword => hash_password::run(),
         Command::Upload(args) => upload::run(&args),
+        Command::Files(args) => files::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -42,6 +42,11 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+/// An age as a flag has it, such as `7d`.
+pub(crate) fn age(text: &str) -> Result<Duration, String> {
+    units::duration(Duration::ZERO, 100_000 * 24 * HOUR)(&raw::Value::Text(text.to_owned()))
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -18,7 +18,7 @@ use mesh_wire::WireError;
 use crate::body::Pace;
 
 pub(crate) use column::{Place, find_record, write_column};
-pub(crate) use recovery::{is_recorded, recover};
+pub(crate) use recovery::{Sight, is_recorded, recover, sweep};
 
 /// Uploads for an [`crate::App`]: with it, fields that the schema declares under `uploads` take files, and
 /// stored files are served.

@@ -8,7 +8,8 @@
 //! 3. [`receive`]: a body becomes a checked, durable file that nobody sees yet; [`Received::finish`] awaits the
 //!    caller's record and then shows the file;
 //! 4. [`BlobStore`]: where files are. [`FileStore`] is a folder, `S3Store` (feature `s3`) speaks the S3 protocol;
-//! 5. [`recover`], to be called at start, clears what a crash has left.
+//! 5. [`recover`], to be called at start, clears what a crash has left, and [`sweep`] finds files whose records are
+//!    gone.
 //!
 //! ```
 //! use futures_util::stream;
@@ -68,7 +69,8 @@ pub use range::Wanted;
 pub use receive::{Incoming, NotRecorded, Received, StoredFile, Unfinished, receive};
 pub use statement::{Statement, StatementError};
 pub use store::{
-    Blob, BlobInfo, BlobStore, FileStore, Recovered, Sealed, Staged, StoreError, recover, settle,
+    Blob, BlobInfo, BlobStore, FileStore, Recovered, Sealed, Staged, StoreError, Stored, Swept, recover,
+    settle, sweep,
 };
 #[cfg(feature = "s3")]
 pub use store::{S3Options, S3Store};

@@ -8,6 +8,7 @@
 mod file;
 #[cfg(feature = "s3")]
 mod s3;
+mod sweep;
 
 use std::error::Error;
 use std::fmt;
@@ -17,11 +18,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 
 pub use file::FileStore;
 #[cfg(feature = "s3")]
 pub use s3::{S3Options, S3Store};
+pub use sweep::{Stored, Swept, sweep};
 
 use crate::content_type::ContentType;
 use crate::error::BoxError;
@@ -54,6 +56,18 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
 
     /// Removes staged files whose process is gone, and gives the sealed ones whose process is gone.
     fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>>;
+
+    /// All that is published, in no order. The default is that it cannot be told.
+    fn stored(&self) -> BoxStream<'_, Result<Stored, StoreError>> {
+        stream::iter([Err(StoreError::new("list its files", "this kind of store cannot"))]).boxed()
+    }
+
+    /// Takes a published file back out of sight, so that it is sealed again; none if it is gone, or is being
+    /// published at the moment. The default is that this cannot be done.
+    fn withdraw(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        let _ = key;
+        Box::pin(async { Err(StoreError::new("put a file out of sight", "this kind of store cannot")) })
+    }
 }
 
 /// A file that is being written.

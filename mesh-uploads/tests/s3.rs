@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, TryStreamExt as _};
 use mesh_uploads::{
     BlobStore, Bounds, ContentHash, Incoming, Key, NotRecorded, Policy, Received, S3Options, S3Store,
-    receive, recover, settle,
+    receive, recover, settle, sweep,
 };
 
 struct Moto {
@@ -199,4 +199,32 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
         assert!(begun.elapsed() < Duration::from_secs(10), "the upload is not given up");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_without_a_record_are_removed() {
+    let Some(moto) = Moto::start() else { return };
+    let store = moto.store("one", Duration::from_secs(3600));
+    let mut keys = Vec::new();
+    for bytes in [&b"needed"[..], b"other", b"again"] {
+        let received = take(&store, "image/png", bytes).await;
+        keys.push(received.file.key);
+        received.finish(recorded()).await.unwrap();
+    }
+    let [needed, other, again] = keys[..] else { panic!("{keys:?}") };
+    let mut asked = 0;
+    let recorded = |key| {
+        asked += usize::from(key == again);
+        // The third one comes to be needed when it is out of sight.
+        std::future::ready(Ok::<_, ()>(key == needed || (key == again && asked == 2)))
+    };
+    let swept = sweep(&store, (Duration::ZERO, true), recorded).await.unwrap();
+    assert_eq!((swept.seen, swept.removed, swept.undecided), (3, 1, 0));
+    assert!(matches!(&swept.unrecorded[..], [found] if found.key == other && found.size == 5));
+    let mut left = [needed, again].map(|key| key.to_string());
+    left.sort();
+    assert_eq!(moto.objects(), left);
+    assert_eq!(store.find(again).await.unwrap().unwrap().content_type.as_str(), "image/png");
+    let young = sweep(&store, (Duration::from_secs(3600), true), |_| std::future::ready(Ok::<_, ()>(false)));
+    assert_eq!(young.await.unwrap().unrecorded.len(), 0);
 }

@@ -3,6 +3,7 @@
 mod crash;
 mod hostile;
 mod signed;
+mod swept;
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! What can be typed after `mesh-server`? Commands, flags, and the examples that help shows.
 
 mod described;
+mod stored;
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
 pub(crate) use described::{CompletionsArgs, DescribedArgs, TypesArgs};
+pub(crate) use stored::FilesArgs;
 
 /// Bytes of a query that are read from standard input at most, far above what a server takes.
 const INPUT_BYTES: u64 = 16 << 20;
@@ -86,6 +88,14 @@ With --login the password is asked for, or taken from the variable MESH_PASSWORD
 With --login the password is asked for, or taken from the variable MESH_PASSWORD. The file's \
 hash is part of what is signed, so the server takes these bytes and no others.")]
     Upload(UploadArgs),
+    /// List stored files that no record refers to, and remove them if told to
+    #[command(after_help = "Examples:
+  mesh-server files --config mesh.toml
+  mesh-server files --config mesh.toml --older-than 7d --remove
+
+Each line is a file's key, its length in bytes and its age. Only columns that the schema gives to uploads are looked at: a \
+key that stands elsewhere counts as no record. Servers may go on meanwhile.")]
+    Files(FilesArgs),
     /// Write types of what queries select, and a client, for programs in TypeScript
     #[command(after_help = "Examples:
   mesh-server types --database sqlite:blog.db -o src/mesh.ts

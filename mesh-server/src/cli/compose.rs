@@ -317,7 +317,8 @@ fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Fa
     Ok(())
 }
 
-fn uploads(config: &Config) -> Result<Uploads, Failure> {
+/// The store of files.
+pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
     let settings = &config.uploads;
     let uploads = match settings.store.split_once(':') {
         Some(("file", folder)) if !folder.is_empty() => {

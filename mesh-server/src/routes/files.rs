@@ -17,7 +17,7 @@ use mesh_wire::{ErrorKind, WireError, headers, response};
 use super::admit::{self, Admitted};
 use super::{Exchange, upload};
 use crate::body::Body;
-use crate::uploads::{Uploads, is_recorded};
+use crate::uploads::{Sight, Uploads, is_recorded};
 
 /// `GET` and `HEAD {base}/files/<storage key>`
 pub(crate) async fn file(cx: &Exchange<'_>, text: &str) -> Result<Response<Body>, WireError> {
@@ -78,7 +78,7 @@ async fn settle(
     key: Key,
 ) -> Result<(), StoreError> {
     let principal = admitted.principal();
-    let recorded = is_recorded(cx.shared, uploads, key, principal.as_deref());
+    let recorded = is_recorded(cx.shared, uploads, key, Sight::Of(principal.as_deref()));
     mesh_uploads::settle(&*uploads.store, key, recorded).await.map(|_| ())
 }
 

@@ -6,6 +6,7 @@
 //! of its pending files. The system lets go of it when the process dies, however it dies, so that another one
 //! sharing the folder can tell a file that is under way from one that is left over.
 
+mod kept;
 mod names;
 mod reading;
 
@@ -18,12 +19,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use tokio::task::JoinHandle;
 
 use self::names::Pending;
 use crate::content_type::ContentType;
 use crate::key::Key;
-use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError};
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, Stored};
 
 /// How often another name is tried for a staged file.
 const ATTEMPTS: usize = 1000;
@@ -107,6 +109,23 @@ impl BlobStore for FileStore {
     fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("clear left-over files", move || folders.left_over()))
+    }
+
+    fn stored(&self) -> BoxStream<'_, Result<Stored, StoreError>> {
+        let group = |group: String| {
+            let folders = Arc::clone(&self.0);
+            blocking("list files", move || folders.stored(&group))
+        };
+        let groups = stream::iter(Folders::groups()).then(group);
+        groups.map_ok(|group| stream::iter(group.into_iter().map(Ok))).try_flatten().boxed()
+    }
+
+    fn withdraw(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        let folders = Arc::clone(&self.0);
+        Box::pin(blocking("put a file out of sight", move || {
+            let hidden = folders.withdraw(key)?;
+            Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
+        }))
     }
 }
 

@@ -5,6 +5,8 @@
 //! What belongs to a process that is gone cannot be told from what is under way, so left-overs are what is older
 //! than a bound, by the clock of the bucket.
 
+mod kept;
+
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -14,7 +16,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
-use futures_util::stream::{StreamExt as _, TryStreamExt as _};
+use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
 use object_store::signer::Signer as _;
@@ -26,7 +28,7 @@ use tokio::task::JoinHandle;
 
 use crate::content_type::ContentType;
 use crate::key::{ContentHash, Key};
-use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError};
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, Stored};
 
 /// The size of the parts in which bytes are sent; an upload has up to three of them in memory. The protocol
 /// takes 10,000 parts, so no file is larger than 80 GB here, and copying ends at 5 GB with some services.
@@ -179,6 +181,18 @@ impl BlobStore for S3Store {
     fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async move {
             self.0.left_over().await.map_err(|error| StoreError::new("clear left-over files", error))
+        })
+    }
+
+    fn stored(&self) -> BoxStream<'_, Result<Stored, StoreError>> {
+        self.0.stored().map_err(|error| StoreError::new("list files", error)).boxed()
+    }
+
+    fn withdraw(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        Box::pin(async move {
+            let hidden = self.0.withdraw(key).await;
+            let hidden = hidden.map_err(|error| StoreError::new("put a file out of sight", error))?;
+            Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
         })
     }
 }

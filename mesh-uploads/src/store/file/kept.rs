@@ -1,0 +1,63 @@
+//! What is published in a folder, and how is it put out of sight again?
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::names::Pending;
+use super::{Folders, SealedFile, present, remove, sync_folder};
+use crate::key::{ContentHash, Key};
+use crate::store::Stored;
+
+impl Folders {
+    /// The folders that published files lie in.
+    pub(super) fn groups() -> impl Iterator<Item = String> {
+        (0..=u8::MAX).map(|group| format!("{group:02x}"))
+    }
+
+    /// The files of one of them.
+    pub(super) fn stored(&self, group: &str) -> io::Result<Vec<Stored>> {
+        let folder = self.root.join("sha256").join(group);
+        let Some(entries) = present(fs::read_dir(folder))? else { return Ok(Vec::new()) };
+        let mut stored = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let Some(key) = key_of(group, &entry.path()) else { continue };
+            // One that is gone by now was removed by somebody else.
+            let Some(found) = present(entry.metadata())? else { continue };
+            // A clock that was set back makes a file young, which keeps it.
+            let age = found.modified()?.elapsed().unwrap_or_default();
+            stored.push(Stored { key, size: found.len(), age });
+        }
+        Ok(stored)
+    }
+
+    /// Makes a published file a sealed one again. None if it is gone, or in somebody's hands.
+    pub(super) fn withdraw(self: Arc<Self>, key: Key) -> io::Result<Option<SealedFile>> {
+        let path = self.path_of(key);
+        let Some(file) = present(File::open(&path))? else { return Ok(None) };
+        if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
+            return Ok(None);
+        }
+        let content_type = self.type_of(key)?;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("{}-{number}", std::process::id());
+        let sealed = Pending::sealed_path(&self.pending, key, &unique, &content_type);
+        if present(fs::rename(&path, &sealed))?.is_none() {
+            return Ok(None);
+        }
+        // Whoever publishes these bytes from here on writes the type anew, since the one beside them is gone.
+        remove(&self.type_path_of(key))?;
+        sync_folder(&self.pending)?;
+        sync_folder(path.parent().unwrap_or(&self.root))?;
+        Ok(Some(SealedFile { folders: self, path: sealed, key, content_type, _lock: Some(Arc::new(file)) }))
+    }
+}
+
+/// The key of a file in that folder; what stands beside files has none.
+fn key_of(group: &str, path: &Path) -> Option<Key> {
+    let rest = path.file_name()?.to_str()?;
+    ContentHash::from_hex(&format!("{group}{rest}")).map(ContentHash::key)
+}

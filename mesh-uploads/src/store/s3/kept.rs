@@ -1,0 +1,54 @@
+//! What is published in a bucket, and how is it put out of sight again?
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use futures_util::future::ready;
+use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
+use object_store::{Error, ObjectMeta, ObjectStore as _, ObjectStoreExt as _};
+
+use super::{Bucket, SealedObject};
+use crate::key::Key;
+use crate::store::Stored;
+
+impl Bucket {
+    /// All published objects, with their age by the bucket's clock.
+    pub(super) fn stored(self: &Arc<Self>) -> BoxStream<'_, Result<Stored, Error>> {
+        let listing = async move {
+            let now = self.now().await?;
+            let folder = self.path("sha256");
+            let entries = self.s3.list(Some(&folder)).try_filter_map(move |entry| {
+                let age = now.last_modified.signed_duration_since(entry.last_modified);
+                let age = age.to_std().unwrap_or_default();
+                let size = entry.size;
+                ready(Ok(self.key_of(&entry).map(|key| Stored { key, size, age })))
+            });
+            Ok::<_, Error>(entries)
+        };
+        futures_util::stream::once(listing).try_flatten().boxed()
+    }
+
+    /// The key that an object is published under.
+    fn key_of(&self, entry: &ObjectMeta) -> Option<Key> {
+        let path = entry.location.as_ref();
+        let below =
+            if self.prefix.is_empty() { path } else { path.strip_prefix(&self.prefix)?.strip_prefix('/')? };
+        Key::parse(below)
+    }
+
+    /// Makes a published object a sealed one again; none if it is gone. There are no locks, but no age of a sealed
+    /// object counts before the next start of a server.
+    pub(super) async fn withdraw(self: &Arc<Self>, key: Key) -> Result<Option<SealedObject>, Error> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("{}-{number}", self.instance);
+        let published = self.published(key);
+        match self.s3.copy(&published, &self.staged(&unique)).await {
+            Err(Error::NotFound { .. }) => return Ok(None),
+            result => result?,
+        }
+        self.s3.put(&self.mark(key, &unique), Bytes::new().into()).await?;
+        self.remove(&published).await?;
+        Ok(Some(SealedObject { bucket: Arc::clone(self), key, unique }))
+    }
+}

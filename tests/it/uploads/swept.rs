@@ -1,0 +1,107 @@
+//! Are files found that no record refers to, and no others removed?
+
+use std::fs;
+
+use mesh_tests::{Database, run};
+use serde_json::{Value, json};
+
+use super::{Files, SCHEMA, avatar, key};
+
+/// Runs `mesh-server files` by the settings of a server; what it printed, and its status.
+fn files(database: &Database, arguments: &[&str]) -> (Vec<String>, String, Option<i32>) {
+    let config = database.dir.path().join("mesh.toml").display().to_string();
+    let url = database.url();
+    let schema = database.dir.path().join("schema.json").display().to_string();
+    let base = ["files", "--config", &config, "--database", &url, "--schema", &schema];
+    let output = run(&[&base[..], arguments].concat());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let lines = text(&output.stdout).lines().map(str::to_owned).collect();
+    (lines, text(&output.stderr), output.status.code())
+}
+
+/// A server with files of two users, one of whom has sent two.
+fn site() -> Files {
+    let files = Files::open();
+    for (id, bytes) in [(7, "first"), (7, "second"), (8, "other")] {
+        assert_eq!(files.send(&avatar(id, bytes.as_bytes())).status, 200);
+    }
+    files.settled();
+    files
+}
+
+#[test]
+fn files_without_a_record_are_listed_and_removed() {
+    let site = site();
+    let (lines, said, status) = files(&site.database, &[]);
+    assert_eq!((lines.len(), status), (0, Some(0)), "all of them are young: {said}");
+    let (lines, said, status) = files(&site.database, &["--older-than", "0s"]);
+    assert_eq!((lines.len(), status), (1, Some(0)), "{said}");
+    assert!(lines[0].starts_with(&format!("{} 5 ", key("first"))), "{lines:?}");
+    assert!(said.contains("1 of 3 files have no record, 5 bytes; --remove"), "{said}");
+    assert_eq!(site.published().len(), 3, "looking removes nothing");
+
+    let (lines, said, _) = files(&site.database, &["--older-than", "0s", "--remove"]);
+    assert!(lines.len() == 1 && said.contains("1 removed"), "{lines:?} {said}");
+    assert_eq!(site.get(&key("first")).status, 404);
+    assert_eq!(
+        (site.get(&key("second")).text(), site.get(&key("other")).text()),
+        ("second".into(), "other".into())
+    );
+    assert!(site.pending().is_empty(), "{:?}", site.pending());
+    // The same bytes can come again, with their type.
+    assert_eq!(site.send(&avatar(7, b"first")).status, 200);
+    site.settled();
+    let reply = site.get(&key("first"));
+    assert_eq!((reply.text().as_str(), reply.header("content-type")), ("first", Some("text/plain")));
+}
+
+/// Whoever asks on the command line is shown nothing of the policies, and what these hide is not gone.
+#[test]
+fn a_policy_hides_no_record_from_the_sweep() {
+    let site = site();
+    let mut hidden: Value = serde_json::from_str(SCHEMA).unwrap();
+    hidden["policies"] = json!({"*": {"user": {"$where": {"field": "id", "op": "eq", "value": 7}}}});
+    let _ = site.database.dir.write("schema.json", &hidden.to_string());
+    let (lines, said, status) = files(&site.database, &["--older-than", "0s", "--remove"]);
+    assert_eq!((lines.len(), status), (1, Some(0)), "{said}");
+    assert_eq!(site.published().len(), 2);
+}
+
+#[test]
+fn uploads_go_on_while_files_are_removed() {
+    let site = site();
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            for round in 0..120 {
+                let bytes = format!("round {}", round % 3);
+                assert_eq!(site.send(&avatar(7, bytes.as_bytes())).status, 200);
+                // Whatever was removed meanwhile, the record's own file is there.
+                let reply = site.get(&key(&bytes));
+                assert_eq!((reply.status, reply.text()), (200, bytes));
+            }
+        });
+        while !sender.is_finished() {
+            let (_, said, status) = files(&site.database, &["--older-than", "0s", "--remove"]);
+            assert_eq!(status, Some(0), "{said}");
+        }
+        sender.join().unwrap();
+    });
+    assert_eq!(site.avatar(7), json!(key("round 2")));
+    assert_eq!(site.get(&key("round 2")).text(), "round 2");
+}
+
+#[test]
+fn no_store_and_no_field_are_no_reason_to_remove_anything() {
+    let site = site();
+    let plain = r#"{"entities": {"user": {"fields": ["id", "name"]}}}"#;
+    let _ = site.database.dir.write("schema.json", plain);
+    let (lines, said, status) = files(&site.database, &["--older-than", "0s", "--remove"]);
+    assert_eq!((lines.len(), status), (0, Some(2)), "{said}");
+    assert!(said.contains("no field of the schema takes files"), "{said}");
+    let (_, said, status) = files(&site.database, &["--older-than", "soon"]);
+    assert!(status == Some(2) && said.contains("--older-than"), "{said}");
+    fs::write(site.database.dir.path().join("mesh.toml"), "").unwrap();
+    let (_, said, status) = files(&site.database, &[]);
+    assert!(status == Some(2) && said.contains("uploads.enabled"), "{said}");
+    assert_eq!(site.published().len(), 3);
+}
