@@ -2,7 +2,8 @@
 //!
 //! A request that is refused by its head leaves its body behind. What of it is there, or comes at once, is read and
 //! thrown away, and the next request follows it. Where there is more, the connection ends with this reply, which has
-//! to say so: a client that is not told sends its next request into a connection that closes.
+//! to say so: a client that is not told sends its next request into a connection that closes. In HTTP/2 other requests
+//! are not held up, but a stream that is reset while its client is still sending can take the reply with it.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +22,8 @@ use crate::app::Begun;
 const MOST: usize = 64 * 1024;
 /// How long that is waited for.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a stream of HTTP/2 is read on beside its reply.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// The body of a request, which gives back what nobody has read of it.
 pub(super) struct Taken {
@@ -31,12 +34,11 @@ pub(super) struct Taken {
 impl Taken {
     /// Takes a request's body. `None` where the connection can go on whatever becomes of it.
     pub(super) fn of(request: Request<Incoming>) -> (Request<Self>, Option<Unread>) {
-        // A stream of HTTP/2 ends alone.
-        let matters = request.version() < Version::HTTP_2 && !request.body().is_end_stream();
-        let rest = matters.then(Arc::<Rest>::default);
+        let rest = (!request.body().is_end_stream()).then(Arc::<Rest>::default);
+        let is_stream = request.version() == Version::HTTP_2;
         // A client that waits to be told to send its body does not send it.
         let holds_back = request.headers().contains_key(EXPECT);
-        let unread = rest.clone().map(|rest| Unread { rest, holds_back });
+        let unread = rest.clone().map(|rest| Unread { rest, is_stream, holds_back });
         (request.map(|body| Self { body: Some(body), rest }), unread)
     }
 }
@@ -83,6 +85,7 @@ struct Rest(Mutex<Option<Incoming>>);
 /// What may be left of a request when its reply is there.
 pub(super) struct Unread {
     rest: Arc<Rest>,
+    is_stream: bool,
     holds_back: bool,
 }
 
@@ -93,26 +96,27 @@ impl Unread {
             Begun::Done(reply) => reply,
             Begun::Later(reply) => reply.await,
         };
-        let goes_on = self.clear().await;
+        let rest = self.rest.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let goes_on = match rest {
+            None => true,
+            Some(body) if self.is_stream => {
+                tokio::spawn(tokio::time::timeout(LINGER, finish(body, usize::MAX)));
+                true
+            }
+            Some(body) if self.holds_back || body.size_hint().lower() > MOST as u64 => false,
+            Some(body) => tokio::time::timeout(PATIENCE, finish(body, MOST)).await.unwrap_or(false),
+        };
         (reply, goes_on)
     }
+}
 
-    /// Reads the rest, if that is soon done.
-    async fn clear(self) -> bool {
-        let rest = self.rest.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(body) = rest else { return true };
-        if self.holds_back || body.size_hint().lower() > MOST as u64 {
+/// Reads a body of at most that many bytes to its end; whether there was one.
+async fn finish(body: Incoming, most: usize) -> bool {
+    let mut body = Limited::new(body, most);
+    while let Some(frame) = body.frame().await {
+        if frame.is_err() {
             return false;
         }
-        let mut body = Limited::new(body, MOST);
-        let reading = async {
-            while let Some(frame) = body.frame().await {
-                if frame.is_err() {
-                    return false;
-                }
-            }
-            true
-        };
-        tokio::time::timeout(PATIENCE, reading).await.unwrap_or(false)
     }
+    true
 }

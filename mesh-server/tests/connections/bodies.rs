@@ -6,6 +6,7 @@ use mesh_server::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::frames::{DATA, END_HEADERS, END_STREAM, Frame, HEADERS, PING, RST_STREAM, Raw, pseudo};
 use crate::served::{ANSWER, Served, app, text, within};
 
 const SOON: Duration = Duration::from_secs(5);
@@ -61,5 +62,33 @@ async fn a_connection_that_cannot_go_on_says_so() {
             reply.starts_with("HTTP/1.1 404 ") && reply.contains("connection: close"),
             "{length}: {reply}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_still_sent_is_not_reset_under_its_reply() {
+    let served = Served::start(Server::new(app())).await;
+    let mut raw = Raw::open(&served).await;
+    let mut fields = pseudo("/nowhere").to_vec();
+    fields[0].1 = "POST";
+    raw.send(&Frame { flags: END_HEADERS, ..Frame::head(1, &fields) }).await;
+    let mut kinds = Vec::new();
+    while kinds.last() != Some(&(DATA, END_STREAM)) {
+        let frame = raw.next().await.expect("a reply");
+        if frame.stream == 1 {
+            kinds.push((frame.kind, frame.flags & END_STREAM));
+        }
+    }
+    assert_eq!(kinds, [(HEADERS, 0), (DATA, END_STREAM)]);
+    for flags in [0, END_STREAM] {
+        raw.send(&Frame::new(DATA, flags, 1, b"hello")).await;
+    }
+    raw.send(&Frame::new(PING, 0, 0, &[7; 8])).await;
+    loop {
+        let frame = raw.next().await.expect("an answer to the ping");
+        assert_ne!(frame.kind, RST_STREAM);
+        if frame.kind == PING {
+            break;
+        }
     }
 }
