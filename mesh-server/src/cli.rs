@@ -14,6 +14,7 @@ mod health;
 mod introspect;
 mod log;
 mod login;
+mod mistyped;
 mod openapi;
 mod password;
 mod query;
@@ -39,7 +40,7 @@ use args::{Cli, Command};
 /// Runs the command that was typed. Exit status 0, 1 where a check found faults or a request failed, 2 for
 /// wrong usage or a fault at start.
 pub(crate) fn run() -> ExitCode {
-    let done = match Cli::parse().command {
+    let done = match Cli::try_parse().unwrap_or_else(|error| mistyped::told(error).exit()).command {
         Command::Serve(args) => serve::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Introspect(args) => introspect::run(&args),
@@ -76,6 +77,11 @@ impl Failure {
     /// Exit status 2: wrong usage, or a fault at start.
     pub(crate) fn start(message: impl fmt::Display) -> Self {
         Self { status: 2, message: format!("error: {message}") }
+    }
+
+    /// What is wrong, for a list of faults.
+    pub(crate) fn fault(&self) -> &str {
+        self.message.strip_prefix("error: ").unwrap_or(&self.message)
     }
 
     /// Exit status 1: a check found faults, or a request failed.

@@ -39,6 +39,9 @@ impl Endpoint {
         if url.contains('#') {
             return Err(refuse("it has a fragment"));
         }
+        if !url.contains("://") {
+            return Err(refuse("it must begin with http:// or https://"));
+        }
         let uri: Uri = url.parse().map_err(|_| refuse("it is not a URL"))?;
         match uri.scheme_str() {
             Some("http" | "https") => {}

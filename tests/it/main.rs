@@ -21,6 +21,7 @@ mod guides;
 mod integrity;
 mod judge;
 mod lifecycle;
+mod mistakes;
 mod paging;
 mod persisted;
 mod playground;

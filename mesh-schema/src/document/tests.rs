@@ -123,7 +123,7 @@ fn text_that_is_no_json_is_refused_with_its_position() {
     check(
         "",
         expect![[r#"
-            1:1 document: The text is not JSON: EOF while parsing a value
+            1:1 document: The text is empty
         "#]],
     );
     check(

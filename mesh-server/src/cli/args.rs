@@ -396,8 +396,12 @@ impl TextArgs {
             self.query.clone()
         };
         if !text.trim_start().starts_with('{') {
-            let why =
-                "a query begins with a brace, as in '{ post title }'; the name of an entity alone is none";
+            let why = match text.trim().is_empty() {
+                true => "there is no query; write one such as '{ post title }'",
+                false => {
+                    "a query begins with a brace, as in '{ post title }'; the name of an entity alone is none"
+                }
+            };
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         Ok((self.format.unwrap_or_else(|| QueryFormat::of(&text)), text))

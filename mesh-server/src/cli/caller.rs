@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::fmt::Display;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -80,14 +81,35 @@ impl Caller {
         let private = self.private.as_ref().filter(|_| uri.scheme_str() == Some("https"));
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let port = uri.port_u16().unwrap_or_else(|| if private.is_some() { 443 } else { 80 });
-        let stream = TcpStream::connect((host.as_str(), port)).await.map_err(|error| failed(&error))?;
+        let stream = TcpStream::connect((host.as_str(), port)).await.map_err(|error| match error.kind() {
+            ErrorKind::ConnectionRefused => failed(&format_args!("{error}; is the server running there?")),
+            _ => failed(&error),
+        })?;
         let Some(private) = private else {
-            return converse(stream, request).await.map_err(|error| failed(&error));
+            return converse(stream, request).await.map_err(|error| {
+                match error.downcast_ref::<hyper::Error>() {
+                    Some(cause) if cause.is_parse() => failed(
+                        &"what answers there does not speak plain HTTP; does its URL begin with https://?",
+                    ),
+                    _ => failed(&error),
+                }
+            });
         };
         let name = ServerName::try_from(host).map_err(|error| failed(&error))?;
-        let stream = private.connect(name, stream).await.map_err(|error| failed(&error))?;
+        let stream = private.connect(name, stream).await.map_err(|error| match tls_fault(&error) {
+            // What came is no TLS at all.
+            Some(rustls::Error::InvalidMessage(_)) => {
+                failed(&"what answers there does not speak TLS; does its URL begin with http://?")
+            }
+            _ => failed(&error),
+        })?;
         converse(stream, request).await.map_err(|error| failed(&error))
     }
+}
+
+/// What TLS found wrong with a connection.
+fn tls_fault(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref().and_then(|cause| cause.downcast_ref())
 }
 
 async fn converse<S, B>(stream: S, request: Request<B>) -> Result<Response<Bytes>, Box<dyn Error>>

@@ -1,5 +1,7 @@
 //! `mesh-server check`: every fault of configuration, schema and database at once.
 
+mod parts;
+
 use mesh_server::Tls;
 
 use super::args::CheckArgs;
@@ -16,6 +18,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => return Err(found(&faults)),
         (Err(faults), Err(more)) => return Err(found(&[faults, more].concat())),
     };
+    let faults = parts::faults(&config, &source);
+    if !faults.is_empty() {
+        return Err(found(&faults));
+    }
     for note in &source.notes {
         remark(format_args!("note: {note}"));
     }

@@ -177,7 +177,7 @@ fn docs(config: &Config) -> Options {
 }
 
 /// The secret of the deployment, where requests are signed.
-fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
+pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     let integrity = &config.integrity;
     if !integrity.enabled {
         return Ok(None);
@@ -202,7 +202,8 @@ fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     Secret::new(bytes).map(Some).map_err(|error| Failure::start(format!("'integrity.secret': {error}")))
 }
 
-async fn integrity(
+/// Who may log in, and how requests are signed.
+pub(crate) async fn integrity(
     config: &Config,
     secret: &Secret,
     database: Option<&Database>,
@@ -278,7 +279,8 @@ fn state_path(config: &Config) -> Option<PathBuf> {
     config.state.path.clone().or_else(beside)
 }
 
-fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> Result<Persisted, Failure> {
+/// The queries that can be asked for by id, those of the file that settings name among them.
+pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> Result<Persisted, Failure> {
     let settings = &config.persisted;
     let default = if config.integrity.enabled { Registration::Signed } else { Registration::Open };
     let mut persisted = Persisted::new(settings.registration.unwrap_or(default))

@@ -208,7 +208,7 @@ fn settings(config: &Config) -> Settings {
 }
 
 /// Runs a future to its end, before there is a server.
-fn waited<T>(future: impl Future<Output = T>) -> Result<T, String> {
+pub(crate) fn waited<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.map_err(|error| error.to_string())?.block_on(future))
 }

@@ -22,7 +22,7 @@ pub(crate) fn password(login: &str) -> Result<String, Failure> {
             .into_string()
             .map_err(|_| Failure::start(format!("{PASSWORD_VARIABLE} must be UTF-8 text"))),
         None => password::read(&format!("Password of {login}: ")).map_err(|error: io::Error| {
-            Failure::start(format!("no password: {error}; type it, or set {PASSWORD_VARIABLE}"))
+            Failure::start(format!("{error}; type it, or set {PASSWORD_VARIABLE}"))
         }),
     }
 }

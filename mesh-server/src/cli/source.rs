@@ -113,7 +113,9 @@ impl SchemaText {
         let file = self.0.as_ref().map_or("", |(name, _)| name);
         SchemaPolicy::of(&schema).map_err(|faults| lines(file, &faults))?;
         if schema.entities().next().is_none() {
-            notes.push("there is nothing to read: the database has no tables".to_owned());
+            let why =
+                if self.0.is_some() { "the schema has no entities" } else { "the database has no tables" };
+            notes.push(format!("there is nothing to read: {why}"));
         }
         Ok(schema)
     }

@@ -97,11 +97,20 @@ impl<'t> Json<'t> {
                 Some(Node(raw))
             }
             Err(error) => {
-                self.faults.push(Fault {
+                let fault = Fault {
                     place: "document".to_owned(),
                     message: format!("The text is not JSON: {}", reason(&error)),
                     line: u32::try_from(error.line()).ok(),
                     column: self.column_of(&error),
+                };
+                self.faults.push(match self.text.trim_ascii().is_empty() {
+                    true => Fault {
+                        message: "The text is empty".to_owned(),
+                        line: Some(1),
+                        column: Some(1),
+                        ..fault
+                    },
+                    false => fault,
                 });
                 None
             }

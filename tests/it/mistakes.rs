@@ -1,0 +1,127 @@
+//! Is whoever does something wrong for the first time told what to do instead?
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Output, Stdio};
+
+use mesh_tests::{Database, Server, TempDir, command, run};
+
+/// What a command says that fails with this status.
+#[track_caller]
+fn said(output: &Output, status: i32) -> String {
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{said}");
+    said
+}
+
+/// A check finds just the faults for which the server would not start, and its end says how many.
+#[track_caller]
+fn finds(database: &Database, settings: &str, faults: &[&str]) {
+    let config = database.dir.write("mesh.toml", &format!("database = \"{}\"\n{settings}", database.url()));
+    let checked = said(&run(&["check", "--config", &config]), 1);
+    let lines: Vec<_> = checked.lines().collect();
+    let (last, found) = lines.split_last().unwrap();
+    assert_eq!(
+        *last,
+        if faults.len() == 1 { "1 fault".to_owned() } else { format!("{} faults", faults.len()) }
+    );
+    assert_eq!(found.len(), faults.len(), "{checked}");
+    for (found, fault) in found.iter().zip(faults) {
+        assert!(found.contains(fault), "{fault} expected in: {checked}");
+    }
+    let served = said(&run(&["serve", "--config", &config, "--listen", "127.0.0.1:0", "--log", "off"]), 2);
+    assert!(served.starts_with("error: ") && served.contains(faults[0]), "{served}");
+}
+
+#[test]
+fn a_check_finds_what_would_keep_the_server_from_starting() {
+    let blog = Database::blog();
+    let secret = "secret = \"0123456789abcdef0123456789abcdef\"\n";
+    finds(&blog, "[integrity]\nenabled = true\n", &["'integrity.enabled' needs a secret"]);
+    finds(&blog, "[integrity]\nenabled = true\nsecret = \"short\"\n", &["needs at least 32"]);
+    let accounts = format!("[integrity]\nenabled = true\n{secret}[integrity.users]\ntable = \"people\"\n");
+    finds(&blog, &accounts, &["there is no table 'people' for 'integrity.users.table'"]);
+    let several = "[integrity]\nenabled = true\n[uploads]\nenabled = true\nstore = \"/srv/files\"\n";
+    finds(&blog, several, &["'integrity.enabled'", "'uploads.store' must be 'file:FOLDER'"]);
+    let queries = blog.dir.write("queries.json", r#"[{"query": "{ post titel }", "format": "ql"}]"#);
+    let loaded = format!("[persisted]\nenabled = true\npreload = \"{queries}\"\n");
+    finds(&blog, &loaded, &["query 1: Field 'titel' not found on entity 'post'"]);
+}
+
+#[test]
+fn a_check_makes_nothing() {
+    let blog = Database::blog();
+    let folder = blog.dir.path().join("files");
+    let config = format!(
+        "database = \"{}\"\n[persisted]\nenabled = true\n[uploads]\nenabled = true\nstore = \"file:{}\"\n",
+        blog.url(),
+        folder.display()
+    );
+    let config = blog.dir.write("mesh.toml", &config);
+    let output = run(&["check", "--config", &config]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Beside the database may lie what SQLite needs to read it.
+    let names = std::fs::read_dir(blog.dir.path()).unwrap().map(|file| file.unwrap().file_name());
+    let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    names.retain(|name| !name.starts_with("data.db-"));
+    names.sort();
+    assert_eq!(names, ["data.db", "mesh.toml"]);
+}
+
+#[test]
+fn documents_without_content_are_told_from_databases_without_tables() {
+    let dir = TempDir::new();
+    let empty = dir.write("empty.json", "\n");
+    assert!(
+        said(&run(&["check", "--schema", &empty]), 1).contains("empty.json:1:1: document: The text is empty")
+    );
+    let nothing = dir.write("nothing.json", r#"{"entities": {}}"#);
+    assert!(said(&run(&["check", "--schema", &nothing]), 0).contains("the schema has no entities"));
+    let database = Database::new("");
+    assert!(said(&run(&["check", "--database", &database.url()]), 0).contains("the database has no tables"));
+}
+
+#[test]
+fn who_asks_the_wrong_place_is_told_so() {
+    let ask = |url: &str| said(&run(&["query", "--url", url, "{ post title }"]), 1);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let refused = ask(&format!("http://{free}/mesh"));
+    assert!(refused.ends_with("; is the server running there?\n"), "{refused}");
+
+    let server = Server::of(&Database::blog());
+    let private = ask(&format!("https://{}/mesh", server.address));
+    assert!(private.ends_with("does not speak TLS; does its URL begin with http://?\n"), "{private}");
+
+    // What a server that speaks TLS says to a request in plain text.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mesh", listener.local_addr().unwrap());
+    let answers = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let _ = connection.read(&mut [0; 1024]);
+        let _ = connection.write_all(&[21, 3, 3, 0, 2, 2, 70]);
+    });
+    let plain = ask(&url);
+    answers.join().unwrap();
+    assert!(plain.ends_with("does its URL begin with https://?\n"), "{plain}");
+
+    let bare = run(&["query", "--url", "127.0.0.1:4000/mesh", "{ post title }"]);
+    let wanted = "error: '127.0.0.1:4000/mesh' is no endpoint: it must begin with http:// or https://\n";
+    assert_eq!(said(&bare, 2), wanted);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    assert_eq!(
+        said(&run(&["query", " "]), 2),
+        "error: there is no query; write one such as '{ post title }'\n"
+    );
+    let output = command(&["query", "--login", "ada", "{ post title }"])
+        .env_remove("MESH_PASSWORD")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(said(&output, 2), "error: no password was given; type it, or set MESH_PASSWORD\n");
+    let named = said(&run(&["serve", "blog.db"]), 2);
+    assert!(named.contains("a database is named by a flag: '--database sqlite:blog.db'"), "{named}");
+}
