@@ -35,6 +35,16 @@ impl Pattern {
         Self { pieces, ignore_case }
     }
 
+    /// The text that all texts begin with which match, as far as the pattern says it letter for letter; empty where
+    /// letter case is ignored.
+    pub fn beginning(&self) -> String {
+        let literal = |piece: &Piece| match piece {
+            Piece::Char(char) => Some(*char),
+            Piece::Any | Piece::One => None,
+        };
+        if self.ignore_case { String::new() } else { self.pieces.iter().map_while(literal).collect() }
+    }
+
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         let mut piece = 0;
@@ -67,6 +77,16 @@ impl Pattern {
             rest = from.clone();
         }
     }
+}
+
+/// The same pattern in a form that databases take: to some a `\` at the end is a fault.
+#[cfg(feature = "sql")]
+pub(crate) fn closed(pattern: &str) -> String {
+    let mut text = pattern.to_owned();
+    if text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1 {
+        text.push('\\');
+    }
+    text
 }
 
 fn fold(char: char, ignore_case: bool) -> char {
@@ -112,6 +132,26 @@ mod tests {
         check(r"\\%", r"\x", true);
         check("ABC", "abc", false);
         assert!(Pattern::new("ÄB%", true).matches("äbc"));
+    }
+
+    #[cfg(feature = "sql")]
+    #[test]
+    fn beginnings_and_ends() {
+        for (pattern, beginning) in [
+            ("", ""),
+            ("%a", ""),
+            ("_", ""),
+            ("ab", "ab"),
+            ("ab%c", "ab"),
+            (r"a\%_b", "a%"),
+            (r"a\", r"a\"),
+            (r"\\%", r"\"),
+        ] {
+            assert_eq!(Pattern::new(pattern, false).beginning(), beginning, "{pattern}");
+            assert_eq!(Pattern::new(pattern, true).beginning(), "", "{pattern}");
+            assert_eq!(Pattern::new(&closed(pattern), false), Pattern::new(pattern, false));
+        }
+        assert_eq!([r"a\", r"a\\", "a"].map(closed), [r"a\\", r"a\\", "a"]);
     }
 
     #[test]

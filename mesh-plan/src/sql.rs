@@ -8,6 +8,7 @@ mod group;
 mod keyset;
 mod postgres;
 mod predicate;
+mod prefix;
 mod select;
 #[cfg(test)]
 mod tests;

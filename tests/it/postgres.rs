@@ -176,14 +176,16 @@ fn write_text(server: &Server, id: &str, text: &str) -> (u16, String) {
 fn writes_keep_what_reads_promise_of_ids_and_letters() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute("CREATE TABLE words (id integer PRIMARY KEY, text text, small smallint)");
-    cluster.execute("INSERT INTO words VALUES (1, 'été', 1), (2, 'hiver', 2)");
+    cluster.execute("INSERT INTO words VALUES (1, 'été', 1), (2, 'hiver', 2), (3, 'a\\', 3)");
     let folder = TempDir::new();
     let schema = folder.write(
         "schema.json",
         r#"{
             "entities": {"word": {"fields": ["id", "text", "small"], "writable": ["text", "small"]}},
             "policies": {"*": {"word": {
-                "writable": true, "$where": {"field": "text", "op": "ilike", "value": "É%"}
+                "writable": true, "$where": {"or": [
+                    {"field": "text", "op": "ilike", "value": "É%"}, {"field": "text", "op": "like", "value": "_\\"}
+                ]}
             }}}
         }"#,
     );
@@ -192,7 +194,10 @@ fn writes_keep_what_reads_promise_of_ids_and_letters() {
     assert_eq!(write_text(&server, "1", "Épée").0, 200, "letters of all of Unicode are folded");
     assert_eq!(write_text(&server, "2", "Épée").0, 404, "outside of what the policy shows");
     assert_eq!(write_text(&server, "1", "hiver").0, 403, "to outside of what it shows");
-    for id in ["3", "2147483648", "99999999999", "9223372036854775807"] {
+    // A backslash at the end of a pattern stands for itself.
+    assert_eq!(write_text(&server, "3", r"c\\").0, 200, "a text with a backslash at its end");
+    assert_eq!(write_text(&server, "3", "d").0, 403, "to a text without one");
+    for id in ["4", "2147483648", "99999999999", "9223372036854775807"] {
         let (status, body) = write_text(&server, id, "Épée");
         assert_eq!(status, 404, "{id}: {body}");
     }

@@ -34,7 +34,7 @@ pub(super) fn lower(node: &Node, join: Option<&Join>, point: bool, number: usize
             let mut groups = group::lower(rows, &names, grouping);
             let names = Names::Groups(grouping);
             if let Some(having) = &grouping.having {
-                groups.and_where(predicate::lower(&names, having));
+                groups.and_where(predicate::portable(&names, having));
             }
             finish(groups, node, join, point, &names)
         }

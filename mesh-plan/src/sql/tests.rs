@@ -148,8 +148,8 @@ fn every_operator() {
               page    first 50
 
             post
-            SELECT "t0"."id" FROM "posts" AS "t0" WHERE (mesh_like("t0"."title", ?) OR mesh_ilike("t0"."title", ?)) AND (NOT "t0"."status" IN (?, ?)) AND ? AND ? AND "t0"."rating" IS NULL AND "t0"."rating" IS NOT NULL AND "t0"."pinned" = ? AND "t0"."rating" <> ? AND "t0"."id" > ? AND "t0"."id" >= ? AND "t0"."id" < ? AND "t0"."created_at" <= ? ORDER BY "t0"."id" ASC NULLS LAST LIMIT ?
-              -- "a%", "_b", "draft", "gone", true, false, true, 1.0, 1, 1, 9, "2024-05-01T10:00:00", 51
+            SELECT "t0"."id" FROM "posts" AS "t0" WHERE ((("t0"."title" COLLATE BINARY) >= ? AND ("t0"."title" COLLATE BINARY) < ? AND mesh_like("t0"."title", ?)) OR mesh_ilike("t0"."title", ?)) AND (NOT "t0"."status" IN (?, ?)) AND ? AND ? AND "t0"."rating" IS NULL AND "t0"."rating" IS NOT NULL AND "t0"."pinned" = ? AND "t0"."rating" <> ? AND "t0"."id" > ? AND "t0"."id" >= ? AND "t0"."id" < ? AND "t0"."created_at" <= ? ORDER BY "t0"."id" ASC NULLS LAST LIMIT ?
+              -- "a", "b\u{1}", "a%", "_b", "draft", "gone", true, false, true, 1.0, 1, 1, 9, "2024-05-01T10:00:00", 51
         "#]],
     );
 }

@@ -220,7 +220,7 @@ fn writable(subject: &Subject) -> SelectStatement {
     let mut select = Query::select();
     select.expr(column(PARENT, subject.id_column())).from_as(table(subject.table()), PARENT);
     if let Some(guard) = &subject.guard {
-        select.and_where(predicate::lower(&Names::Table(PARENT), guard));
+        select.and_where(predicate::portable(&Names::Table(PARENT), guard));
     }
     select
 }

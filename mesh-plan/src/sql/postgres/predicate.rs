@@ -2,8 +2,8 @@
 
 use super::operand::{Class, text_of};
 use super::{Names, Operand, Params};
-use crate::Value;
 use crate::plan::{CompareOp, Predicate};
+use crate::{Value, like};
 
 /// Filters are nested as deep as the parser lets them.
 pub(super) fn lower(params: &mut Params, names: &Names<'_>, predicate: &Predicate) -> String {
@@ -137,13 +137,8 @@ fn like(params: &mut Params, left: &Operand, pattern: &str, ignore_case: bool) -
     if pattern.contains('\0') {
         return never(left);
     }
-    // A backslash at the end stands for itself.
-    let mut text = pattern.to_owned();
-    if text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1 {
-        text.push('\\');
-    }
     let icu = params.features.icu_folds;
-    let right = params.text(Value::Text(pattern.to_owned()), text, "text");
+    let right = params.text(Value::Text(pattern.to_owned()), like::closed(pattern), "text");
     let left = if left.class == Class::Text("text") { left.sql.clone() } else { left.to_text().sql };
     match (ignore_case, icu) {
         (false, _) => format!("({left} LIKE {right})"),

@@ -1,5 +1,7 @@
 //! Does a read over a real file keep its promises about time, writers and snapshots?
 
+mod patterns;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mesh_plan::{CompareOp, Join, Node, Predicate, Source};
+use mesh_plan::{CompareOp, Join, Node, Pattern, Predicate, Source};
 use mesh_schema::{Link, TableName};
 
 /// Why a statement will be slow on a large table.
@@ -81,6 +81,11 @@ fn wanted(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
             Predicate::In { source: Source::Column(column), negated: false, .. }
             | Predicate::IsNull { source: Source::Column(column), negated: false } => {
                 columns.push(column.clone());
+            }
+            Predicate::Like { source: Source::Column(column), pattern, ignore_case }
+                if !Pattern::new(pattern, *ignore_case).beginning().is_empty() =>
+            {
+                ranges.push(column.clone());
             }
             _ => {}
         }
@@ -161,6 +166,17 @@ mod tests {
             &["SCAN t0"],
             expect![
                 "warning: no index finds these rows of posts, so all are looked through; an index on (title, views) would help"
+            ],
+        );
+    }
+
+    #[test]
+    fn the_beginning_of_a_pattern_is_a_range() {
+        check(
+            r#","$where":{"field":"title","op":"like","value":"a%"}"#,
+            &["SCAN t0"],
+            expect![
+                "warning: no index finds these rows of posts, so all are looked through; an index on (title) would help"
             ],
         );
     }
