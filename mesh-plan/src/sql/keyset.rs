@@ -20,6 +20,19 @@ pub(super) fn after(names: &Names<'_>, order: &[SortKey], nulls: &[bool]) -> Exp
         .unwrap_or_else(|| Expr::val(false))
 }
 
+/// The same rows in two parts, one after the other, where NULLs come after the values of the first key: those with
+/// a value, and those with NULL. An index has a place where either part begins, but none for a condition of both,
+/// with which every page would be looked for from the first row on. `None` where one part is enough.
+pub(super) fn parts(names: &Names<'_>, order: &[SortKey], nulls: &[bool]) -> Option<[Expr; 2]> {
+    let (key, rest) = order.split_first()?;
+    if !key.nullable || key.nulls != Nulls::Last || nulls.first() != Some(&false) {
+        return None;
+    }
+    let with_value = SortKey { nullable: false, ..key.clone() };
+    let keys: Vec<SortKey> = std::iter::once(with_value).chain(rest.iter().cloned()).collect();
+    Some([after(names, &keys, nulls), names.expr(&key.source).is_null()])
+}
+
 /// After a value of one key, or NULL: beyond it, or equal to it and after the `rest` of the keys.
 fn after_key(names: &Names<'_>, key: &SortKey, value: Option<&Expr>, rest: Option<Expr>) -> Expr {
     let column = || names.expr(&key.source);

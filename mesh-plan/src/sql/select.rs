@@ -1,7 +1,9 @@
 //! Which statement fetches a node's rows?
 
 use mesh_schema::{Cardinality, Link, TableName};
-use sea_query::{Expr, ExprTrait, NullOrdering, Order, Query, SelectStatement, TableRef};
+use sea_query::{
+    Asterisk, Expr, ExprTrait, NullOrdering, Order, Query, SelectStatement, TableRef, UnionType,
+};
 
 use mesh_ql::{Direction, Nulls};
 
@@ -54,20 +56,49 @@ fn finish(
     if node.columns.is_empty() {
         select.expr(Expr::val(1i64));
     }
-    if let Some(after) = node.slice.as_ref().and_then(|slice| slice.after.as_ref()) {
+    let one = point || join.is_some_and(|join| join.cardinality == Cardinality::One);
+    let limit = match &node.slice {
+        _ if one => Some(1),
+        // At the root one more, which tells whether another page follows.
+        Some(slice) => Some(u64::from(slice.first) + u64::from(join.is_none())),
+        None => None,
+    };
+    let after = node.slice.as_ref().and_then(|slice| slice.after.as_ref());
+    if let (Some(after), Some(limit), None) = (after, limit, &node.grouping)
+        && let Some(parts) = keyset::parts(names, &node.order, after)
+    {
+        let parts = parts.map(|part| ordered(select.clone().and_where(part), node, names, Some(limit)));
+        return in_turn(parts, limit);
+    }
+    if let Some(after) = after {
         select.and_where(keyset::after(names, &node.order, after));
     }
+    ordered(&mut select, node, names, limit)
+}
+
+fn ordered(
+    select: &mut SelectStatement,
+    node: &Node,
+    names: &Names<'_>,
+    limit: Option<u64>,
+) -> SelectStatement {
     for key in &node.order {
-        order(&mut select, names, key);
+        order(select, names, key);
     }
-    let one = point || join.is_some_and(|join| join.cardinality == Cardinality::One);
-    match &node.slice {
-        _ if one => select.limit(1),
-        // At the root one more, which tells whether another page follows.
-        Some(slice) => select.limit(u64::from(slice.first) + u64::from(join.is_none())),
-        None => &mut select,
+    if let Some(limit) = limit {
+        select.limit(limit);
+    }
+    select.take()
+}
+
+/// The rows of one statement and then those of another, so many in all. SQLite runs the parts in turn, and the
+/// second not at all where the first has enough.
+fn in_turn([first, second]: [SelectStatement; 2], limit: u64) -> SelectStatement {
+    let all = |part: SelectStatement, alias: &str| {
+        Query::select().column(Asterisk).from_subquery(part, alias.to_owned()).take()
     };
-    select
+    let mut rows = all(first, "first");
+    rows.union(UnionType::All, all(second, "second")).limit(limit).take()
 }
 
 /// SQLite puts NULL first where it ascends and last where it descends; saying so again would only keep it

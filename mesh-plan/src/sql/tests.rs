@@ -302,13 +302,13 @@ fn keyset() {
         out.push_str(&format!("{}\n", later.statements().statement));
     }
     expect![[r#"
-        SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" > ? OR "t0"."rating" IS NULL OR ("t0"."rating" = ? AND ("t0"."id" > ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" ASC NULLS LAST, "t0"."id" ASC NULLS LAST LIMIT ?
-          -- the cursor's value 0, the cursor's value 0, the cursor's value 1, 51
+        SELECT * FROM (SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" >= ? AND ("t0"."rating" > ? OR ("t0"."id" > ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" ASC NULLS LAST, "t0"."id" ASC NULLS LAST LIMIT ?) AS "first" UNION ALL SELECT * FROM (SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" IS NULL ORDER BY "t0"."rating" ASC NULLS LAST, "t0"."id" ASC NULLS LAST LIMIT ?) AS "second" LIMIT ?
+          -- the cursor's value 0, the cursor's value 0, the cursor's value 1, 51, 51, 51
         SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" IS NULL AND ("t0"."id" > ? OR "t0"."id" IS NULL) ORDER BY "t0"."rating" ASC NULLS LAST, "t0"."id" ASC NULLS LAST LIMIT ?
           -- the cursor's value 1, 51
         SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" IS NOT NULL OR ("t0"."rating" IS NULL AND ("t0"."id" < ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" DESC NULLS FIRST, "t0"."id" DESC LIMIT ?
           -- the cursor's value 1, 51
-        SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" < ? OR "t0"."rating" IS NULL OR ("t0"."rating" = ? AND ("t0"."id" < ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" DESC, "t0"."id" DESC LIMIT ?
-          -- the cursor's value 0, the cursor's value 0, the cursor's value 1, 51
+        SELECT * FROM (SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" <= ? AND ("t0"."rating" < ? OR ("t0"."id" < ? OR "t0"."id" IS NULL)) ORDER BY "t0"."rating" DESC, "t0"."id" DESC LIMIT ?) AS "first" UNION ALL SELECT * FROM (SELECT "t0"."id", "t0"."rating" FROM "posts" AS "t0" WHERE "t0"."rating" IS NULL ORDER BY "t0"."rating" DESC, "t0"."id" DESC LIMIT ?) AS "second" LIMIT ?
+          -- the cursor's value 0, the cursor's value 0, the cursor's value 1, 51, 51, 51
     "#]].assert_eq(&out);
 }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.pragma_update(None, "mmap_size", 1i64 << 30)?;
+    connection.pragma_update(None, "mmap_size", 1i64 << 40)?;
     // Otherwise SQLite looks at bound values when it plans, and plans again whenever they change.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)

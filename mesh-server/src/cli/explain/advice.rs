@@ -25,7 +25,8 @@ enum Why {
 impl Advice {
     /// What there is to say about a node's statement, whose account consists of these steps.
     pub(super) fn of(node: &Node, join: Option<&Join>, steps: &[String]) -> Option<Self> {
-        let looks_through = |step: &&String| step.starts_with("SCAN ");
+        // What is scanned of a part of a statement was found by that part.
+        let looks_through = |step: &&String| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery");
         let sorts = |step: &&String| step.contains("TEMP B-TREE FOR ORDER BY");
         let chooses = node.filter.is_some() || join.is_some();
         let paged = node.slice.is_some() && join.is_none() && node.grouping.is_none();
@@ -156,7 +157,9 @@ mod tests {
                 "warning: no index finds these rows of posts, so all are looked through; an index on (title, id) would help"
             ],
         );
-        check(filter, &["SEARCH t0 USING INDEX posts_title (title=?)"], expect!["nothing"]);
+        let found = "SEARCH t0 USING INDEX posts_title (title=?)";
+        check(filter, &[found], expect!["nothing"]);
+        check(filter, &["COMPOUND QUERY", found, "SCAN (subquery-1)"], expect!["nothing"]);
     }
 
     #[test]

@@ -9,13 +9,15 @@ use super::Source;
 use crate::backend::sqlite::catalog;
 
 /// 21,000 posts, of which no two follow each other in the index's order, with three comments each.
-const BLOG: &str = "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, views INTEGER NOT NULL);
+const BLOG: &str = "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, views INTEGER NOT NULL,
+        rank INTEGER);
     CREATE TABLE comments (id INTEGER PRIMARY KEY, body TEXT NOT NULL,
         post_id INTEGER NOT NULL REFERENCES posts (id));
     WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 21000)
-        INSERT INTO posts SELECT i, 'post ' || i, i * 7919 % 21000 FROM c;
+        INSERT INTO posts SELECT i, 'post ' || i, i * 7919 % 21000, iif(i % 3 = 0, NULL, i * 7919 % 21000) FROM c;
     INSERT INTO comments SELECT NULL, 'comment of ' || title, posts.id FROM posts, (VALUES (1), (2), (3));
     CREATE INDEX posts_views ON posts (views);
+    CREATE INDEX posts_rank ON posts (rank);
     CREATE INDEX comments_post ON comments (post_id);
     ANALYZE;";
 
@@ -33,9 +35,13 @@ const POSTS: &str = r#""id":true,"title":true"#;
 const NESTED: &str = r#""id":true,"comments":{"$select":{"body":true}}"#;
 
 fn page(mesh: &Mesh, select: &str, first: u32, after: Option<&str>) -> Plan {
+    page_by(mesh, "views", select, first, after)
+}
+
+fn page_by(mesh: &Mesh, order: &str, select: &str, first: u32, after: Option<&str>) -> Plan {
     let after = after.map(|after| format!(r#","after":"{after}""#)).unwrap_or_default();
     let text = format!(
-        r#"{{"post":{{"$select":{{{select}}},"$orderBy":[{{"field":"views","direction":"asc"}}],"$page":{{"first":{first}{after}}}}}}}"#
+        r#"{{"post":{{"$select":{{{select}}},"$orderBy":[{{"field":"{order}","direction":"asc"}}],"$page":{{"first":{first}{after}}}}}}}"#
     );
     mesh.plan(&Request::collection(Format::Json, &text)).unwrap()
 }
@@ -79,6 +85,33 @@ fn a_row_costs_the_same_in_a_page_of_any_size() {
         // The body doubles where it gets longer than what is set aside for it, a few times for all its rows.
         assert!(thousand.pieces <= ten.pieces + 3 && many.pieces <= ten.pieces + 6, "{costs:?}");
     }
+}
+
+#[test]
+fn nulls_after_all_values_do_not_make_later_pages_dearer() {
+    let (connection, mesh) = blog();
+    let rank = |first, after: Option<&str>| page_by(&mesh, "rank", POSTS, first, after);
+    let first = cost(&connection, &rank(20, None));
+    let mut seen = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let plan = rank(6_990, after.as_deref());
+        let body = Source::prepare(&connection, plan.statements()).unwrap().run(&plan).unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+        seen.extend(body["items"].as_array().unwrap().iter().map(|post| post["id"].as_i64().unwrap()));
+        if body["pageInfo"]["hasNextPage"] == false {
+            break;
+        }
+        let end = body["pageInfo"]["endCursor"].as_str().unwrap();
+        // One page lies in the values, one goes over to the NULLs, and one lies in those.
+        let later = cost(&connection, &rank(20, Some(end)));
+        assert!(later.steps <= first.steps * 3, "{first:?}, and after {} rows {later:?}", seen.len());
+        after = Some(end.to_owned());
+    }
+    let all = "SELECT id FROM posts ORDER BY rank NULLS LAST, id";
+    let mut expected = connection.prepare(all).unwrap();
+    let expected: Vec<i64> = expected.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert!(seen == expected, "every post once, in order: {} of {}", seen.len(), expected.len());
 }
 
 #[test]
