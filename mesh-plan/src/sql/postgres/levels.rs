@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use mesh_schema::{Cardinality, Link, TableName};
 
-use super::links::{has_unique_id, leads_to_one, linked, links_id};
+use super::links::{has_unique_id, leads_to_one, linked, links_id, mark};
 use super::operand::Class;
 use super::render::{self, Level};
 use super::{Features, OneStatement, Operand, Params, Part, group, keyset, predicate, quoted};
@@ -167,7 +167,8 @@ impl<'p> Lowering<'p> {
         let alias = format!("\"q{number}\"");
         let columns: Vec<usize> = node.columns.iter().map(|_| self.next()).collect();
         let keys: Vec<String> = keys.into_iter().map(|key| column(place.alias, key)).collect();
-        let linked = linked(join, parent, &format!("\"t{number}\""), &keys);
+        let table_alias = format!("\"t{number}\"");
+        let linked = linked(join, parent, &table_alias, &keys);
         // Without a limit the database can join the table in the way that costs least, but not in the order of its
         // parents: only the root's rows are put in order once more.
         let limit = (place.level > 0 || !leads_to_one(join)).then_some(1);
@@ -182,8 +183,9 @@ impl<'p> Lowering<'p> {
         };
         let found = found.unwrap_or_else(|| {
             let number = self.next();
-            select = select.replacen("SELECT ", &format!("SELECT TRUE AS \"c{number}\", "), 1);
-            self.show(place.level, number, &Class::Boolean);
+            let (mark, class) = mark(join, &table_alias);
+            select = select.replacen("SELECT ", &format!("SELECT {mark} AS \"c{number}\", "), 1);
+            self.show(place.level, number, &class);
             number
         });
         if let Some(level) = self.levels.get_mut(place.level) {

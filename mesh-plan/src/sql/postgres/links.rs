@@ -49,6 +49,20 @@ pub(super) fn has_unique_id(node: &Node) -> bool {
     node.native.get(id).is_some_and(|native| native.unique && Class::of(Some(native)).holds())
 }
 
+/// What is never NULL where a to-one relation leads to a row, and its class. A number that the link compares costs
+/// the database less than a constant, which it has to keep apart from a row that is not there.
+pub(super) fn mark(join: &Join, alias: &str) -> (String, Class) {
+    let number = match &join.link {
+        Link::Direct { pairs } => {
+            let compared = pairs.iter().map(|pair| Source::Column(pair.target.clone()));
+            let mut compared = compared.map(|source| table_operand(&join.node, alias, &source));
+            compared.find(|operand| matches!(operand.class, Class::Integer(_)))
+        }
+        Link::Through { .. } => None,
+    };
+    number.map_or_else(|| ("TRUE".to_owned(), Class::Boolean), |number| (number.sql, number.class))
+}
+
 /// Whether all that links a relation to its parent is the parent's id.
 pub(super) fn links_id(join: &Join, parent: &Node) -> bool {
     let id = parent.id.as_ref().map(|id| &id.source);

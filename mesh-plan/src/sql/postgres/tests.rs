@@ -99,7 +99,7 @@ fn a_point_is_one_plain_statement() {
         Some("7"),
         "{ post title author { name } }",
         expect![[r#"
-            SELECT "c1"::text, "c5", "c4"::text FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8)) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c5", "t3"."name" AS "c4" FROM "users" AS "t3" WHERE "t3"."id" = "q0"."c2") AS "q3" ON TRUE
+            SELECT "c1"::text, "c5", "c4"::text FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8)) AS "q0" LEFT JOIN LATERAL (SELECT "t3"."id" AS "c5", "t3"."name" AS "c4" FROM "users" AS "t3" WHERE "t3"."id" = "q0"."c2") AS "q3" ON TRUE
               -- the id
         "#]],
     );
@@ -111,7 +111,7 @@ fn lists_are_levels() {
         Some("7"),
         "{ post title author { name } tags { label } }",
         expect![[r#"
-            WITH "n0" AS (SELECT "q0".*, "q4".* FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2", "t0"."id" AS "c3" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8)) AS "q0" LEFT JOIN LATERAL (SELECT TRUE AS "c6", "t4"."name" AS "c5" FROM "users" AS "t4" WHERE "t4"."id" = "q0"."c2") AS "q4" ON TRUE), "n1" AS (SELECT 1::int8 AS "p", "q7".* FROM (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = $1::int8) ORDER BY "t7"."id" LIMIT 100001) AS "q7") SELECT 0::int2, NULL::int8, 1::int8, "c1"::text, "c6", "c5"::text FROM "n0" UNION ALL SELECT 1::int2, "p", NULL::int8, "c8"::text, NULL::bool, NULL::text FROM "n1"
+            WITH "n0" AS (SELECT "q0".*, "q4".* FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2", "t0"."id" AS "c3" FROM "posts" AS "t0" WHERE ("t0"."id" = $1::int8)) AS "q0" LEFT JOIN LATERAL (SELECT "t4"."id" AS "c6", "t4"."name" AS "c5" FROM "users" AS "t4" WHERE "t4"."id" = "q0"."c2") AS "q4" ON TRUE), "n1" AS (SELECT 1::int8 AS "p", "q7".* FROM (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = $1::int8) ORDER BY "t7"."id" LIMIT 100001) AS "q7") SELECT 0::int2, NULL::int8, 1::int8, "c1"::text, "c6", "c5"::text FROM "n0" UNION ALL SELECT 1::int2, "p", NULL::int8, "c8"::text, NULL::int4, NULL::text FROM "n1"
               -- the id
         "#]],
     );

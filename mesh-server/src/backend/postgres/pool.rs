@@ -40,8 +40,11 @@ pub(super) struct Pool {
     purpose: Purpose,
     slots: Arc<Semaphore>,
     waits: Waits,
-    idle: Arc<Mutex<Vec<Link>>>,
+    idle: Idle,
 }
+
+/// Connections that are not in use, each in a box, since they are handed to and fro.
+type Idle = Arc<Mutex<Vec<Box<Link>>>>;
 
 /// Why there is no connection.
 #[derive(Debug)]
@@ -152,7 +155,7 @@ impl Pool {
         };
         let link = match idle {
             Some(link) => link,
-            None => self.connect().await?,
+            None => Box::new(self.connect().await?),
         };
         Ok(Lease { link: Some(link), idle: Arc::clone(&self.idle), slot: Some(slot), busy: false })
     }
@@ -222,8 +225,8 @@ impl Link {
 /// client goes away, it has the database end the statement.
 pub(super) struct Lease {
     /// Present until it is dropped.
-    link: Option<Link>,
-    idle: Arc<Mutex<Vec<Link>>>,
+    link: Option<Box<Link>>,
+    idle: Idle,
     slot: Option<OwnedSemaphorePermit>,
     busy: bool,
 }
@@ -266,7 +269,7 @@ impl Drop for Lease {
         let slot = self.slot.take();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
-            let Link { client, cancel, tls, .. } = link;
+            let Link { client, cancel, tls, .. } = *link;
             // What was to be cancelled may be over by now, so the connection is not used again: the database
             // might end the next statement instead.
             let _ = tokio::time::timeout(CANCEL, cancel.cancel_query(tls)).await;
