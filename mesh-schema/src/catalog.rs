@@ -28,6 +28,8 @@ pub struct Table {
     pub row_id: Option<String>,
     /// What the database's own comment says of it.
     pub description: Option<String>,
+    /// Whether other tables' rows are read with its own, for which its keys do not hold: two rows may have one key.
+    pub has_heirs: bool,
 }
 
 impl Table {

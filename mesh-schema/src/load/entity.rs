@@ -301,8 +301,8 @@ pub(super) fn name_of(table: &Table) -> TableName {
 fn native_types(table: &Table) -> HashMap<String, NativeType> {
     let alone = |set: &[String], name: &String| matches!(set, [only] if only == name);
     let known = table.columns.iter().filter_map(|column| {
-        let unique = alone(&table.primary_key, &column.name)
-            || table.unique.iter().any(|set| alone(set, &column.name));
+        let mut keys = table.unique.iter().chain([&table.primary_key]);
+        let unique = !table.has_heirs && keys.any(|set| alone(set, &column.name));
         Some((column.name.clone(), NativeType { unique, ..column.native.clone()? }))
     });
     known.collect()

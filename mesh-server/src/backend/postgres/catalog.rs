@@ -90,6 +90,7 @@ pub(super) async fn read(
             unique,
             foreign_keys,
             description: source.description,
+            has_heirs: source.has_heirs,
         });
     }
     sample::fill_time_forms(client, &mut tables, times, &mut notes).await?;
@@ -163,6 +164,8 @@ struct Source {
     name: String,
     kind: String,
     description: Option<String>,
+    /// Whether tables inherit from it that are not its partitions.
+    has_heirs: bool,
 }
 
 impl Source {
@@ -181,7 +184,7 @@ impl Source {
 async fn sources(client: &Client, schemas: &[String], notes: &mut Vec<String>) -> Result<Vec<Source>, Error> {
     let sql = format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class'), \
-           has_any_column_privilege(c.oid, 'SELECT') \
+           has_any_column_privilege(c.oid, 'SELECT'), c.relkind = 'r' AND c.relhassubclass \
          FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
          WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname IN ({}) \
            AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e' \
@@ -197,6 +200,7 @@ async fn sources(client: &Client, schemas: &[String], notes: &mut Vec<String>) -
             name: text(&row, 2),
             kind: text(&row, 3),
             description: row.get(4).map(str::to_owned),
+            has_heirs: truth(&row, 6),
         };
         if truth(&row, 5) {
             sources.push(source);

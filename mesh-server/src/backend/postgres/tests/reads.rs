@@ -30,6 +30,25 @@ async fn nested_reads_are_one_statement() {
     }
 }
 
+/// A key holds for the rows of its own table, but not for those of tables that inherit from it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_is_read_once_though_an_heir_has_its_key() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE places (id integer PRIMARY KEY, name text); CREATE TABLE capitals () INHERITS (places);
+         CREATE TABLE visits (id integer PRIMARY KEY, day text, place_id integer NOT NULL REFERENCES places);
+         INSERT INTO places VALUES (1, 'Rome'); INSERT INTO capitals VALUES (1, 'Rome');
+         INSERT INTO visits VALUES (1, 'Monday', 1), (2, 'Friday', 1);",
+    );
+    let served = Served::open(&cluster, &Settings::default()).await;
+    let body = served.collection("{ visit day place { name } }").await.unwrap();
+    let items =
+        r#"{"items":[{"day":"Monday","place":{"name":"Rome"}},{"day":"Friday","place":{"name":"Rome"}}],"#;
+    assert!(body.starts_with(items), "{body}");
+    let body = served.point("1", "{ place name visits { day } }").await.unwrap();
+    assert_eq!(body, r#"{"name":"Rome","visits":[{"day":"Monday"},{"day":"Friday"}]}"#);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sums_that_do_not_fit_say_so() {
     let Some(cluster) = Cluster::start() else { return };
