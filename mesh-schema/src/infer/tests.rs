@@ -426,7 +426,7 @@ fn odd_table() -> impl Strategy<Value = Table> {
             unique,
             foreign_keys,
             row_id,
-            description: None,
+            ..Table::default()
         })
 }
 
