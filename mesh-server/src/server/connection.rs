@@ -2,12 +2,9 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::Either;
 use http::header::{CONNECTION, HeaderValue};
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
@@ -25,7 +22,7 @@ use super::linger::Lingering;
 use super::roused::Roused;
 #[cfg(feature = "tls")]
 use super::tls::{Greeted, Tls};
-use super::unread::Taken;
+use super::unread::{self, Taken};
 use crate::app::Begun;
 use crate::{App, Body, Current, Peer};
 
@@ -132,15 +129,8 @@ impl Host {
             };
             // What is answered at once lets go of the request before the connection reads on.
             let (request, unread) = Taken::of(request);
-            match (answer(app.borrow_mut().latest(), peer, request), unread) {
-                (Begun::Done(reply), None) => Either::Left(ready(finish(reply, true))),
-                (Begun::Later(reply), None) => {
-                    Either::Right(Either::Left(reply.map(|reply| finish(reply, true))))
-                }
-                (begun, Some(unread)) => Either::Right(Either::Right(
-                    unread.after(begun).map(|(reply, goes_on)| finish(reply, goes_on)),
-                )),
-            }
+            let begun = answer(app.borrow_mut().latest(), peer, request);
+            unread::then(begun, unread, finish)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);

@@ -5,12 +5,15 @@
 //! to say so: a client that is not told sends its next request into a connection that closes. In HTTP/2 other requests
 //! are not held up, but a stream that is reset while its client is still sending can take the reply with it.
 
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::Either;
 use http::header::EXPECT;
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt as _, Limited};
@@ -89,9 +92,25 @@ pub(super) struct Unread {
     holds_back: bool,
 }
 
+/// Finishes the reply of a request, of which there may be something left: it is told whether the connection goes on.
+/// Where a reply is there and nothing is left, nothing is waited for.
+pub(super) fn then<T>(
+    begun: Begun,
+    unread: Option<Unread>,
+    finish: impl FnOnce(Response<crate::Body>, bool) -> T,
+) -> impl Future<Output = T> {
+    match (begun, unread) {
+        (Begun::Done(reply), None) => Either::Left(ready(finish(reply, true))),
+        (Begun::Later(reply), None) => Either::Right(Either::Left(reply.map(|reply| finish(reply, true)))),
+        (begun, Some(unread)) => {
+            Either::Right(Either::Right(unread.after(begun).map(|(reply, goes_on)| finish(reply, goes_on))))
+        }
+    }
+}
+
 impl Unread {
     /// The reply, and whether another request can follow it.
-    pub(super) async fn after(self, begun: Begun) -> (Response<crate::Body>, bool) {
+    async fn after(self, begun: Begun) -> (Response<crate::Body>, bool) {
         let reply = match begun {
             Begun::Done(reply) => reply,
             Begun::Later(reply) => reply.await,
@@ -100,18 +119,18 @@ impl Unread {
         let goes_on = match rest {
             None => true,
             Some(body) if self.is_stream => {
-                tokio::spawn(tokio::time::timeout(LINGER, finish(body, usize::MAX)));
+                tokio::spawn(tokio::time::timeout(LINGER, read_out(body, usize::MAX)));
                 true
             }
             Some(body) if self.holds_back || body.size_hint().lower() > MOST as u64 => false,
-            Some(body) => tokio::time::timeout(PATIENCE, finish(body, MOST)).await.unwrap_or(false),
+            Some(body) => tokio::time::timeout(PATIENCE, read_out(body, MOST)).await.unwrap_or(false),
         };
         (reply, goes_on)
     }
 }
 
 /// Reads a body of at most that many bytes to its end; whether there was one.
-async fn finish(body: Incoming, most: usize) -> bool {
+async fn read_out(body: Incoming, most: usize) -> bool {
     let mut body = Limited::new(body, most);
     while let Some(frame) = body.frame().await {
         if frame.is_err() {
