@@ -72,6 +72,12 @@ fn the_image_has_no_root_and_nothing_but_the_server() {
             .any(|line| line.starts_with("HEALTHCHECK") && line.ends_with(r#"["/mesh-server", "health"]"#))
     );
     assert!(!last.iter().any(|line| line.starts_with("RUN")), "there is no shell");
+    // What it builds in can be built in.
+    let features = IMAGE.lines().find_map(|line| line.strip_prefix("ARG FEATURES=")).unwrap();
+    let manifest = include_str!("../../mesh-server/Cargo.toml");
+    for feature in features.split(',') {
+        assert!(manifest.contains(&format!("\n{feature} = [")), "{feature}");
+    }
     // What it sets are settings.
     let database = Database::blog();
     let mut check = command(&["serve", "--print-config"]);
