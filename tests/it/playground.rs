@@ -1,6 +1,7 @@
 //! Does the playground do what it shows? A browser uses it as a person would.
 
 mod built;
+mod narrow;
 mod page;
 mod script;
 mod session;
@@ -311,24 +312,6 @@ fn no_script_but_its_own_runs() {
     for directive in ["connect-src", "script-src-elem", "style-src-elem"] {
         assert!(outcome[1].as_array().unwrap().contains(&json!(directive)), "{directive}: {outcome}");
     }
-}
-
-#[test]
-fn it_fits_a_narrow_screen() {
-    let Some(page) = Page::open_in(blog, 360, 740) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    let widest = || browser.run("return document.documentElement.scrollWidth", &Value::Null);
-    for part in ["Schema", "Query", "Result"] {
-        browser.run(
-            "[...document.querySelectorAll('.pane-switch button')].find((it) => it.textContent === arguments[0]).click()",
-            &json!(part),
-        );
-        assert_eq!(widest(), json!(360), "{part}");
-        let shown = "return [...document.querySelectorAll('.pane')].filter((it) => it.offsetParent).length";
-        assert_eq!(browser.run(shown, &Value::Null), json!(1), "{part}");
-    }
-    page.is_clean();
 }
 
 #[test]
