@@ -1,5 +1,6 @@
 //! Is HTTP/2 spoken without TLS, and does a stopping server let what is under way finish?
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,8 +13,12 @@ use mesh_server::{App, Server, mesh_wire};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
+/// Reads that have begun.
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
 /// Takes long enough for the server to be told to stop meanwhile.
 async fn slow(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
+    BEGUN.fetch_add(1, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(100)).await;
     let mut rows = Rows::new(&plan);
     rows.root().push_with(|_| 7.into());
@@ -47,8 +52,10 @@ async fn streams_share_a_connection_and_finish_before_the_server_stops() {
         sender.ready().await.unwrap();
         replies.push(tokio::spawn(sender.send_request(request)));
     }
-    // Their heads are on the way before the server hears that it should stop.
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    // All are under way before the server hears that it should stop.
+    while BEGUN.load(Ordering::SeqCst) < replies.len() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     stop.send(()).unwrap();
     for reply in replies {
         let reply = reply.await.unwrap().unwrap();

@@ -24,7 +24,7 @@ use crate::app::Begun;
 /// How much is read only to be thrown away.
 const MOST: usize = 64 * 1024;
 /// How long that is waited for.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a stream of HTTP/2 is read on beside its reply.
 const LINGER: Duration = Duration::from_secs(2);
 
