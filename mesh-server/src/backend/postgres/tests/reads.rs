@@ -185,3 +185,32 @@ async fn statements_that_are_out_of_date_are_prepared_again() {
     );
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"title":"Dawn","likes":5}"#);
 }
+
+/// A prepared statement is planned with the pattern each time, so an index by bytes serves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_serves_patterns_that_begin_with_letters() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE words (id int PRIMARY KEY, word text NOT NULL);
+         INSERT INTO words SELECT i, md5(i::text) FROM generate_series(1, 20000) i;
+         CREATE INDEX words_begin ON words (word text_pattern_ops); ANALYZE words",
+    );
+    for pooler in [false, true] {
+        let served =
+            Served::open(&cluster, &Settings { connections: 1, pooler, ..Settings::default() }).await;
+        cluster.execute("SELECT pg_stat_reset()");
+        for start in 0..12 {
+            let query = format!(
+                r#"{{"word": {{"$select": {{"id": true}}, "$where": {{"field": "word", "op": "like", "value": "{start:x}ab%"}}}}}}"#
+            );
+            assert!(!served.collection(&query).await.unwrap().starts_with(r#"{"items":[]"#), "{query}");
+        }
+        drop(served);
+        // The account is kept a moment later.
+        until(Duration::from_secs(20), "each read asks the index", async || {
+            let scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'words_begin'";
+            cluster.query(scans).as_deref() == Some("12")
+        })
+        .await;
+    }
+}
