@@ -12,7 +12,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use mesh_uploads::{BlobInfo, Key, StoreError, Wanted};
 use mesh_wire::response::ETag;
-use mesh_wire::{ErrorKind, WireError, headers, response};
+use mesh_wire::{Asked, ErrorKind, WireError, headers, response};
 
 use super::admit::{self, Admitted};
 use super::{Exchange, upload};
@@ -51,7 +51,7 @@ pub(crate) async fn file(cx: &Exchange<'_>, text: &str) -> Result<Response<Body>
         return Ok(reply);
     }
     describe(common, &info);
-    let range = match wanted(cx.asked.headers, &tag, info.size) {
+    let range = match wanted(&cx.asked, &tag, info.size) {
         Wanted::Nothing => return Ok(unsatisfiable(cx, info.size)),
         Wanted::Whole => None,
         Wanted::Part(range) => Some(range),
@@ -94,9 +94,11 @@ fn describe(headers: &mut HeaderMap, info: &BlobInfo) {
     }
 }
 
-/// A range counts only where the client has other bytes of this very file.
-fn wanted(headers: &HeaderMap, tag: &ETag, size: u64) -> Wanted {
-    let is_same = headers.get(IF_RANGE).is_none_or(|known| *known == tag.value());
+/// A range counts only for GET, and where the client has other bytes of this very file.
+fn wanted(asked: &Asked<'_>, tag: &ETag, size: u64) -> Wanted {
+    let headers = asked.headers;
+    let is_same =
+        *asked.method == Method::GET && headers.get(IF_RANGE).is_none_or(|known| *known == tag.value());
     let range = headers.get(RANGE).filter(|_| is_same).and_then(|range| range.to_str().ok());
     Wanted::parse(range, size)
 }
