@@ -170,3 +170,21 @@ fn however_it_is_written_a_text_leads_to_its_own_plan() {
     assert!(mesh.plan(&Request::collection(Format::Json, &point).of_entity("post")).is_ok());
     assert!(mesh.plan(&Request::collection(Format::Ql, &point)).is_err());
 }
+
+#[test]
+fn a_registered_query_keeps_the_cursor_that_it_was_registered_with() {
+    let mesh = mesh();
+    let text = |id: i64| {
+        let cursor = cursor(&mesh, BY_RATING, &[1.5.into(), id.into()]);
+        BY_RATING.replace("{}", &format!("\"{cursor}\""))
+    };
+    let queries = [7, 8].map(|id| crate::PersistedQuery::new(Format::Json, text(id)));
+    // Another page of the same read leaves it as it is.
+    later(&mesh, BY_RATING, &[2.5.into(), 9.into()]);
+    for _ in 0..2 {
+        for (query, id) in queries.iter().zip([7, 8]) {
+            let page = mesh.plan_persisted(query, None, Some("post"), None).unwrap();
+            assert_eq!(page.after(), Some(&[1.5.into(), Value::from(id)][..]));
+        }
+    }
+}
