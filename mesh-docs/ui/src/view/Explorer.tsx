@@ -101,7 +101,7 @@ function Tick({ root, refs, name }: { root: string; refs: string[]; name: string
   return (
     <label class="tick">
       <input type="checkbox" data-path={path} checked={isSelected(query.value, root, refs, name)} onChange={(event) => (toggleField(root, refs, name), (event.currentTarget.checked = isSelected(query.value, root, refs, name)))} />
-      <span class="member-name">{name}</span>
+      <span class="member-name" title={name}>{name}</span>
     </label>
   );
 }
