@@ -309,7 +309,7 @@ async fn every_refusal_of_the_table() {
             r#"{"user":{"nam":{"upload":true}}}"#,
             file("x"),
             400,
-            "Field 'nam' not found on entity 'user'",
+            "Field 'nam' not found on entity 'user'; did you mean 'name'?",
         ),
         ("nobody/7/x", r#"{"nobody":{"x":{"upload":true}}}"#, file("x"), 400, "ValidationError"),
         ("note", r#"{"note":{"upload":true}}"#, file("x"), 400, "takes files"),

@@ -148,7 +148,12 @@ fn statement(cx: &Exchange<'_>) -> Result<Statement, WireError> {
 
 fn find_entity<'s>(schema: &'s Schema, key: &str) -> Result<&'s Entity, WireError> {
     let entity = schema.find(key).map(|id| schema.entity(id));
-    entity.ok_or_else(|| WireError::validation(format!("Entity '{key}' not found")))
+    entity.ok_or_else(|| {
+        let keys = schema.entities().map(|(_, entity)| entity.key.as_str());
+        let nearest = mesh_schema::nearest(key, keys).map(str::to_owned);
+        let kind = PlanErrorKind::UnknownEntity { entity: key.to_owned(), nearest };
+        PlanError { kind, path: String::new() }.into()
+    })
 }
 
 /// The field that takes the file. `SPEC §9.3`, `SPEC §9.6`
@@ -173,11 +178,9 @@ fn find_field<'e>(
         Some(Member::Field(id)) => entity.field(id),
         Some(_) => return Err(refused(format!("'{name}' of entity '{}' takes no files", entity.key))),
         None => {
-            let kind = PlanErrorKind::UnknownField {
-                entity: entity.key.clone(),
-                field: name.to_owned(),
-                nearest: None,
-            };
+            let nearest = mesh_schema::nearest(name, entity.names()).map(str::to_owned);
+            let kind =
+                PlanErrorKind::UnknownField { entity: entity.key.clone(), field: name.to_owned(), nearest };
             return Err(PlanError { kind, path: entity.key.clone() }.into());
         }
     };
