@@ -125,3 +125,17 @@ fn what_is_missing_is_named() {
     let named = said(&run(&["serve", "blog.db"]), 2);
     assert!(named.contains("a database is named by a flag: '--database sqlite:blog.db'"), "{named}");
 }
+
+#[test]
+fn the_guide_has_the_words_that_the_commands_have() {
+    let page = include_str!("../../docs/own-database.md");
+    let dir = TempDir::new();
+    dir.write("orchard.sql", "CREATE TABLE trees (tag TEXT PRIMARY KEY);\n");
+    for file in ["missing.db", "orchard.sql"] {
+        let database = format!("sqlite:{file}");
+        let checked = command(&["check", "--database", &database]).current_dir(dir.path()).output().unwrap();
+        let checked = said(&checked, 1);
+        let message = checked.lines().next().unwrap();
+        assert!(page.contains(&format!("| `{message}` |")), "the guide lacks: {message}");
+    }
+}
