@@ -72,7 +72,6 @@ impl TempDir {
     }
 
     /// Writes a file in it and tells its path.
-    #[must_use]
     pub fn write(&self, name: &str, text: &str) -> String {
         let path = self.path.join(name);
         fs::write(&path, text).expect("a temporary file is written");
