@@ -196,16 +196,21 @@ mod attack {
         .map(|query| query.to_string())
     }
 
+    /// A pattern has two texts: one for those that begin with what an index finds, one for the others.
     #[test]
     fn a_condition_has_one_text_whatever_it_compares_with() {
         let world = World::new("conditions");
         for op in OPERATORS {
-            let tame = conditions(op, "tame")
-                .map(|query| sql(&world.plan(&Request::collection(Format::Json, &query))));
+            let tame = ["tame", "%tame"].map(|tame| {
+                conditions(op, tame).map(|query| sql(&world.plan(&Request::collection(Format::Json, &query))))
+            });
+            assert_eq!(tame[0] == tame[1], op != "like", "{op}");
             for text in hostile() {
-                for (query, tame) in conditions(op, &text).iter().zip(&tame) {
+                for (place, query) in conditions(op, &text).iter().enumerate() {
                     let request = Request::collection(Format::Json, query);
-                    assert_eq!(&sql(&world.plan(&request)), tame, "{op} {text:?}");
+                    let known = tame.each_ref().map(|tame| &tame[place]);
+                    let found = sql(&world.plan(&request));
+                    assert!(known.contains(&&found), "{op} {text:?}: {found:?} is none of {known:?}");
                     // The long ones take their time, and all comparisons bind alike.
                     if text.len() < 1_000 || matches!(op, "eq" | "in" | "like" | "ilike") {
                         world.bytes(&request);

@@ -72,14 +72,18 @@ fn with_text(text: &str) -> Vec<Value> {
     queries
 }
 
+/// A pattern has two statements: one where it begins with what an index finds, one where it does not.
 #[test]
 fn a_hostile_value_leaves_the_statement_as_it_is() {
     let (server, _blog) = everything();
-    let tame: Vec<_> = with_text("tame").iter().map(|query| statements(&server, query).0).collect();
-    assert!(tame.iter().all(|sql| !sql.is_empty() && sql.iter().all(|one| one.contains('?'))));
+    let tame = ["tame", "%tame"]
+        .map(|tame| -> Vec<_> { with_text(tame).iter().map(|query| statements(&server, query).0).collect() });
+    assert!(tame.iter().flatten().all(|sql| !sql.is_empty() && sql.iter().all(|one| one.contains('?'))));
     for text in HOSTILE {
-        for (query, tame) in with_text(text).iter().zip(&tame) {
-            assert_eq!(&statements(&server, query).0, tame, "{query}");
+        for (place, query) in with_text(text).iter().enumerate() {
+            let known = tame.each_ref().map(|tame| &tame[place]);
+            let found = statements(&server, query).0;
+            assert!(known.contains(&&found), "{query}: {found:?} is none of {known:?}");
         }
     }
     is_well(&server);
