@@ -5,11 +5,9 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-
-use futures_util::task::AtomicWaker;
 
 /// A future that is polled at first, and then whenever it has woken its task.
 pub(super) struct Roused<F> {
@@ -21,7 +19,8 @@ pub(super) struct Roused<F> {
 
 struct Bell {
     rung: AtomicBool,
-    task: AtomicWaker,
+    /// Stays when it was woken, for the future may ring more than once before it has something to say.
+    task: Mutex<Option<Waker>>,
 }
 
 impl Wake for Bell {
@@ -31,13 +30,15 @@ impl Wake for Bell {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.rung.store(true, Ordering::Release);
-        self.task.wake();
+        if let Some(task) = &*self.task.lock().unwrap_or_else(PoisonError::into_inner) {
+            task.wake_by_ref();
+        }
     }
 }
 
 impl<F> Roused<F> {
     pub(super) fn new(future: F) -> Self {
-        let bell = Arc::new(Bell { rung: AtomicBool::new(true), task: AtomicWaker::new() });
+        let bell = Arc::new(Bell { rung: AtomicBool::new(true), task: Mutex::new(None) });
         Self { future, ringer: Arc::clone(&bell).into(), bell, task: None }
     }
 }
@@ -49,13 +50,14 @@ impl<F: Future + Unpin> Future for Roused<F> {
         let this = &mut *self;
         // Before the bell is looked at: what rings from now on wakes the task that polls now.
         if !this.task.as_ref().is_some_and(|task| task.will_wake(cx.waker())) {
-            this.bell.task.register(cx.waker());
             this.task = Some(cx.waker().clone());
+            *this.bell.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
         }
         if !this.bell.rung.load(Ordering::Acquire) {
             return Poll::Pending;
         }
-        this.bell.rung.store(false, Ordering::Release);
+        // In one step: a ring that comes meanwhile is either seen by this poll, or leads to another.
+        this.bell.rung.swap(false, Ordering::AcqRel);
         Pin::new(&mut this.future).poll(&mut Context::from_waker(&this.ringer))
     }
 }
@@ -85,6 +87,24 @@ mod tests {
         (&mut roused).await;
         drop(roused);
         assert_eq!(polls, 2, "at first, and when it was ready");
+    }
+
+    #[tokio::test]
+    async fn it_may_call_for_nothing_before() {
+        let called = Arc::new(Notify::new());
+        let own = Arc::clone(&called);
+        let mut roused = Roused::new(Box::pin(async move {
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+            own.notified().await;
+        }));
+        let waiting = tokio::spawn(poll_fn(move |cx| Pin::new(&mut roused).poll(cx)));
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        called.notify_one();
+        tokio::time::timeout(std::time::Duration::from_secs(60), waiting).await.unwrap().unwrap();
     }
 
     #[tokio::test]
