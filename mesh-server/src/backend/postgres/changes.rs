@@ -2,7 +2,8 @@
 //!
 //! Where triggers stand ([`super::triggers`]) a notice names the record. Without them the position of the log is
 //! asked for a few times a second, as long as somebody wants to know: where it has moved, anything may have
-//! changed. So it is behind a pooler, through which nobody can listen. After a lost connection too anything may have changed meanwhile.
+//! changed. So it is behind a pooler, through which nobody can listen. After a lost connection too anything may have
+//! changed meanwhile.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! How does a WAL's index begin? Its header is looked at where SQLite itself has it, in memory that all processes with
-//! the database open share, so that to look takes no system call.
+//! How does a WAL's index begin? Its header is looked at where SQLite itself has it, in memory that all processes
+//! with the database open share, so that to look takes no system call.
 //!
 //! The memory cannot be taken away under it: whoever has the database open in WAL mode, as [`super::Stamps`] has,
 //! holds a lock without which nobody shortens the file.
