@@ -94,7 +94,7 @@ pub use metrics::{Exposition, Metrics};
 pub use rates::{Rate, RateError, Rates};
 pub use routes::Peer;
 pub use routes::custom::{Call, Handler, PatternError, Reply};
-pub use server::{Server, Timeouts};
+pub use server::{Server, Timeouts, Workers};
 #[cfg(feature = "tls")]
 pub use server::{Tls, TlsError};
 pub use service::{Answering, MeshService};

@@ -7,6 +7,7 @@ mod roused;
 #[cfg(feature = "tls")]
 mod tls;
 mod unread;
+mod workers;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use self::connection::{Host, Stage};
 #[cfg(feature = "tls")]
 pub use self::tls::{Tls, TlsError};
+use self::workers::Places;
+pub use self::workers::Workers;
 use crate::{Current, Metrics, Peer};
 
 /// Pause after the system refused a connection, for want of descriptors for instance.
@@ -66,6 +69,7 @@ pub struct Server {
     connections: usize,
     shutdown_timeout: Duration,
     timeouts: Timeouts,
+    workers: Option<Workers>,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
 }
@@ -79,6 +83,7 @@ impl Server {
             connections: 10_000,
             shutdown_timeout: Duration::from_secs(10),
             timeouts: Timeouts::default(),
+            workers: None,
             #[cfg(feature = "tls")]
             tls: None,
         }
@@ -105,6 +110,27 @@ impl Server {
         self
     }
 
+    /// Spreads connections over these threads and the task that serves. A runtime of one thread and a worker for
+    /// each further processor take more requests than one runtime of as many threads.
+    ///
+    /// ```no_run
+    /// use mesh_server::{App, Server, Workers};
+    ///
+    /// # fn serve(app: App) -> std::io::Result<()> {
+    /// let workers = Workers::start(std::thread::available_parallelism()?.get() - 1)?;
+    /// tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
+    ///     Server::new(app).workers(workers).serve(listener, std::future::pending()).await;
+    ///     Ok(())
+    /// })
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn workers(mut self, workers: Workers) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
     /// Speaks TLS, and nothing else, under that certificate.
     #[cfg(feature = "tls")]
     #[must_use]
@@ -127,13 +153,30 @@ impl Server {
             tls: self.tls.clone(),
         };
         let metrics = self.app.get().counted().cloned();
+        let places = Places::of(self.workers.as_ref());
         let receive = |(stream, peer, slot): (TcpStream, Peer, OwnedSemaphorePermit)| {
-            let serving = host.clone().receive(stream, peer);
-            let open = metrics.as_ref().map(Metrics::connected);
-            tokio::spawn(async move {
-                serving.await;
-                drop((slot, open));
-            });
+            let (host, open) = (host.clone(), metrics.as_ref().map(Metrics::connected));
+            let (runtime, place) = places.next();
+            let held = (slot, open, place);
+            let Some(runtime) = runtime else {
+                let serving = host.receive(stream, peer);
+                tokio::spawn(async move {
+                    serving.await;
+                    drop(held);
+                });
+                return;
+            };
+            // A stream is known to one runtime, and has to be made known to another there.
+            match stream.into_std() {
+                Ok(stream) => drop(runtime.spawn(async move {
+                    match TcpStream::from_std(stream) {
+                        Ok(stream) => host.receive(stream, peer).await,
+                        Err(error) => tracing::warn!("cannot serve a connection: {error}"),
+                    }
+                    drop(held);
+                })),
+                Err(error) => tracing::warn!("cannot serve a connection: {error}"),
+            }
         };
         {
             let mut upkeep = std::pin::pin!(self.upkeep());

@@ -1,9 +1,10 @@
 //! `mesh-server serve`: a database over HTTP, until a signal ends it.
 
 use std::io::{self, IsTerminal};
+use std::num::NonZero;
 
 use mesh_docs::Sql;
-use mesh_server::{Check, Current, Server, Timeouts, Tls};
+use mesh_server::{Check, Current, Server, Timeouts, Tls, Workers};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
@@ -66,7 +67,8 @@ pub(crate) fn serve(
         tracing::info!("{note}");
     }
     let entities = source.schema.entities().count();
-    let runtime = runtime(config.threads).map_err(Failure::start)?;
+    let workers = Workers::start(threads(config) - 1).map_err(Failure::start)?;
+    let runtime = runtime().map_err(Failure::start)?;
     runtime.block_on(async {
         let parts = Parts::open(config, source.database).await?;
         let app = parts.app(source.schema)?;
@@ -76,6 +78,7 @@ pub(crate) fn serve(
         let mut server = Server::new(current.clone())
             .connections(connections(config.limits.connections))
             .shutdown_timeout(config.shutdown_timeout)
+            .workers(workers)
             .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
         let mut scheme = "http";
         if let Some((certificate, key)) = config.tls.files() {
@@ -106,16 +109,18 @@ pub(crate) fn serve(
     })
 }
 
-/// One thread needs no machinery for handing work to others.
-fn runtime(threads: usize) -> io::Result<tokio::runtime::Runtime> {
-    let mut builder = match threads {
-        1 => tokio::runtime::Builder::new_current_thread(),
-        _ => tokio::runtime::Builder::new_multi_thread(),
-    };
-    if threads > 0 {
-        builder.worker_threads(threads);
+/// As many threads as are wanted, at least this one.
+fn threads(config: &Config) -> usize {
+    match config.threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        wanted => wanted,
     }
-    builder.enable_all().thread_name("mesh").on_thread_park(mesh_server::backend::sqlite::before_park).build()
+}
+
+/// The runtime of this thread, which accepts connections and serves its share of them.
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().on_thread_park(mesh_server::backend::sqlite::before_park).build()
 }
 
 /// As many connections as are wanted, or as leave some of the files that the system lets this process open: a
