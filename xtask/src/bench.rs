@@ -13,6 +13,7 @@ mod peer;
 mod postgres;
 mod report;
 mod request;
+mod sample;
 mod size;
 mod uploads;
 mod workload;
@@ -25,7 +26,6 @@ use load::{Load, Loader};
 use options::Options;
 use peer::{Kind, Peer};
 use report::Report;
-use size::Size;
 use workload::{Placing, READ, Workload};
 
 /// Programs and files of a run.
@@ -226,27 +226,6 @@ impl Ground {
     /// Whether there are too few cores for servers and load of up to two threads each.
     fn shares(&self, count: usize) -> bool {
         self.cores.is_none_or(|cores| cores < 2 + count.max(2))
-    }
-
-    /// The sample database of so many posts, made when it is first asked for.
-    fn data(&self, posts: u32, journal: &str) -> Result<PathBuf, String> {
-        let path = self.folder.join(format!("sample-{posts}-{journal}.sqlite"));
-        if !path.exists() {
-            let size = Size::of(posts);
-            // What was left of one that was stopped has the room that this one needs.
-            let _ = std::fs::remove_file(path.with_extension("unfinished"));
-            disk::has_room(&self.folder, size.room(), &format!("a sample of {size}"))?;
-            eprintln!("making {}, {size} of {posts} posts, which is kept for later runs", path.display());
-            let mut seed = Command::new(self.peers.join("seed"));
-            seed.arg("--out").arg(&path).args(["--posts", &posts.to_string(), "--journal", journal]);
-            // So that what is sorted lies where the room was found.
-            seed.env("SQLITE_TMPDIR", &self.folder);
-            let status = seed.status().map_err(|error| format!("cannot start `seed`: {error}"))?;
-            if !status.success() {
-                return Err("the sample could not be made".to_owned());
-            }
-        }
-        Ok(path)
     }
 
     /// The file of a workload's requests, each ended by a NUL byte.
