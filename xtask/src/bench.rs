@@ -1,6 +1,7 @@
 //! How fast is the server, measured against code written by hand? Builds, seeds, verifies, loads, compares.
 
 mod account;
+mod awake;
 mod disk;
 mod events;
 mod list;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::steps;
+use awake::Awake;
 use load::{Load, Loader};
 use options::Options;
 use peer::{Kind, Peer};
@@ -38,6 +40,8 @@ pub(crate) struct Ground {
     folder: PathBuf,
     /// How many cores there are, where processes can be pinned to them.
     cores: Option<usize>,
+    /// Held while anything is measured.
+    awake: Awake,
 }
 
 /// Runs the workloads that the options name.
@@ -187,6 +191,8 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         peers: folder.join("release"),
         folder,
         cores: pinned.then_some(cores),
+        // After the builds, which need no idle cores.
+        awake: Awake::hold(),
     })
 }
 

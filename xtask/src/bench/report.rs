@@ -24,7 +24,8 @@ impl Report {
         let model = model.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown processor").trim();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pinned = if ground.cores.is_some() { "pinned" } else { "not pinned" };
-        let machine = format!("{model}, {cores} cores, {pinned}");
+        let idle = if ground.awake.is_held() { "kept awake" } else { "asleep when idle" };
+        let machine = format!("{model}, {cores} cores, {pinned}, {idle}");
         Self { machine, shares: ground.shares(2), memory: None, rows: Vec::new() }
     }
 
