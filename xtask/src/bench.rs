@@ -2,6 +2,7 @@
 
 mod account;
 mod awake;
+mod cores;
 mod disk;
 mod events;
 mod list;
@@ -20,15 +21,16 @@ mod uploads;
 mod workload;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use crate::steps;
 use awake::Awake;
+use cores::Cores;
 use load::{Load, Loader};
 use options::Options;
 use peer::{Kind, Peer};
 use report::Report;
-use workload::{Placing, READ, Workload};
+use workload::{READ, Workload};
 
 /// Programs and files of a run.
 pub(crate) struct Ground {
@@ -38,8 +40,7 @@ pub(crate) struct Ground {
     peers: PathBuf,
     /// Where data and requests are kept.
     folder: PathBuf,
-    /// How many cores there are, where processes can be pinned to them.
-    cores: Option<usize>,
+    cores: Cores,
     /// Held while anything is measured.
     awake: Awake,
 }
@@ -181,59 +182,17 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
             }
         }
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let pinned = cores > 1 && ran(Command::new("taskset").args(["-c", "0", "true"]));
-    if !pinned {
-        eprintln!("note: processes cannot be pinned to cores here, so figures will vary more");
-    }
     Ok(Ground {
         server: target.join("release").join("mesh-server"),
         peers: folder.join("release"),
         folder,
-        cores: pinned.then_some(cores),
+        cores: Cores::found(),
         // After the builds, which need no idle cores.
         awake: Awake::hold(),
     })
 }
 
-/// Whether a program is there and ends well.
-fn ran(command: &mut Command) -> bool {
-    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    quiet.status().is_ok_and(|status| status.success())
-}
-
 impl Ground {
-    /// A program, on a core of its own where that can be.
-    fn command(&self, program: &Path, cores: Option<String>) -> Command {
-        match cores {
-            Some(cores) => {
-                let mut command = Command::new("taskset");
-                command.args(["-c", &cores]).arg(program);
-                command
-            }
-            None => Command::new(program),
-        }
-    }
-
-    /// The cores of a server and those of the load.
-    fn placed(&self, placing: Placing) -> (Option<String>, Option<String>) {
-        if self.cores.is_none() {
-            return (None, None);
-        }
-        let list = |from: usize, to: usize| Some(format!("{from}-{}", to - 1));
-        match placing {
-            Placing::Apart => (list(0, 1), list(1, 2)),
-            Placing::Free => (None, list(1, 2)),
-            Placing::Together(count) if self.shares(count) => (list(0, count), list(0, count)),
-            Placing::Together(count) => (list(0, count), list(2, 2 + count)),
-        }
-    }
-
-    /// Whether there are too few cores for servers and load of up to two threads each.
-    fn shares(&self, count: usize) -> bool {
-        self.cores.is_none_or(|cores| cores < 2 + count.max(2))
-    }
-
     /// The file of a workload's requests, each ended by a NUL byte.
     fn requests(&self, workload: &Workload, kind: Kind) -> Result<PathBuf, String> {
         let path = self.folder.join(format!("{}-{kind}.requests", workload.name));

@@ -194,8 +194,12 @@ fn growths() -> Vec<Workload> {
         named_as("page1000", "the page after 1,000 others", page1000),
         named_as("size1", "w1 on samples of several sizes, ids from all over", sized(Read::Scalars)),
         named_as("size2", "w2 on samples of several sizes, ids from all over", sized(Read::Nested)),
-        named_as("cores1", "w1, server and load with a thread each, on one core", cores(1)),
-        named_as("cores2", "w1, server and load with two threads each, on two cores", cores2),
+        named_as("cores1", "w1, one thread of the server and one of the load", cores(1)),
+        named_as(
+            "cores2",
+            "w1, two threads of the server and two of the load, each connection on one of both",
+            cores2,
+        ),
         named_as("memory", "memory after ever more requests, all of them different", memory),
     ]
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use super::workload::Placing;
-use super::{Ground, ran, request};
+use super::{Ground, cores, request};
 
 /// What one run of load showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +22,23 @@ pub(crate) struct Load {
     pub(crate) cpu_micros: f64,
     /// Memory of the server, in bytes.
     pub(crate) resident: u64,
+}
+
+impl Load {
+    /// What generators saw at the same time, as if they were one. Times of all their requests are not known, so those
+    /// of the slowest stand for them.
+    fn together(loads: Vec<Self>) -> Self {
+        let both = |one: Self, other: Self| Self {
+            requests: one.requests + other.requests,
+            errors: one.errors + other.errors,
+            per_second: one.per_second + other.per_second,
+            p50: one.p50.max(other.p50),
+            p99: one.p99.max(other.p99),
+            cpu_micros: one.cpu_micros.max(other.cpu_micros),
+            resident: one.resident.max(other.resident),
+        };
+        loads.into_iter().reduce(both).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for Load {
@@ -72,15 +89,30 @@ impl<'g> Loader<'g> {
         Self { placing, ..self }
     }
 
-    /// Loads the address for so long.
+    /// Loads the address for so long, from each of the load's cores at the same time.
     pub(crate) fn run(&self, seconds: f64) -> Result<Load, String> {
-        let there = ran(Command::new("wrk").arg("-v")) || wrk_is_there();
-        Self::seen(if there { self.wrk(seconds)? } else { self.own(&["--seconds", &seconds.to_string()]) })
+        let script = if wrk_is_there() { Some(self.script()?) } else { None };
+        let cores = self.ground.cores.of_load(self.placing);
+        let connections = self.connections.div_ceil(cores.len().max(1));
+        let generators = cores.iter().map(|core| match &script {
+            Some(script) => self.wrk(script, core.as_deref(), connections, seconds),
+            None => self.own(core.as_deref(), connections, &["--seconds", &seconds.to_string()]),
+        });
+        let generators: Vec<Command> = generators.collect();
+        std::thread::scope(|scope| {
+            let running = generators.into_iter().map(|generator| scope.spawn(|| Self::seen(generator)));
+            let running: Vec<_> = running.collect();
+            let seen = running
+                .into_iter()
+                .map(|it| it.join().unwrap_or_else(|_| Err("the load cannot be read".to_owned())));
+            Ok(Load::together(seen.collect::<Result<Vec<_>, _>>()?))
+        })
     }
 
     /// Sends each request once.
     pub(crate) fn once(&self) -> Result<Load, String> {
-        Self::seen(self.own(&["--once"]))
+        let core = self.ground.cores.of_load(self.placing).into_iter().next().flatten();
+        Self::seen(self.own(core.as_deref(), self.connections, &["--once"]))
     }
 
     /// What a generator reports.
@@ -103,28 +135,26 @@ impl<'g> Loader<'g> {
         })
     }
 
-    fn wrk(&self, seconds: f64) -> Result<Command, String> {
+    /// What `wrk` is told to do.
+    fn script(&self) -> Result<PathBuf, String> {
         let script = self.ground.folder.join("requests.lua");
         std::fs::write(&script, SCRIPT)
             .map_err(|error| format!("cannot write {}: {error}", script.display()))?;
-        let mut command = self.ground.command(Path::new("wrk"), self.ground.placed(self.placing).1);
-        command.args([format!("-t{}", self.threads()), format!("-c{}", self.connections)]);
-        command.arg(format!("-d{}", seconds.ceil() as u64));
-        command.arg("-s").arg(script).arg(format!("http://{}", self.address)).arg("--").arg(&self.file);
-        Ok(command)
+        Ok(script)
     }
 
-    fn own(&self, how: &[&str]) -> Command {
-        let cores = self.ground.placed(self.placing).1;
-        let mut command = self.ground.command(&self.ground.peers.join("load"), cores);
-        command.args(["--address", &self.address, "--connections", &self.connections.to_string()]);
-        command.args(["--threads", &self.threads().to_string()]).args(how);
-        command.arg("--requests").arg(&self.file);
+    fn wrk(&self, script: &Path, core: Option<&str>, connections: usize, seconds: f64) -> Command {
+        let mut command = cores::command(Path::new("wrk"), core);
+        command.args(["-t1", &format!("-c{connections}"), &format!("-d{}", seconds.ceil() as u64)]);
+        command.arg("-s").arg(script).arg(format!("http://{}", self.address)).arg("--").arg(&self.file);
         command
     }
 
-    fn threads(&self) -> usize {
-        if let Placing::Together(threads) = self.placing { threads } else { 1 }
+    fn own(&self, core: Option<&str>, connections: usize, how: &[&str]) -> Command {
+        let mut command = cores::command(&self.ground.peers.join("load"), core);
+        command.args(["--address", &self.address, "--connections", &connections.to_string()]);
+        command.args(how).arg("--requests").arg(&self.file);
+        command
     }
 }
 
@@ -146,7 +176,8 @@ impl Background {
         let file = ground.folder.join("scans.requests");
         let text: String = (0..4).map(|number| request::scan(number).text() + "\0").collect();
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let mut command = ground.command(&ground.peers.join("load"), ground.placed(Placing::Free).1);
+        let core = ground.cores.of_load(Placing::Free).into_iter().next().flatten();
+        let mut command = cores::command(&ground.peers.join("load"), core.as_deref());
         command
             .args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"])
             .arg(file);
@@ -165,5 +196,30 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generators_count_as_one_that_is_as_slow_as_the_slowest() {
+        let load = |requests, errors, per_second, p50, p99| Load {
+            requests,
+            errors,
+            per_second,
+            p50,
+            p99,
+            ..Load::default()
+        };
+        let figures = |loads| {
+            let Load { requests, errors, per_second, p50, p99, .. } = Load::together(loads);
+            (requests, errors, per_second, p50, p99)
+        };
+        let (one, other) = (load(100, 1, 50.0, 7.0, 20.0), load(300, 2, 150.0, 5.0, 90.0));
+        assert_eq!(figures(vec![one, other]), (400, 3, 200.0, 7.0, 90.0));
+        assert_eq!(figures(vec![one]), (100, 1, 50.0, 7.0, 20.0));
+        assert_eq!(figures(Vec::new()), (0, 0, 0.0, 0.0, 0.0));
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::request::Request;
 use super::workload::Workload;
-use super::{Ground, account};
+use super::{Ground, account, cores};
 
 /// Which server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +72,16 @@ impl Peer {
             Kind::GraphQl => ground.peers.join("graphql"),
             Kind::Mesh => ground.server.clone(),
         };
-        let (cores, _) = ground.placed(workload.placing);
-        let mut command = ground.command(&program, cores);
+        let mut command = cores::command(&program, ground.cores.of_server(workload.placing).as_deref());
         if kind == Kind::Mesh {
             command.args(["serve", "--listen", "127.0.0.1:0", "--threads", &workload.threads.to_string()]);
             command.args(["--database", &format!("sqlite:{}", data.display()), "--log", "off"]);
             command.env("MESH_CACHE__RESPONSES", workload.cache);
             command.env("MESH_LIMITS__PAGE_MAX", "100000").env("MESH_LIMITS__ROWS", "1000000");
             command.env("MESH_STATE__STORE", "memory");
+            if ground.cores.bring_packets(workload.placing) {
+                command.env("MESH_PIN_THREADS", "true");
+            }
             if workload.is_signed() {
                 command.envs(account::SETTINGS);
             }

@@ -7,11 +7,12 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use mesh_tests::Cluster;
 use serde_json::Value;
 
+use super::cores::Cores;
 use super::list::named;
 use super::load::Loader;
 use super::options::Options;
@@ -63,7 +64,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 
 #[expect(clippy::print_stdout, reason = "the figures are the program's output")]
 fn measure(root: &Path, options: &Options) -> Result<bool, String> {
-    let ground = Ground { cores: None, ..prepare(root, options)? };
+    let ground = Ground { cores: Cores::FREE, ..prepare(root, options)? };
     let primary = Cluster::start().ok_or("PostgreSQL is needed for this")?;
     eprintln!("making the sample");
     primary.execute(SAMPLE);
@@ -178,12 +179,12 @@ struct Server {
 
 impl Server {
     fn limit(ground: &Ground, primary: &Cluster) -> Result<Self, String> {
-        let mut command = ground.command(&ground.peers.join("pg_limit"), None);
+        let mut command = Command::new(ground.peers.join("pg_limit"));
         Self::start(command.args(["--database", &primary.url()]))
     }
 
     fn mesh(ground: &Ground, primary: &Cluster, replicas: &[&Cluster]) -> Result<Self, String> {
-        let mut command = ground.command(&ground.server, None);
+        let mut command = Command::new(&ground.server);
         command.args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--log", "off"]);
         command.args(["--database", &primary.url()]);
         let replicas: Vec<_> = replicas.iter().map(|replica| replica.url()).collect();
@@ -191,7 +192,7 @@ impl Server {
         Self::start(&mut command)
     }
 
-    fn start(command: &mut std::process::Command) -> Result<Self, String> {
+    fn start(command: &mut Command) -> Result<Self, String> {
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().map_err(|error| format!("cannot start a server: {error}"))?;
         let mut line = String::new();

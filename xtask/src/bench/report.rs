@@ -23,10 +23,10 @@ impl Report {
         let model = cpu.lines().find(|line| line.starts_with("model name"));
         let model = model.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown processor").trim();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let pinned = if ground.cores.is_some() { "pinned" } else { "not pinned" };
+        let pinned = if ground.cores.are_pinned() { "pinned" } else { "not pinned" };
         let idle = if ground.awake.is_held() { "kept awake" } else { "asleep when idle" };
         let machine = format!("{model}, {cores} cores, {pinned}, {idle}");
-        Self { machine, shares: ground.shares(2), memory: None, rows: Vec::new() }
+        Self { machine, shares: ground.cores.are_shared(2), memory: None, rows: Vec::new() }
     }
 
     pub(crate) fn memory(&mut self, memory: Memory) {
@@ -171,7 +171,7 @@ impl Report {
                 let times = own.per_second / one.per_second;
                 let by_cpu = workload.threads as f64 * one.cpu_micros / own.cpu_micros;
                 let shared = if self.shares {
-                    "; server and load share the cores in both, so the load has to grow as well"
+                    "; server and load share each core in both, so the load has to grow as well"
                 } else {
                     ""
                 };

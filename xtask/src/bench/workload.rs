@@ -48,8 +48,8 @@ pub(crate) enum Placing {
     Apart,
     /// The server has all, the load one of them.
     Free,
-    /// So many threads of each. They share as many cores where there are not twice as many, so that with more
-    /// cores the load grows as the server does.
+    /// So many threads of each. They share as many cores where there are not twice as many, one of each on every
+    /// core, so that with more cores the load grows as the server does.
     Together(usize),
 }
 
