@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_uploads::{Recovered, StoreError, Swept};
@@ -193,8 +194,8 @@ impl App {
         B::Data: Send,
         B::Error: fmt::Display,
     {
-        let peer = request.extensions().get::<Peer>().copied();
-        match self.begin(peer, request) {
+        let (head, body) = request.into_parts();
+        match self.begin(head.extensions.get::<Peer>().copied(), head, body) {
             Begun::Done(reply) => reply,
             Begun::Later(reply) => reply.await,
         }
@@ -211,20 +212,20 @@ impl App {
     }
 
     /// Answers a request of a connection from that address, or begins to.
-    pub(crate) fn begin_peer<B>(&self, peer: Peer, request: Request<B>) -> Begun
+    pub(crate) fn begin_peer<B>(&self, peer: Peer, head: Parts, body: B) -> Begun
     where
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
         B::Error: fmt::Display,
     {
-        self.begin(Some(peer), request)
+        self.begin(Some(peer), head, body)
     }
 
     /// Answers a request that came without TLS to where nothing else is spoken.
     #[cfg(feature = "tls")]
-    pub(crate) fn refuse_plain<B>(&self, _: Peer, request: Request<B>) -> Begun {
-        let request_id = RequestId::choose(request.headers(), self.shared.ids.fresh());
-        let asked = Asked { method: request.method(), headers: request.headers(), request_id: &request_id };
+    pub(crate) fn refuse_plain<B>(&self, _: Peer, head: Parts, _: B) -> Begun {
+        let request_id = RequestId::choose(&head.headers, self.shared.ids.fresh());
+        let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
         let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");
         Begun::Done(mesh_wire::response::error(&asked, &error).map(Body::from))
     }

@@ -8,7 +8,7 @@ use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, VARY,
 };
 use http::{Response, StatusCode};
-use mesh_wire::Encoding;
+use mesh_wire::{Encoding, headers};
 
 use crate::body::Body;
 
@@ -22,11 +22,16 @@ pub(crate) fn pack(asked: &HeaderMap, mut reply: Response<Body>) -> Result<Respo
     let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > SMALL).cloned() else {
         return Ok(reply);
     };
+    let wanted = Encoding::negotiate(asked);
+    // Of a read whose client takes no encoding nothing more has to be found out.
+    if wanted.is_none() && reply.headers().get(VARY).is_some_and(|vary| *vary == headers::VARY) {
+        return Ok(reply);
+    }
     if reply.status() != StatusCode::OK || !is_text(reply.headers()) {
         return Ok(reply);
     }
     vary(reply.headers_mut());
-    let Some(encoding) = Encoding::negotiate(asked) else { return Ok(reply) };
+    let Some(encoding) = wanted else { return Ok(reply) };
     if bytes.len() > LONG {
         return Err(Box::new(Long { reply, encoding, bytes }));
     }

@@ -61,8 +61,10 @@ pub(crate) struct Config {
     pub(crate) database: Option<String>,
     /// The schema document; left out, the schema is inferred from the database.
     pub(crate) schema: Option<PathBuf>,
-    /// Worker threads; 0 is one per core.
+    /// Threads that serve; 0 is one per core.
     pub(crate) threads: usize,
+    /// Whether each of them stays on one processor.
+    pub(crate) pin_threads: bool,
     /// How long one request may take.
     pub(crate) request_timeout: Duration,
     /// How long a client may keep the server waiting for a body.
@@ -118,6 +120,7 @@ impl Config {
             database: reader.read("database", units::present, default.database),
             schema: reader.read("schema", units::present, default.schema),
             threads: reader.read("threads", units::count(0, 1_024), default.threads),
+            pin_threads: reader.read("pin_threads", units::boolean, default.pin_threads),
             request_timeout: reader.read(
                 "request_timeout",
                 units::duration(Duration::from_millis(1), 24 * HOUR),
@@ -173,6 +176,7 @@ impl Default for Config {
             database: None,
             schema: None,
             threads: 0,
+            pin_threads: false,
             request_timeout: 10 * SECOND,
             body_timeout: 15 * SECOND,
             idle_timeout: 60 * SECOND,

@@ -66,6 +66,7 @@ mod metrics;
 mod observe;
 #[cfg(feature = "otlp")]
 pub mod otlp;
+mod processors;
 mod rates;
 mod routes;
 mod seen;

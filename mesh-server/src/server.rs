@@ -4,6 +4,8 @@ mod activity;
 mod connection;
 mod linger;
 mod roused;
+#[cfg(target_os = "linux")]
+mod socket;
 #[cfg(feature = "tls")]
 mod tls;
 mod unread;
@@ -111,7 +113,7 @@ impl Server {
     }
 
     /// Spreads connections over these threads and the task that serves. A runtime of one thread and a worker for
-    /// each further processor take more requests than one runtime of as many threads.
+    /// each further processor take more requests than one runtime of as many threads ([`Workers`]).
     ///
     /// ```no_run
     /// use mesh_server::{App, Server, Workers};
@@ -156,7 +158,7 @@ impl Server {
         let places = Places::of(self.workers.as_ref());
         let receive = |(stream, peer, slot): (TcpStream, Peer, OwnedSemaphorePermit)| {
             let (host, open) = (host.clone(), metrics.as_ref().map(Metrics::connected));
-            let (runtime, place) = places.next();
+            let (runtime, place) = places.next(&stream);
             let held = (slot, open, place);
             let Some(runtime) = runtime else {
                 let serving = host.receive(stream, peer);

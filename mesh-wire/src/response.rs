@@ -47,6 +47,7 @@ fn private() -> HeaderValue {
 
 fn read_in(asked: &Asked<'_>, body: Bytes, digest: Option<u128>, caching: HeaderValue) -> Response<Bytes> {
     let mut reply = Response::new(body);
+    *reply.headers_mut() = headers::take();
     reply.headers_mut().insert(CACHE_CONTROL, caching);
     if *asked.method == Method::GET || *asked.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::of(reply.body()), ETag::of_digest);
@@ -57,10 +58,12 @@ fn read_in(asked: &Asked<'_>, body: Bytes, digest: Option<u128>, caching: Header
         if unchanged {
             *reply.status_mut() = StatusCode::NOT_MODIFIED;
             *reply.body_mut() = Bytes::new();
-            return identified(asked, reply);
+            identify(asked, &mut reply);
+            return reply;
         }
     }
-    json(asked, reply)
+    as_json(asked, &mut reply);
+    reply
 }
 
 /// Says that a reply is for its client alone ([`read_private`]).
@@ -85,7 +88,8 @@ pub fn error(asked: &Asked<'_>, error: &WireError) -> Response<Bytes> {
     if error.kind == ErrorKind::Integrity && error.status == StatusCode::UNAUTHORIZED {
         fields.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Mesh"));
     }
-    json(asked, reply)
+    as_json(asked, &mut reply);
+    reply
 }
 
 /// The reply of `OPTIONS`: 204 and the methods of the path.
@@ -93,10 +97,11 @@ pub fn options(asked: &Asked<'_>, allow: Allow) -> Response<Bytes> {
     let mut reply = Response::new(Bytes::new());
     *reply.status_mut() = StatusCode::NO_CONTENT;
     reply.headers_mut().insert(ALLOW, headers::ascii(allow.to_string()));
-    identified(asked, reply)
+    identify(asked, &mut reply);
+    reply
 }
 
-fn json(asked: &Asked<'_>, mut reply: Response<Bytes>) -> Response<Bytes> {
+fn as_json(asked: &Asked<'_>, reply: &mut Response<Bytes>) {
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(headers::JSON));
     if *asked.method == Method::HEAD {
         // The length that GET would have sent; without it the empty body would be measured.
@@ -104,12 +109,11 @@ fn json(asked: &Asked<'_>, mut reply: Response<Bytes>) -> Response<Bytes> {
         reply.headers_mut().insert(CONTENT_LENGTH, length);
         *reply.body_mut() = Bytes::new();
     }
-    identified(asked, reply)
+    identify(asked, reply);
 }
 
-fn identified(asked: &Asked<'_>, mut reply: Response<Bytes>) -> Response<Bytes> {
+fn identify(asked: &Asked<'_>, reply: &mut Response<Bytes>) {
     reply.headers_mut().insert(&headers::REQUEST_ID, asked.request_id.value());
-    reply
 }
 
 /// A strong tag of a body: equal tags mean equal bytes.

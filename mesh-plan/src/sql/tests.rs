@@ -73,27 +73,27 @@ fn point_with_relations() {
         Some("7"),
         "{ post title author { name } tags { label } }",
         expect![[r#"
-        post: one record of posts, id 7
-          fields  title
-          keys    author_id, id
-          author: one user of users, id = parent author_id
-            fields  name
-          tags: many tag of tags, id = post_tags.tag_id where post_tags.post_id = parent id
-            fields  label
-            order   id asc nulls last
+            post: one record of posts, id 7
+              fields  title
+              keys    author_id, id
+              author: one user of users, id = parent author_id
+                fields  name
+              tags: many tag of tags, id = post_tags.tag_id where post_tags.post_id = parent id
+                fields  label
+                order   id asc nulls last
 
-        post
-        SELECT "t0"."title", "t0"."author_id", "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" = ? LIMIT ?
-          -- the id, 1
+            post
+            SELECT "t0"."title", "t0"."author_id", "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" = ?
+              -- the id
 
-        post.author
-        SELECT "t1"."name" FROM "users" AS "t1" WHERE "t1"."id" = ? LIMIT ?
-          -- the parent's column 1, 1
+            post.author
+            SELECT "t1"."name" FROM "users" AS "t1" WHERE "t1"."id" = ?
+              -- the parent's column 1
 
-        post.tags
-        SELECT "t2"."label" FROM "tags" AS "t2" WHERE "t2"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = ?) ORDER BY "t2"."id" ASC NULLS LAST
-          -- the parent's column 2
-    "#]],
+            post.tags
+            SELECT "t2"."label" FROM "tags" AS "t2" WHERE "t2"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = ?) ORDER BY "t2"."id" ASC NULLS LAST
+              -- the parent's column 2
+        "#]],
     );
 }
 
@@ -103,27 +103,27 @@ fn self_relation_both_ways() {
         Some("7"),
         "{ user name manager { name } reports { name } }",
         expect![[r#"
-        user: one record of users, id 7
-          fields  name
-          keys    managerId, id
-          manager: one user of users, id = parent manager_id
-            fields  name
-          reports: many user of users, manager_id = parent id
-            fields  name
-            order   id asc nulls last
+            user: one record of users, id 7
+              fields  name
+              keys    managerId, id
+              manager: one user of users, id = parent manager_id
+                fields  name
+              reports: many user of users, manager_id = parent id
+                fields  name
+                order   id asc nulls last
 
-        user
-        SELECT "t0"."name", "t0"."manager_id", "t0"."id" FROM "users" AS "t0" WHERE "t0"."id" = ? LIMIT ?
-          -- the id, 1
+            user
+            SELECT "t0"."name", "t0"."manager_id", "t0"."id" FROM "users" AS "t0" WHERE "t0"."id" = ?
+              -- the id
 
-        user.manager
-        SELECT "t1"."name" FROM "users" AS "t1" WHERE "t1"."id" = ? LIMIT ?
-          -- the parent's column 1, 1
+            user.manager
+            SELECT "t1"."name" FROM "users" AS "t1" WHERE "t1"."id" = ?
+              -- the parent's column 1
 
-        user.reports
-        SELECT "t2"."name" FROM "users" AS "t2" WHERE "t2"."manager_id" = ? ORDER BY "t2"."id" ASC NULLS LAST
-          -- the parent's column 2
-    "#]],
+            user.reports
+            SELECT "t2"."name" FROM "users" AS "t2" WHERE "t2"."manager_id" = ? ORDER BY "t2"."id" ASC NULLS LAST
+              -- the parent's column 2
+        "#]],
     );
 }
 

@@ -7,10 +7,10 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures_util::FutureExt as _;
+use http::Response;
 use http::request::Parts;
-use http::{Request, Response};
 use mesh_plan::{BoxFuture, Plan};
-use mesh_wire::headers::Own;
+use mesh_wire::headers::{self, Own};
 use mesh_wire::{Asked, RequestId, WireError, request, response};
 use tracing::{Instrument as _, Span};
 
@@ -66,14 +66,13 @@ impl Received {
 
 impl App {
     /// Answers a request of a client at that address, or begins to.
-    pub(crate) fn begin<B>(&self, peer: Option<Peer>, request: Request<B>) -> Begun
+    pub(crate) fn begin<B>(&self, peer: Option<Peer>, head: Parts, body: B) -> Begun
     where
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Display,
     {
         let mut seen = Seen::new();
-        let (head, body) = request.into_parts();
         let peer = peer.map(|peer| Peer(self.shared.proxies.client(peer.0, &head.headers)));
         seen.place = self.place(&head.headers);
         let own = Own::scan(&head.headers);
@@ -91,6 +90,7 @@ impl App {
             Start::Done(answer) => match self.finish(&received, answer) {
                 Ok(mut reply) => {
                     self.tell(&received, &mut reply);
+                    headers::give(received.head.headers);
                     Begun::Done(reply)
                 }
                 Err(long) => {

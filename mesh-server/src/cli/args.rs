@@ -155,7 +155,7 @@ pub(crate) struct ServeArgs {
     /// Path that all routes lie under; '' is the root [default: /mesh]
     #[arg(long, value_name = "PATH")]
     base: Option<String>,
-    /// Worker threads; 0 is one per core [default: 0]
+    /// Threads that serve; 0 is one per core [default: 0]
     #[arg(long, value_name = "N")]
     threads: Option<String>,
     /// Print the settings in effect, with where each comes from and without secrets, and end

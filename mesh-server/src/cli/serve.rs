@@ -67,7 +67,11 @@ pub(crate) fn serve(
         tracing::info!("{note}");
     }
     let entities = source.schema.entities().count();
-    let workers = Workers::start(threads(config) - 1).map_err(Failure::start)?;
+    let workers = match (threads(config), config.pin_threads) {
+        (threads, true) => Workers::pinned(threads),
+        (threads, false) => Workers::start(threads - 1),
+    };
+    let workers = workers.map_err(Failure::start)?;
     let runtime = runtime().map_err(Failure::start)?;
     runtime.block_on(async {
         let parts = Parts::open(config, source.database).await?;

@@ -77,6 +77,7 @@ fn every_setting_of_the_file_arrives() {
         database = "sqlite:blog.db"
         schema = "schema.json"
         threads = 4
+        pin_threads = true
         request_timeout = "500ms"
         body_timeout = "1s"
         idle_timeout = "2m"
@@ -110,6 +111,7 @@ fn every_setting_of_the_file_arrives() {
         database: Some("sqlite:blog.db".to_owned()),
         schema: Some(PathBuf::from("schema.json")),
         threads: 4,
+        pin_threads: true,
         request_timeout: Duration::from_millis(500),
         body_timeout: Duration::from_secs(1),
         idle_timeout: Duration::from_secs(120),

@@ -44,36 +44,60 @@ pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start 
         Some(Err(error)) => return Start::Done(Err(error)),
         Some(Ok(admitted)) => admitted,
     };
-    let plan = match planned(cx, &admitted, entity, id).now_or_never() {
-        None => return Start::Counted,
-        Some(Err(error)) => return Start::Done(Err(error)),
-        Some(Ok(plan)) => plan,
+    let plan = match found(cx, entity, id) {
+        Err(error) => return Start::Done(Err(error)),
+        // That took less than could be told, so the clock is not looked at.
+        Ok(Some(plan)) => plan,
+        Ok(None) => match made(cx, &admitted, entity, id).now_or_never() {
+            None => return Start::Counted,
+            Some(Err(error)) => return Start::Done(Err(error)),
+            Some(Ok(plan)) => {
+                cx.seen.begins();
+                plan
+            }
+        },
     };
-    cx.seen.begins();
     match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
         Some(read) => Start::Done(answer(cx, read)),
         None => Start::Planned(admitted, plan),
     }
 }
 
-/// The plan of the headers' query; the same value of the header leads to the same plan.
+/// The plan of the headers' query.
 async fn planned(
     cx: &Exchange<'_>,
     admitted: &Admitted,
     entity: &str,
     id: Option<&str>,
 ) -> Result<Plan, WireError> {
-    let peek = cx.own.peek()?;
-    let Peek::Text { format, raw } = peek else {
-        return Query::find(cx, peek).await?.plan(cx, admitted, id, Some(entity));
-    };
-    let asked = Asked { format, entity, id };
-    if let Some(plan) = cx.shared.plans.find(raw, asked) {
-        persisted::allow_sent(cx)?;
-        return Ok(plan);
+    match found(cx, entity, id)? {
+        Some(plan) => Ok(plan),
+        None => made(cx, admitted, entity, id).await,
     }
+}
+
+/// The plan that the same value of the header has led to before.
+fn found(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Result<Option<Plan>, WireError> {
+    let Peek::Text { format, raw } = cx.own.peek()? else { return Ok(None) };
+    let plan = cx.shared.plans.find(raw, Asked { format, entity, id });
+    if plan.is_some() {
+        persisted::allow_sent(cx)?;
+    }
+    Ok(plan)
+}
+
+/// The plan of a query that is looked for or made by the core.
+async fn made(
+    cx: &Exchange<'_>,
+    admitted: &Admitted,
+    entity: &str,
+    id: Option<&str>,
+) -> Result<Plan, WireError> {
+    let peek = cx.own.peek()?;
     let plan = Query::find(cx, peek).await?.plan(cx, admitted, id, Some(entity))?;
-    cx.shared.plans.keep(raw, asked, &plan);
+    if let Peek::Text { format, raw } = peek {
+        cx.shared.plans.keep(raw, Asked { format, entity, id }, &plan);
+    }
     Ok(plan)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{CONNECTION, HeaderValue};
+use http::request::Parts;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -20,6 +21,8 @@ use super::Timeouts;
 use super::activity::{Activity, Attended, Noted};
 use super::linger::Lingering;
 use super::roused::Roused;
+#[cfg(target_os = "linux")]
+use super::socket::Socket;
 #[cfg(feature = "tls")]
 use super::tls::{Greeted, Tls};
 use super::unread::{self, Taken};
@@ -86,11 +89,25 @@ pub(super) fn builder(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExec
     builder
 }
 
+/// A connection without TLS.
+#[cfg(target_os = "linux")]
+fn plain(stream: TcpStream) -> Socket {
+    Socket::new(stream)
+}
+
+/// A connection without TLS.
+#[cfg(not(target_os = "linux"))]
+fn plain(stream: TcpStream) -> TcpStream {
+    stream
+}
+
 impl Host {
     /// Serves a connection to its end.
     #[cfg(feature = "tls")]
     pub(super) async fn receive(mut self, stream: TcpStream, peer: Peer) {
-        let Some(tls) = self.tls.take() else { return self.converse(stream, peer, App::begin_peer).await };
+        let Some(tls) = self.tls.take() else {
+            return self.converse(plain(stream), peer, App::begin_peer).await;
+        };
         let mut stage = self.stage.clone();
         let greeted = tokio::select! {
             greeted = tokio::time::timeout(self.timeouts.handshake, tls.greet(stream)) => greeted,
@@ -108,11 +125,11 @@ impl Host {
     /// Serves a connection to its end.
     #[cfg(not(feature = "tls"))]
     pub(super) async fn receive(self, stream: TcpStream, peer: Peer) {
-        self.converse(stream, peer, App::begin_peer).await;
+        self.converse(plain(stream), peer, App::begin_peer).await;
     }
 
     /// Answers each request by `answer`.
-    async fn converse<S>(self, stream: S, peer: Peer, answer: fn(&App, Peer, Request<Taken>) -> Begun)
+    async fn converse<S>(self, stream: S, peer: Peer, answer: fn(&App, Peer, Parts, Taken) -> Begun)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -128,8 +145,9 @@ impl Host {
                 Ok::<_, Infallible>(reply.map(|body| Noted { body, _under_way: under_way }))
             };
             // What is answered at once lets go of the request before the connection reads on.
-            let (request, unread) = Taken::of(request);
-            let begun = answer(app.borrow_mut().latest(), peer, request);
+            let (head, body) = request.into_parts();
+            let (body, unread) = Taken::of(&head, body);
+            let begun = answer(app.borrow_mut().latest(), peer, head, body);
             unread::then(begun, unread, finish)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);

@@ -15,7 +15,8 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::Either;
 use http::header::EXPECT;
-use http::{Request, Response, Version};
+use http::request::Parts;
+use http::{Response, Version};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
@@ -36,13 +37,15 @@ pub(super) struct Taken {
 
 impl Taken {
     /// Takes a request's body. `None` where the connection can go on whatever becomes of it.
-    pub(super) fn of(request: Request<Incoming>) -> (Request<Self>, Option<Unread>) {
-        let rest = (!request.body().is_end_stream()).then(Arc::<Rest>::default);
-        let is_stream = request.version() == Version::HTTP_2;
-        // A client that waits to be told to send its body does not send it.
-        let holds_back = request.headers().contains_key(EXPECT);
-        let unread = rest.clone().map(|rest| Unread { rest, is_stream, holds_back });
-        (request.map(|body| Self { body: Some(body), rest }), unread)
+    pub(super) fn of(head: &Parts, body: Incoming) -> (Self, Option<Unread>) {
+        let rest = (!body.is_end_stream()).then(Arc::<Rest>::default);
+        let unread = rest.clone().map(|rest| Unread {
+            rest,
+            is_stream: head.version == Version::HTTP_2,
+            // A client that waits to be told to send its body does not send it.
+            holds_back: head.headers.contains_key(EXPECT),
+        });
+        (Self { body: Some(body), rest }, unread)
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
 
-use super::{Asked, identified, json};
+use super::{Asked, as_json, identify};
 use crate::{Base, headers, percent};
 
 /// The reply of a write: 201 with the place of what was created, 200 with what was changed, or 204.
@@ -18,7 +18,12 @@ pub fn written(asked: &Asked<'_>, location: Option<String>, body: Option<Bytes>)
     } else if !has_body {
         *reply.status_mut() = StatusCode::NO_CONTENT;
     }
-    if has_body { json(asked, reply) } else { identified(asked, reply) }
+    if has_body {
+        as_json(asked, &mut reply)
+    } else {
+        identify(asked, &mut reply)
+    }
+    reply
 }
 
 /// The path of a record, as `Location` gives it.

@@ -57,7 +57,7 @@ impl Cores {
     /// Whether packets come in on the cores that the server's threads are on, so that each can stay with its own.
     pub(crate) fn bring_packets(&self, placing: Placing) -> bool {
         match placing {
-            Placing::Together(threads) => threads > 1 && self.are_pinned() && self.are_shared(threads),
+            Placing::Together(threads) => self.are_pinned() && self.are_shared(threads),
             Placing::Apart | Placing::Free => false,
         }
     }
@@ -97,7 +97,10 @@ mod tests {
     fn each_core_of_the_load_has_a_generator() {
         let [one, two] = [Placing::Together(1), Placing::Together(2)];
         let seen = [Placing::Apart, Placing::Free, one, two].map(|placing| placed(Some(2), placing));
-        assert_eq!(seen, ["0 by 1", "any by 1", "0-0 by 0", "0-1 by 0 and 1, threads pinned"]);
+        assert_eq!(
+            seen,
+            ["0 by 1", "any by 1", "0-0 by 0, threads pinned", "0-1 by 0 and 1, threads pinned"]
+        );
         assert_eq!([one, two].map(|it| placed(Some(4), it)), ["0-0 by 2", "0-1 by 2 and 3"]);
         assert_eq!(placed(Some(6), Placing::Together(3)), "0-2 by 3 and 4 and 5");
         assert_eq!([one, two].map(|it| placed(None, it)), ["any by any", "any by any and any"]);
