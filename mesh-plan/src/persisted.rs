@@ -304,6 +304,11 @@ impl Persisted {
 }
 
 impl Persisted {
+    /// What [`Persisted::find`] would find, where no store has to be asked.
+    pub fn at_hand(&self, id: &str) -> Option<Arc<PersistedQuery>> {
+        self.memory.find(QueryId::parse(id)?)
+    }
+
     /// Whether [`Persisted::find`] has an answer to that id without asking the store.
     pub fn is_at_hand(&self, id: &str) -> bool {
         self.store.is_none() || QueryId::parse(id).is_none_or(|id| self.memory.find(id).is_some())

@@ -44,7 +44,7 @@ pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start 
         Some(Err(error)) => return Start::Done(Err(error)),
         Some(Ok(admitted)) => admitted,
     };
-    let plan = match found(cx, entity, id) {
+    let plan = match found(cx, &admitted, entity, id) {
         Err(error) => return Start::Done(Err(error)),
         // That took less than could be told, so the clock is not looked at.
         Ok(Some(plan)) => plan,
@@ -70,15 +70,26 @@ async fn planned(
     entity: &str,
     id: Option<&str>,
 ) -> Result<Plan, WireError> {
-    match found(cx, entity, id)? {
+    match found(cx, admitted, entity, id)? {
         Some(plan) => Ok(plan),
         None => made(cx, admitted, entity, id).await,
     }
 }
 
-/// The plan that the same value of the header has led to before.
-fn found(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Result<Option<Plan>, WireError> {
-    let Peek::Text { format, raw } = cx.own.peek()? else { return Ok(None) };
+/// The plan that the same value of the header has led to before, or that of a registered query at hand.
+fn found(
+    cx: &Exchange<'_>,
+    admitted: &Admitted,
+    entity: &str,
+    id: Option<&str>,
+) -> Result<Option<Plan>, WireError> {
+    let (format, raw) = match cx.own.peek()? {
+        Peek::Text { format, raw } => (format, raw),
+        Peek::Id(query) => {
+            let query = cx.shared.persisted.as_ref().and_then(|persisted| persisted.at_hand(query));
+            return query.map(|query| Query::Kept(query).plan(cx, admitted, id, Some(entity))).transpose();
+        }
+    };
     let plan = cx.shared.plans.find(raw, Asked { format, entity, id });
     if plan.is_some() {
         persisted::allow_sent(cx)?;
