@@ -45,8 +45,6 @@ fn write_escaped(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Bytes that are looked at together; the compiler turns a loop over them into a few instructions.
-const BLOCK: usize = 32;
 /// One in each byte of a word, and the highest bit of each.
 const ONES: u64 = u64::MAX / 255;
 const HIGHS: u64 = ONES << 7;
@@ -54,20 +52,14 @@ const HIGHS: u64 = ONES << 7;
 /// Whether the text is written as it is: ASCII, nothing of which is escaped. Most texts are, so it is found out for all of one
 /// at once, without an end at the first byte that is not.
 fn is_plain(text: &[u8]) -> bool {
-    let special = |byte: u8| is_special(byte) || !byte.is_ascii();
-    let (blocks, rest) = text.as_chunks::<BLOCK>();
-    if blocks.iter().flatten().fold(false, |any, byte| any | special(*byte)) {
-        return false;
-    }
-    // The last word begins where it has to, so that it may lie over the one before it.
-    match text.last_chunk() {
-        Some(last) if !rest.is_empty() => {
-            let words = rest.as_chunks().0.iter().chain([last]);
-            words.fold(0, |any, word| any | special_in(u64::from_ne_bytes(*word))) == 0
-        }
-        Some(_) => true,
-        None => !text.iter().any(|byte| special(*byte)),
-    }
+    let (words, rest) = text.as_chunks();
+    let special = words.iter().fold(0, |any, word| any | special_in(u64::from_ne_bytes(*word)));
+    // The last word begins where it has to, over some of the one before it.
+    let last = match text.last_chunk() {
+        Some(last) => special_in(u64::from_ne_bytes(*last)),
+        None => rest.iter().fold(0, |any, byte| any | u64::from(is_special(*byte) | !byte.is_ascii())),
+    };
+    special | last == 0
 }
 
 /// Not zero where a byte of the word is special or not ASCII: a subtraction borrows from the highest bit of a byte that is too
@@ -79,14 +71,17 @@ fn special_in(word: u64) -> u64 {
 }
 
 fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
+    // Without an early end, so that many are looked at together.
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
+
+/// Bytes that are looked at together; the compiler turns a loop over them into a few instructions.
+const BLOCK: usize = 32;
 
 /// How many bytes stand before the first that must be escaped.
 fn plain(text: &[u8]) -> usize {
     let mut place = 0;
     for block in text.as_chunks::<BLOCK>().0 {
-        // Without an early end, so that the block is looked at as a whole.
         if block.iter().fold(false, |any, byte| any | is_special(*byte)) {
             break;
         }
