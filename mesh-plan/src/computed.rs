@@ -9,7 +9,6 @@ use std::sync::Arc;
 use mesh_schema::ComputedError;
 
 use crate::plan::{Node, Output, TemplatePiece};
-use crate::shape::json_key;
 use crate::{Cells, MeshBuilder, Value, ValueRef};
 
 /// The fields that a computed field is made of, in one row.
@@ -75,7 +74,7 @@ impl Functions {
         if let Some(of_entity) = self.0.get(&node.entity) {
             for output in &mut node.output {
                 if let Output::Computed { key, template } = output
-                    && let Some(function) = of_entity.get(key)
+                    && let Some(function) = of_entity.get(key.name())
                 {
                     let columns = template.iter().filter_map(|piece| match piece {
                         TemplatePiece::Column(column) => Some(*column),
@@ -127,7 +126,7 @@ impl MeshBuilder {
         Arc::make_mut(&mut self.schema).add_computed(entity, name, from.iter().copied())?;
         let from = from.into_iter().map(str::to_owned).collect();
         let function = Function { from, code: Arc::new(move |parts: &Parts<'_>| code(parts).into()) };
-        self.functions.0.entry(entity.to_owned()).or_default().insert(json_key(name), function);
+        self.functions.0.entry(entity.to_owned()).or_default().insert(name.into(), function);
         Ok(self)
     }
 }

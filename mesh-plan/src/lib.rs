@@ -72,7 +72,7 @@ pub use planner::write::{WriteRequest, WriteTarget};
 pub use principal::Principal;
 pub use resolver::{Answer, BoxFuture, Context, Resolver};
 pub use rows::{Rows, Table};
-pub use shape::{Cells, Flow, JsonBody, RowSource};
+pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};
 pub use trace::{Trace, Traced};
 pub use value::{Value, ValueRef};
 

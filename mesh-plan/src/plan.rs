@@ -13,7 +13,7 @@ use mesh_schema::{Cardinality, FieldType, Link, NativeType, TableName, TimeForm}
 use ring::digest;
 
 use crate::policy::{SessionValue, Slot};
-use crate::{CursorKey, Principal, Value, cursor};
+use crate::{CursorKey, OutputKey, Principal, Value, cursor};
 
 /// A checked query with its target: all that a resolver needs to know. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -235,22 +235,22 @@ pub enum Source {
 pub enum Output {
     /// A scalar.
     Field {
-        /// The key with quotes and colon, ready to be written.
-        key: Box<str>,
+        /// The key, ready to be written.
+        key: OutputKey,
         /// Index into [`Node::columns`].
         column: usize,
     },
     /// A nested relation.
     Join {
-        /// The key with quotes and colon, ready to be written.
-        key: Box<str>,
+        /// The key, ready to be written.
+        key: OutputKey,
         /// Index into [`Node::joins`].
         join: usize,
     },
     /// A field made of others.
     Computed {
-        /// The key with quotes and colon, ready to be written.
-        key: Box<str>,
+        /// The key, ready to be written.
+        key: OutputKey,
         /// Text and columns in turn.
         template: Vec<TemplatePiece>,
     },

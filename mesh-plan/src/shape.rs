@@ -5,6 +5,7 @@
 //! driver's borrowed cells; flat rows of a custom resolver are a source too ([`crate::Rows`]).
 
 mod json;
+mod key;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ use mesh_schema::Cardinality;
 
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
 use crate::{Parts, ResolveError, ValueRef, cursor};
-pub(crate) use json::json_key;
+pub use key::OutputKey;
 pub(crate) use scalar::{number_text, write_text};
 
 /// Bytes that are set aside for a response at the least, and for one that has been seen larger at the most.
@@ -211,20 +212,19 @@ impl Shaper {
         if self.rows > self.rows_max {
             return Err(ResolveError::TooLarge { rows: self.rows_max });
         }
-        self.out.push(b'{');
-        for (index, output) in node.output.iter().enumerate() {
-            if index > 0 {
-                self.out.push(b',');
-            }
+        if node.output.is_empty() {
+            self.out.push(b'{');
+        }
+        for output in &node.output {
             match output {
                 Output::Field { key, column } => {
-                    self.out.extend_from_slice(key.as_bytes());
+                    key.write(&mut self.out);
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
                     scalar::write(&mut self.out, ty, form, row.cell(*column));
                 }
                 Output::Join { key, join } => {
-                    self.out.extend_from_slice(key.as_bytes());
+                    key.write(&mut self.out);
                     let (Some(join), Some(child)) = (node.joins.get(*join), children.get_mut(*join)) else {
                         return Err(ResolveError::new("a row source lacks the source of a join"));
                     };
@@ -234,7 +234,7 @@ impl Shaper {
                     }
                 }
                 Output::Computed { key, template } => {
-                    self.out.extend_from_slice(key.as_bytes());
+                    key.write(&mut self.out);
                     self.computed(node, row, template);
                 }
             }

@@ -160,7 +160,7 @@ fn collect<'p>(node: &'p Node, joins: &mut Vec<ShownJoin<'p>>) {
 /// What the objects of a node show beside its relations, in the order of the selection.
 fn fields(node: &Node) -> Vec<&str> {
     let names = node.output.iter().filter_map(|output| match output {
-        Output::Field { key, .. } | Output::Computed { key, .. } => Some(key.trim_matches([':', '"'])),
+        Output::Field { key, .. } | Output::Computed { key, .. } => Some(key.name()),
         Output::Join { .. } => None,
     });
     names.collect()

@@ -29,7 +29,7 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level
         named.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let computed = node.output.iter().filter_map(|output| match output {
-        Output::Computed { key, .. } => Some(key.trim_matches([':', '"'])),
+        Output::Computed { key, .. } => Some(key.name()),
         _ => None,
     });
     let computed = computed.collect::<Vec<_>>().join(", ");

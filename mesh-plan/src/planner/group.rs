@@ -7,7 +7,7 @@ use super::At;
 use super::columns::{self, Columns};
 use super::filter::{self, Left};
 use crate::plan::{Aggregate, Column, Grouping, Output, Source};
-use crate::shape::json_key;
+use crate::shape::OutputKey;
 use crate::{PlanError, PlanErrorKind};
 
 /// Whether a node's rows are groups.
@@ -45,12 +45,14 @@ pub(super) fn plan(
     }
     let mut output = Vec::with_capacity(read.select.len() + controls.aggregates.len());
     for selection in &read.select {
-        output.push(key(at, selection, names, control, columns)?);
+        let column = selected(at, selection, names, control, columns)?;
+        output.push(Output::Field { key: OutputKey::new(selection.name(), output.is_empty()), column });
     }
     let mut aggregates = Vec::with_capacity(controls.aggregates.len());
     for (index, aggregate) in controls.aggregates.iter().enumerate() {
         let (planned, column) = self::aggregate(at, aggregate, index)?;
-        output.push(Output::Field { key: json_key(&aggregate.alias), column: columns.add(column) });
+        let key = OutputKey::new(&aggregate.alias, output.is_empty());
+        output.push(Output::Field { key, column: columns.add(column) });
         aggregates.push(planned);
     }
     let mut grouping = Grouping { keys, aggregates, having: None };
@@ -60,13 +62,14 @@ pub(super) fn plan(
     Ok((output, grouping))
 }
 
-fn key(
+/// The column of a group's key.
+fn selected(
     at: &At<'_>,
     selection: &Selection,
     names: &[String],
     control: &'static str,
     columns: &Columns,
-) -> Result<Output, PlanError> {
+) -> Result<usize, PlanError> {
     let name = selection.name();
     match (selection, at.entity.member(name)) {
         (_, None) => Err(at.unknown(name)),
@@ -76,8 +79,7 @@ fn key(
         (Selection::Field(_), Some(Member::Field(id))) if names.iter().any(|key| key == name) => {
             let source = Source::Column(at.entity.field(id).column.clone());
             let named = |column: &Column| column.source == source && column.name == name;
-            let column = columns.list.iter().position(named).unwrap_or_default();
-            Ok(Output::Field { key: json_key(name), column })
+            Ok(columns.list.iter().position(named).unwrap_or_default())
         }
         _ => Err(at.error(PlanErrorKind::NotSelectable { field: name.to_owned(), control })),
     }

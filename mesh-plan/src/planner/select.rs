@@ -6,7 +6,7 @@ use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, 
 use super::columns::{self, Columns};
 use super::{At, Place, Planner};
 use crate::plan::{Join, Output, TemplatePiece};
-use crate::shape::json_key;
+use crate::shape::OutputKey;
 use crate::{PlanError, PlanErrorKind};
 
 impl Planner<'_> {
@@ -28,7 +28,7 @@ impl Planner<'_> {
         let mut output = Vec::with_capacity(select.len());
         let mut joins = Vec::new();
         for selection in select {
-            let key = json_key(selection.name());
+            let key = OutputKey::new(selection.name(), output.is_empty());
             match (selection, at.entity.member(selection.name())) {
                 (Selection::Field(_), Some(Member::Field(id))) => {
                     let column = columns.add_field(at.entity, id, true);

@@ -1,13 +1,5 @@
 //! How is text written as JSON?
 
-/// An object key with its quotes and colon.
-pub(crate) fn json_key(name: &str) -> Box<str> {
-    let mut out = Vec::with_capacity(name.len() + 3);
-    write_str(&mut out, name);
-    out.push(b':');
-    String::from_utf8_lossy(&out).into()
-}
-
 /// Writes text that should be UTF-8; what is not becomes U+FFFD.
 pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_plain(bytes) {

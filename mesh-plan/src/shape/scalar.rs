@@ -9,16 +9,33 @@ use mesh_schema::{FieldType, TimeForm};
 use super::json;
 use crate::{ValueRef, time};
 
-/// Writes a cell as JSON.
+/// Writes a cell as JSON. What most cells are comes first.
+#[inline]
 pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
-    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Json, String, Uuid};
+    match (ty, cell) {
+        (_, ValueRef::Text(text)) => write_text_cell(out, ty, text),
+        (Some(FieldType::Integer), ValueRef::Integer(value)) => integer(out, value),
+        _ => write_other(out, ty, form, cell),
+    }
+}
+
+fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
+    match ty {
+        Some(FieldType::Json) if is_json(text) => out.extend_from_slice(text),
+        Some(FieldType::Datetime | FieldType::Date) => moment(out, text),
+        Some(FieldType::Binary) => json::write_str(out, &STANDARD.encode(text)),
+        _ => json::write_bytes(out, text),
+    }
+}
+
+/// Whatever is not text.
+fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
+    use FieldType::{Bigint, Boolean, Date, Datetime, Decimal, String, Uuid};
     match (ty, cell) {
         (_, ValueRef::Null) => out.extend_from_slice(b"null"),
         (_, ValueRef::Real(value)) if !value.is_finite() => out.extend_from_slice(b"null"),
         (Some(Boolean), ValueRef::Integer(value @ (0 | 1))) => boolean(out, value == 1),
         (_, ValueRef::Boolean(value)) => boolean(out, value),
-        (Some(Json), ValueRef::Text(text)) if is_json(text) => out.extend_from_slice(text),
-        (Some(Datetime | Date), ValueRef::Text(text)) => moment(out, text),
         (Some(Datetime | Date), ValueRef::Integer(_) | ValueRef::Real(_)) => {
             match moment_of_number(form, cell) {
                 Some(text) => json::write_str(out, &text),
@@ -32,10 +49,8 @@ pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeF
         }
         (_, ValueRef::Integer(_) | ValueRef::Real(_)) => number(out, cell),
         (Some(Uuid), ValueRef::Bytes(bytes)) if bytes.len() == 16 => json::write_str(out, &uuid(bytes)),
-        (Some(Binary), ValueRef::Text(bytes)) | (_, ValueRef::Bytes(bytes)) => {
-            json::write_str(out, &STANDARD.encode(bytes));
-        }
-        (_, ValueRef::Text(text)) => json::write_bytes(out, text),
+        (_, ValueRef::Bytes(bytes)) => json::write_str(out, &STANDARD.encode(bytes)),
+        (_, ValueRef::Text(text)) => write_text_cell(out, ty, text),
     }
 }
 
@@ -66,12 +81,14 @@ fn boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 
+fn integer(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
 /// The shortest text that reads back as the same number; whole reals have no fraction.
 fn number(out: &mut Vec<u8>, cell: ValueRef<'_>) {
     match cell {
-        ValueRef::Integer(value) => {
-            out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-        }
+        ValueRef::Integer(value) => integer(out, value),
         ValueRef::Real(value) => {
             let mut buffer = zmij::Buffer::new();
             out.extend_from_slice(without_fraction(buffer.format(value)).as_bytes());
