@@ -1,6 +1,6 @@
 //! Where does the next page start? Opaque cursors, bound to their read by a MAC. `SPEC §5.4`
 //!
-//! A cursor is base64url of 16 bytes of MAC and the sort values of one row. The MAC covers the read's
+//! A cursor is base64url of 16 bytes of MAC and the sort values of one row. The key of the MAC is that of the read's
 //! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, does not open.
 
 use std::fmt;
@@ -27,29 +27,71 @@ impl CursorKey {
         Self(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, secret)))
     }
 
-    /// Seals encoded sort values.
-    pub(crate) fn seal(&self, scope: &[u8; 32], values: &[u8]) -> String {
-        let tag = self.tag(scope, values);
-        let mut bytes = Vec::with_capacity(TAG + values.len());
-        bytes.extend(tag.as_ref().iter().take(TAG));
-        bytes.extend_from_slice(values);
-        URL_SAFE_NO_PAD.encode(bytes)
+    /// What cursors of the read of that scope are sealed with.
+    pub(crate) fn seal(&self, scope: &[u8; 32]) -> Seal {
+        Seal(hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&self.0, scope).as_ref()))
+    }
+}
+
+/// Seals cursors of one read, and opens those.
+#[derive(Debug)]
+pub(crate) struct Seal(hmac::Key);
+
+impl Seal {
+    /// Appends the cursor of a row to `out`.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, row: &mut Unsealed) {
+        let bytes = &mut row.0;
+        if let Some((tag, values)) = bytes.split_at_mut_checked(TAG) {
+            let made = hmac::sign(&self.0, values);
+            tag.iter_mut().zip(made.as_ref()).for_each(|(to, from)| *to = *from);
+        }
+        let start = out.len();
+        out.resize(start + base64::encoded_len(bytes.len(), false).unwrap_or_default(), b'A');
+        if let Some(space) = out.get_mut(start..) {
+            let written = URL_SAFE_NO_PAD.encode_slice(bytes, space);
+            debug_assert_eq!(written.ok(), Some(out.len() - start));
+        }
     }
 
-    /// The sort values of a cursor, if it is one of this scope with that many of them.
-    pub(crate) fn open(&self, scope: &[u8; 32], cursor: Sealed, count: usize) -> Option<Vec<Value>> {
+    /// The cursor of a row.
+    #[cfg(test)]
+    pub(crate) fn text<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> String {
+        let mut out = Vec::new();
+        self.write(&mut out, &mut Unsealed::of(values));
+        String::from_utf8(out).unwrap()
+    }
+
+    /// The sort values of a cursor, if it is one of this read with that many of them.
+    pub(crate) fn open(&self, cursor: Sealed, count: usize) -> Option<Vec<Value>> {
         let (tag, encoded) = cursor.bytes.split_at_checked(TAG)?;
-        let expected = self.tag(scope, encoded);
+        let expected = hmac::sign(&self.0, encoded);
         // A cursor opens nothing that a filter could not ask for, so this need not take constant time.
         let is_one = expected.as_ref().get(..TAG)? == tag && cursor.values.len() == count;
         is_one.then_some(cursor.values)
     }
+}
 
-    fn tag(&self, scope: &[u8; 32], values: &[u8]) -> hmac::Tag {
-        let mut context = hmac::Context::with_key(&self.0);
-        context.update(scope);
-        context.update(values);
-        context.sign()
+/// The sort values of a row, and before them room for the MAC.
+#[derive(Clone)]
+pub(crate) struct Unsealed(Vec<u8>);
+
+impl Unsealed {
+    /// Those of a row.
+    pub(crate) fn of<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Self {
+        let mut row = Self(Vec::with_capacity(64));
+        row.0.resize(TAG, 0);
+        row.extend(values);
+        row
+    }
+
+    /// Those of another row instead.
+    pub(crate) fn become_of<'a>(&mut self, values: impl IntoIterator<Item = ValueRef<'a>>) {
+        self.0.truncate(TAG);
+        self.extend(values);
+    }
+
+    fn extend<'a>(&mut self, values: impl IntoIterator<Item = ValueRef<'a>>) {
+        values.into_iter().for_each(|value| encode(&mut self.0, value));
     }
 }
 
@@ -107,27 +149,24 @@ pub(crate) fn scope(node: &Node) -> [u8; 32] {
 }
 
 /// Appends a sort value to `out`, in a form that [`decode`] reads.
+#[inline]
 pub(crate) fn encode(out: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
         ValueRef::Null => out.push(0),
         // As the storages without truth values have them, so that a row has one cursor wherever it lies.
-        ValueRef::Boolean(value) => encode(out, ValueRef::Integer(value.into())),
-        ValueRef::Integer(value) => {
-            out.push(3);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-        ValueRef::Real(value) => {
-            out.push(4);
-            out.extend_from_slice(&value.to_bits().to_be_bytes());
-        }
-        ValueRef::Text(value) => sized(out, 5, value),
-        ValueRef::Bytes(value) => sized(out, 6, value),
+        ValueRef::Boolean(value) => sized(out, 3, i64::from(value).to_be_bytes(), &[]),
+        ValueRef::Integer(value) => sized(out, 3, value.to_be_bytes(), &[]),
+        ValueRef::Real(value) => sized(out, 4, value.to_bits().to_be_bytes(), &[]),
+        ValueRef::Text(value) => sized(out, 5, (value.len() as u64).to_be_bytes(), value),
+        ValueRef::Bytes(value) => sized(out, 6, (value.len() as u64).to_be_bytes(), value),
     }
 }
 
-fn sized(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+#[inline]
+fn sized(out: &mut Vec<u8>, tag: u8, head: [u8; 8], bytes: &[u8]) {
+    out.reserve(1 + head.len() + bytes.len());
     out.push(tag);
-    out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
+    out.extend_from_slice(&head);
     out.extend_from_slice(bytes);
 }
 
@@ -165,15 +204,11 @@ mod tests {
     use super::*;
 
     fn sealed(values: &[Value]) -> String {
-        let mut bytes = Vec::new();
-        for value in values {
-            encode(&mut bytes, value.as_ref());
-        }
-        CursorKey::default().seal(&[7; 32], &bytes)
+        CursorKey::default().seal(&[7; 32]).text(values.iter().map(Value::as_ref))
     }
 
     fn open(key: &CursorKey, scope: u8, text: &str, count: usize) -> Option<Vec<Value>> {
-        key.open(&[scope; 32], Sealed::read(text)?, count)
+        key.seal(&[scope; 32]).open(Sealed::read(text)?, count)
     }
 
     #[test]

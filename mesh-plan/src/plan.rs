@@ -12,8 +12,9 @@ use mesh_ql::{AggregateFn, Direction, Nulls};
 use mesh_schema::{Cardinality, FieldType, Link, NativeType, TableName, TimeForm};
 use ring::digest;
 
+use crate::cursor::Seal;
 use crate::policy::{SessionValue, Slot};
-use crate::{CursorKey, OutputKey, Principal, Value, cursor};
+use crate::{OutputKey, Principal, Value, cursor};
 
 /// A checked query with its target: all that a resolver needs to know. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -32,9 +33,8 @@ pub struct Plan {
 pub(crate) struct Root {
     pub(crate) node: Node,
     pub(crate) identity: Identity,
-    /// What cursors of this read are bound to.
-    pub(crate) scope: [u8; 32],
-    pub(crate) cursors: CursorKey,
+    /// What cursors of this read are sealed with.
+    pub(crate) seal: Seal,
     /// What the cursor held that it was made with.
     pub(crate) after: Option<Arc<[Value]>>,
     pub(crate) rows: usize,

@@ -50,13 +50,13 @@ pub(crate) fn plan(
         Kind::Collection => Place::Collection,
     };
     let mut node = planner.node(entity, query.entity.clone(), &query.root, place)?;
-    let scope = cursor::scope(&node);
+    let seal = cursors.seal(&cursor::scope(&node));
     let mut after = None;
     if let (Some(slice), Some(page)) = (&mut node.slice, &query.root.controls.page)
         && let Some(text) = &page.after
     {
         let values = Sealed::read(text)
-            .and_then(|sealed| cursors.open(&scope, sealed, node.order.len()))
+            .and_then(|sealed| seal.open(sealed, node.order.len()))
             .ok_or_else(|| PlanError { kind: PlanErrorKind::CursorMismatch, path: node.path.clone() })?;
         slice.after = Some(values.iter().map(|value| *value == Value::Null).collect());
         after = Some(typed(&node.columns, &node.order, values));
@@ -64,8 +64,7 @@ pub(crate) fn plan(
     Ok(Root {
         node,
         identity: Identity::default(),
-        scope,
-        cursors: cursors.clone(),
+        seal,
         after,
         rows: limits.rows,
         slots: planner.slots,

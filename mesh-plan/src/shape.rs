@@ -15,8 +15,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 use mesh_schema::Cardinality;
 
+use crate::cursor::Unsealed;
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
-use crate::{Parts, ResolveError, ValueRef, cursor};
+use crate::{Parts, ResolveError, ValueRef};
 pub use key::OutputKey;
 pub(crate) use scalar::{number_text, write_text};
 
@@ -110,7 +111,7 @@ impl Plan {
         let first = node.slice.as_ref().map_or(u32::MAX, |slice| slice.first);
         let mut count = 0;
         let mut has_next = false;
-        let (mut start, mut end) = (Vec::new(), Vec::new());
+        let mut ends: Option<(Unsealed, Unsealed)> = None;
         shaper.out.extend_from_slice(br#"{"items":["#);
         source.visit(None, |row, children| {
             if count == first {
@@ -120,12 +121,13 @@ impl Plan {
             if count > 0 {
                 shaper.out.push(b',');
             }
-            end.clear();
-            for key in node.order.iter().filter_map(|key| key.column) {
-                cursor::encode(&mut end, row.cell(key));
-            }
-            if count == 0 {
-                start.clone_from(&end);
+            let keys = node.order.iter().filter_map(|key| key.column).map(|column| row.cell(column));
+            match &mut ends {
+                Some((_, end)) => end.become_of(keys),
+                None => {
+                    let start = Unsealed::of(keys);
+                    ends = Some((start.clone(), start));
+                }
             }
             count += 1;
             shaper.object(node, row, children)?;
@@ -134,13 +136,13 @@ impl Plan {
         let out = &mut shaper.out;
         out.extend_from_slice(br#"],"pageInfo":{"hasNextPage":"#);
         out.extend_from_slice(if has_next { b"true" } else { b"false" });
-        for (name, values) in [(&br#","startCursor":"#[..], &start), (br#","endCursor":"#, &end)] {
-            out.extend_from_slice(name);
-            if count == 0 {
-                out.extend_from_slice(b"null");
-            } else {
-                out.push(b'"');
-                out.extend_from_slice(self.root.cursors.seal(&self.root.scope, values).as_bytes());
+        match &mut ends {
+            None => out.extend_from_slice(br#","startCursor":null,"endCursor":null"#),
+            Some((start, end)) => {
+                out.extend_from_slice(br#","startCursor":""#);
+                self.root.seal.write(out, start);
+                out.extend_from_slice(br#"","endCursor":""#);
+                self.root.seal.write(out, end);
                 out.push(b'"');
             }
         }

@@ -72,7 +72,7 @@ impl<'a> Later<'a> {
     /// The values of the cursor, if it is one of that plan's.
     pub(super) fn open(self, root: &Root) -> Option<Arc<[Value]>> {
         let node = &root.node;
-        let values = root.cursors.open(&root.scope, self.sealed, node.order.len())?;
+        let values = root.seal.open(self.sealed, node.order.len())?;
         Some(planner::typed(&node.columns, &node.order, values))
     }
 }

@@ -3,7 +3,6 @@
 use mesh_ql::Format;
 use mesh_schema::{FieldType, Schema};
 
-use crate::cursor::encode;
 use crate::{Error, Mesh, Plan, PlanErrorKind, Request, Value};
 
 fn mesh() -> Mesh {
@@ -30,11 +29,7 @@ fn plan(mesh: &Mesh, text: &str) -> Result<Plan, Error> {
 /// A cursor of that list with these values.
 fn cursor(mesh: &Mesh, list: &str, values: &[Value]) -> String {
     let first = plan(mesh, &list.replace("{}", "null")).unwrap();
-    let mut bytes = Vec::new();
-    for value in values {
-        encode(&mut bytes, value.as_ref());
-    }
-    first.root.cursors.seal(&first.root.scope, &bytes)
+    first.root.seal.text(values.iter().map(Value::as_ref))
 }
 
 fn later(mesh: &Mesh, list: &str, values: &[Value]) -> Plan {

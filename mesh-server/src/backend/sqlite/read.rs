@@ -104,6 +104,9 @@ impl RowSource for Source<'_> {
             for (place, column) in &self.parents {
                 match parent.cell(*column) {
                     ValueRef::Null => return Ok(()),
+                    ValueRef::Integer(key) => {
+                        self.statement.raw_bind_parameter(*place, key).map_err(failed)?
+                    }
                     key => self.statement.raw_bind_parameter(*place, Bound(key)).map_err(failed)?,
                 }
             }
