@@ -208,6 +208,10 @@ impl Server {
             tracing::warn!("stopping with requests still under way after {:?}", self.shutdown_timeout);
             stages.send_replace(Stage::Gone);
         }
+        // They may have something to finish, which this thread should not be held up by.
+        if let Some(workers) = self.workers {
+            let _ = tokio::task::spawn_blocking(move || drop(workers)).await;
+        }
     }
 
     /// Done when no connection is left.

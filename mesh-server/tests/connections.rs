@@ -31,3 +31,6 @@ mod timeouts;
 #[cfg(feature = "tls")]
 #[path = "connections/tls.rs"]
 mod tls;
+#[cfg(test)]
+#[path = "connections/workers.rs"]
+mod workers;

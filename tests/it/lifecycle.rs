@@ -116,6 +116,26 @@ fn a_client_of_http_1_0_is_answered() {
 }
 
 #[test]
+fn threads_share_connections_wherever_they_are() {
+    let blog = Database::blog();
+    for (threads, pinned) in [("1", "false"), ("3", "false"), ("1", "true"), ("3", "true")] {
+        let mut command =
+            mesh_tests::command(&["serve", "--listen", "127.0.0.1:0", "--database", &blog.url()]);
+        command.args(["--log", "off", "--threads", threads]).env("MESH_PIN_THREADS", pinned);
+        let mut server = Server::spawn(&mut command);
+        let mut open: Vec<_> = (0..20).map(|_| server.connect()).collect();
+        for (number, connection) in open.iter_mut().chain([&mut server.connect()]).enumerate() {
+            let id = number % 4 + 1;
+            let reply = connection.send(&Request::get(&format!("/mesh/post/{id}"), POST));
+            assert_eq!(reply.text(), format!(r#"{{"id":{id}}}"#), "{threads} threads, pinned: {pinned}");
+        }
+        server.signal("TERM");
+        assert_eq!(server.wait().code(), Some(0), "{threads} threads, pinned: {pinned}");
+        assert!(open.iter_mut().all(|connection| connection.read(false).is_none()), "all are closed");
+    }
+}
+
+#[test]
 fn many_clients_at_once_get_their_own_answers() {
     let server = Server::of(&Database::blog());
     std::thread::scope(|scope| {

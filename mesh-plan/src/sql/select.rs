@@ -57,10 +57,13 @@ fn finish(
         select.expr(Expr::val(1i64));
     }
     let one = point || join.is_some_and(|join| join.cardinality == Cardinality::One);
-    // Rows come one by one, and nobody asks for a second where there is to be one.
-    let slice = node.slice.as_ref().filter(|_| !one);
-    // At the root one more, which tells whether another page follows.
-    let limit = slice.map(|slice| u64::from(slice.first) + u64::from(join.is_none()));
+    let limit = match &node.slice {
+        // Rows come one by one, and nobody asks for a second; but all would be sorted for the first.
+        _ if one => (!node.order.is_empty()).then_some(1),
+        // At the root one more, which tells whether another page follows.
+        Some(slice) => Some(u64::from(slice.first) + u64::from(join.is_none())),
+        None => None,
+    };
     let after = node.slice.as_ref().and_then(|slice| slice.after.as_ref());
     if let (Some(after), Some(limit), None) = (after, limit, &node.grouping)
         && let Some(parts) = keyset::parts(names, &node.order, after)

@@ -19,6 +19,8 @@ use crate::config::{Config, DocsAuth, LogFormat};
 
 /// Files that are kept for databases, uploads and the like, out of those that may be open.
 const FILES_KEPT: usize = 256;
+/// Those of one more thread: what its runtime waits by, and its connection to a database in a file.
+const FILES_OF_THREAD: usize = 6;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let (config, printed) = settings_and_print(args.settings(), args.config.as_deref())
@@ -80,7 +82,7 @@ pub(crate) fn serve(
         recovered.map_err(|error| Failure::start(format!("cannot tidy the stored files: {error}")))?;
         let current = Current::new(app);
         let mut server = Server::new(current.clone())
-            .connections(connections(config.limits.connections))
+            .connections(connections(config.limits.connections, threads(config)))
             .shutdown_timeout(config.shutdown_timeout)
             .workers(workers)
             .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
@@ -107,7 +109,11 @@ pub(crate) fn serve(
             stop.await;
             health.tell("server", Check::Failed("it is stopping".to_owned()));
         };
-        server.serve(listener, stop).await;
+        // As a task of its own it takes turns with the connections that it accepts.
+        let served = tokio::spawn(server.serve(listener, stop)).await;
+        served.map_err(Failure::start)?;
+        // A snapshot that is still open would keep the log of the database from being emptied.
+        mesh_server::backend::sqlite::before_park();
         tracing::info!("stopped");
         Ok(())
     })
@@ -129,9 +135,10 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 
 /// As many connections as are wanted, or as leave some of the files that the system lets this process open: a
 /// database that cannot be opened is worse for all than a client that waits to be accepted.
-fn connections(wanted: usize) -> usize {
+fn connections(wanted: usize, threads: usize) -> usize {
     let Some(files) = open_files() else { return wanted };
-    let most = files.saturating_sub((files / 8).max(FILES_KEPT)).max(files / 2).max(1);
+    let most =
+        files.saturating_sub((files / 8).max(FILES_KEPT) + FILES_OF_THREAD * threads).max(files / 2).max(1);
     if wanted > most {
         tracing::warn!(
             "at most {most} connections at a time, not the {wanted} of 'limits.connections': this process may \

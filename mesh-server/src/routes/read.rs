@@ -46,8 +46,13 @@ pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start 
     };
     let plan = match found(cx, &admitted, entity, id) {
         Err(error) => return Start::Done(Err(error)),
-        // That took less than could be told, so the clock is not looked at.
-        Ok(Some(plan)) => plan,
+        Ok(Some(plan)) => {
+            // To find it took less than could be told; to see who asks may have taken more.
+            if admitted.session().is_some() {
+                cx.seen.begins();
+            }
+            plan
+        }
         Ok(None) => match made(cx, &admitted, entity, id).now_or_never() {
             None => return Start::Counted,
             Some(Err(error)) => return Start::Done(Err(error)),

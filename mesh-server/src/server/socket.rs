@@ -120,3 +120,88 @@ impl AsyncWrite for Socket {
         Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn pair() -> (TcpStream, Socket) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (client, Socket::new(listener.accept().await.unwrap().0))
+    }
+
+    /// Bytes that tell where they stand.
+    fn bytes(count: usize) -> Vec<u8> {
+        (0..count).map(|place| (place % 251) as u8).collect()
+    }
+
+    #[tokio::test]
+    async fn pieces_of_any_size_arrive_whole() {
+        for size in [1, TAKEN - 1, TAKEN, TAKEN + 1, 3_000_000] {
+            let (mut client, mut server) = pair().await;
+            let sent = bytes(size);
+            // More than the system holds for the two of them, so each has to wait for the other.
+            let echo = tokio::spawn(async move {
+                let mut space = vec![0; 100_000];
+                let mut all = Vec::new();
+                while all.len() < size {
+                    let count = server.read(&mut space).await.unwrap();
+                    assert_ne!(count, 0);
+                    all.extend_from_slice(&space[..count]);
+                }
+                server.write_all(&all).await.unwrap();
+                assert_eq!(server.read(&mut space).await.unwrap(), 0, "the client's end");
+            });
+            let (mut from, mut to) = client.split();
+            let write = async {
+                to.write_all(&sent).await.unwrap();
+                to.shutdown().await.unwrap();
+            };
+            let mut received = Vec::new();
+            let (_, read) = tokio::join!(write, from.read_to_end(&mut received));
+            read.unwrap();
+            assert!(received == sent, "{size} bytes");
+            echo.await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_may_come_with_the_last_bytes() {
+        let (mut client, mut server) = pair().await;
+        client.write_all(b"last").await.unwrap();
+        drop(client);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let mut received = Vec::new();
+        server.read_to_end(&mut received).await.unwrap();
+        assert_eq!(received, b"last");
+        assert_eq!(server.read(&mut [0; 10]).await.unwrap(), 0);
+        assert_eq!(server.read(&mut []).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn slices_are_written_one_after_the_other() {
+        for sizes in [[0, 0], [1, 0], [100, 500], [TOGETHER, 1], [10, 1_000_000]] {
+            let (mut client, mut server) = pair().await;
+            let sent = bytes(sizes.iter().sum());
+            let expected = sent.clone();
+            let reading = tokio::spawn(async move {
+                let mut received = Vec::new();
+                client.read_to_end(&mut received).await.unwrap();
+                assert!(received == expected);
+            });
+            let mut rest = sent.split_at(sizes[0]);
+            while !(rest.0.is_empty() && rest.1.is_empty()) {
+                let slices = [IoSlice::new(rest.0), IoSlice::new(rest.1)];
+                let count = server.write_vectored(&slices).await.unwrap();
+                let first = count.min(rest.0.len());
+                rest = (&rest.0[first..], &rest.1[count - first..]);
+            }
+            drop(server);
+            reading.await.unwrap();
+        }
+    }
+}

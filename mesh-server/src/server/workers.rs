@@ -1,12 +1,12 @@
 //! Which thread serves a connection? One of those that serve the fewest, for as long as the connection lasts.
 //!
 //! A runtime whose threads take work from one another pays for that with every request: tasks wander between
-//! processors, and threads wake each other to share what comes. Requests over one connection come one after the other, so
-//! there is nothing in it to share.
+//! processors, and threads wake each other to share what comes. Requests over one connection of HTTP/1.1 come one after the
+//! other, so there is nothing in it to share. Those over one of HTTP/2 share a thread too, but for what leaves it anyway.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpStream;
@@ -15,14 +15,19 @@ use tokio::sync::oneshot;
 
 use crate::processors;
 
+/// Threads in all that may do what blocks, as many as a runtime has.
+const BLOCKING: usize = 512;
 /// How many more connections than twice the fewest a thread may have that is preferred for its processor.
 const SLACK: usize = 8;
 
-/// Threads that serve connections, each by a runtime of its own, for [`Server::workers`](crate::Server::workers). They end
-/// with the last clone.
+/// Threads that serve connections, each by a runtime of its own, for [`Server::workers`](crate::Server::workers).
+///
+/// They end with the last clone, which waits for what is still being done on threads that may block. Whatever was spawned
+/// by a request ends with them as well, so let them live as long as what they serve. Handlers cannot call
+/// `tokio::task::block_in_place`, which needs a runtime of several threads.
 #[derive(Clone, Debug)]
 pub struct Workers {
-    threads: Arc<[Thread]>,
+    threads: Arc<Threads>,
 }
 
 impl Workers {
@@ -31,7 +36,7 @@ impl Workers {
     /// # Errors
     /// When the system has no more threads, or no more of what a runtime needs.
     pub fn start(count: usize) -> io::Result<Self> {
-        Ok(Self { threads: (0..count).map(|_| Thread::start(None)).collect::<io::Result<_>>()? })
+        Self::each((0..count).map(|_| None))
     }
 
     /// Starts so many threads, each of which stays on one of the processors that this thread may run on (on Linux). They
@@ -44,10 +49,33 @@ impl Workers {
     pub fn pinned(count: usize) -> io::Result<Self> {
         let all = processors::all();
         let places = (0..count).map(|number| all.get(number % all.len().max(1)).copied());
-        let threads = places.map(|processor| Thread::start(Some(Pin { processor })));
-        Ok(Self { threads: threads.collect::<io::Result<_>>()? })
+        Self::each(places.map(|processor| Some(Pin { processor })))
+    }
+
+    fn each(pins: impl ExactSizeIterator<Item = Option<Pin>>) -> io::Result<Self> {
+        let blocking = (BLOCKING / pins.len().max(1)).max(16);
+        let threads = pins.map(|pin| Thread::start(pin, blocking)).collect::<io::Result<_>>()?;
+        Ok(Self { threads: Arc::new(Threads(threads)) })
     }
 }
+
+#[derive(Debug)]
+struct Threads(Vec<Thread>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // All are told before one is waited for.
+        self.0.iter_mut().for_each(|thread| drop(thread.stop.take()));
+        let own = std::thread::current().id();
+        for thread in &mut self.0 {
+            if let Some(joined) = thread.joined.take().filter(|joined| joined.thread().id() != own) {
+                let _ = joined.join();
+            }
+        }
+    }
+}
+
+const NAME: &str = "mesh";
 
 /// That a thread stays where it is: on a processor, if they can be told apart.
 #[derive(Clone, Copy, Debug)]
@@ -60,38 +88,48 @@ struct Pin {
 struct Thread {
     runtime: Handle,
     pin: Option<Pin>,
+    ended: Arc<AtomicBool>,
     /// The thread ends when this is dropped.
     stop: Option<oneshot::Sender<()>>,
     joined: Option<JoinHandle<()>>,
 }
 
 impl Thread {
-    fn start(pin: Option<Pin>) -> io::Result<Self> {
+    fn start(pin: Option<Pin>, blocking: usize) -> io::Result<Self> {
         let mut builder = Builder::new_current_thread();
         // The threads that it starts are for what may block.
-        builder.enable_all().on_thread_start(processors::wander);
+        builder
+            .enable_all()
+            .thread_name(NAME)
+            .max_blocking_threads(blocking)
+            .on_thread_start(processors::wander);
         #[cfg(feature = "sqlite")]
         builder.on_thread_park(crate::backend::sqlite::before_park);
         let runtime = builder.build()?;
         let (handle, (stop, stopped)) = (runtime.handle().clone(), oneshot::channel());
-        let thread = std::thread::Builder::new().name("mesh".to_owned());
+        let ended = Arc::new(AtomicBool::new(false));
+        let end = End(Arc::clone(&ended));
+        let thread = std::thread::Builder::new().name(NAME.to_owned());
         let joined = thread.spawn(move || {
+            let _end = end;
             if let Some(Pin { processor: Some(number) }) = pin {
                 processors::stay_on(number);
             }
             // Nobody sends anything.
             let _ = runtime.block_on(stopped);
         })?;
-        Ok(Self { runtime: handle, pin, stop: Some(stop), joined: Some(joined) })
+        Ok(Self { runtime: handle, pin, ended, stop: Some(stop), joined: Some(joined) })
     }
 }
 
-impl Drop for Thread {
+/// Notes that a thread has ended, in whatever way, for its runtime takes nothing more.
+struct End(Arc<AtomicBool>);
+
+impl Drop for End {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        let own = std::thread::current().id();
-        if let Some(joined) = self.joined.take().filter(|joined| joined.thread().id() != own) {
-            let _ = joined.join();
+        self.0.store(true, Ordering::Release);
+        if std::thread::panicking() {
+            tracing::error!("a thread that served connections has ended; the others go on");
         }
     }
 }
@@ -103,18 +141,26 @@ struct Place {
     /// `None` is where they are accepted.
     runtime: Option<Handle>,
     processor: Option<usize>,
+    ended: Arc<AtomicBool>,
     open: Arc<AtomicUsize>,
+}
+
+impl Place {
+    fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
 }
 
 impl Places {
     /// The threads of the workers and, unless those have processors of their own, the task that accepts.
     pub(super) fn of(workers: Option<&Workers>) -> Self {
-        let threads = || workers.iter().flat_map(|workers| workers.threads.iter());
-        let here = Place { runtime: None, processor: None, open: Arc::default() };
+        let threads = || workers.iter().flat_map(|workers| &workers.threads.0);
+        let here = Place { runtime: None, processor: None, ended: Arc::default(), open: Arc::default() };
         let here = (!threads().any(|thread| thread.pin.is_some())).then_some(here);
         let there = threads().map(|thread| Place {
             runtime: Some(thread.runtime.clone()),
             processor: thread.pin.and_then(|pin| pin.processor),
+            ended: Arc::clone(&thread.ended),
             open: Arc::default(),
         });
         Self(here.into_iter().chain(there).collect())
@@ -129,14 +175,14 @@ impl Places {
 
     /// `wanted` tells the processor whose thread is preferred.
     fn choose(&self, wanted: impl FnOnce() -> Option<usize>) -> Option<&Place> {
-        let fewest = self.0.iter().min_by_key(|place| place.open.load(Ordering::Relaxed))?;
+        let places = || self.0.iter().filter(|place| !place.ended.load(Ordering::Acquire));
+        let fewest = places().min_by_key(|place| place.open())?;
         if fewest.processor.is_none() {
             return Some(fewest);
         }
         let wanted = wanted();
-        let most = fewest.open.load(Ordering::Relaxed) * 2 + SLACK;
-        let near = self.0.iter().find(|place| place.processor == wanted);
-        Some(near.filter(|place| place.open.load(Ordering::Relaxed) < most).unwrap_or(fewest))
+        let near = places().filter(|place| place.processor == wanted).min_by_key(|place| place.open());
+        Some(near.filter(|place| place.open() < fewest.open() * 2 + SLACK).unwrap_or(fewest))
     }
 }
 
@@ -166,7 +212,7 @@ mod tests {
     use super::*;
 
     fn open(places: &Places) -> Vec<usize> {
-        places.0.iter().map(|place| place.open.load(Ordering::Relaxed)).collect()
+        places.0.iter().map(Place::open).collect()
     }
 
     #[test]
@@ -185,7 +231,12 @@ mod tests {
 
     #[test]
     fn a_connection_is_served_where_its_packets_come_in() {
-        let place = |processor| Place { runtime: None, processor: Some(processor), open: Arc::default() };
+        let place = |processor| Place {
+            runtime: None,
+            processor: Some(processor),
+            ended: Arc::default(),
+            open: Arc::default(),
+        };
         let places = Places([4, 5].map(place).into());
         let taken: Vec<_> = (0..5).map(|_| Taken::of(places.choose(|| Some(5)))).collect();
         assert_eq!(open(&places), [0, 5]);
@@ -209,10 +260,23 @@ mod tests {
         assert_eq!(processors::all(), all, "this thread wanders on");
     }
 
+    #[test]
+    fn a_thread_that_fell_is_given_nothing() {
+        let workers = Workers::start(1).unwrap();
+        let places = Places::of(Some(&workers));
+        let here = Taken::of(places.choose(|| None));
+        let fallen = || places.choose(|| None).unwrap().runtime.is_none();
+        assert!(!fallen());
+        let ended = Arc::clone(&workers.threads.0.first().unwrap().ended);
+        drop(End(ended));
+        assert!(fallen());
+        drop(here);
+    }
+
     #[tokio::test]
     async fn its_threads_end_with_it() {
         let workers = Workers::start(1).unwrap();
-        let runtime = workers.threads.first().unwrap().runtime.clone();
+        let runtime = workers.threads.0.first().unwrap().runtime.clone();
         let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) }).await.unwrap();
         assert_eq!(name.as_deref(), Some("mesh"));
         let left = runtime.spawn(std::future::pending::<()>());

@@ -1,0 +1,57 @@
+//! Does a server on several threads behave as one on one thread?
+
+use std::time::Duration;
+
+use http::Version;
+use mesh_server::{Server, Workers};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::served::{ANSWER, Served, app, ask, text, within};
+
+const LONG: Duration = Duration::from_secs(20);
+
+async fn start(server: Server, workers: std::io::Result<Workers>) -> Served {
+    Served::start(server.workers(workers.unwrap())).await
+}
+
+#[tokio::test]
+async fn every_thread_serves_both_protocols() {
+    for workers in [Workers::start(2), Workers::pinned(2), Workers::pinned(5), Workers::start(0)] {
+        let mut served = start(Server::new(app()), workers).await;
+        // All are open before the first is asked over, so no thread is without one.
+        let mut streams = Vec::new();
+        for _ in 0..12 {
+            streams.push(served.connect().await);
+        }
+        for (number, stream) in streams.into_iter().enumerate() {
+            let version = if number % 2 == 0 { Version::HTTP_11 } else { Version::HTTP_2 };
+            let entity = if number % 3 == 0 { "slow" } else { "quick" };
+            assert_eq!(within(LONG, ask(stream, version, entity)).await, (200, ANSWER.to_owned()));
+        }
+        served.stop();
+        served.ended().await;
+        assert!(TcpStream::connect(served.address).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn what_is_under_way_on_any_thread_ends_or_is_given_up() {
+    let server = Server::new(app()).shutdown_timeout(Duration::from_millis(500));
+    let mut served = start(server, Workers::start(2)).await;
+    let mut streams = Vec::new();
+    for entity in ["slow", "slow", "slow", "stuck", "stuck", "stuck"] {
+        let mut stream = served.connect().await;
+        stream.write_all(text(entity).as_bytes()).await.unwrap();
+        streams.push(stream);
+    }
+    // So that they have begun when the server stops; where not, that makes no difference to what is seen.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    served.stop();
+    served.ended().await;
+    for (number, mut stream) in streams.into_iter().enumerate() {
+        let mut reply = String::new();
+        let _ = stream.read_to_string(&mut reply).await;
+        assert_eq!(reply.ends_with(ANSWER), number < 3, "{number}: {reply:?}");
+    }
+}
