@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
+use tokio::runtime::{Handle, Id};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Statement};
 
@@ -147,7 +148,7 @@ impl Pool {
             }
         };
         let idle = loop {
-            let link = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let link = nearest(&self.idle);
             match link {
                 Some(link) if fresh || link.client.is_closed() => drop(link),
                 other => break other,
@@ -185,7 +186,8 @@ impl Pool {
                 }
             }
         });
-        Ok(Link { cancel: client.cancel_token(), client, statements: Statements::default(), tls })
+        let (cancel, runtime) = (client.cancel_token(), Handle::current().id());
+        Ok(Link { cancel, client, statements: Statements::default(), tls, runtime })
     }
 
     fn tls(&self) -> Result<Tls, PoolError> {
@@ -197,6 +199,16 @@ impl Pool {
         *made = Some(tls.clone());
         Ok(tls)
     }
+}
+
+/// The connection to take of those that are idle: one of this thread's runtime if there is one, for with another's each
+/// message wakes two threads; and the one that was used last.
+fn nearest(idle: &Idle) -> Option<Box<Link>> {
+    let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = Handle::current().id();
+    let last = idle.len().checked_sub(1)?;
+    let place = idle.iter().rposition(|link| link.runtime == own).unwrap_or(last);
+    Some(idle.remove(place))
 }
 
 /// Compiling expressions takes longer than any read should, and the bound on rows makes the database think that
@@ -213,6 +225,8 @@ pub(super) struct Link {
     cancel: CancelToken,
     statements: Statements,
     tls: Tls,
+    /// Where its messages are read and written.
+    runtime: Id,
 }
 
 impl Link {
@@ -267,7 +281,7 @@ impl Drop for Lease {
             return;
         }
         let slot = self.slot.take();
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
             let Link { client, cancel, tls, .. } = *link;
             // What was to be cancelled may be over by now, so the connection is not used again: the database
