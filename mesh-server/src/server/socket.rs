@@ -123,6 +123,8 @@ impl AsyncWrite for Socket {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
@@ -141,12 +143,15 @@ mod tests {
 
     #[tokio::test]
     async fn pieces_of_any_size_arrive_whole() {
-        for size in [1, TAKEN - 1, TAKEN, TAKEN + 1, 3_000_000] {
+        // Room for a part of what is there, for all of it, and for more than is taken here.
+        let rooms = [1_000, TAKEN, 100_000];
+        let sizes = [1, TAKEN - 1, TAKEN, TAKEN + 1, 3_000_000];
+        for (size, room) in sizes.into_iter().flat_map(|size| rooms.map(|room| (size, room))) {
             let (mut client, mut server) = pair().await;
             let sent = bytes(size);
             // More than the system holds for the two of them, so each has to wait for the other.
             let echo = tokio::spawn(async move {
-                let mut space = vec![0; 100_000];
+                let mut space = vec![0; room];
                 let mut all = Vec::new();
                 while all.len() < size {
                     let count = server.read(&mut space).await.unwrap();
@@ -162,9 +167,10 @@ mod tests {
                 to.shutdown().await.unwrap();
             };
             let mut received = Vec::new();
-            let (_, read) = tokio::join!(write, from.read_to_end(&mut received));
-            read.unwrap();
-            assert!(received == sent, "{size} bytes");
+            let both = async { tokio::join!(write, from.read_to_end(&mut received)).1 };
+            let read = tokio::time::timeout(Duration::from_secs(30), both).await;
+            read.expect("nobody waits for what is there").unwrap();
+            assert!(received == sent, "{size} bytes, {room} at a time");
             echo.await.unwrap();
         }
     }
@@ -174,7 +180,7 @@ mod tests {
         let (mut client, mut server) = pair().await;
         client.write_all(b"last").await.unwrap();
         drop(client);
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         let mut received = Vec::new();
         server.read_to_end(&mut received).await.unwrap();
         assert_eq!(received, b"last");
