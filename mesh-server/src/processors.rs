@@ -29,7 +29,7 @@ pub(crate) fn stay_on(number: usize) {
     let _ = sched_setaffinity(None, &one);
 }
 
-/// Lets a thread wander that one with a place of its own has started, whose place it would have too.
+/// Lets this thread run on all of them again: a thread begins where the one stays that has started it.
 #[cfg(target_os = "linux")]
 pub(crate) fn wander() {
     if let Some(all) = ALL.get() {

@@ -130,7 +130,7 @@ fn threads(config: &Config) -> usize {
 /// The runtime of this thread, which accepts connections and serves its share of them.
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().on_thread_park(mesh_server::backend::sqlite::before_park).build()
+    builder.enable_all().thread_name("mesh").on_thread_park(mesh_server::backend::sqlite::before_park).build()
 }
 
 /// As many connections as are wanted, or as leave some of the files that the system lets this process open: a

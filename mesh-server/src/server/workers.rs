@@ -166,11 +166,11 @@ impl Places {
         Self(here.into_iter().chain(there).collect())
     }
 
-    /// Where the next connection is served (`None`: here), and its part in that.
-    pub(super) fn next(&self, stream: &TcpStream) -> (Option<&Handle>, Taken) {
+    /// Where the next connection is served (`None`: here), and its share in that.
+    pub(super) fn next(&self, stream: &TcpStream) -> (Option<&Handle>, Share) {
         let wanted = || processors::of_packets(stream);
         let place = self.choose(wanted);
-        (place.and_then(|place| place.runtime.as_ref()), Taken::of(place))
+        (place.and_then(|place| place.runtime.as_ref()), Share::of(place))
     }
 
     /// `wanted` tells the processor whose thread is preferred.
@@ -186,10 +186,10 @@ impl Places {
     }
 }
 
-/// A connection's part in its thread, until it is dropped.
-pub(super) struct Taken(Option<Arc<AtomicUsize>>);
+/// A connection's share in its thread, until it is dropped.
+pub(super) struct Share(Option<Arc<AtomicUsize>>);
 
-impl Taken {
+impl Share {
     fn of(place: Option<&Place>) -> Self {
         let open = place.map(|place| Arc::clone(&place.open));
         if let Some(open) = &open {
@@ -199,7 +199,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for Share {
     fn drop(&mut self) {
         if let Some(open) = &self.0 {
             open.fetch_sub(1, Ordering::Relaxed);
@@ -219,7 +219,7 @@ mod tests {
     fn connections_go_where_the_fewest_are() {
         let workers = Workers::start(2).unwrap();
         let places = Places::of(Some(&workers));
-        let next = || Taken::of(places.choose(|| Some(1)));
+        let next = || Share::of(places.choose(|| Some(1)));
         let mut taken: Vec<_> = (0..7).map(|_| next()).collect();
         assert_eq!(open(&places), [3, 2, 2]);
         drop(taken.remove(1));
@@ -238,12 +238,12 @@ mod tests {
             open: Arc::default(),
         };
         let places = Places([4, 5].map(place).into());
-        let taken: Vec<_> = (0..5).map(|_| Taken::of(places.choose(|| Some(5)))).collect();
+        let taken: Vec<_> = (0..5).map(|_| Share::of(places.choose(|| Some(5)))).collect();
         assert_eq!(open(&places), [0, 5]);
-        let more: Vec<_> = (0..7).map(|_| Taken::of(places.choose(|| Some(5)))).collect();
+        let more: Vec<_> = (0..7).map(|_| Share::of(places.choose(|| Some(5)))).collect();
         assert_eq!(open(&places), [2, 10], "not if it has far more than others");
         drop((taken, more));
-        let _elsewhere = Taken::of(places.choose(|| Some(7)));
+        let _elsewhere = Share::of(places.choose(|| Some(7)));
         assert_eq!(open(&places), [1, 0]);
     }
 
@@ -264,7 +264,7 @@ mod tests {
     fn a_thread_that_fell_is_given_nothing() {
         let workers = Workers::start(1).unwrap();
         let places = Places::of(Some(&workers));
-        let here = Taken::of(places.choose(|| None));
+        let here = Share::of(places.choose(|| None));
         let fallen = || places.choose(|| None).unwrap().runtime.is_none();
         assert!(!fallen());
         let ended = Arc::clone(&workers.threads.0.first().unwrap().ended);

@@ -107,7 +107,8 @@ pub(crate) fn app() -> App {
     App::new(mesh.build())
 }
 
-fn row(plan: &Plan) -> Rows {
+/// The one row of `quick` and `slow`.
+pub(crate) fn row(plan: &Plan) -> Rows {
     let mut rows = Rows::new(plan);
     rows.root().push_with(|_| 7.into());
     rows

@@ -1,13 +1,18 @@
 //! Does a server on several threads behave as one on one thread?
 
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use http::Version;
-use mesh_server::{Server, Workers};
+use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
+use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::{App, Server, Workers};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::served::{ANSWER, Served, app, ask, text, within};
+use crate::served::{ANSWER, Served, app, ask, row, text, within};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -33,6 +38,41 @@ async fn every_thread_serves_both_protocols() {
         served.ended().await;
         assert!(TcpStream::connect(served.address).await.is_err());
     }
+}
+
+/// The threads that answer over so many connections that are open at a time.
+async fn threads_of(workers: std::io::Result<Workers>, connections: usize) -> HashSet<ThreadId> {
+    let seen = Arc::new(Mutex::new(HashSet::new()));
+    let noted = Arc::clone(&seen);
+    let schema = Schema::builder().entity("quick", |entity| entity.field("id", FieldType::Integer));
+    let mesh = Mesh::builder(schema.build().unwrap()).resolver("quick", move |plan: Plan, _: Context| {
+        noted.lock().unwrap().insert(thread::current().id());
+        async move { Ok::<Rows, ResolveError>(row(&plan)) }
+    });
+    let served = start(Server::new(App::new(mesh.build())), workers).await;
+    let mut streams = Vec::new();
+    for _ in 0..connections {
+        streams.push(served.connect().await);
+    }
+    for stream in streams {
+        assert_eq!(within(LONG, ask(stream, Version::HTTP_11, "quick")).await, (200, ANSWER.to_owned()));
+    }
+    seen.lock().unwrap().clone()
+}
+
+#[tokio::test]
+async fn connections_are_spread_over_all_threads() {
+    let own = thread::current().id();
+    let all = threads_of(Workers::start(2), 6).await;
+    assert_eq!((all.len(), all.contains(&own)), (3, true), "the one that accepts them serves some as well");
+    // Wherever packets come in: with so many neither thread is left without any.
+    let pinned = threads_of(Workers::pinned(2), 40).await;
+    assert_eq!(
+        (pinned.len(), pinned.contains(&own)),
+        (2, false),
+        "only those that have a place of their own"
+    );
+    assert_eq!(threads_of(Workers::start(0), 6).await, HashSet::from([own]));
 }
 
 #[tokio::test]
