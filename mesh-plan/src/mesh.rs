@@ -13,7 +13,7 @@ use futures_util::FutureExt as _;
 use mesh_ql::Format;
 use mesh_schema::Schema;
 
-use crate::cache::{self, PlanCache};
+use crate::cache;
 use crate::computed::Functions;
 use crate::mutation::Mutators;
 use crate::plan::{Plan, Root, Target};
@@ -21,7 +21,8 @@ use crate::planner::{self, Kind, literal};
 use crate::policy::{Policy, SchemaPolicy, View, Views};
 use crate::resolver::{Answer, Context, Resolver, Resolvers};
 use crate::{
-    CursorKey, Error, JsonBody, Limits, PersistedQuery, PlanError, PlanErrorKind, Principal, ResolveError,
+    CursorKey, Error, Generations, JsonBody, Limits, PersistedQuery, PlanError, PlanErrorKind, Principal,
+    ResolveError,
 };
 
 use later::Later;
@@ -60,7 +61,7 @@ pub struct Mesh {
     functions: Functions,
     limits: Limits,
     cursors: CursorKey,
-    cache: PlanCache,
+    cache: Generations<Box<str>, Arc<Root>>,
 }
 
 /// A read as it was asked for.
@@ -170,13 +171,13 @@ impl Mesh {
             return self.later_page(view, request, later);
         }
         let key = cache::key(&view.class, request.format, request.kind(), request.text);
-        if let Some(root) = self.cache.find(&key) {
+        if let Some(root) = self.cache.get(key.as_str()) {
             return aim(root, request);
         }
         let root = Arc::new(self.root(view, request, &key)?);
         // Its cursor is written in another way than those that are looked for.
         if root.after.is_none() {
-            self.cache.keep(&key, &root);
+            self.cache.insert(key.into(), Arc::clone(&root), 1);
         }
         aim(root, request)
     }
@@ -184,7 +185,7 @@ impl Mesh {
     /// A page that starts at a cursor: only that has to be read where the query was planned for another page.
     fn later_page(&self, view: &View, request: &Request<'_>, later: Later<'_>) -> Result<Plan, Error> {
         let key = later.key(&view.class);
-        let known = self.cache.find(&key);
+        let known = self.cache.get(key.as_str());
         let is_new = known.is_none() && later.is_the_cursor(&self.limits);
         if let Some(root) = known
             && let Some(after) = later.open(&root)
@@ -193,7 +194,7 @@ impl Mesh {
         }
         if is_new {
             let root = Arc::new(self.root(view, request, &key)?);
-            self.cache.keep(&key, &root);
+            self.cache.insert(key.into(), Arc::clone(&root), 1);
             return aim(root, request);
         }
         // Nothing that is known: it has words of its own for what is wrong.
@@ -395,7 +396,7 @@ impl MeshBuilder {
             resolvers: self.resolvers,
             mutators: self.mutators,
             functions: self.functions,
-            cache: PlanCache::new(self.limits.plans),
+            cache: Generations::new(self.limits.plans),
             limits: self.limits,
             cursors: self.cursors,
         }

@@ -1,0 +1,204 @@
+//! A bounded cache with two generations.
+//!
+//! Entries are added to the newer generation. When that is full it replaces the older one, whose entries are
+//! dropped. A hit in the older generation moves the entry to the newer one, so entries in use stay without a list of
+//! when each was used.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash};
+
+use foldhash::fast::RandomState;
+use parking_lot::RwLock;
+
+/// Parts with a lock each, in caches that are large enough to be divided.
+const SHARDS: usize = 16;
+
+/// The least capacity of a cache that is divided into shards.
+const SHARDED: usize = 1_024;
+
+/// A bounded cache that threads share. Values are cloned on a hit, so they should be cheap to clone, such as an
+/// [`std::sync::Arc`].
+///
+/// ```
+/// use mesh_plan::Generations;
+///
+/// let cache = Generations::new(1_024);
+/// cache.insert("one".to_owned(), 1, 1);
+/// assert_eq!(cache.get("one"), Some(1));
+/// assert_eq!(cache.get("two"), None);
+/// ```
+#[derive(Debug)]
+pub struct Generations<K, V> {
+    shards: Box<[RwLock<LocalGenerations<K, V>>]>,
+    hasher: RandomState,
+}
+
+impl<K: Hash + Eq, V: Clone> Generations<K, V> {
+    /// Creates a cache whose entries have at most this weight in all. What a weight measures, entries or bytes, is
+    /// decided by what is passed to [`Generations::insert`]. A cache of capacity 0 keeps nothing.
+    pub fn new(capacity: usize) -> Self {
+        let count = if capacity < SHARDED { 1 } else { SHARDS };
+        let shards = (0..count).map(|_| RwLock::new(LocalGenerations::new(capacity / count)));
+        Self { shards: shards.collect(), hasher: RandomState::default() }
+    }
+
+    /// Returns the value of a key.
+    pub fn get<Q>(&self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let shard = self.shard(key)?;
+        {
+            // Most hits are in the newer generation and need no exclusive lock.
+            let shard = shard.read();
+            if let Some(entry) = shard.newer.get(key) {
+                return Some(entry.value.clone());
+            }
+            if !shard.older.contains_key(key) {
+                return None;
+            }
+        }
+        shard.write().get_mut(key).cloned()
+    }
+
+    /// Adds an entry, or replaces the one with that key. An entry that is heavier than a generation is not kept.
+    pub fn insert(&self, key: K, value: V, weight: usize) {
+        let dropped = self.shard(&key).map(|shard| shard.write().replace(key, value, weight));
+        // The lock is released before a whole generation is dropped.
+        drop(dropped);
+    }
+
+    /// Removes an entry and returns its value.
+    pub fn remove<Q>(&self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.shard(key)?.write().remove(key)
+    }
+
+    /// Returns the number of entries.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().len()).sum()
+    }
+
+    /// Returns whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the weight of all entries.
+    pub fn weight(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().weight()).sum()
+    }
+
+    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> Option<&RwLock<LocalGenerations<K, V>>> {
+        match &*self.shards {
+            [shard] => Some(shard),
+            // The lower bits choose a slot within the shard.
+            shards => shards.get((self.hasher.hash_one(key) >> 32) as usize % shards.len()),
+        }
+    }
+}
+
+/// The same cache for one owner, with access to values by reference.
+#[derive(Debug)]
+pub struct LocalGenerations<K, V> {
+    newer: HashMap<K, Entry<V>, RandomState>,
+    older: HashMap<K, Entry<V>, RandomState>,
+    newer_weight: usize,
+    older_weight: usize,
+    /// The most that one generation weighs.
+    half: usize,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    value: V,
+    weight: usize,
+}
+
+/// The entries that an insertion has displaced.
+type Displaced<K, V> = HashMap<K, Entry<V>, RandomState>;
+
+impl<K: Hash + Eq, V> LocalGenerations<K, V> {
+    /// Creates a cache whose entries have at most this weight in all.
+    pub fn new(capacity: usize) -> Self {
+        let (newer, older) = Default::default();
+        Self { newer, older, newer_weight: 0, older_weight: 0, half: capacity.div_ceil(2) }
+    }
+
+    /// Returns the value of a key.
+    pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if !self.newer.contains_key(key) {
+            let (key, entry) = self.older.remove_entry(key)?;
+            self.older_weight -= entry.weight;
+            drop(self.add(key, entry));
+        }
+        self.newer.get_mut(key).map(|entry| &mut entry.value)
+    }
+
+    /// Adds an entry, or replaces the one with that key. An entry that is heavier than a generation is not kept.
+    pub fn insert(&mut self, key: K, value: V, weight: usize) {
+        drop(self.replace(key, value, weight));
+    }
+
+    /// Removes an entry and returns its value.
+    pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if let Some(entry) = self.newer.remove(key) {
+            self.newer_weight -= entry.weight;
+            return Some(entry.value);
+        }
+        let entry = self.older.remove(key)?;
+        self.older_weight -= entry.weight;
+        Some(entry.value)
+    }
+
+    /// Returns the number of entries.
+    pub fn len(&self) -> usize {
+        self.newer.len() + self.older.len()
+    }
+
+    /// Returns whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the weight of all entries.
+    pub fn weight(&self) -> usize {
+        self.newer_weight + self.older_weight
+    }
+
+    fn replace(&mut self, key: K, value: V, weight: usize) -> Displaced<K, V> {
+        drop(self.remove(&key));
+        if weight > self.half {
+            return Displaced::default();
+        }
+        self.add(key, Entry { value, weight })
+    }
+
+    /// Adds an entry whose key is in neither generation.
+    fn add(&mut self, key: K, entry: Entry<V>) -> Displaced<K, V> {
+        let mut displaced = Displaced::default();
+        if self.newer_weight + entry.weight > self.half {
+            displaced = std::mem::replace(&mut self.older, std::mem::take(&mut self.newer));
+            self.older_weight = std::mem::take(&mut self.newer_weight);
+        }
+        self.newer_weight += entry.weight;
+        self.newer.insert(key, entry);
+        displaced
+    }
+}

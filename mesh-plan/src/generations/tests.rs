@@ -1,0 +1,98 @@
+//! Tests of the bounded cache.
+
+use super::*;
+
+#[test]
+fn weight_stays_within_the_capacity() {
+    let cache = Generations::new(100);
+    for key in 0..1_000 {
+        cache.insert(key, key, 1 + key % 7);
+        assert!(cache.weight() <= 100, "{}", cache.weight());
+    }
+    assert!(cache.len() > 10, "{}", cache.len());
+}
+
+#[test]
+fn weight_stays_within_the_capacity_of_a_sharded_cache() {
+    let cache = Generations::new(SHARDED);
+    for key in 0..10 * SHARDED {
+        cache.insert(key, key, 1);
+    }
+    assert!(cache.weight() <= SHARDED && cache.weight() > SHARDED / 2, "{}", cache.weight());
+    assert_eq!(cache.len(), cache.weight());
+}
+
+#[test]
+fn a_hit_in_the_older_generation_moves_the_entry_to_the_newer_one() {
+    let cache = Generations::new(4);
+    cache.insert("used", 0, 1);
+    for key in ["a", "b", "c", "d", "e", "f", "g"] {
+        cache.insert(key, 1, 1);
+        assert_eq!(cache.get("used"), Some(0), "after {key}");
+    }
+    assert_eq!(cache.get("a"), None);
+}
+
+#[test]
+fn an_entry_that_is_not_used_leaves_with_its_generation() {
+    let cache = Generations::new(4);
+    for key in 0..5 {
+        cache.insert(key, key, 1);
+    }
+    assert_eq!([0, 1, 2, 3, 4].map(|key| cache.get(&key)), [None, None, Some(2), Some(3), Some(4)]);
+}
+
+#[test]
+fn an_entry_is_replaced_in_either_generation() {
+    let mut cache = LocalGenerations::new(4);
+    cache.insert("a", 1, 2);
+    cache.insert("a", 2, 1);
+    assert_eq!((cache.get_mut("a").copied(), cache.weight()), (Some(2), 1));
+    cache.insert("b", 3, 2);
+    cache.insert("a", 4, 2);
+    assert_eq!((cache.get_mut("a").copied(), cache.len(), cache.weight()), (Some(4), 2, 4));
+}
+
+#[test]
+fn an_entry_is_removed_from_either_generation() {
+    let cache = Generations::new(4);
+    cache.insert("a", 1, 2);
+    cache.insert("b", 2, 2);
+    assert_eq!((cache.remove("a"), cache.remove("b"), cache.remove("b")), (Some(1), Some(2), None));
+    assert_eq!((cache.is_empty(), cache.weight()), (true, 0));
+}
+
+#[test]
+fn an_entry_that_is_too_heavy_is_not_kept() {
+    let cache = Generations::new(10);
+    cache.insert("a", 1, 5);
+    cache.insert("b", 2, 6);
+    assert_eq!((cache.get("a"), cache.get("b")), (Some(1), None));
+    cache.insert("a", 3, 6);
+    assert_eq!((cache.get("a"), cache.weight()), (None, 0));
+}
+
+#[test]
+fn a_cache_without_capacity_keeps_nothing() {
+    let cache = Generations::new(0);
+    cache.insert("a", 1, 1);
+    assert_eq!((cache.get("a"), cache.len()), (None, 0));
+}
+
+#[test]
+fn threads_share_a_cache() {
+    let cache = Generations::new(SHARDED);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let cache = &cache;
+            scope.spawn(move || {
+                for key in 0..4_000_usize {
+                    cache.insert((thread, key), key, 1);
+                    let found = cache.get(&(thread, key / 2));
+                    assert!(found.is_none_or(|found| found == key / 2));
+                }
+            });
+        }
+    });
+    assert!(cache.weight() <= SHARDED);
+}
