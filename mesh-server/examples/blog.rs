@@ -23,7 +23,7 @@ use mesh_server::mesh_plan::policy::{Access, Condition, SessionValue};
 use mesh_server::mesh_plan::{self, Mesh, Value, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Document, Entity};
 use mesh_server::mesh_wire::{Code, ErrorKind, WireError};
-use mesh_server::{App, Body, Call, Events, Integrity, MeshService, Peer, Reply};
+use mesh_server::{App, Body, Call, ClientAddress, Events, Integrity, MeshService, Reply};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Login, user id and role of each account.
@@ -186,7 +186,7 @@ async fn answer(mesh: MeshService, request: Request<Incoming>) -> Result<Respons
     Ok(page)
 }
 
-async fn serve(mesh: MeshService, stream: TcpStream, peer: Peer) {
+async fn serve(mesh: MeshService, stream: TcpStream, peer: ClientAddress) {
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         answer(mesh.clone(), request)
@@ -208,6 +208,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     eprintln!("listening on http://{}", listener.local_addr()?);
     loop {
         let (stream, peer) = listener.accept().await?;
-        tokio::spawn(serve(mesh.clone(), stream, Peer(peer.ip())));
+        tokio::spawn(serve(mesh.clone(), stream, ClientAddress(peer.ip())));
     }
 }

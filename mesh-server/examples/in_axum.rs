@@ -12,7 +12,7 @@ use axum::routing::get;
 use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::Base;
-use mesh_server::{App, Peer};
+use mesh_server::{App, ClientAddress};
 use tokio::net::TcpListener;
 
 fn planets() -> Result<App, Box<dyn Error>> {
@@ -26,7 +26,7 @@ fn planets() -> Result<App, Box<dyn Error>> {
 
 /// Middleware of the application holds for Mesh as well. This one tells it who asks, for limits by address.
 async fn around(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request, next: Next) -> Response {
-    request.extensions_mut().insert(Peer(peer.ip()));
+    request.extensions_mut().insert(ClientAddress(peer.ip()));
     let mut response = next.run(request).await;
     response.headers_mut().insert("x-served-by", HeaderValue::from_static("observatory"));
     response

@@ -11,7 +11,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
-use mesh_server::{App, Body, MeshService, Peer};
+use mesh_server::{App, Body, ClientAddress, MeshService};
 use tokio::net::{TcpListener, TcpStream};
 
 fn planets() -> Result<App, Box<dyn Error>> {
@@ -31,7 +31,7 @@ async fn answer(mesh: MeshService, request: Request<Incoming>) -> Result<Respons
     }
 }
 
-async fn serve(mesh: MeshService, stream: TcpStream, peer: Peer) {
+async fn serve(mesh: MeshService, stream: TcpStream, peer: ClientAddress) {
     let service = service_fn(move |mut request: Request<Incoming>| {
         // Who asks, for limits by address.
         request.extensions_mut().insert(peer);
@@ -52,6 +52,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     eprintln!("listening on http://{}", listener.local_addr()?);
     loop {
         let (stream, peer) = listener.accept().await?;
-        tokio::spawn(serve(mesh.clone(), stream, Peer(peer.ip())));
+        tokio::spawn(serve(mesh.clone(), stream, ClientAddress(peer.ip())));
     }
 }

@@ -1,7 +1,10 @@
 //! What happens to one request? From its head to its reply, in one page.
 
 mod begun;
-mod build;
+mod builder;
+pub(crate) mod current;
+pub(crate) mod integrity;
+pub(crate) mod service;
 
 use std::any::Any;
 use std::collections::hash_map::RandomState;
@@ -20,21 +23,22 @@ use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, reques
 
 use self::begun::Received;
 pub(crate) use self::begun::{Begun, Start};
-use crate::address::Proxies;
-use crate::admin::{Admin, Page};
+use crate::app::integrity::Integrity;
 use crate::body::{Body, Incoming};
 use crate::events::{Events, Hub};
-use crate::integrity::Integrity;
-use crate::metrics::Metrics;
+use crate::observability::admin::{Admin, Page};
+use crate::observability::metrics::Metrics;
+use crate::observability::record::RouteKind;
+use crate::observability::trace_context::TraceContext;
+use crate::pipeline::admission::AdmissionLimit;
 use crate::rates::Rates;
+use crate::rates::client_address::ClientAddress;
+use crate::rates::client_address::Proxies;
 use crate::routes::custom::{self, Hit};
 use crate::routes::docs::Surface;
 use crate::routes::plans::Plans;
-use crate::routes::{self, Exchange, Peer};
-use crate::seen::Template;
-use crate::trace::Place;
+use crate::routes::{self, Exchange};
 use crate::uploads::{self, Uploads};
-use crate::waiting::Waiting;
 
 /// Bounds of the transport, with the protocol's defaults. `SPEC §12.2`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +83,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
     /// Those that wait for something to be answered.
-    pub(crate) waiting: Waiting,
+    pub(crate) admission: AdmissionLimit,
     pub(crate) rates: Rates,
     proxies: Proxies,
     pub(crate) integrity: Option<Integrity>,
@@ -90,7 +94,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Option<Metrics>,
     pub(crate) timing: bool,
     #[cfg(feature = "otlp")]
-    pub(crate) spans: Option<crate::otlp::Spans>,
+    pub(crate) spans: Option<crate::observability::otlp::Spans>,
     admin: Option<Admin>,
     cors: Option<Cors>,
     docs: Surface,
@@ -195,24 +199,24 @@ impl App {
         B::Error: fmt::Display,
     {
         let (head, body) = request.into_parts();
-        match self.begin(head.extensions.get::<Peer>().copied(), head, body) {
+        match self.begin(head.extensions.get::<ClientAddress>().copied(), head, body) {
             Begun::Done(reply) => reply,
             Begun::Later(reply) => reply.await,
         }
     }
 
     /// Where in a trace a request stands. Where traces are collected, those that have none begin one.
-    fn place(&self, headers: &HeaderMap) -> Option<Place> {
-        let place = Place::of(headers, || self.shared.ids.span());
+    fn place(&self, headers: &HeaderMap) -> Option<TraceContext> {
+        let place = TraceContext::of(headers, || self.shared.ids.span());
         #[cfg(feature = "otlp")]
         if place.is_none() && self.shared.spans.is_some() {
-            return Some(Place::first(self.shared.ids.trace(), self.shared.ids.span()));
+            return Some(TraceContext::first(self.shared.ids.trace(), self.shared.ids.span()));
         }
         place
     }
 
     /// Answers a request of a connection from that address, or begins to.
-    pub(crate) fn begin_peer<B>(&self, peer: Peer, head: Parts, body: B) -> Begun
+    pub(crate) fn begin_peer<B>(&self, peer: ClientAddress, head: Parts, body: B) -> Begun
     where
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
@@ -223,7 +227,7 @@ impl App {
 
     /// Answers a request that came without TLS to where nothing else is spoken.
     #[cfg(feature = "tls")]
-    pub(crate) fn refuse_plain<B>(&self, _: Peer, head: Parts, _: B) -> Begun {
+    pub(crate) fn refuse_plain<B>(&self, _: ClientAddress, head: Parts, _: B) -> Begun {
         let request_id = RequestId::choose(&head.headers, self.shared.ids.fresh());
         let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
         let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");
@@ -242,7 +246,7 @@ impl App {
         if let Some(admin) = &shared.admin
             && let Some(page) = Page::at(uri.path(), self)
         {
-            seen.goes_to(Template::Admin);
+            seen.set_route(RouteKind::Admin);
             // Whoever watches a server asks without pause, and is not counted among its clients.
             let mut reply = Box::pin(admin.show(page, asked.method, self)).await;
             reply.headers_mut().insert(headers::REQUEST_ID.clone(), asked.request_id.value());
@@ -258,7 +262,7 @@ impl App {
             Start::Done(answer) => return answer,
         }
         if let Some(hit) = self.shared.docs.find(&self.shared, asked.method, head.uri.path()) {
-            seen.goes_to(Template::Docs);
+            seen.set_route(RouteKind::Docs);
             return hit.answer(&cx, body).await;
         }
         let hit = custom::find(&self.shared, asked.method, head.uri.path())?;
@@ -268,11 +272,11 @@ impl App {
         }
         match hit {
             Hit::BuiltIn(route) => {
-                seen.goes_to(Template::of(&route));
+                seen.set_route(RouteKind::of(&route));
                 routes::dispatch(&cx, route, body).await
             }
             Hit::Own(own, params) => {
-                seen.goes_to(Template::Own);
+                seen.set_route(RouteKind::Own);
                 own.answer(&cx, params, body()).await
             }
         }
@@ -280,7 +284,7 @@ impl App {
 }
 
 #[cfg(feature = "compression")]
-use crate::compress::{Long, pack};
+use crate::pipeline::compress::{Long, pack};
 
 /// Replies as they are, in a build that cannot pack them.
 #[cfg(not(feature = "compression"))]

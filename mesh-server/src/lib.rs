@@ -46,44 +46,28 @@
 #![deny(missing_docs)]
 
 pub mod accounts;
-mod address;
-mod admin;
 mod app;
-mod attempts;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod backend;
 mod body;
 mod clock;
-#[cfg(feature = "compression")]
-mod compress;
-mod current;
 mod events;
 #[cfg(doctest)]
 mod guides;
-mod health;
-mod integrity;
-mod metrics;
-mod observe;
-#[cfg(feature = "otlp")]
-pub mod otlp;
+mod observability;
+mod pipeline;
 mod processors;
 mod rates;
 mod routes;
-mod seen;
 mod server;
-mod service;
-mod trace;
 mod uploads;
-mod waiting;
 
-pub use address::{Proxies, ProxyError};
-pub use admin::Admin;
+pub use app::current::Current;
+pub use app::integrity::Integrity;
+pub use app::service::{Answering, MeshService};
 pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
-pub use current::Current;
 pub use events::Events;
-pub use health::{Check, Health, Report};
-pub use integrity::Integrity;
 pub use mesh_docs;
 pub use mesh_integrity;
 pub use mesh_plan;
@@ -91,12 +75,15 @@ pub use mesh_ql;
 pub use mesh_schema;
 pub use mesh_uploads;
 pub use mesh_wire;
-pub use metrics::{Exposition, Metrics};
+pub use observability::admin::Admin;
+pub use observability::health::{Check, Health, Report};
+pub use observability::metrics::{Exposition, Metrics};
+#[cfg(feature = "otlp")]
+pub use observability::otlp;
+pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
 pub use rates::{Rate, RateError, Rates};
-pub use routes::Peer;
 pub use routes::custom::{Call, Handler, PatternError, Reply};
 pub use server::{Server, Timeouts, Workers};
 #[cfg(feature = "tls")]
 pub use server::{Tls, TlsError};
-pub use service::{Answering, MeshService};
 pub use uploads::{Upload, UploadHandler, Uploads};

@@ -1,5 +1,7 @@
 //! How often may somebody ask? Counted for each client address and for each session. `SPEC §12.6`
 
+pub(crate) mod client_address;
+pub(crate) mod login_attempts;
 mod rate;
 mod table;
 
@@ -15,7 +17,7 @@ use governor::clock::Clock;
 use governor::nanos::Nanos;
 use mesh_wire::WireError;
 
-use crate::address::party;
+use client_address::party;
 pub use rate::{Rate, RateError};
 use table::Table;
 

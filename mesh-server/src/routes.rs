@@ -23,7 +23,8 @@ use mesh_wire::{Asked, Route, WireError, response};
 
 use crate::app::{Shared, Start};
 use crate::body::{Body, Incoming};
-use crate::seen::Seen;
+use crate::observability::record::RequestRecord;
+use crate::rates::client_address::ClientAddress;
 use admit::Admitted;
 
 /// A request on its way to its reply.
@@ -37,9 +38,9 @@ pub(crate) struct Exchange<'r> {
     /// Path and URL query.
     pub(crate) uri: &'r Uri,
     /// The client's address, where it is known: the connection's other end, or what a trusted proxy says.
-    pub(crate) peer: Option<Peer>,
+    pub(crate) peer: Option<ClientAddress>,
     /// What was seen of it so far.
-    pub(crate) seen: &'r Seen,
+    pub(crate) seen: &'r RequestRecord,
     /// When the answer is no longer wanted.
     pub(crate) deadline: Instant,
 }
@@ -58,11 +59,6 @@ impl Exchange<'_> {
         self.peer.map(|peer| peer.0)
     }
 }
-
-/// The address of the client's end of the connection, as an extension of the request. A server of one's own
-/// adds it, for limits by address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer(pub IpAddr);
 
 /// Hands a request to the handler of its route. Each handler asks [`admit`] first.
 pub(crate) async fn dispatch(

@@ -23,7 +23,7 @@ use self::connection::{Host, Stage};
 pub use self::tls::{Tls, TlsError};
 use self::workers::Places;
 pub use self::workers::Workers;
-use crate::{Current, Metrics, Peer};
+use crate::{ClientAddress, Current, Metrics};
 
 /// Pause after the system refused a connection, for want of descriptors for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -156,7 +156,7 @@ impl Server {
         };
         let metrics = self.app.get().counted().cloned();
         let places = Places::of(self.workers.as_ref());
-        let receive = |(stream, peer, slot): (TcpStream, Peer, OwnedSemaphorePermit)| {
+        let receive = |(stream, peer, slot): (TcpStream, ClientAddress, OwnedSemaphorePermit)| {
             let (host, open) = (host.clone(), metrics.as_ref().map(Metrics::connected));
             let (runtime, place) = places.next(&stream);
             let held = (slot, open, place);
@@ -245,13 +245,13 @@ impl Server {
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
-) -> Option<(TcpStream, Peer, OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, ClientAddress, OwnedSemaphorePermit)> {
     let slot = Arc::clone(slots).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, peer)) => {
             // Replies are written whole; waiting to fill packets would only delay them.
             let _ = stream.set_nodelay(true);
-            Some((stream, Peer(peer.ip()), slot))
+            Some((stream, ClientAddress(peer.ip()), slot))
         }
         Err(error) => {
             tracing::warn!("cannot accept a connection: {error}");

@@ -15,14 +15,14 @@ use mesh_wire::{Asked, RequestId, WireError, request, response};
 use tracing::{Instrument as _, Span};
 
 use super::{App, Long, pack, panicked};
-use crate::Peer;
-use crate::admin::Page;
+use crate::ClientAddress;
 use crate::body::{Body, Incoming};
-use crate::observe::Answered;
+use crate::observability::admin::Page;
+use crate::observability::record::{RequestRecord, RouteKind};
+use crate::observability::report::Answered;
 use crate::routes::admit::Admitted;
 use crate::routes::custom::{self, Hit};
 use crate::routes::{self, Exchange};
-use crate::seen::{Seen, Template};
 
 /// What became of a request at once.
 pub(crate) enum Begun {
@@ -48,8 +48,8 @@ pub(crate) enum Start {
 pub(super) struct Received {
     pub(super) head: Parts,
     pub(super) request_id: RequestId,
-    pub(super) peer: Option<Peer>,
-    pub(super) seen: Seen,
+    pub(super) peer: Option<ClientAddress>,
+    pub(super) seen: RequestRecord,
 }
 
 impl Received {
@@ -66,14 +66,14 @@ impl Received {
 
 impl App {
     /// Answers a request of a client at that address, or begins to.
-    pub(crate) fn begin<B>(&self, peer: Option<Peer>, head: Parts, body: B) -> Begun
+    pub(crate) fn begin<B>(&self, peer: Option<ClientAddress>, head: Parts, body: B) -> Begun
     where
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Display,
     {
-        let mut seen = Seen::new();
-        let peer = peer.map(|peer| Peer(self.shared.proxies.client(peer.0, &head.headers)));
+        let mut seen = RequestRecord::new();
+        let peer = peer.map(|peer| ClientAddress(self.shared.proxies.client(peer.0, &head.headers)));
         seen.place = self.place(&head.headers);
         let own = Own::scan(&head.headers);
         let request_id = RequestId::of(own.request_id, self.shared.ids.fresh());
@@ -129,7 +129,7 @@ impl App {
         if let Err(error) = shared.rates.of_address(cx.peer()) {
             return Start::Done(Err(error));
         }
-        cx.seen.goes_to(Template::of(&route));
+        cx.seen.set_route(RouteKind::of(&route));
         routes::start(cx, &route)
     }
 

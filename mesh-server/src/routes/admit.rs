@@ -105,7 +105,7 @@ pub(crate) async fn by_token(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
     let Some(opened) = open(cx).await?.opened else { return Ok(Admitted::default()) };
     let principal = Some(opened.keep(principal));
     let session = opened.unsigned();
-    cx.seen.belongs_to(&session);
+    cx.seen.set_session(&session);
     cx.shared.rates.of_session(&session.session)?;
     Ok(Admitted { session: Some(session), principal })
 }
@@ -188,7 +188,7 @@ impl Pending<'_> {
             verified = opened.verify(message, &proof, &aim(cx, other), now).await;
         }
         let session = verified.inspect_err(|error| log(cx, error))?;
-        cx.seen.belongs_to(&session);
+        cx.seen.set_session(&session);
         cx.shared.rates.of_session(&session.session)?;
         Ok(Admitted { session: Some(session), principal: Some(opened.keep(principal)) })
     }

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::Exchange;
 use super::admit::{self, aim, now, proof};
-use crate::attempts::Refused;
+use crate::app::integrity::Integrity;
 use crate::body::{Body, Incoming};
-use crate::integrity::Integrity;
+use crate::rates::login_attempts::Refused;
 
 /// The most bytes that credentials may have.
 const CREDENTIALS_MAX: usize = 64 * 1024;
@@ -23,7 +23,7 @@ pub(crate) async fn login(cx: &Exchange<'_>, sent: Incoming) -> Result<Response<
     let body = sent.read(cx.shared.limits.body_bytes.min(CREDENTIALS_MAX), cx.deadline).await?;
     let credentials = credentials(cx, &body)?;
     let account = integrity.authenticator.account(&credentials);
-    let _waiting = cx.shared.waiting.begin()?;
+    let _waiting = cx.shared.admission.acquire()?;
     let attempt = integrity.attempts.begin(account.as_deref(), cx.peer(), now()).await;
     let attempt = attempt.map_err(|refused| match refused {
         Refused::Until(seconds) => WireError::rate_limit(seconds),

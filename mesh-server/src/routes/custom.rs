@@ -134,7 +134,7 @@ impl Own {
     ) -> Result<Response<Body>, WireError> {
         let (admitted, body) = admit::of_application(cx, sent).await?;
         let call = Call::new(cx, &admitted, params, body).await?;
-        let _waiting = cx.shared.waiting.begin()?;
+        let _waiting = cx.shared.admission.acquire()?;
         let handling = tokio::time::timeout_at(cx.deadline.into(), self.handler.call(call));
         let reply = handling.await.unwrap_or_else(|_| Err(WireError::timeout()))?;
         let (status, location, body) = reply.into_parts();

@@ -80,7 +80,7 @@ impl Hit {
         if let Some(session) = admitted.session() {
             visitor = visitor.in_session(&session.user, session.role.as_deref());
         }
-        let _waiting = cx.shared.waiting.begin()?;
+        let _waiting = cx.shared.admission.acquire()?;
         let answering = docs.answer(call, &visitor, &body, Instant::now);
         let answer = tokio::time::timeout_at(cx.deadline.into(), answering).await;
         let answer = answer.unwrap_or_else(|_| Err(mesh_plan::Error::Resolve(ResolveError::TimedOut).into()));

@@ -21,7 +21,7 @@ pub(crate) async fn stream(cx: &Exchange<'_>, entity: &str, id: &str) -> Result<
     let query = Query::of_head(cx).await?;
     let plan = query.plan(cx, &admitted, Some(id), Some(entity))?;
     let watcher = Watcher { principal: admitted.principal(), alive: alive(cx, &admitted) };
-    let _waiting = cx.shared.waiting.begin()?;
+    let _waiting = cx.shared.admission.acquire()?;
     let subscription = hub.subscribe(plan, watcher, cx.asked.request_id, cx.deadline).await?;
     let head = sse::head(&cx.asked);
     if *cx.asked.method == Method::HEAD {

@@ -49,7 +49,7 @@ pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start 
         Ok(Some(plan)) => {
             // To find it took less than could be told; to see who asks may have taken more.
             if admitted.session().is_some() {
-                cx.seen.begins();
+                cx.seen.read_started();
             }
             plan
         }
@@ -57,7 +57,7 @@ pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start 
             None => return Start::Counted,
             Some(Err(error)) => return Start::Done(Err(error)),
             Some(Ok(plan)) => {
-                cx.seen.begins();
+                cx.seen.read_started();
                 plan
             }
         },
@@ -125,7 +125,7 @@ pub(crate) async fn posted(cx: &Exchange<'_>, sent: Incoming) -> Result<Response
 }
 
 async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Response<Body>, WireError> {
-    cx.seen.begins();
+    cx.seen.read_started();
     match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
         Some(read) => answer(cx, read),
         None => resolve(cx, admitted, plan).await,
@@ -138,14 +138,14 @@ pub(crate) async fn resolve(
     admitted: &Admitted,
     plan: Plan,
 ) -> Result<Response<Body>, WireError> {
-    let _waiting = cx.shared.waiting.begin()?;
+    let _waiting = cx.shared.admission.acquire()?;
     let reading = Box::pin(cx.shared.mesh.resolve(plan, cx.context(admitted)));
     let read = tokio::time::timeout_at(cx.deadline.into(), reading).await;
     answer(cx, read.unwrap_or(Err(ResolveError::TimedOut)))
 }
 
 fn answer(cx: &Exchange<'_>, read: Result<JsonBody, ResolveError>) -> Result<Response<Body>, WireError> {
-    cx.seen.ends(read.as_ref().map_or(0, |body| body.rows));
+    cx.seen.read_finished(read.as_ref().map_or(0, |body| body.rows));
     match read {
         Ok(JsonBody { bytes, rows, digest }) => {
             tracing::debug!(request = %cx.asked.request_id, rows, bytes = bytes.len(), "read");

@@ -72,7 +72,7 @@ async fn run(
     }
     let mutation = cx.shared.mesh.plan_write(&request);
     let mutation = mutation.inspect_err(|error| read::log_plan(cx.asked.request_id.as_str(), error))?;
-    let _waiting = cx.shared.waiting.begin()?;
+    let _waiting = cx.shared.admission.acquire()?;
     let creates = matches!(mutation.action(), Action::Create { .. } | Action::CreateChild { .. });
     let WriteReply { entity, id, body, .. } = carry_out(cx.shared, mutation, cx.context(admitted)).await?;
     let location = creates.then(|| response::location(&cx.shared.base, &entity, &id));

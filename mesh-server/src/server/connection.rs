@@ -27,7 +27,7 @@ use super::socket::Socket;
 use super::tls::{Greeted, Tls};
 use super::unread::{self, Taken};
 use crate::app::Begun;
-use crate::{App, Body, Current, Peer};
+use crate::{App, Body, ClientAddress, Current};
 
 /// How far the parser's bound on a head lies above the application's, so that the application answers.
 const HEAD_SLACK: usize = 4;
@@ -104,7 +104,7 @@ fn plain(stream: TcpStream) -> TcpStream {
 impl Host {
     /// Serves a connection to its end.
     #[cfg(feature = "tls")]
-    pub(super) async fn receive(mut self, stream: TcpStream, peer: Peer) {
+    pub(super) async fn receive(mut self, stream: TcpStream, peer: ClientAddress) {
         let Some(tls) = self.tls.take() else {
             return self.converse(plain(stream), peer, App::begin_peer).await;
         };
@@ -124,13 +124,17 @@ impl Host {
 
     /// Serves a connection to its end.
     #[cfg(not(feature = "tls"))]
-    pub(super) async fn receive(self, stream: TcpStream, peer: Peer) {
+    pub(super) async fn receive(self, stream: TcpStream, peer: ClientAddress) {
         self.converse(plain(stream), peer, App::begin_peer).await;
     }
 
     /// Answers each request by `answer`.
-    async fn converse<S>(self, stream: S, peer: Peer, answer: fn(&App, Peer, Parts, Taken) -> Begun)
-    where
+    async fn converse<S>(
+        self,
+        stream: S,
+        peer: ClientAddress,
+        answer: fn(&App, ClientAddress, Parts, Taken) -> Begun,
+    ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Arc::new(Activity::new());

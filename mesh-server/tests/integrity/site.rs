@@ -13,7 +13,7 @@ use mesh_server::mesh_integrity::{
 use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::base64;
-use mesh_server::{App, Integrity, Peer};
+use mesh_server::{App, ClientAddress, Integrity};
 use serde_json::Value;
 
 pub(crate) const SECRET: &[u8] = b"the secret of the tests, thirty-two bytes and more";
@@ -191,7 +191,7 @@ impl Site {
 
     pub(crate) async fn send_from(&self, ask: Ask, address: [u8; 4]) -> Reply {
         let mut request =
-            Request::builder().method(ask.method).uri(&ask.path).extension(Peer(address.into()));
+            Request::builder().method(ask.method).uri(&ask.path).extension(ClientAddress(address.into()));
         for (name, value) in &ask.headers {
             request = request.header(*name, value.as_str());
         }

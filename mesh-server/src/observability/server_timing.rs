@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use http::header::{HeaderName, HeaderValue};
 
-use super::Read;
+use super::record::Read;
 
 /// What browsers show beside a request.
 pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");

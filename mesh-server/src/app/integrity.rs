@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh_integrity::{Authenticator, Gate};
 
 use crate::accounts::AttemptStore;
-use crate::attempts::Attempts;
+use crate::rates::login_attempts::Attempts;
 
 /// Signed requests for an [`crate::App`]: with it, every route but login and logout needs a session.
 #[derive(Clone)]

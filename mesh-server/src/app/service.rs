@@ -16,7 +16,7 @@ use crate::{App, Body};
 /// An [`App`] as a service: of hyper, and with the feature `tower` of tower, so that it can be handed to the
 /// router of axum. It never fails and is always ready. Cheap to clone; all clones are one.
 ///
-/// Clients are told apart by a [`crate::Peer`] in the request's extensions, where the server in front adds one.
+/// Clients are told apart by a [`crate::ClientAddress`] in the request's extensions, where the server in front adds one.
 /// When that server is about to stop, [`App::end_streams`] ends the streams of changes.
 ///
 /// ```

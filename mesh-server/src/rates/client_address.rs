@@ -9,6 +9,13 @@ use http::header::HeaderName;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
+/// The address of the client's end of the connection, as an extension of the request.
+///
+/// [`crate::Server`] passes it on by itself; a program with a listener of its own inserts it for rate limits per
+/// address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress(pub IpAddr);
+
 /// Proxies whose `X-Forwarded-For` is believed. `SPEC §12.1`
 ///
 /// Each proxy adds the address that it was called from at the right end. So the client is the rightmost address

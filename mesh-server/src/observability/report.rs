@@ -9,9 +9,10 @@ use mesh_wire::RequestId;
 
 use crate::app::Shared;
 use crate::body::Body;
-use crate::routes::Peer;
-use crate::seen::{Seen, timing};
-use crate::trace::TRACEPARENT;
+use crate::observability::record::RequestRecord;
+use crate::observability::server_timing;
+use crate::observability::trace_context::TRACEPARENT;
+use crate::rates::client_address::ClientAddress;
 
 /// The lines of requests have a target of their own, so that a filter can choose them.
 const ACCESS: &str = "mesh_server::access";
@@ -20,8 +21,8 @@ const ACCESS: &str = "mesh_server::access";
 pub(crate) struct Answered<'r> {
     pub(crate) head: &'r Parts,
     pub(crate) request_id: &'r RequestId,
-    pub(crate) peer: Option<Peer>,
-    pub(crate) seen: &'r Seen,
+    pub(crate) peer: Option<ClientAddress>,
+    pub(crate) seen: &'r RequestRecord,
 }
 
 impl Answered<'_> {
@@ -33,9 +34,10 @@ impl Answered<'_> {
             && let Some(read) = self.seen.read()
             && !status.is_client_error()
             && !status.is_server_error()
-            && let Some(value) = timing::header(read, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX))
+            && let Some(value) =
+                server_timing::header(read, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX))
         {
-            reply.headers_mut().insert(timing::SERVER_TIMING, value);
+            reply.headers_mut().insert(server_timing::SERVER_TIMING, value);
         }
         if let Some(value) = self.seen.place.and_then(|place| place.header()) {
             reply.headers_mut().insert(TRACEPARENT, value);

@@ -12,7 +12,7 @@ const AGAIN: u32 = 1;
 
 /// The requests that wait. All clones are one.
 #[derive(Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct AdmissionLimit {
     counts: Arc<Counts>,
     most: usize,
 }
@@ -23,16 +23,16 @@ struct Counts {
     refused: AtomicU64,
 }
 
-impl Waiting {
+impl AdmissionLimit {
     /// So many at a time.
     pub(crate) fn new(most: usize) -> Self {
         Self { counts: Arc::default(), most }
     }
 
     /// Lets a request wait, until the value is dropped, or refuses it.
-    pub(crate) fn begin(&self) -> Result<Turn, WireError> {
+    pub(crate) fn acquire(&self) -> Result<Permit, WireError> {
         // Counted before it is compared, so that of two who come at once only one takes the last place.
-        let turn = Turn(Arc::clone(&self.counts));
+        let turn = Permit(Arc::clone(&self.counts));
         if self.counts.now.fetch_add(1, Ordering::Relaxed) < self.most {
             return Ok(turn);
         }
@@ -41,17 +41,17 @@ impl Waiting {
     }
 }
 
-impl fmt::Debug for Waiting {
+impl fmt::Debug for AdmissionLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let now = self.counts.now.load(Ordering::Relaxed);
-        f.debug_struct("Waiting").field("now", &now).field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("AdmissionLimit").field("now", &now).field("most", &self.most).finish_non_exhaustive()
     }
 }
 
 /// One request that waits.
-pub(crate) struct Turn(Arc<Counts>);
+pub(crate) struct Permit(Arc<Counts>);
 
-impl Drop for Turn {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::Relaxed);
     }
@@ -63,14 +63,14 @@ mod tests {
 
     #[test]
     fn the_bound_holds_and_places_come_back() {
-        let waiting = Waiting::new(2);
-        let (first, _second) = (waiting.begin().unwrap(), waiting.begin().unwrap());
+        let waiting = AdmissionLimit::new(2);
+        let (first, _second) = (waiting.acquire().unwrap(), waiting.acquire().unwrap());
         for _ in 0..3 {
-            assert_eq!(waiting.clone().begin().err().map(|error| error.status.as_u16()), Some(503));
+            assert_eq!(waiting.clone().acquire().err().map(|error| error.status.as_u16()), Some(503));
         }
         drop(first);
-        let third = waiting.begin();
-        assert!(third.is_ok() && waiting.begin().is_err());
+        let third = waiting.acquire();
+        assert!(third.is_ok() && waiting.acquire().is_err());
         assert_eq!(waiting.counts.refused.load(Ordering::Relaxed), 4);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::seen::{Seen, Template};
+use crate::observability::record::{RequestRecord, RouteKind};
 
 /// Shards. Threads beyond that many share them, which is right all the same.
 const SHARDS: usize = 16;
@@ -28,7 +28,7 @@ const HISTOGRAM: usize = ENDS.len() + 2;
 /// Counters of one template.
 const TEMPLATE: usize = STATUSES.len() + CLASSES.len() * HISTOGRAM;
 /// Where the counters of reads begin: rows, reads, nanoseconds in the back end.
-const READS: usize = Template::ALL.len() * TEMPLATE;
+const READS: usize = RouteKind::ALL.len() * TEMPLATE;
 const ALL: usize = READS + 3;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -76,7 +76,7 @@ impl Shard {
         }
     }
 
-    pub(super) fn answered(&self, seen: &Seen, status: u16, took: Duration) {
+    pub(super) fn answered(&self, seen: &RequestRecord, status: u16, took: Duration) {
         let template = seen.template() as usize * TEMPLATE;
         let place = STATUSES.iter().position(|one| *one == status).unwrap_or(STATUSES.len() - 1);
         self.add(template + place, 1);
@@ -109,7 +109,7 @@ impl Sum {
     }
 
     /// How often each status was answered, of those that were.
-    pub(super) fn statuses(&self, template: Template) -> impl Iterator<Item = (u16, u64)> {
+    pub(super) fn statuses(&self, template: RouteKind) -> impl Iterator<Item = (u16, u64)> {
         let first = template as usize * TEMPLATE;
         let counts =
             STATUSES.iter().enumerate().map(move |(place, status)| (*status, self.at(first + place)));
@@ -117,7 +117,7 @@ impl Sum {
     }
 
     /// The histogram of each class of statuses that was answered.
-    pub(super) fn classes(&self, template: Template) -> impl Iterator<Item = (&'static str, Histogram)> {
+    pub(super) fn classes(&self, template: RouteKind) -> impl Iterator<Item = (&'static str, Histogram)> {
         let first = template as usize * TEMPLATE + STATUSES.len();
         CLASSES.iter().enumerate().filter_map(move |(class, name)| {
             let first = first + class * HISTOGRAM;

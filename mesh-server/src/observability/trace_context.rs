@@ -12,7 +12,7 @@ const LENGTH: usize = 55;
 
 /// A request's place in a trace that somebody else has begun.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TraceContext {
     /// The trace.
     pub(crate) trace: u128,
     /// The caller's step in it; 0: there is none.
@@ -23,7 +23,7 @@ pub(crate) struct Place {
     pub(crate) sampled: bool,
 }
 
-impl Place {
+impl TraceContext {
     /// The place that the request's header names, with that number for the own step. What is no such header, or
     /// stands there twice, is as good as none.
     pub(crate) fn of(headers: &HeaderMap, span: impl FnOnce() -> u64) -> Option<Self> {
@@ -72,13 +72,13 @@ fn digits(text: &str, count: usize) -> Option<u128> {
     (all && text.len() == count).then(|| u128::from_str_radix(text, 16).ok())?
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -90,12 +90,12 @@ mod tests {
 
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-    fn read(values: &[&str]) -> Option<Place> {
+    fn read(values: &[&str]) -> Option<TraceContext> {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(TRACEPARENT, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
-        Place::of(&headers, || 0xabc)
+        TraceContext::of(&headers, || 0xabc)
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! What was seen of a request on its way? For the numbers, the log of requests and `Server-Timing`.
 
-pub(crate) mod timing;
-
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -9,12 +7,12 @@ use std::time::{Duration, Instant};
 use mesh_integrity::Session;
 use mesh_wire::Route;
 
-use crate::trace::Place;
+use crate::observability::trace_context::TraceContext;
 
 /// Which kind of route answered. What stands in the path is not among it: labels of metrics have to be few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Template {
+pub(crate) enum RouteKind {
     /// No route: nothing is at the path, or it takes another method.
     None,
     Collection,
@@ -38,7 +36,7 @@ pub(crate) enum Template {
     Admin,
 }
 
-impl Template {
+impl RouteKind {
     pub(crate) const ALL: [Self; 20] = [
         Self::None,
         Self::Collection,
@@ -113,10 +111,10 @@ impl Template {
 
 /// A request on its way. Written by its one task, and read when that is done.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct RequestRecord {
     pub(crate) start: Instant,
     /// Where it stands in a trace.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<TraceContext>,
     template: AtomicU8,
     is_read: AtomicBool,
     rows: AtomicU64,
@@ -137,12 +135,12 @@ pub(crate) struct Read {
     pub(crate) took: u64,
 }
 
-impl Seen {
+impl RequestRecord {
     pub(crate) fn new() -> Self {
         Self {
             start: Instant::now(),
             place: None,
-            template: AtomicU8::new(Template::None as u8),
+            template: AtomicU8::new(RouteKind::None as u8),
             is_read: AtomicBool::new(false),
             rows: AtomicU64::new(0),
             planned: AtomicU64::new(0),
@@ -152,17 +150,17 @@ impl Seen {
     }
 
     /// The request goes there.
-    pub(crate) fn goes_to(&self, template: Template) {
+    pub(crate) fn set_route(&self, template: RouteKind) {
         self.template.store(template as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn template(&self) -> Template {
+    pub(crate) fn template(&self) -> RouteKind {
         let number = usize::from(self.template.load(Ordering::Relaxed));
-        Template::ALL.get(number).copied().unwrap_or(Template::None)
+        RouteKind::ALL.get(number).copied().unwrap_or(RouteKind::None)
     }
 
     /// The request is that session's.
-    pub(crate) fn belongs_to(&self, session: &Arc<Session>) {
+    pub(crate) fn set_session(&self, session: &Arc<Session>) {
         let _ = self.session.set(Arc::clone(session));
     }
 
@@ -172,12 +170,12 @@ impl Seen {
     }
 
     /// The read begins.
-    pub(crate) fn begins(&self) {
+    pub(crate) fn read_started(&self) {
         self.planned.store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
     }
 
     /// The read has ended, well or not.
-    pub(crate) fn ends(&self, rows: usize) {
+    pub(crate) fn read_finished(&self, rows: usize) {
         let planned = self.planned.load(Ordering::Relaxed);
         let took = nanoseconds(self.start.elapsed()).saturating_sub(planned);
         self.took.store(took, Ordering::Relaxed);
@@ -207,10 +205,10 @@ mod tests {
 
     #[test]
     fn each_template_stands_at_its_number() {
-        for (number, template) in Template::ALL.into_iter().enumerate() {
+        for (number, template) in RouteKind::ALL.into_iter().enumerate() {
             assert_eq!(template as usize, number);
         }
-        let labels: std::collections::HashSet<_> = Template::ALL.iter().map(|one| one.labels()).collect();
-        assert_eq!(labels.len(), Template::ALL.len());
+        let labels: std::collections::HashSet<_> = RouteKind::ALL.iter().map(|one| one.labels()).collect();
+        assert_eq!(labels.len(), RouteKind::ALL.len());
     }
 }

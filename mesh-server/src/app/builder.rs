@@ -7,17 +7,17 @@ use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_wire::{Base, Cors, Profiles};
 
 use super::{App, Ids, Limits, Shared};
-use crate::address::Proxies;
-use crate::admin::Admin;
+use crate::app::integrity::Integrity;
 use crate::events::Events;
-use crate::integrity::Integrity;
-use crate::metrics::Metrics;
+use crate::observability::admin::Admin;
+use crate::observability::metrics::Metrics;
+use crate::pipeline::admission::AdmissionLimit;
 use crate::rates::Rates;
+use crate::rates::client_address::Proxies;
 use crate::routes::custom;
 use crate::routes::docs::Surface;
 use crate::routes::plans::Plans;
 use crate::uploads::Uploads;
-use crate::waiting::Waiting;
 
 impl App {
     /// An application at the base path `/mesh` with the protocol's limits.
@@ -28,7 +28,7 @@ impl App {
             mesh,
             base: Base::default(),
             limits: Limits::default(),
-            waiting: Waiting::new(Limits::default().requests),
+            admission: AdmissionLimit::new(Limits::default().requests),
             profiles: Profiles::default(),
             rates: Rates::default(),
             proxies: Proxies::default(),
@@ -62,7 +62,7 @@ impl App {
     pub fn limits(self, limits: Limits) -> Self {
         self.with(|shared| {
             shared.limits = limits;
-            shared.waiting = Waiting::new(limits.requests);
+            shared.admission = AdmissionLimit::new(limits.requests);
         })
     }
 
@@ -93,7 +93,7 @@ impl App {
     /// The same telling a collector of each request.
     #[cfg(feature = "otlp")]
     #[must_use]
-    pub fn spans(self, spans: crate::otlp::Spans) -> Self {
+    pub fn spans(self, spans: crate::observability::otlp::Spans) -> Self {
         self.with(|shared| shared.spans = Some(spans))
     }
 

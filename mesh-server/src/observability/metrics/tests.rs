@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn seen(template: Template) -> Seen {
-    let seen = Seen::new();
-    seen.goes_to(template);
+fn seen(template: RouteKind) -> RequestRecord {
+    let seen = RequestRecord::new();
+    seen.set_route(template);
     seen
 }
 
@@ -16,15 +16,15 @@ fn value(text: &str, sample: &str) -> f64 {
 #[test]
 fn requests_are_counted_by_route_and_status() {
     let metrics = Metrics::new();
-    let point = seen(Template::Point);
-    point.begins();
-    point.ends(3);
+    let point = seen(RouteKind::Point);
+    point.read_started();
+    point.read_finished(3);
     for micros in [50, 100, 101, 30_000_000] {
         metrics.answered(&point, 200, Duration::from_micros(micros));
     }
     std::thread::scope(|scope| {
-        scope.spawn(|| metrics.answered(&seen(Template::Point), 404, Duration::from_millis(1)));
-        scope.spawn(|| metrics.answered(&seen(Template::None), 418, Duration::from_millis(1)));
+        scope.spawn(|| metrics.answered(&seen(RouteKind::Point), 404, Duration::from_millis(1)));
+        scope.spawn(|| metrics.answered(&seen(RouteKind::None), 418, Duration::from_millis(1)));
     });
     let text = metrics.text();
     let of_point = r#"method="GET",route="/:entity/:id",status="#;
@@ -81,7 +81,7 @@ fn connections_come_and_go() {
 #[test]
 fn every_family_is_announced_once_and_its_samples_follow() {
     let metrics = Metrics::new();
-    metrics.answered(&seen(Template::Login), 401, Duration::from_millis(300));
+    metrics.answered(&seen(RouteKind::Login), 401, Duration::from_millis(300));
     metrics.add(|out| out.gauge("own", "Two\nlines \\.", &[(&[("name", "a \"b\"\\\n")], 1.5)]));
     let text = metrics.text();
     assert!(

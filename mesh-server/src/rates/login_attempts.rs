@@ -11,7 +11,7 @@ use mesh_integrity::StoreError;
 use ring::digest::{SHA256, digest};
 
 use crate::accounts::{AttemptStore, Share};
-use crate::address::party;
+use crate::rates::client_address::party;
 
 /// The time over which attempts are counted, in milliseconds.
 const MINUTE: u64 = 60_000;

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use mesh_wire::RequestId;
 use tokio::sync::mpsc;
 
-use crate::seen::{Seen, Template};
-use crate::trace::Place;
+use crate::observability::record::{RequestRecord, RouteKind};
+use crate::observability::trace_context::TraceContext;
 pub use post::{Endpoint, EndpointError};
 
 /// Spans that wait to be sent; later ones are dropped.
@@ -37,8 +37,8 @@ pub struct Spans {
 /// One request, as collectors see it.
 #[derive(Clone, Debug)]
 struct Span {
-    place: Place,
-    template: Template,
+    place: TraceContext,
+    template: RouteKind,
     request_id: String,
     status: u16,
     rows: Option<u64>,
@@ -64,8 +64,8 @@ impl Spans {
     /// Tells of a request that took so long until now. One whose caller does not record it is not told of.
     pub(crate) fn record(
         &self,
-        place: Place,
-        seen: &Seen,
+        place: TraceContext,
+        seen: &RequestRecord,
         request_id: &RequestId,
         status: u16,
         took: Duration,

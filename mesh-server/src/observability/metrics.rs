@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use mesh_wire::{Code, WireError};
 
-use crate::seen::{Seen, Template};
+use crate::observability::record::{RequestRecord, RouteKind};
 use shard::Shards;
 pub use text::Exposition;
 
@@ -101,7 +101,7 @@ impl Metrics {
     }
 
     /// Counts a request that was answered.
-    pub(crate) fn answered(&self, seen: &Seen, status: u16, took: Duration) {
+    pub(crate) fn answered(&self, seen: &RequestRecord, status: u16, took: Duration) {
         self.shared.shards.own(|shard| shard.answered(seen, status, took));
     }
 
@@ -153,7 +153,7 @@ impl Metrics {
     fn write_requests(&self, out: &mut Exposition) {
         let sum = self.shared.shards.sum();
         out.begin("mesh_requests_total", "counter", "Requests answered, by route and status.");
-        for template in Template::ALL {
+        for template in RouteKind::ALL {
             let (method, route) = template.labels();
             for (status, count) in sum.statuses(template) {
                 let labels = [("method", method), ("route", route), ("status", &status.to_string())];
@@ -166,7 +166,7 @@ impl Metrics {
             "histogram",
             "Time from a request's head until its reply begins, by route and class of status.",
         );
-        for template in Template::ALL {
+        for template in RouteKind::ALL {
             let (method, route) = template.labels();
             for (class, histogram) in sum.classes(template) {
                 let labels = [("method", method), ("route", route), ("status", class)];
