@@ -23,13 +23,15 @@ use crate::{Target, Value};
 pub use postgres::{Bound, Features, OneStatement, Part, postgres_text};
 pub use write::{Missing, Step};
 
-/// The functions that a back end must provide to its database: `(text, pattern)` → whether it matches, as
-/// [`crate::Pattern`] says.
+/// Names of the functions that a SQLite back end must register. They are prefixed, so that views keep the built-in
+/// functions of the database.
 pub mod functions {
-    /// Case-sensitive.
+    /// `(text, pattern)`: whether the text matches a [`crate::Pattern`], case-sensitively.
     pub const LIKE: &str = "mesh_like";
-    /// Letter case aside.
+    /// `(text, pattern)`: whether the text matches a [`crate::Pattern`], ignoring letter case.
     pub const ILIKE: &str = "mesh_ilike";
+    /// Aggregate `(value)`: the sum, which overflows only if the total does.
+    pub const SUM: &str = "mesh_sum";
 }
 
 /// The statements of a plan, as a tree of the same form as its nodes.

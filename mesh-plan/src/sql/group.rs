@@ -3,6 +3,7 @@
 use mesh_ql::AggregateFn;
 use sea_query::{Expr, Func, Query, SelectStatement};
 
+use super::functions;
 use super::predicate::Names;
 use crate::plan::{Aggregate, Grouping, Source};
 
@@ -48,8 +49,10 @@ fn computed(names: &Names<'_>, aggregate: &Aggregate) -> Expr {
     match (aggregate.function, aggregate.distinct) {
         (AggregateFn::Count, false) => Func::count(column).into(),
         (AggregateFn::Count, true) => Func::count_distinct(column).into(),
-        (AggregateFn::Sum, false) => Func::sum(column).into(),
-        (AggregateFn::Sum, true) => Expr::cust_with_expr("SUM(DISTINCT ?)", column),
+        (AggregateFn::Sum, false) => Func::cust(functions::SUM).arg(column).into(),
+        (AggregateFn::Sum, true) => {
+            Func::cust(functions::SUM).arg(Expr::cust_with_expr("DISTINCT ?", column)).into()
+        }
         (AggregateFn::Avg, false) => Func::avg(column).into(),
         (AggregateFn::Avg, true) => Expr::cust_with_expr("AVG(DISTINCT ?)", column),
         // Equal values change neither.

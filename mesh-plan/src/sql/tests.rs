@@ -209,7 +209,7 @@ fn groups() {
               page    first 5
 
             post
-            SELECT "g"."k0", "g"."a0", "g"."a1", "g"."a2", "g"."a3" FROM (SELECT "t0"."status" AS "k0", COUNT(*) AS "a0", COUNT(DISTINCT "t0"."title") AS "a1", SUM(DISTINCT "t0"."rating") AS "a2", MAX("t0"."rating") AS "a3" FROM "posts" AS "t0" GROUP BY "t0"."status") AS "g" WHERE "g"."a0" > ? ORDER BY "g"."a0" DESC, "g"."k0" DESC LIMIT ?
+            SELECT "g"."k0", "g"."a0", "g"."a1", "g"."a2", "g"."a3" FROM (SELECT "t0"."status" AS "k0", COUNT(*) AS "a0", COUNT(DISTINCT "t0"."title") AS "a1", mesh_sum(DISTINCT "t0"."rating") AS "a2", MAX("t0"."rating") AS "a3" FROM "posts" AS "t0" GROUP BY "t0"."status") AS "g" WHERE "g"."a0" > ? ORDER BY "g"."a0" DESC, "g"."k0" DESC LIMIT ?
               -- 1, 6
         "#]],
     );

@@ -162,9 +162,8 @@ pub(super) fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
         let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case))?;
     }
-    // In place of SQLite's own, which fails when a running sum overflows though the total does not.
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_aggregate_function("sum", 1, flags, Sum)
+    connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
 }
 
 /// `mesh_like(text, pattern)`; the pattern is read once for each run of a statement.

@@ -1,4 +1,6 @@
-//! What is the sum of a column? Exact for integers as long as the total fits 64 bits. `SPEC §3.12`
+//! The aggregate function `mesh_sum`: exact for integers if the total fits 64 bits. `SPEC §3.12`
+//!
+//! The built-in `sum` fails if a running sum overflows, even if the total does not.
 
 use std::fmt;
 
@@ -6,13 +8,13 @@ use rusqlite::functions::{Aggregate, Context};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Error, Result};
 
-/// The message of a sum that does not fit.
+/// The error message for a total beyond 64 bits; that of the built-in `sum` is the same.
 pub(super) const OVERFLOW: &str = "integer overflow";
 
 /// The aggregate function.
 pub(super) struct Sum;
 
-/// What was added up so far. Reals are compensated (Neumaier), as SQLite's own sum does.
+/// The running total. Reals are compensated (Neumaier), as in the built-in `sum`.
 #[derive(Default)]
 pub(super) struct Total {
     values: u64,

@@ -189,3 +189,16 @@ async fn a_sum_overflows_only_if_its_total_does() {
     let body = mesh.read(none, until(Duration::from_secs(60))).await.unwrap();
     assert!(body.bytes.starts_with(br#"{"items":[{"n":null}]"#));
 }
+
+/// Functions registered under the names of built-in ones would not do as window functions.
+#[tokio::test]
+async fn views_use_the_built_in_window_functions() {
+    let file = File::new(ROWS);
+    let view = "CREATE VIEW running AS SELECT id, sum(n) OVER (ORDER BY id) AS total FROM t";
+    file.connect().execute_batch(view).unwrap();
+    let mesh = file.mesh();
+    let query = r#"{"running": {"$select": {"total": true}, "$page": {"first": 3}}}"#;
+    let plan = mesh.plan(&Request::collection(Format::Json, query)).unwrap();
+    let body = mesh.read(plan, Context::default()).await.unwrap().bytes;
+    assert!(body.starts_with(br#"{"items":[{"total":1},{"total":3},{"total":6}],"#), "{body:?}");
+}
