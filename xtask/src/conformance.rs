@@ -1,4 +1,4 @@
-//! Does a server keep the protocol? The conformance run: what is judged, which cases, and the form of the report.
+//! `cargo xtask conformance`: runs the conformance cases against a server and prints a report.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use mesh_tests::kit::target::Target;
 
 use crate::steps::{self, Steps};
 
-/// What the command line asks for.
+/// Command-line options.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Options {
     level: Option<Level>,
@@ -23,12 +23,12 @@ pub(crate) struct Options {
     profile_file: Option<PathBuf>,
     format: Option<Format>,
     report: Option<PathBuf>,
-    /// A server that is built already.
+    /// A server binary that is already built.
     program: Option<PathBuf>,
 }
 
-/// Reads the arguments after the command's name.
-pub(crate) fn options(arguments: &[&str]) -> Result<Options, String> {
+/// Parses the arguments after the name of the command.
+pub(crate) fn parse_options(arguments: &[&str]) -> Result<Options, String> {
     let mut options = Options::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -70,7 +70,7 @@ const NAMES: [&str; 8] =
 pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
     match judge(root, options) {
         Ok(report) if report.verdicts.is_empty() => {
-            eprintln!("error: no case was chosen");
+            eprintln!("error: no case matches the options");
             ExitCode::from(2)
         }
         Ok(report) if report.is_good() => ExitCode::SUCCESS,
@@ -96,7 +96,7 @@ fn judge(root: &Path, options: &Options) -> Result<Report, String> {
     };
     let report = if let Some(url) = &options.target {
         if options.profile_file.is_none() {
-            unclaimed(&mut profile, url, options);
+            assume_unknown_server(&mut profile, url, options);
         }
         profile.servers.insert("open".to_owned(), url.clone());
         run::run(&cases, &Target::new(profile)?, &choose)
@@ -108,7 +108,7 @@ fn judge(root: &Path, options: &Options) -> Result<Report, String> {
         run::run(&cases, &Target::new(profile)?, &choose)
     };
     let text = report::render(&report, options.format.unwrap_or(Format::Pretty));
-    // A closed pipe, as with `| head`, is no failure of ours.
+    // A closed pipe, as with `| head`, is not an error.
     let _ = io::stdout().write_all(text.as_bytes());
     if let Some(file) = &options.report {
         let written = std::fs::write(file, report::page(&report));
@@ -117,9 +117,9 @@ fn judge(root: &Path, options: &Options) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Makes of our own profile that of a server that has said nothing of itself: who asks for a level alone is judged by
-/// the cases of that level, and not by those of profiles that nobody claims.
-fn unclaimed(profile: &mut Profile, url: &str, options: &Options) {
+/// Turns our profile into that of an unknown server: `--level` alone selects the cases of that level, and the cases of
+/// optional profiles run only if they are named.
+fn assume_unknown_server(profile: &mut Profile, url: &str, options: &Options) {
     url.clone_into(&mut profile.name);
     profile.known.clear();
     if options.level.is_some() {
@@ -127,7 +127,7 @@ fn unclaimed(profile: &mut Profile, url: &str, options: &Options) {
     }
 }
 
-/// Builds the server and tells where its program is.
+/// Builds the server and returns the path of its binary.
 fn build(root: &Path) -> Result<PathBuf, String> {
     let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
     if built.failed() {
@@ -145,10 +145,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_alone_claims_no_profiles() {
+    fn a_level_alone_selects_no_profiles() {
         let read = |arguments: &[&str]| {
             let mut profile = Profile::ours().unwrap();
-            unclaimed(&mut profile, "http://127.0.0.1:8080", &options(arguments).unwrap());
+            assume_unknown_server(&mut profile, "http://127.0.0.1:8080", &parse_options(arguments).unwrap());
             profile.profiles.into_iter().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(read(&["--level", "L1"]), "");
@@ -157,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn options_are_read_in_both_forms_and_unknown_ones_refused() {
+    fn options_take_both_forms_and_unknown_options_are_refused() {
         let read =
-            options(&["--level", "L2", "--profile=docs", "--profile", "cors", "--format=tap"]).unwrap();
+            parse_options(&["--level", "L2", "--profile=docs", "--profile", "cors", "--format=tap"]).unwrap();
         assert_eq!((read.level, read.format), (Some(Level::L2), Some(Format::Tap)));
         assert_eq!(read.profiles, ["docs", "cors"]);
         for wrong in [&["--level", "L9"][..], &["--level"], &["--colour"], &["--format", "pdf"], &["L1"]] {
-            assert!(options(wrong).is_err(), "{wrong:?}");
+            assert!(parse_options(wrong).is_err(), "{wrong:?}");
         }
     }
 }

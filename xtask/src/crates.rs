@@ -1,4 +1,4 @@
-//! Does each crate hold by itself? Every feature alone, the oldest compiler, the browser, and what is packaged.
+//! Checks of each crate on its own: every feature alone, the minimum Rust version, WebAssembly, and packaging.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,17 +9,17 @@ use crate::steps::{self, Steps};
 use crate::tidy::arrows::{list, metadata, name};
 use crate::tidy::crates::{features, is_published};
 
-/// The target of programs in a browser.
+/// The target for browsers.
 const WASM: &str = "wasm32-unknown-unknown";
 
-/// What a manifest without a repository is reminded of.
+/// A warning of `cargo package` that is expected, because the repository has no public address.
 const REMINDER: &str = "manifest has no documentation, homepage or repository";
 
-/// Adds the steps.
+/// Adds the steps to a run.
 pub(crate) fn steps(root: &Path, steps: Steps) -> Steps {
     let metadata = match metadata(root) {
         Ok(metadata) => metadata,
-        Err(error) => return steps.wrong("crates", &error),
+        Err(error) => return steps.fail("crates", &error),
     };
     let packages = list(&metadata, "packages").iter().filter(|package| is_published(package));
     let mut steps = steps;
@@ -38,55 +38,55 @@ pub(crate) fn steps(root: &Path, steps: Steps) -> Steps {
     oldest_compiler(root, &metadata, browser(root, steps))
 }
 
-/// Packages what is for others. Cargo keeps what it unpacked of a version, so to build from the packages would mean
-/// to build what they were the first time; other steps build the crates.
+/// Packages the published crates without building them: cargo caches the unpacked sources of a version, so a second
+/// build would use the first contents. Other steps build the crates.
 fn package(root: &Path) -> Result<Vec<String>, String> {
     let arguments =
         "package --workspace --exclude xtask --exclude mesh-tests --no-verify --allow-dirty --offline";
     let output = steps::command(root, arguments, &[]).output();
     let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let mut faults: Vec<String> = said
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let mut faults: Vec<String> = printed
         .lines()
         .filter(|line| line.starts_with("warning") || line.starts_with("error"))
         .filter(|line| !line.contains(REMINDER))
         .map(str::to_owned)
         .collect();
     if !output.status.success() && faults.is_empty() {
-        faults.push(said.trim().to_owned());
+        faults.push(printed.trim().to_owned());
     }
     Ok(faults)
 }
 
-/// What a client in a browser needs, where there is a compiler for that.
+/// Checks the crates that a client in a browser needs, if the target is installed.
 fn browser(root: &Path, steps: Steps) -> Steps {
     let mut rustc = Command::new("rustc");
     rustc.current_dir(root).args(["--print", "target-libdir", "--target", WASM]);
     let folder = rustc.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let has_target = folder.is_some_and(|folder| Path::new(&folder).is_dir());
-    // ring has parts in C.
+    // ring compiles C code.
     let has_clang =
         Command::new("clang").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has_target || !has_clang {
-        eprintln!("left out: {WASM}; get it with `rustup target add {WASM}` and clang");
+        eprintln!("skipped: {WASM}; install it with `rustup target add {WASM}`, and clang");
         return steps;
     }
     let arguments = format!("check --quiet -p mesh-wire -p mesh-integrity --target {WASM}");
     steps.cargo(WASM, &arguments)
 }
 
-/// The compiler that manifests say is old enough, where it is installed.
+/// Checks the workspace with the minimum Rust version of the manifests, if it is installed.
 fn oldest_compiler(root: &Path, metadata: &Value, steps: Steps) -> Steps {
     let versions = list(metadata, "packages").iter().filter_map(|package| package.get("rust_version"));
     let Some(version) = versions.filter_map(Value::as_str).next() else {
-        return steps.wrong("rust-version", "no manifest names one");
+        return steps.fail("rust-version", "no manifest has a rust-version");
     };
     let toolchains = Command::new("rustup").args(["toolchain", "list"]).output();
     let toolchains = toolchains.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let toolchains = toolchains.unwrap_or_default();
     let Some(oldest) = installed(version, &toolchains) else {
         eprintln!(
-            "left out: Rust {version}; get it with `rustup toolchain install {version} --profile minimal`"
+            "skipped: Rust {version}; install it with `rustup toolchain install {version} --profile minimal`"
         );
         return steps;
     };
@@ -95,7 +95,7 @@ fn oldest_compiler(root: &Path, metadata: &Value, steps: Steps) -> Steps {
     steps.program(&format!("Rust {version}"), cargo)
 }
 
-/// The installed toolchain of that version.
+/// Returns the name of the installed toolchain of a version.
 fn installed<'t>(version: &str, toolchains: &'t str) -> Option<&'t str> {
     let mut names = toolchains.lines().filter_map(|line| line.split_whitespace().next());
     names.find(|name| name.strip_prefix(version).is_some_and(|rest| rest.starts_with(['.', '-'])))
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_toolchain_of_a_version_is_found() {
+    fn toolchain_of_a_version_is_found() {
         let toolchains = "stable-x86_64-unknown-linux-gnu (active, default)\n1.8.0-x86_64\n1.89.0-x86_64\n";
         assert_eq!(installed("1.89", toolchains), Some("1.89.0-x86_64"));
         assert_eq!(installed("1.90", toolchains), None);

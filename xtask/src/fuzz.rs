@@ -1,5 +1,5 @@
-//! How are the fuzz targets run for as long as one likes? Guided by coverage where there is a nightly compiler
-//! with `cargo fuzz`, else by random changes of the corpora.
+//! `cargo xtask fuzz`: runs the fuzz targets, guided by coverage if a nightly compiler with `cargo fuzz` is installed,
+//! else by random mutations of the corpora.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -9,21 +9,21 @@ use crate::steps::{self, Steps};
 
 const SECONDS: u64 = 60;
 
-/// What the fuzzer may take: a gigantic allocation is a find, and so is an input that takes seconds.
+/// Bounds of the fuzzer: an input that needs a gibibyte or five seconds counts as a failure.
 const FUZZER_OPTIONS: [&str; 3] = ["-rss_limit_mb=1024", "-timeout=5", "-print_final_stats=1"];
 
-/// What was asked for on the command line.
+/// Command-line options.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// For how long each target runs.
+    /// How long each target runs.
     seconds: u64,
-    /// One target, or all.
+    /// `None` runs all targets.
     target: Option<String>,
-    /// Without `cargo fuzz` even where it is.
+    /// Do not use `cargo fuzz`, even if it is installed.
     stable: bool,
 }
 
-pub(crate) fn options(words: &[&str]) -> Result<Options, String> {
+pub(crate) fn parse_options(words: &[&str]) -> Result<Options, String> {
     let mut options = Options { seconds: SECONDS, target: None, stable: false };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
     let wanted: Vec<&String> =
         targets.iter().filter(|name| options.target.as_ref().is_none_or(|target| target == *name)).collect();
     if wanted.is_empty() {
-        eprintln!("error: there is no such target; there are {}", targets.join(", "));
+        eprintln!("error: no such target; the targets are {}", targets.join(", "));
         return ExitCode::from(2);
     }
     if !options.stable && has_fuzzer() {
@@ -61,14 +61,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
     }
     if !options.stable {
         eprintln!(
-            "no coverage guides this: for that, get the tools with\n  rustup toolchain install nightly\n  \
+            "running without coverage guidance; to install the tools:\n  rustup toolchain install nightly\n  \
              cargo install cargo-fuzz"
         );
     }
     unguided(root, options)
 }
 
-/// The targets by the names of their programs.
+/// Returns the names of the fuzz targets, sorted.
 fn targets(root: &Path) -> Result<Vec<String>, String> {
     let folder = root.join("fuzz").join("fuzz_targets");
     let unreadable = |error| format!("cannot read {}: {error}", folder.display());
@@ -87,20 +87,20 @@ fn has_fuzzer() -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What the fuzzer finds worth keeping lies under `target`; what broke a promise under `fuzz/artifacts`.
+/// Runs `cargo fuzz`. New corpus entries are written below `target/`, failing inputs below `fuzz/artifacts/`.
 fn guided(root: &Path, targets: &[&String], seconds: u64) -> ExitCode {
     let mut failed = Vec::new();
     for target in targets {
         let kept = root.join("target").join("fuzz-corpus").join(target);
         if let Err(error) = std::fs::create_dir_all(&kept) {
-            eprintln!("error: cannot make {}: {error}", kept.display());
+            eprintln!("error: cannot create {}: {error}", kept.display());
             return ExitCode::FAILURE;
         }
         eprintln!("fuzz {target}: {seconds} seconds");
-        // Not cargo as this program was started with: the name of a toolchain is for rustup to understand.
+        // `+nightly` needs the rustup proxy, not the cargo binary that started this program.
         let mut command = steps::plain(root, "cargo");
         command.current_dir(root.join("fuzz"));
-        // None of our code is unsafe, so the sanitizers would find nothing and cost much.
+        // The workspace forbids unsafe code, so sanitizers would only cost time.
         command.args(["+nightly", "fuzz", "run", "--sanitizer", "none", target.as_str()]);
         command.arg(kept).arg(Path::new("corpus").join(target)).arg("--");
         command.arg(format!("-max_total_time={seconds}")).args(FUZZER_OPTIONS);
@@ -132,18 +132,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_in_any_order() {
+    fn options_may_come_in_any_order() {
         let all = Options { seconds: 60, target: None, stable: false };
-        assert_eq!(options(&[]), Ok(all));
+        assert_eq!(parse_options(&[]), Ok(all));
         let one = Options { seconds: 5, target: Some("whole".to_owned()), stable: true };
-        assert_eq!(options(&["whole", "--seconds", "5", "--stable"]), Ok(one));
+        assert_eq!(parse_options(&["whole", "--seconds", "5", "--stable"]), Ok(one));
         for wrong in [&["--seconds"][..], &["--seconds", "0"], &["a", "b"], &["--fast"]] {
-            assert!(options(wrong).is_err(), "{wrong:?}");
+            assert!(parse_options(wrong).is_err(), "{wrong:?}");
         }
     }
 
     #[test]
-    fn there_are_targets() {
+    fn targets_are_found() {
         let targets = targets(&crate::root()).unwrap();
         assert!(targets.iter().any(|name| name == "whole"), "{targets:?}");
     }

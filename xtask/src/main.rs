@@ -1,4 +1,4 @@
-//! Which chores has this repository, and how is each done? `cargo xtask` lists them.
+//! The development tasks of this repository. `cargo xtask` lists them.
 
 #![expect(clippy::print_stdout, reason = "figures are the output of a command")]
 
@@ -20,34 +20,36 @@ use std::process::ExitCode;
 use steps::Steps;
 
 const HELP: &str = "\
-The chores of this repository.
+The development tasks of this repository.
 
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  test                 Build the server and run every test, those in documentation included
-  check                Formatting, lints, tidy, documentation, packages, and every feature of every crate alone
-  conformance          Judge a server by the cases in tests/conformance; ours, unless --target URL is given
+  test                 Build the server and run every test, doc tests included
+  check                Check formatting, lints, tidy rules, documentation, packages, and each feature on its own
+  conformance          Run the cases in tests/conformance against this server, or against --target URL
       [--level L1|L2|L3|L4] [--profile NAME]... [--case ID]... [--profile-file FILE] [--program FILE]
       [--format pretty|tap|junit|json] [--report FILE.html]
   soak [traffic|differential] [--minutes N | --seconds N]
-                       Mixed traffic against a server, then random queries held against a simple resolver; in
-                       release, for a minute each unless told otherwise
+                       Send mixed traffic to a server, then compare random queries with a simple resolver; in
+                       release mode, one minute each by default
   fuzz [--seconds N] [--stable] [TARGET]
-                       Run the fuzz targets, 60 seconds each: by `cargo fuzz` where it is, else by random changes
-  bench [OPTIONS]      Measure the server against code written by hand; see docs/performance.md
+                       Run the fuzz targets for 60 seconds each, with `cargo fuzz` if installed, else with random
+                       mutations
+  bench [OPTIONS]      Measure the server against hand-written servers; see docs/performance.md
                        [--workload w1,w2,...|reads|cache|growth|starve|all] [--seconds N] [--rounds N]
                        [--only limit,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
                        [--size 1MB,124MB,10GB] [--requests N]
-  bench events         Measure streams of changes: 5,000 of one record, 10,000 that wait [--no-build]
-  bench overload       Measure answers in time against what is offered, and memory with 10,000 connections [--no-build]
-  bench parts          Measure parsing, planning, shaping, cursors and signatures alone [--seconds N] [--json]
-  bench postgres       Measure the server over PostgreSQL against one written by hand, and with replicas
+  bench events         Measure event streams: 5,000 on one record, 10,000 idle [--no-build]
+  bench overload       Measure goodput under overload, and memory with 10,000 connections [--no-build]
+  bench parts          Run the micro-benchmarks of parsing, planning, shaping, cursors and signatures [--seconds N]
+                       [--json]
+  bench postgres       Measure the server over PostgreSQL against a hand-written one, and with replicas
                        [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
-  bench uploads        Measure an upload of 256 MiB, or of 2 GiB, against cp and sha256sum [--full] [--no-build]
-  reference            Write docs/reference.md, the limits, errors and operators, from the code
-  screenshots          Take the pictures of the playground that the README shows
-  tidy                 Check the rules of the house that no compiler knows
+  bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
+  reference            Write docs/reference.md (limits, errors, operators) from the code
+  screenshots          Take the screenshots of the playground that the README shows
+  tidy                 Check the repository rules that the compiler cannot check
 
 Options:
   -h, --help           Print this
@@ -59,10 +61,10 @@ Examples:
   cargo xtask conformance --target http://127.0.0.1:8080/mesh --level L1
 ";
 
-/// What `test` does not run, and how to get it.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("mixed traffic and random queries for a long time", "cargo xtask soak"),
-    ("the fuzz targets guided by coverage", "cargo xtask fuzz"),
+/// What `test` does not run, and the command that does.
+const SKIPPED: &[(&str, &str)] = &[
+    ("long runs of mixed traffic and random queries", "cargo xtask soak"),
+    ("coverage-guided fuzzing", "cargo xtask fuzz"),
 ];
 
 fn main() -> ExitCode {
@@ -79,15 +81,15 @@ fn main() -> ExitCode {
         ["bench", options @ ..] => bench::run(&root(), options),
         ["reference"] => reference(),
         ["screenshots"] => screenshots::run(&root()),
-        ["conformance", options @ ..] => match conformance::options(options) {
+        ["conformance", options @ ..] => match conformance::parse_options(options) {
             Ok(options) => conformance::run(&root(), &options),
             Err(why) => misuse(&why),
         },
-        ["soak", options @ ..] => match soak::options(options) {
+        ["soak", options @ ..] => match soak::parse_options(options) {
             Ok(options) => soak::run(&root(), &options),
             Err(why) => misuse(&why),
         },
-        ["fuzz", options @ ..] => match fuzz::options(options) {
+        ["fuzz", options @ ..] => match fuzz::parse_options(options) {
             Ok(options) => fuzz::run(&root(), &options),
             Err(why) => misuse(&why),
         },
@@ -99,7 +101,7 @@ fn main() -> ExitCode {
 }
 
 fn help() -> ExitCode {
-    // A closed pipe, as with `| head`, is no failure of ours.
+    // A closed pipe, as with `| head`, is not an error.
     let _ = io::stdout().write_all(HELP.as_bytes());
     ExitCode::SUCCESS
 }
@@ -109,14 +111,14 @@ fn misuse(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The workspace's folder.
+/// Returns the workspace directory.
 fn root() -> PathBuf {
-    let own = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    own.and_then(|own| own.parent().map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("."))
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    manifest.and_then(|folder| folder.parent().map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// The tests in `tests/` start the server's binary, so it is built first. The summary of the test run ends
-/// the output, so what was left out is said before it.
+/// Runs every test. The tests in `tests/` start the server's binary, so it is built first. The summary of the
+/// test run ends the output, so skipped tests are listed before it.
 fn test() -> ExitCode {
     let steps = Steps::new(root())
         .cargo("build mesh-server", "build --quiet -p mesh-server")
@@ -125,19 +127,19 @@ fn test() -> ExitCode {
     if steps.failed() {
         return steps.finish();
     }
-    // Its report is worth a look of its own, though the tests run the cases too.
+    // The tests run the same cases; this prints the report.
     if conformance::run(&root(), &conformance::Options::default()) != ExitCode::SUCCESS {
         eprintln!("failed: conformance");
         return ExitCode::FAILURE;
     }
-    for (what, how) in LEFT_OUT {
-        eprintln!("left out: {what}; get it with `{how}`");
+    for (what, how) in SKIPPED {
+        eprintln!("skipped: {what}; run `{how}`");
     }
-    for what in missing::left_out(&root()) {
-        eprintln!("left out: {what}");
+    for what in missing::skipped(&root()) {
+        eprintln!("skipped: {what}");
     }
-    for block in pages::left_out(&root()) {
-        eprintln!("left out: a command in {block}");
+    for block in pages::skipped(&root()) {
+        eprintln!("skipped: a command in {block}");
     }
     steps.show("test --workspace --no-fail-fast", &[])
 }
@@ -155,26 +157,28 @@ fn check() -> ExitCode {
     crates::steps(&root(), advisories(steps)).finish()
 }
 
-/// What is known against packages of others is kept on the network, and read by a tool of its own. Where one of the
-/// two is out of reach, the rest of the checks says nothing of them.
+/// Checks licenses, sources and security advisories with cargo-deny, if it is installed and the advisory database
+/// can be fetched.
 fn advisories(mut steps: Steps) -> Steps {
     let deny = |arguments: &str| {
         let output = steps::command(&root(), &format!("deny --log-level error {arguments}"), &[]).output();
         output.is_ok_and(|output| output.status.success())
     };
     if !deny("--version") {
-        eprintln!("left out: advisories against packages; get them with `cargo install --locked cargo-deny`");
+        eprintln!(
+            "skipped: security advisories; install cargo-deny with `cargo install --locked cargo-deny`"
+        );
         return steps;
     }
     steps = steps.cargo("deny", "deny --log-level error check bans licenses sources");
     if deny("fetch db") {
         return steps.cargo("advisories", "deny --offline --log-level error check advisories");
     }
-    eprintln!("left out: advisories against packages; their list is out of reach (`cargo deny fetch db`)");
+    eprintln!("skipped: security advisories; `cargo deny fetch db` failed");
     steps
 }
 
-/// The page is held by a test, which writes it when it is told to.
+/// Writes the reference page. A test compares the page with the code and updates it if `UPDATE_EXPECT` is set.
 fn reference() -> ExitCode {
     let command = "test --quiet -p mesh-server --bin mesh-server config::reference";
     Steps::new(root()).show(command, &[("UPDATE_EXPECT", "1")])
@@ -185,8 +189,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_can_be_had() {
-        for (_, how) in LEFT_OUT {
+    fn help_lists_the_commands_of_skipped_tests() {
+        for (_, how) in SKIPPED {
             assert!(HELP.contains(how.trim_start_matches("cargo xtask ")), "{how}");
         }
     }

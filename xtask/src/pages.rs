@@ -1,13 +1,13 @@
-//! Which commands of the documentation do its tests not run, and why? Each says so in a comment above it.
+//! Code blocks of the documentation that tests do not run. A comment above each block gives the reason.
 
 use std::fs;
 use std::path::Path;
 
-/// What stands before the reason.
+/// Starts the comment that gives the reason.
 const MARK: &str = "<!-- not run: ";
 
-/// A line for each block that is left out.
-pub(crate) fn left_out(root: &Path) -> Vec<String> {
+/// Returns a line for each block that is not run.
+pub(crate) fn skipped(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -39,9 +39,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_listed_with_its_place() {
+    fn a_reason_is_listed_with_its_line() {
         let page = "a\n  <!-- not run: needs a cloud -->\n```sh\n```\n";
         assert_eq!(of_page("a.md", page).collect::<Vec<_>>(), ["a.md, line 2: needs a cloud"]);
-        assert!(left_out(&crate::root()).iter().any(|line| line.starts_with("README.md")));
+        assert!(skipped(&crate::root()).iter().any(|line| line.starts_with("README.md")));
     }
 }

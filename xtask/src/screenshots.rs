@@ -1,4 +1,4 @@
-//! What does the playground look like? Pictures of its main views over the sample blog, for the README.
+//! `cargo xtask screenshots`: screenshots of the playground's main views over the sample blog, for the README.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::steps::Steps;
 
-/// Where the pictures lie.
+/// Directory of the screenshots.
 const FOLDER: &str = "mesh-docs/screenshots";
 const WIDTH: u32 = 1280;
 const HEIGHT: u32 = 800;
 const EDITOR: &str = ".query-editor .cm-content";
 
-/// A query that shows much of what there is.
+/// A query that uses most controls.
 const QUERY: &str = r#"{
   "post": {
     "$select": {
@@ -35,11 +35,11 @@ const QUERY: &str = r#"{
 }
 "#;
 
-/// Takes all pictures.
+/// Takes all screenshots.
 pub(crate) fn run(root: &Path) -> ExitCode {
     match take(root) {
         Ok(count) => {
-            eprintln!("{count} pictures are in {FOLDER}");
+            eprintln!("wrote {count} screenshots to {FOLDER}");
             ExitCode::SUCCESS
         }
         Err(why) => {
@@ -51,19 +51,20 @@ pub(crate) fn run(root: &Path) -> ExitCode {
 
 fn take(root: &Path) -> Result<usize, String> {
     let folder = root.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {FOLDER}: {error}"))?;
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot create {FOLDER}: {error}"))?;
     let program = build(root)?;
     let mut demo = Command::new(program);
     demo.args(["demo", "--listen", "127.0.0.1:0"]).stderr(Stdio::null());
     let server = Server::try_spawn(&mut demo, None)?;
-    let browser = Browser::open(WIDTH, HEIGHT).ok_or("no browser to take pictures with")?;
+    let browser =
+        Browser::open(WIDTH, HEIGHT).ok_or("no browser found; install Chromium and ChromeDriver")?;
     let page = Page { browser, url: format!("http://{}/docs", server.address) };
     let mut count = 0;
     for theme in ["dark", "light"] {
-        page.begin(theme);
+        page.load(theme);
         for (name, view) in VIEWS {
             view(&page);
-            // Cursors blink and completions fade in.
+            // Wait for animations: completions fade in.
             std::thread::sleep(std::time::Duration::from_millis(400));
             let file = folder.join(format!("{name}-{theme}.png"));
             fs::write(&file, page.browser.screenshot())
@@ -74,14 +75,14 @@ fn take(root: &Path) -> Result<usize, String> {
     Ok(count)
 }
 
-/// Builds the server and tells where its program is.
+/// Builds the server and returns the path of its binary.
 fn build(root: &Path) -> Result<PathBuf, String> {
     let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
     if built.failed() {
         return Err("mesh-server does not build".to_owned());
     }
-    let own = std::env::current_exe().map_err(|error| format!("where am I? {error}"))?;
-    Ok(own.with_file_name(format!("mesh-server{}", std::env::consts::EXE_SUFFIX)))
+    let program = std::env::current_exe().map_err(|error| format!("cannot locate this program: {error}"))?;
+    Ok(program.with_file_name(format!("mesh-server{}", std::env::consts::EXE_SUFFIX)))
 }
 
 struct Page {
@@ -89,13 +90,13 @@ struct Page {
     url: String,
 }
 
-/// A name, and how to come to what it shows.
+/// The name of a view, and a function that navigates to it.
 type View = (&'static str, fn(&Page));
 
-/// What is pictured, one after the other on the same page.
+/// The views, in the order in which they are visited on one page.
 const VIEWS: [View; 5] = [
     ("query", |page| {
-        page.hold(QUERY);
+        page.set_query(QUERY);
         page.browser.click("[data-testid=run]");
         page.browser.wait_for("[data-testid=status]", "objects");
         page.browser.click("#result-panel-json");
@@ -111,25 +112,25 @@ const VIEWS: [View; 5] = [
     }),
     ("editor", |page| {
         page.browser.click("#result-panel-plan");
-        page.hold(&QUERY.replace("\"rating\": true", "\"ratng\": true"));
+        page.set_query(&QUERY.replace("\"rating\": true", "\"ratng\": true"));
         page.browser.wait_for(".cm-lintRange-error", "ratng");
-        let place = "const {x, y, width, height} =
+        let script = "const {x, y, width, height} =
                 document.querySelector('.cm-lintRange-error').getBoundingClientRect();
             return {type: 'mouseMoved', x: x + width / 2, y: y + height / 2}";
-        let place = page.browser.run(place, &Value::Null);
-        page.browser.devtools("Input.dispatchMouseEvent", &place);
+        let position = page.browser.run(script, &Value::Null);
+        page.browser.devtools("Input.dispatchMouseEvent", &position);
         page.browser.wait_for(".cm-tooltip-lint", "did you mean");
     }),
     ("narrow", |page| {
-        page.hold(QUERY);
+        page.set_query(QUERY);
         page.browser.resize(360, 740);
         page.browser.click(".pane-switch button:nth-child(2)");
     }),
 ];
 
 impl Page {
-    /// Loads the page anew in that theme.
-    fn begin(&self, theme: &str) {
+    /// Loads the page with empty storage and switches to the theme.
+    fn load(&self, theme: &str) {
         self.browser.resize(WIDTH, HEIGHT);
         self.browser.visit(&self.url);
         self.browser.run("localStorage.clear()", &Value::Null);
@@ -140,8 +141,8 @@ impl Page {
         }
     }
 
-    /// Puts a query into the editor, as a share link does.
-    fn hold(&self, query: &str) {
+    /// Puts a query into the editor through a share link.
+    fn set_query(&self, query: &str) {
         let script = "location.hash = '#q=' + btoa(JSON.stringify([arguments[0], 'json', '']))
             .replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')";
         self.browser.run(script, &json!(query));

@@ -1,5 +1,5 @@
-//! What goes wrong only after a long time? Mixed traffic against a server, and random queries held against a
-//! resolver that is easy to see through, in release and for as long as one likes.
+//! `cargo xtask soak`: long runs in release mode of mixed traffic against a server, and of random queries compared
+//! with a simple in-memory resolver.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,11 +8,11 @@ use crate::steps::Steps;
 
 const SECONDS: u64 = 60;
 
-/// What was asked for on the command line.
+/// Command-line options.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     seconds: u64,
-    /// One of the two, or both.
+    /// `None` runs both parts.
     only: Option<Part>,
 }
 
@@ -22,7 +22,7 @@ enum Part {
     Differential,
 }
 
-pub(crate) fn options(words: &[&str]) -> Result<Options, String> {
+pub(crate) fn parse_options(words: &[&str]) -> Result<Options, String> {
     let mut options = Options { seconds: SECONDS, only: None };
     let words: Vec<&str> = words.iter().flat_map(|word| word.split('=')).collect();
     let mut words = words.into_iter();
@@ -68,15 +68,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_in_both_forms_and_units() {
+    fn durations_take_both_forms_and_units() {
         let both = |seconds| Ok(Options { seconds, only: None });
-        assert_eq!(options(&[]), both(60));
-        assert_eq!(options(&["--seconds", "5"]), both(5));
-        assert_eq!(options(&["--minutes=7"]), both(420));
+        assert_eq!(parse_options(&[]), both(60));
+        assert_eq!(parse_options(&["--seconds", "5"]), both(5));
+        assert_eq!(parse_options(&["--minutes=7"]), both(420));
         let traffic = Options { seconds: 60, only: Some(Part::Traffic) };
-        assert_eq!(options(&["traffic", "--minutes", "1"]), Ok(traffic));
+        assert_eq!(parse_options(&["traffic", "--minutes", "1"]), Ok(traffic));
         for wrong in [&["--seconds"][..], &["--seconds", "0"], &["--minutes=-1"], &["5"], &["traffics"]] {
-            assert!(options(wrong).is_err(), "{wrong:?}");
+            assert!(parse_options(wrong).is_err(), "{wrong:?}");
         }
     }
 }

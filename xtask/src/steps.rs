@@ -1,15 +1,16 @@
-//! How is a chore run? Step by step, a line and a duration for each, and all of them even if one fails.
+//! Runs the steps of a task one after another and prints the outcome and duration of each. A failing step does not
+//! stop the following ones.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// A run of steps in the workspace's folder.
+/// A sequence of steps that run in the workspace directory.
 pub(crate) struct Steps {
     root: PathBuf,
     failed: Vec<String>,
-    /// The status of the first failure.
+    /// Exit code of the first failure.
     code: u8,
 }
 
@@ -18,26 +19,25 @@ impl Steps {
         Self { root, failed: Vec::new(), code: 0 }
     }
 
-    /// Runs cargo with these arguments; what it says is shown after the step's line.
+    /// Runs cargo with these arguments, and prints its output after the line of the step.
     pub(crate) fn cargo(self, name: &str, arguments: &str) -> Self {
         self.cargo_with(name, arguments, &[])
     }
 
-    /// The same with environment variables.
+    /// Runs cargo with additional environment variables.
     pub(crate) fn cargo_with(self, name: &str, arguments: &str, variables: &[(&str, &str)]) -> Self {
         let command = command(&self.root, arguments, variables);
         self.program(name, command)
     }
 
-    /// The same with another program.
+    /// Runs a program.
     pub(crate) fn program(mut self, name: &str, mut command: Command) -> Self {
         eprint!("{name:<26}");
         let start = Instant::now();
         let outcome = match command.output() {
             Ok(output) => {
-                let said = [output.stdout, output.stderr].concat();
-                let said = String::from_utf8_lossy(&said).trim().to_owned();
-                (output.status.code(), said)
+                let printed = [output.stdout, output.stderr].concat();
+                (output.status.code(), String::from_utf8_lossy(&printed).trim().to_owned())
             }
             Err(error) => (None, format!("cannot start {}: {error}", command.get_program().display())),
         };
@@ -45,7 +45,7 @@ impl Steps {
         self
     }
 
-    /// Runs a step that is a function of this program and returns what is wrong.
+    /// Runs a function that returns the faults that it found.
     pub(crate) fn inside(mut self, name: &str, step: fn(&Path) -> Result<Vec<String>, String>) -> Self {
         eprint!("{name:<26}");
         let start = Instant::now();
@@ -55,14 +55,14 @@ impl Steps {
         self
     }
 
-    /// A step that cannot even begin.
-    pub(crate) fn wrong(mut self, name: &str, why: &str) -> Self {
+    /// Records a step that could not be started.
+    pub(crate) fn fail(mut self, name: &str, why: &str) -> Self {
         eprint!("{name:<26}");
         self.end(name, Instant::now(), (None, why.to_owned()));
         self
     }
 
-    /// Runs cargo as the last step, with all its output; its status is the chore's.
+    /// Runs cargo as the last step with its output shown as it comes, and returns its exit code.
     pub(crate) fn show(self, arguments: &str, variables: &[(&str, &str)]) -> ExitCode {
         eprintln!("cargo {arguments}");
         match command(&self.root, arguments, variables).status() {
@@ -79,7 +79,7 @@ impl Steps {
         !self.failed.is_empty()
     }
 
-    /// Says which steps failed.
+    /// Prints the failed steps and returns the exit code.
     pub(crate) fn finish(self) -> ExitCode {
         if self.failed() {
             eprintln!("failed: {}", self.failed.join("; "));
@@ -87,27 +87,27 @@ impl Steps {
         ExitCode::from(self.code)
     }
 
-    fn end(&mut self, name: &str, start: Instant, (code, said): (Option<i32>, String)) {
-        let good = code == Some(0);
-        let word = if good { "ok" } else { "FAILED" };
+    fn end(&mut self, name: &str, start: Instant, (code, printed): (Option<i32>, String)) {
+        let succeeded = code == Some(0);
+        let word = if succeeded { "ok" } else { "FAILED" };
         eprintln!("{word:<8}{:>6.1} s", start.elapsed().as_secs_f64());
-        if !said.is_empty() {
-            eprintln!("{said}");
+        if !printed.is_empty() {
+            eprintln!("{printed}");
         }
-        if !good {
+        if !succeeded {
             self.code = if self.code == 0 { exit_code(code) } else { self.code };
             self.failed.push(name.to_owned());
         }
     }
 }
 
-/// The status of a failure: never 0, also where a signal ended the program or the number does not fit.
+/// Returns the exit code of a failure: never 0, even if a signal ended the program or the code does not fit into a byte.
 fn exit_code(code: Option<i32>) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0).unwrap_or(1)
 }
 
-/// Cargo as it would be if called from a shell: the variables by which cargo describes this very program
-/// would make build scripts that watch them run again each time.
+/// Returns a cargo command with the environment of a shell. The variables that cargo sets for this program would
+/// otherwise make build scripts run again each time.
 pub(crate) fn command(root: &Path, arguments: &str, variables: &[(&str, &str)]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = plain(root, program);
@@ -116,14 +116,14 @@ pub(crate) fn command(root: &Path, arguments: &str, variables: &[(&str, &str)]) 
     command
 }
 
-/// A program without the variables by which cargo describes this very one.
+/// Returns a command without the variables that cargo sets for this program.
 pub(crate) fn plain(root: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        let own = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
-        if own.iter().any(|prefix| text.starts_with(prefix)) {
+        let prefixes = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
+        if prefixes.iter().any(|prefix| text.starts_with(prefix)) {
             command.env_remove(&name);
         }
     }
@@ -135,13 +135,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_never_ends_in_success() {
+    fn a_failure_never_gives_exit_code_0() {
         let codes = [Some(101), Some(1), Some(0), Some(256), Some(-1), None].map(exit_code);
         assert_eq!(codes, [101, 1, 1, 1, 1, 1]);
     }
 
     #[test]
-    fn every_step_runs_and_the_first_failure_gives_the_status() {
+    fn every_step_runs_and_the_first_failure_gives_the_exit_code() {
         let good = |_: &Path| Ok(Vec::new());
         let bad = |_: &Path| Ok(vec!["wrong".to_owned()]);
         let root = std::env::temp_dir();

@@ -1,4 +1,4 @@
-//! Which rules of the house does no compiler know? Who may depend on whom, and what every file must have.
+//! Repository rules that the compiler cannot check: dependencies between crates, and what every file must contain.
 
 pub(crate) mod arrows;
 pub(crate) mod crates;
@@ -9,10 +9,10 @@ mod sources;
 use std::fs;
 use std::path::Path;
 
-/// The commands that the front page must name.
+/// The commands that the README must name.
 const COMMANDS: [&str; 2] = ["cargo xtask check", "cargo xtask test"];
 
-/// Everything that breaks a rule, one line each.
+/// Returns every violation of a rule, one line each.
 pub(crate) fn run(root: &Path) -> Result<Vec<String>, String> {
     let mut faults = arrows::faults(root)?;
     faults.extend(sources::faults(root)?);

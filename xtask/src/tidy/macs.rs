@@ -1,20 +1,19 @@
-//! Is anything secret compared by `==`, which ends at the first byte that differs and so tells by its time how much of a
-//! guess was right? In `mesh-integrity` nothing is: `ring` compares MACs, and so does the one function beside it.
+//! Refuses comparisons of secrets by `==` and the like in mesh-integrity: they stop at the first byte that differs, so
+//! their duration leaks how much of a guess was right. `ring` compares MACs in constant time.
 //!
-//! How long an answer takes could only be measured, on a machine at rest, and with chance. That no such comparison
-//! is written can be seen.
+//! Timing tests are unreliable; this rule on the source text is not.
 
-/// Where secrets and MACs are held.
+/// The directory that handles secrets and MACs.
 const HOME: &str = "mesh-integrity/src/";
 
-/// What compares, and may stop early.
+/// Comparisons that may stop early.
 const COMPARISONS: [&str; 8] =
     [" == ", " != ", ".eq(", ".ne(", ".cmp(", ".starts_with(", ".ends_with(", ".contains("];
 
-/// What is not to be compared so, as part of a name.
+/// Words in names of secret values.
 const SECRETS: [&str; 7] = ["tag", "mac", "signature", "signing", "secret", "digest", "password"];
 
-/// The lines of a file that compare what they should not.
+/// Returns the lines of a file that compare a secret.
 pub(super) fn faults(path: &str, text: &str) -> Vec<String> {
     let is_test = path.ends_with("/tests.rs") || path.contains("/tests/");
     if !path.starts_with(HOME) || is_test {
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comparisons_of_secrets_are_found() {
+    fn comparisons_of_secrets_are_refused() {
         for wrong in [
             "if tag == sent {",
             "    signature.as_bytes() != expected",

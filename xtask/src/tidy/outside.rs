@@ -1,25 +1,26 @@
-//! What comes from outside? The licenses of all packages, where they come from, and whether each is used at all.
+//! Rules for external packages: their licenses, their sources, and that each dependency is used.
 //!
-//! `deny.toml` has the licenses, for this and for cargo-deny, which knows of advisories besides but is not always
-//! there.
+//! `deny.toml` lists the licenses, for this check and for cargo-deny, which also checks advisories but is not always
+//! installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use spdx::{Expression, ParseMode};
 
 use super::arrows::{list, metadata, name};
 use crate::steps;
 
-/// The one place that packages come from.
+/// The only permitted source of packages.
 const SOURCE: &str = "registry+";
 
-/// Dependencies whose name no code has, and why they are there.
-const KEPT: [(&str, &str, &str); 1] =
-    [("mesh-uploads", "reqwest", "object_store uses it, and only here it is told which TLS to bring")];
+/// Dependencies that no code names, and the reason for them.
+const UNNAMED: [(&str, &str, &str); 1] =
+    [("mesh-uploads", "reqwest", "object_store uses it; its TLS features are selected here")];
 
-/// Everything that should not come in.
+/// Returns the faults of all external packages.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     let mut faults = unused(root)?;
     let rules = fs::read_to_string(root.join("deny.toml")).map_err(|error| format!("deny.toml: {error}"))?;
@@ -29,26 +30,26 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
         let text = |key: &str| package.get(key).and_then(Value::as_str);
         let Some(source) = text("source") else { continue };
         if !source.starts_with(SOURCE) {
-            faults.push(format!("{}: comes from {source}", name(package)));
+            faults.push(format!("{}: comes from {source}, not from the registry", name(package)));
         }
         match text("license") {
             Some(license) if is_allowed(license, &allowed) => {}
             Some(license) => {
-                faults.push(format!("{}: the license {license} is not in deny.toml", name(package)))
+                faults.push(format!("{}: deny.toml does not allow the license {license}", name(package)))
             }
-            None => faults.push(format!("{}: names no license", name(package))),
+            None => faults.push(format!("{}: has no license field", name(package))),
         }
     }
     Ok(faults)
 }
 
-/// The licenses of `deny.toml`, one in quotes on each line of the list.
+/// Returns the licenses of `deny.toml`: the quoted texts of the list.
 fn allowed(rules: &str) -> Vec<&str> {
     let list = rules.split("\nallow = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
     list.split('"').skip(1).step_by(2).collect()
 }
 
-/// All packages of the lock file that this machine would build.
+/// Returns the packages of the lock file that are built for the host.
 fn resolved(root: &Path) -> Result<Value, String> {
     let rustc = Command::new("rustc").arg("-vV").output().map_err(|error| error.to_string())?;
     let rustc = String::from_utf8_lossy(&rustc.stdout).into_owned();
@@ -61,49 +62,16 @@ fn resolved(root: &Path) -> Result<Value, String> {
     })
 }
 
-/// Whether an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` holds with these licenses alone. A slash is an
-/// older way to write `OR`; an exception only ever gives more.
+/// Whether the allowed licenses satisfy an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0`. Old manifests
+/// write a slash for `OR`.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut place = 0;
-    let holds = any(&words, &mut place, allowed);
-    holds && place == words.len()
+    let Ok(expression) = Expression::parse_mode(expression, ParseMode::LAX) else { return false };
+    expression.evaluate(|requirement| {
+        requirement.license.id().is_some_and(|license| allowed.contains(&license.name))
+    })
 }
 
-fn any(words: &[&str], place: &mut usize, allowed: &[&str]) -> bool {
-    let mut holds = all(words, place, allowed);
-    while words.get(*place) == Some(&"OR") {
-        *place += 1;
-        holds |= all(words, place, allowed);
-    }
-    holds
-}
-
-fn all(words: &[&str], place: &mut usize, allowed: &[&str]) -> bool {
-    let mut holds = one(words, place, allowed);
-    while words.get(*place) == Some(&"AND") {
-        *place += 1;
-        holds &= one(words, place, allowed);
-    }
-    holds
-}
-
-fn one(words: &[&str], place: &mut usize, allowed: &[&str]) -> bool {
-    let Some(word) = words.get(*place) else { return false };
-    *place += 1;
-    if *word == "(" {
-        let holds = any(words, place, allowed);
-        *place += 1;
-        return holds;
-    }
-    if words.get(*place) == Some(&"WITH") {
-        *place += 2;
-    }
-    allowed.contains(word)
-}
-
-/// Dependencies of which no file of their package says the name.
+/// Returns the dependencies that no file of their package names.
 fn unused(root: &Path) -> Result<Vec<String>, String> {
     let metadata = metadata(root)?;
     let mut faults = Vec::new();
@@ -114,16 +82,17 @@ fn unused(root: &Path) -> Result<Vec<String>, String> {
         for dependency in list(package, "dependencies") {
             let renamed = dependency.get("rename").and_then(Value::as_str);
             let called = renamed.unwrap_or_else(|| name(dependency)).replace('-', "_");
-            let kept = KEPT.iter().any(|(from, to, _)| (*from, *to) == (name(package), name(dependency)));
-            if !kept && !says(&code, &called) {
-                faults.push(format!("{}: nothing in it uses {}", name(package), name(dependency)));
+            let is_unnamed =
+                UNNAMED.iter().any(|(from, to, _)| (*from, *to) == (name(package), name(dependency)));
+            if !is_unnamed && !names(&code, &called) {
+                faults.push(format!("{}: the dependency {} is not used", name(package), name(dependency)));
             }
         }
     }
     Ok(faults)
 }
 
-/// The text of all of a package's files in Rust.
+/// Returns the text of all Rust files of a package.
 fn code(folder: &Path) -> String {
     let mut code = String::new();
     let mut open: Vec<PathBuf> =
@@ -139,8 +108,8 @@ fn code(folder: &Path) -> String {
     code
 }
 
-/// Whether a text has a name as a whole word.
-fn says(code: &str, word: &str) -> bool {
+/// Whether a text contains a name as a whole word.
+fn names(code: &str, word: &str) -> bool {
     let is_part = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     code.match_indices(word).any(|(at, _)| {
         let before = at.checked_sub(1).and_then(|before| code.as_bytes().get(before)).copied();
@@ -153,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_of_licenses() {
+    fn license_expressions_are_evaluated() {
         let allowed = ["MIT", "Apache-2.0", "Unicode-3.0"];
         for fine in [
             "MIT",
@@ -171,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn names_count_as_whole_words() {
-        assert!(says("use http::Method;", "http"));
-        assert!(!says("use http_body::Body; let xhttp = 1;", "http"));
+    fn only_whole_words_count_as_names() {
+        assert!(names("use http::Method;", "http"));
+        assert!(!names("use http_body::Body; let xhttp = 1;", "http"));
     }
 
     #[test]
-    fn the_list_is_read() {
+    fn licenses_are_read_from_the_configuration() {
         assert_eq!(
             allowed("[licenses]\nallow = [\n    \"MIT\", # why\n    \"ISC\",\n]\nx = [\"y\"]"),
             ["MIT", "ISC"]

@@ -1,11 +1,11 @@
-//! What must hold for every file? Its first line, its length, and the libraries it may name.
+//! Rules for single files: the first line, the length, the language, and which libraries a file may use.
 
 use std::fs;
 use std::path::Path;
 
 const LINES_MAX: usize = 600;
 
-/// Libraries with the beginnings of the paths that may name them. Tests outside of `src` may use any.
+/// Libraries and the path prefixes of files that may use them. Tests outside `src` may use any library.
 const HOMES: [(&str, &[&str]); 4] = [
     ("sea_query", &["mesh-plan/src/sql"]),
     ("rusqlite", &["mesh-server/src/backend/sqlite", "mesh-server/src/demo", "mesh-server/src/cli/demo.rs"]),
@@ -13,7 +13,7 @@ const HOMES: [(&str, &[&str]); 4] = [
     ("nom", &["mesh-ql/src/ql.rs", "mesh-schema/src/on.rs"]),
 ];
 
-/// What is wrong with the text files of the repository.
+/// Returns the faults of all text files of the repository.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     let mut faults = Vec::new();
     let mut folders = vec![root.to_path_buf()];
@@ -24,16 +24,18 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             let kind = entry.file_type().map_err(unreadable)?;
-            let foreign = name == "node_modules" || (name == "target" && folder == root);
-            if name.starts_with('.') || foreign {
+            let ignored = name == "node_modules" || (name == "target" && folder == root);
+            if name.starts_with('.') || ignored {
                 continue;
             }
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() && [".rs", ".md", ".toml"].iter().any(|end| name.ends_with(end)) {
                 let text = fs::read_to_string(&path).map_err(unreadable)?;
-                let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                faults.extend(of_file(&shown, &text).into_iter().map(|fault| format!("{shown}: {fault}")));
+                let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                faults.extend(
+                    of_file(&relative, &text).into_iter().map(|fault| format!("{relative}: {fault}")),
+                );
             }
         }
     }
@@ -43,34 +45,34 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
 
 fn of_file(path: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    // Put together here, so that this file does not hold what it looks for.
+    // Concatenated, so that this file does not contain the path.
     let private = ["/", "home", "/"].concat();
     if text.contains(&private) {
-        faults.push(format!("has a path of somebody's machine (`{private}`)"));
+        faults.push(format!("contains a path of one machine (`{private}`)"));
     }
     if !path.ends_with(".rs") {
         return faults;
     }
     if !text.starts_with("//!") {
-        faults.push("does not begin with `//!` and what the file is for".to_owned());
+        faults.push("does not begin with `//!` and a description of the file".to_owned());
     }
     let lines = text.lines().count();
     if lines > LINES_MAX {
-        faults.push(format!("has {lines} lines; split it, {LINES_MAX} are the most"));
+        faults.push(format!("has {lines} lines; the maximum is {LINES_MAX}"));
     }
     faults.extend(super::macs::faults(path, text));
     if path.starts_with("mesh-") && path.contains("/src/") {
         for (library, homes) in HOMES {
             let at_home = homes.iter().any(|home| path.starts_with(home));
             if !at_home && text.lines().any(|line| names(line, library)) {
-                faults.push(format!("uses {library}, which belongs to {}", homes.join(", ")));
+                faults.push(format!("uses {library}, which only {} may use", homes.join(", ")));
             }
         }
     }
     faults
 }
 
-/// Whether a line of code has a path that begins with the library, comments aside.
+/// Whether a line of code contains a path that begins with the library. Comments do not count.
 fn names(line: &str, library: &str) -> bool {
     let code = line.trim_start();
     if code.starts_with("//") {
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_stay_in_their_homes() {
+    fn libraries_are_refused_outside_their_directories() {
         let text = "//! A file.\nuse rusqlite::Connection;\n";
         assert!(of_file("mesh-server/src/backend/sqlite/pool.rs", text).is_empty());
         assert!(of_file("mesh-server/tests/differential.rs", text).is_empty());
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_is_named_by_paths_only() {
+    fn only_paths_count_as_uses_of_a_library() {
         for line in ["use nom::IResult;", "    ::nom::bytes::tag(x)", "use nom;", "f(nom::error::Error)"] {
             assert!(names(line, "nom"), "{line}");
         }
@@ -109,11 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn files_begin_with_what_they_are_for_and_stay_short() {
+    fn files_begin_with_a_description_and_stay_short() {
         assert_eq!(of_file("a/src/b.rs", "use std::fmt;\n").len(), 1);
         assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(600))).len(), 1);
         assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(599))).len(), 0);
-        let private = format!("see /{}/somebody", "home");
+        let private = format!("see /{}/me", "home");
         assert_eq!(of_file("docs/a.md", &private).len(), 1);
     }
 }
