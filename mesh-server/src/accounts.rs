@@ -1,16 +1,16 @@
 //! Whose password is this? Accounts in a table, with argon2id hashes.
 
+mod attempt_store;
 #[cfg(feature = "accounts")]
 mod passwords;
-mod share;
 
 use std::error::Error;
 
 use mesh_integrity::BoxFuture;
 
+pub use attempt_store::{AttemptStore, Share};
 #[cfg(feature = "accounts")]
 pub use passwords::{Accounts, HashError, hash_password};
-pub use share::{AttemptStore, Share};
 
 /// Where accounts are: a table, and the columns that matter.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,40 +11,33 @@ use std::time::Duration;
 
 use mesh_wire::Base;
 
-pub(crate) use crate::config::admin::Admin;
 use crate::config::load::Reader;
 pub(crate) use crate::config::load::{FILE_VARIABLE, PASSWORD_VARIABLE, SettingsFile};
-pub(crate) use crate::config::postgres::Postgres;
-pub(crate) use crate::config::profiles::{
+pub(crate) use crate::config::sections::admin::Admin;
+pub(crate) use crate::config::sections::features::{
     Cors, Docs, DocsAuth, Events, Integrity, Mutations, Persisted, State, Store, Uploads, Users,
 };
-pub(crate) use crate::config::rates::Rates;
-pub(crate) use crate::config::raw::{Flags, Place};
-pub(crate) use crate::config::sqlite::Sqlite;
-pub(crate) use crate::config::telling::Telling;
-pub(crate) use crate::config::tls::Tls;
+pub(crate) use crate::config::sections::observability::Telling;
+pub(crate) use crate::config::sections::postgres::Postgres;
+pub(crate) use crate::config::sections::rate_limits::Rates;
+pub(crate) use crate::config::sections::sqlite::Sqlite;
+pub(crate) use crate::config::sections::tls::Tls;
+pub(crate) use crate::config::sources::{Flags, Place};
 
-mod admin;
-mod bounds;
 mod load;
-mod postgres;
+mod parse;
 mod print;
-mod profiles;
-mod rates;
-mod raw;
 #[cfg(test)]
-mod reference;
-mod sqlite;
-mod telling;
-mod tls;
-mod units;
+mod reference_page;
+mod sections;
+mod sources;
 
 #[cfg(test)]
 mod tests;
 
 /// An age as a flag has it, such as `7d`.
 pub(crate) fn age(text: &str) -> Result<Duration, String> {
-    units::duration(Duration::ZERO, 100_000 * 24 * HOUR)(&raw::Value::Text(text.to_owned()))
+    parse::duration(Duration::ZERO, 100_000 * 24 * HOUR)(&sources::Value::Text(text.to_owned()))
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -115,34 +108,34 @@ impl Config {
     fn read(reader: &mut Reader<'_>) -> Self {
         let default = Self::default();
         let read = Self {
-            listen: reader.read("listen", units::address, default.listen),
-            base: reader.read("base", units::base, default.base),
-            database: reader.read("database", units::present, default.database),
-            schema: reader.read("schema", units::present, default.schema),
-            threads: reader.read("threads", units::count(0, 1_024), default.threads),
-            pin_threads: reader.read("pin_threads", units::boolean, default.pin_threads),
+            listen: reader.read("listen", parse::address, default.listen),
+            base: reader.read("base", parse::base, default.base),
+            database: reader.read("database", parse::present, default.database),
+            schema: reader.read("schema", parse::present, default.schema),
+            threads: reader.read("threads", parse::count(0, 1_024), default.threads),
+            pin_threads: reader.read("pin_threads", parse::boolean, default.pin_threads),
             request_timeout: reader.read(
                 "request_timeout",
-                units::duration(Duration::from_millis(1), 24 * HOUR),
+                parse::duration(Duration::from_millis(1), 24 * HOUR),
                 default.request_timeout,
             ),
             body_timeout: reader.read(
                 "body_timeout",
-                units::duration(Duration::from_millis(1), HOUR),
+                parse::duration(Duration::from_millis(1), HOUR),
                 default.body_timeout,
             ),
             idle_timeout: reader.read(
                 "idle_timeout",
-                units::duration(Duration::from_millis(1), 24 * HOUR),
+                parse::duration(Duration::from_millis(1), 24 * HOUR),
                 default.idle_timeout,
             ),
             shutdown_timeout: reader.read(
                 "shutdown_timeout",
-                units::duration(Duration::ZERO, HOUR),
+                parse::duration(Duration::ZERO, HOUR),
                 default.shutdown_timeout,
             ),
-            log: reader.read("log", units::text, default.log),
-            log_format: reader.read("log_format", units::choice(&LogFormat::ALL), default.log_format),
+            log: reader.read("log", parse::text, default.log),
+            log_format: reader.read("log_format", parse::choice(&LogFormat::ALL), default.log_format),
             limits: Limits::read(reader),
             rates: Rates::read(reader),
             telling: Telling::read(reader),
@@ -258,40 +251,40 @@ impl Limits {
         let default = Self::default();
         let depth = u64::try_from(mesh_ql::Limits::MAX_DEPTH).unwrap_or(u64::MAX);
         let filter_depth = u64::try_from(mesh_ql::Limits::MAX_FILTER_DEPTH).unwrap_or(u64::MAX);
-        let page_max = reader.read("limits.page_max", units::count(1, 1_000_000), default.page_max);
+        let page_max = reader.read("limits.page_max", parse::count(1, 1_000_000), default.page_max);
         let read = Self {
             page_max,
             page_default: reader.read(
                 "limits.page_default",
-                units::count(1, 1_000_000),
+                parse::count(1, 1_000_000),
                 default.page_default.min(page_max),
             ),
-            depth: reader.read("limits.depth", units::count(0, depth), default.depth),
-            fields: reader.read("limits.fields", units::count(1, 100_000), default.fields),
-            rows: reader.read("limits.rows", units::count(1, 100_000_000), default.rows),
-            query_bytes: reader.read("limits.query_bytes", units::size(1, GIBIBYTE), default.query_bytes),
-            body_bytes: reader.read("limits.body_bytes", units::size(1, GIBIBYTE), default.body_bytes),
+            depth: reader.read("limits.depth", parse::count(0, depth), default.depth),
+            fields: reader.read("limits.fields", parse::count(1, 100_000), default.fields),
+            rows: reader.read("limits.rows", parse::count(1, 100_000_000), default.rows),
+            query_bytes: reader.read("limits.query_bytes", parse::size(1, GIBIBYTE), default.query_bytes),
+            body_bytes: reader.read("limits.body_bytes", parse::size(1, GIBIBYTE), default.body_bytes),
             header_bytes: reader.read(
                 "limits.header_bytes",
-                units::size(1_024, 16 * MEBIBYTE),
+                parse::size(1_024, 16 * MEBIBYTE),
                 default.header_bytes,
             ),
-            connections: reader.read("limits.connections", units::count(1, 1_000_000), default.connections),
-            requests: reader.read("limits.requests", units::count(1, 1_000_000), default.requests),
+            connections: reader.read("limits.connections", parse::count(1, 1_000_000), default.connections),
+            requests: reader.read("limits.requests", parse::count(1, 1_000_000), default.requests),
             login_per_minute: reader.read(
                 "limits.login_per_minute",
-                units::count(1, 1_000_000),
+                parse::count(1, 1_000_000),
                 default.login_per_minute,
             ),
             filter_depth: reader.read(
                 "limits.filter_depth",
-                units::count(1, filter_depth),
+                parse::count(1, filter_depth),
                 default.filter_depth,
             ),
-            filter_nodes: reader.read("limits.filter_nodes", units::count(1, 1_000), default.filter_nodes),
-            in_values: reader.read("limits.in_values", units::count(1, 10_000), default.in_values),
-            group_keys: reader.read("limits.group_keys", units::count(1, 64), default.group_keys),
-            aggregates: reader.read("limits.aggregates", units::count(1, 1_000), default.aggregates),
+            filter_nodes: reader.read("limits.filter_nodes", parse::count(1, 1_000), default.filter_nodes),
+            in_values: reader.read("limits.in_values", parse::count(1, 10_000), default.in_values),
+            group_keys: reader.read("limits.group_keys", parse::count(1, 64), default.group_keys),
+            aggregates: reader.read("limits.aggregates", parse::count(1, 1_000), default.aggregates),
         };
         if read.page_default > read.page_max {
             reader.conflict(
@@ -343,8 +336,8 @@ impl Cache {
     fn read(reader: &mut Reader<'_>) -> Self {
         let default = Self::default();
         Self {
-            plans: reader.read("cache.plans", units::count(0, 1_000_000), default.plans),
-            responses: reader.read("cache.responses", units::size(0, 64 * GIBIBYTE), default.responses),
+            plans: reader.read("cache.plans", parse::count(0, 1_000_000), default.plans),
+            responses: reader.read("cache.responses", parse::size(0, 64 * GIBIBYTE), default.responses),
         }
     }
 }

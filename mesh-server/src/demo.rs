@@ -2,15 +2,15 @@
 
 use rusqlite::{Connection, Result, Transaction, params};
 
-use crate::demo::dice::Dice;
-use crate::demo::people::PEOPLE;
-use crate::demo::replies::{GENERAL, HEADS, TAILS};
-use crate::demo::topic::{TAGS, TOPICS, Topic};
+use crate::demo::comment_texts::{GENERAL, HEADS, TAILS};
+use crate::demo::rng::Dice;
+use crate::demo::topics::{TAGS, TOPICS, Topic};
+use crate::demo::users::PEOPLE;
 
-mod dice;
-mod people;
-mod replies;
-mod topic;
+mod comment_texts;
+mod rng;
+mod topics;
+mod users;
 
 #[cfg(test)]
 mod tests;

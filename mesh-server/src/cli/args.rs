@@ -1,7 +1,7 @@
 //! What can be typed after `mesh-server`? Commands, flags, and the examples that help shows.
 
-mod described;
-mod stored;
+mod files;
+mod schema_output;
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
-pub(crate) use described::{CompletionsArgs, DescribedArgs, TypesArgs};
-pub(crate) use stored::FilesArgs;
+pub(crate) use files::FilesArgs;
+pub(crate) use schema_output::{CompletionsArgs, DescribedArgs, TypesArgs};
 
 /// Bytes of a query that are read from standard input at most, far above what a server takes.
 const INPUT_BYTES: u64 = 16 << 20;

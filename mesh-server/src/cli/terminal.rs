@@ -3,15 +3,16 @@
 mod excerpt;
 mod json;
 mod locate;
+pub(crate) mod password;
+mod progress;
 mod table;
-mod waiting;
 
 use std::io::{self, IsTerminal};
 
 pub(crate) use json::json;
 pub(crate) use locate::{Fault, excerpt_of};
+pub(crate) use progress::Waiting;
 pub(crate) use table::table;
-pub(crate) use waiting::Waiting;
 
 /// Whether words are colored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

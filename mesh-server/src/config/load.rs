@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mesh_schema::nearest;
 
 use crate::config::print::{Printed, Setting};
-use crate::config::raw::{Flags, RawConfig, Value, variable};
+use crate::config::sources::{Flags, RawConfig, Value, variable};
 use crate::config::{Config, ConfigFault};
 
 /// The variable that names the configuration file where no flag does.

@@ -15,9 +15,9 @@ use mesh_server::{Proxies, Rate};
 use mesh_wire::Base;
 
 use crate::config::LogFormat;
-use crate::config::profiles::{Docs, DocsAuth, Hidden, Integrity, Persisted, State, Store};
-use crate::config::raw::Place;
-use crate::config::units::Span;
+use crate::config::parse::Span;
+use crate::config::sections::features::{Docs, DocsAuth, Hidden, Integrity, Persisted, State, Store};
+use crate::config::sources::Place;
 
 /// How a value stands in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,15 @@
+//! One module for each command; see [`Command`](crate::cli::args::Command).
+
+pub(super) mod check;
+pub(super) mod completions;
+pub(super) mod demo;
+pub(super) mod explain;
+pub(super) mod files;
+pub(super) mod hash_password;
+pub(super) mod health;
+pub(super) mod introspect;
+pub(super) mod openapi;
+pub(super) mod query;
+pub(super) mod serve;
+pub(super) mod types;
+pub(super) mod upload;

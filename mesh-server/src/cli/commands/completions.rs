@@ -1,0 +1,15 @@
+//! `mesh-server completions`: a script by which a shell completes commands and flags.
+
+use clap::CommandFactory as _;
+
+use crate::cli::args::{Cli, CompletionsArgs};
+use crate::cli::failure::Failure;
+use crate::cli::output::write;
+
+pub(crate) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut command = Cli::command();
+    let name = command.get_name().to_owned();
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    write(None, &String::from_utf8_lossy(&script))
+}

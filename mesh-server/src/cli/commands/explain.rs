@@ -1,0 +1,106 @@
+//! `mesh-server explain`: the plan of a query, its SQL, and how the database would run that.
+
+mod index_advice;
+
+use std::fmt::Write as _;
+use std::io;
+
+use mesh_plan::sql::Statements;
+use mesh_plan::{Error, Join, Mesh, Request};
+
+use crate::cli::args::ExplainArgs;
+use crate::cli::failure::Failure;
+use crate::cli::failure::faults_at_start;
+use crate::cli::output::print;
+use crate::cli::server::data_source::Source;
+use crate::cli::server::database::Database;
+use crate::cli::settings::settings;
+use crate::cli::terminal::{Colors, Fault, Look, excerpt_of};
+use index_advice::Advice;
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let config =
+        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
+    let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
+    let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
+    let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build();
+    let request = match &args.id {
+        Some(id) => Request::point(format.into(), &text, id),
+        None => Request::collection(format.into(), &text),
+    };
+    let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, format.into(), &text))?;
+    let mut steps = Vec::new();
+    if let Some(database) = &source.database {
+        steps = database.query_plan(&plan).map_err(|error| {
+            let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+            Failure::found(format!("{error}{}", source.unwrap_or_default()))
+        })?;
+    }
+    let mut out = format!("{plan}\n");
+    let mut steps = steps.into_iter();
+    if let Some(Database::Postgres(_)) = &source.database {
+        for (statement, steps) in steps {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "-- {}\n{statement}", plan.node().path);
+            for step in &steps {
+                let _ = writeln!(out, "  -> {step}");
+            }
+        }
+        return print(painted(out.trim_end()));
+    }
+    statements(&mut out, plan.statements(), (plan.node(), None), &mut steps);
+    print(painted(out.trim_end()))
+}
+
+/// Why the query has no plan, and where in it that is so.
+fn refused(error: &Error, format: mesh_ql::Format, text: &str) -> Failure {
+    let excerpt = |fault: Fault<'_>| excerpt_of(format, text, fault, Colors::of_errors());
+    match error {
+        Error::Plan(fault) => {
+            let message = fault.to_string();
+            let excerpt = excerpt(Fault { message: &message, path: Some(&fault.path), at: None });
+            let at = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
+            Failure::found(format_args!("{message}{at}{excerpt}"))
+        }
+        Error::Syntax(fault) => {
+            let at = fault.line.zip(fault.column);
+            let excerpt = excerpt(Fault { message: &fault.message, path: fault.path.as_deref(), at });
+            Failure::found(format_args!("{error}{excerpt}"))
+        }
+        _ => Failure::found(error),
+    }
+}
+
+/// What stands out at a terminal: which node a statement is of, and, paler, how the database runs it.
+fn painted(out: &str) -> String {
+    let colors = Colors::of_output();
+    let line = |line: &str| match line.trim_start() {
+        _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
+        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Dim, line),
+        inner if inner.starts_with("warning:") => colors.paint(Look::Wrong, line),
+        _ => line.to_owned(),
+    };
+    out.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Statements are nested as deep as the query, which is bounded.
+fn statements(
+    out: &mut String,
+    tree: &Statements,
+    (node, join): (&mesh_plan::Node, Option<&Join>),
+    steps: &mut impl Iterator<Item = (String, Vec<String>)>,
+) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "-- {}\n{}", node.path, tree.statement);
+    let account = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+    for step in &account {
+        let _ = writeln!(out, "  -> {step}");
+    }
+    if let Some(advice) = Advice::of(node, join, &account) {
+        let _ = writeln!(out, "  {advice}");
+    }
+    out.push('\n');
+    for (tree, join) in tree.joins.iter().zip(&node.joins) {
+        statements(out, tree, (&join.node, Some(join)), steps);
+    }
+}

@@ -1,0 +1,83 @@
+//! How do those learn of the server who watch it? Its database is looked at, its numbers are told, and where the
+//! settings say so on an address of their own.
+
+use mesh_plan::BoxFuture;
+use mesh_server::{Admin, Check, Current, Exposition, Health, Metrics};
+use tokio::net::TcpListener;
+
+use crate::cli::failure::Failure;
+use crate::cli::server::database::Database;
+use crate::config::Config;
+
+/// Health and numbers of a server over that database.
+pub(crate) fn admin(database: Option<&Database>) -> Admin {
+    let (health, metrics) = (Health::new(), Metrics::new());
+    health.tell("schema", Check::Passed);
+    if let Some(database) = database.cloned() {
+        let asked = database.clone();
+        health.ask("database", move || {
+            let database = asked.clone();
+            Box::pin(async move { look(&database).await }) as BoxFuture<'static, Check>
+        });
+        metrics.add(move |out| tell(&database, out));
+    }
+    Admin::new(health, metrics)
+}
+
+/// The cause is for the log: it may name files and hosts.
+async fn look(database: &Database) -> Check {
+    match database.ping().await {
+        Ok(()) => Check::Passed,
+        Err(error) => {
+            tracing::warn!("the database cannot be read: {error}");
+            Check::Failed("the database cannot be read; the log has the cause".to_owned())
+        }
+    }
+}
+
+fn tell(database: &Database, out: &mut Exposition) {
+    let usage = database.usage();
+    let connections = [(&[("state", "idle")][..], usage.idle as f64)];
+    out.gauge("mesh_pool_connections", "Connections to the database that wait for work.", &connections);
+    let slots = [(&[("state", "free")][..], usage.free as f64), (&[("state", "all")], usage.slots as f64)];
+    out.gauge("mesh_pool_slots", "Reads that may run at a time, for SQLite those that run long.", &slots);
+    out.counter("mesh_pool_waits_total", "Reads that waited for a slot.", &[(&[], usage.waits as f64)]);
+    let waited = usage.waited.as_secs_f64();
+    out.counter("mesh_pool_wait_seconds_total", "Time that reads waited for a slot.", &[(&[], waited)]);
+    out.gauge("mesh_answers_cached", "Answers kept in memory.", &[(&[], usage.answers as f64)]);
+    out.counter("mesh_answer_hits_total", "Reads answered from memory.", &[(&[], usage.hits as f64)]);
+    out.gauge("mesh_answers_cached_bytes", "Bytes of answers kept in memory.", &[(&[], usage.bytes as f64)]);
+}
+
+/// Where spans of requests go.
+#[cfg(feature = "otlp")]
+pub(crate) fn spans(config: &Config) -> Result<Option<mesh_server::otlp::Spans>, Failure> {
+    use mesh_server::otlp::{Endpoint, Spans};
+    let Some(endpoint) = &config.telling.endpoint else { return Ok(None) };
+    let endpoint =
+        Endpoint::parse(endpoint).map_err(|error| Failure::start(format!("'otlp.endpoint': {error}")))?;
+    Ok(Some(Spans::to(endpoint, &config.telling.service)))
+}
+
+/// Refuses what this build cannot do.
+#[cfg(not(feature = "otlp"))]
+pub(crate) fn no_spans(config: &Config) -> Result<(), Failure> {
+    match &config.telling.endpoint {
+        None => Ok(()),
+        Some(_) => Err(Failure::start(
+            "'otlp.endpoint': this server was built without the feature 'otlp'; build it with `--features otlp`",
+        )),
+    }
+}
+
+/// Listens on the address of the settings, if there is one.
+pub(crate) async fn listen(config: &Config, admin: &Admin, current: &Current) -> Result<(), Failure> {
+    let Some(address) = config.admin.listen else { return Ok(()) };
+    let failed = |error| Failure::start(format!("cannot listen on {address} ('admin.listen'): {error}"));
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(Failure::start)?;
+    tracing::info!("health and metrics at http://{address}");
+    // Until the process ends: whoever watches wants to see it stop.
+    tokio::spawn(admin.clone().serve(current.clone(), listener, std::future::pending()));
+    Ok(())
+}

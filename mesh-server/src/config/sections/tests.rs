@@ -1,0 +1,171 @@
+//! Do the sections of the optional parts mean what they say?
+
+use super::features::*;
+use crate::config::load::Loaded;
+use crate::config::{Config, HOUR, SECOND, SettingsFile};
+use mesh_docs::{Sql, Theme};
+use mesh_integrity::Binding;
+use mesh_plan::Registration;
+
+fn load(environment: &[(&str, &str)], file: &str) -> Loaded {
+    let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let file = SettingsFile { name: "mesh.toml".to_owned(), text: file.to_owned() };
+    Config::load(Vec::new(), environment, Some(&file))
+}
+
+fn faults(file: &str) -> Vec<String> {
+    load(&[], file).config.unwrap_err().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one file with every setting in it")]
+fn every_setting_arrives() {
+    let config = load(
+        &[],
+        r#"
+        [integrity]
+        enabled = true
+        secret = "0123456789abcdef0123456789abcdef"
+        previous_secrets = ["one", "two"]
+        ttl = "1h"
+        binding = "require"
+        replay_window = "30s"
+        [integrity.users]
+        table = "people"
+        id = "uid"
+        login = "name"
+        password = "hash"
+        role = ""
+        tenant = "org"
+        [persisted]
+        enabled = false
+        registration = "closed"
+        only = true
+        preload = "queries.json"
+        max_entries = 5
+        [uploads]
+        enabled = true
+        store = "s3://bucket/prefix"
+        path = "media"
+        max_bytes = "1GiB"
+        content_types = ["image/png", "image/jpeg"]
+        [events]
+        enabled = false
+        heartbeat = "5s"
+        [mutations]
+        enabled = true
+        [docs]
+        enabled = true
+        path = "/play"
+        title = "Blog"
+        theme = "light"
+        auth = "admin"
+        sql = "false"
+        entities = ["post"]
+        [cors]
+        origins = ["https://app.example"]
+        [state]
+        store = "memory"
+        path = "blog.state"
+        "#,
+    )
+    .config
+    .unwrap();
+    let integrity = Integrity {
+        enabled: true,
+        secret: Some(Hidden("0123456789abcdef0123456789abcdef".to_owned())),
+        secret_file: None,
+        previous_secrets: vec![Hidden("one".to_owned()), Hidden("two".to_owned())],
+        ttl: HOUR,
+        binding: Binding::Require,
+        replay_window: 30 * SECOND,
+        users: Users {
+            table: "people".to_owned(),
+            id: "uid".to_owned(),
+            login: "name".to_owned(),
+            password: "hash".to_owned(),
+            role: String::new(),
+            tenant: "org".to_owned(),
+        },
+    };
+    assert_eq!(config.integrity, integrity);
+    assert_eq!(
+        config.persisted,
+        Persisted {
+            enabled: false,
+            registration: Some(Registration::Closed),
+            only: true,
+            preload: Some("queries.json".into()),
+            max_entries: 5
+        }
+    );
+    assert_eq!(
+        config.uploads,
+        Uploads {
+            enabled: true,
+            store: "s3://bucket/prefix".to_owned(),
+            path: "media".to_owned(),
+            max_bytes: 1 << 30,
+            content_types: vec!["image/png".to_owned(), "image/jpeg".to_owned()]
+        }
+    );
+    assert_eq!(config.events, Events { enabled: false, heartbeat: 5 * SECOND });
+    assert!(config.mutations.enabled);
+    let docs = Docs {
+        enabled: true,
+        path: "/play".to_owned(),
+        title: "Blog".to_owned(),
+        theme: Theme::Light,
+        auth: DocsAuth::Admin,
+        sql: Sql::Hidden,
+        entities: vec!["post".to_owned()],
+    };
+    assert_eq!(config.docs, docs);
+    assert_eq!(config.cors.origins, ["https://app.example"]);
+    assert_eq!(config.state, State { store: Store::Memory, path: Some("blog.state".into()) });
+}
+
+#[test]
+fn words_without_quotes_and_variables_mean_the_same() {
+    let environment = [
+        ("MESH_DOCS__ENTITIES", "post, user,"),
+        ("MESH_EVENTS__ENABLED", "false"),
+        ("MESH_INTEGRITY__PREVIOUS_SECRETS", "a,b"),
+    ];
+    let config = load(&environment, "[docs]\nauth = false\nsql = false").config.unwrap();
+    assert_eq!(config.docs.entities, ["post", "user"]);
+    assert_eq!((config.docs.auth, config.docs.sql), (DocsAuth::Open, Sql::Hidden));
+    assert!(!config.events.enabled);
+    assert_eq!(config.integrity.previous_secrets.len(), 2);
+}
+
+#[test]
+fn what_is_wrong_is_said_without_showing_a_secret() {
+    let wrong = faults(
+        "[integrity]\nsecret = 1234567\nenabled = 'yes'\nprevious_secrets = [7654321]\n[uploads]\npath = 'a/b'\n\
+         [docs]\npath = '/'\nentities = [1]\ntheme = 'drak'\n[persisted]\nregistration = 'opened'\n[cors]\norigins = ['app.example']",
+    );
+    expect_test::expect![[r#"
+        mesh.toml:2: 'integrity.secret' must be text in quotes
+        mesh.toml:3: 'integrity.enabled' must be true or false, not 'yes'
+        mesh.toml:4: 'integrity.previous_secrets' must be a list of texts in quotes
+        mesh.toml:6: 'uploads.path' must be one segment of a path, such as 'files', not 'a/b'
+        mesh.toml:8: 'docs.path' cannot be the root
+        mesh.toml:9: 'docs.entities' must be a list of texts in quotes, not with 1 in it
+        mesh.toml:10: 'docs.theme' must be 'dark' or 'light', not 'drak'; did you mean 'dark'?
+        mesh.toml:12: 'persisted.registration' must be 'open' or 'signed' or 'closed', not 'opened'; did you mean 'open'?
+        mesh.toml:14: 'cors.origins' cannot be so: 'app.example' is no origin; write scheme and host, such as 'https://app.example', or '*'"#]]
+    .assert_eq(&wrong.join("\n"));
+    let both = faults("[integrity]\nsecret = 'hush-hush'\nsecret_file = 'f'");
+    assert_eq!(
+        both,
+        ["mesh.toml:2: 'integrity.secret' and 'integrity.secret_file' exclude each other; write one of them"]
+    );
+    assert!(!format!("{:?}", load(&[], "[integrity]\nsecret = 'hush-hush'")).contains("hush"));
+}
+
+#[test]
+fn the_playground_is_not_where_the_reads_are() {
+    let wrong = faults("base = '/api'\n[docs]\npath = '/api/'");
+    assert_eq!(wrong, ["mesh.toml:3: 'docs.path' cannot be '/api', where the base path is"]);
+}
