@@ -51,15 +51,14 @@ mod app;
 pub mod backend;
 mod body;
 mod clock;
+mod connection;
 mod events;
 #[cfg(doctest)]
 mod guides;
 mod observability;
 mod pipeline;
-mod processors;
 mod rates;
 mod routes;
-mod server;
 mod uploads;
 
 pub use app::current::Current;
@@ -67,6 +66,9 @@ pub use app::integrity::Integrity;
 pub use app::service::{Answering, MeshService};
 pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
+pub use connection::{Server, Timeouts, Workers};
+#[cfg(feature = "tls")]
+pub use connection::{Tls, TlsError};
 pub use events::Events;
 pub use mesh_docs;
 pub use mesh_integrity;
@@ -83,7 +85,4 @@ pub use observability::otlp;
 pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
 pub use rates::{Rate, RateError, Rates};
 pub use routes::custom::{Call, Handler, PatternError, Reply};
-pub use server::{Server, Timeouts, Workers};
-#[cfg(feature = "tls")]
-pub use server::{Tls, TlsError};
 pub use uploads::{Upload, UploadHandler, Uploads};

@@ -2,17 +2,23 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::{FutureExt as _, Stream};
+use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use http::HeaderMap;
 use hyper::body::Frame;
-use mesh_plan::{Answer, Context, ResolveError, Resolver, Rows};
+use mesh_plan::{
+    Answer, BoxFuture, Change, Changes, Context, Mesh, Plan, Principal, ResolveError, Resolver, Rows,
+};
 use mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_wire::sse::{Decoder, Event};
+use mesh_wire::{RequestId, WireError};
 
-use super::*;
+use super::hub::{Events, Hub, Watcher};
+use super::subscription::Subscription;
 
 /// Records in memory, with a count of how often they were read.
 #[derive(Default)]

@@ -7,7 +7,7 @@
 use mesh_plan::ResolveError;
 use tokio::sync::oneshot;
 
-use crate::processors;
+use crate::connection::cpu_affinity;
 
 /// How nice a thread is to the others, from 0 to 19: with 19 it gets a sixtieth of the time of one that is not.
 #[cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ pub(super) async fn run<T: Send + 'static>(
 
 /// Puts this thread behind others, where the system knows priorities of threads.
 fn give_way() {
-    processors::wander();
+    cpu_affinity::wander();
     // Without it everything is right, if later.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);

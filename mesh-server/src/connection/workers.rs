@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use crate::processors;
+use super::cpu_affinity;
 
 /// Threads in all that may do what blocks, as many as a runtime has.
 const BLOCKING: usize = 512;
@@ -47,7 +47,7 @@ impl Workers {
     /// # Errors
     /// As [`Workers::start`].
     pub fn pinned(count: usize) -> io::Result<Self> {
-        let all = processors::all();
+        let all = cpu_affinity::all();
         let places = (0..count).map(|number| all.get(number % all.len().max(1)).copied());
         Self::each(places.map(|processor| Some(Pin { processor })))
     }
@@ -102,7 +102,7 @@ impl Thread {
             .enable_all()
             .thread_name(NAME)
             .max_blocking_threads(blocking)
-            .on_thread_start(processors::wander);
+            .on_thread_start(cpu_affinity::wander);
         #[cfg(feature = "sqlite")]
         builder.on_thread_park(crate::backend::sqlite::before_park);
         let runtime = builder.build()?;
@@ -113,7 +113,7 @@ impl Thread {
         let joined = thread.spawn(move || {
             let _end = end;
             if let Some(Pin { processor: Some(number) }) = pin {
-                processors::stay_on(number);
+                cpu_affinity::stay_on(number);
             }
             // Nobody sends anything.
             let _ = runtime.block_on(stopped);
@@ -168,7 +168,7 @@ impl Places {
 
     /// Where the next connection is served (`None`: here), and its share in that.
     pub(super) fn next(&self, stream: &TcpStream) -> (Option<&Handle>, Share) {
-        let wanted = || processors::of_packets(stream);
+        let wanted = || cpu_affinity::of_packets(stream);
         let place = self.choose(wanted);
         (place.and_then(|place| place.runtime.as_ref()), Share::of(place))
     }
@@ -250,14 +250,14 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn pinned_threads_have_a_processor_each_and_all_connections() {
-        let all = processors::all();
+        let all = cpu_affinity::all();
         let workers = Workers::pinned(all.len() + 1).unwrap();
         let places = Places::of(Some(&workers));
         let placed: Vec<_> = places.0.iter().map(|place| place.processor).collect();
         let expected = all.iter().chain(all.first()).map(|number| Some(*number));
         assert_eq!(placed, expected.collect::<Vec<_>>());
         assert!(places.0.iter().all(|place| place.runtime.is_some()));
-        assert_eq!(processors::all(), all, "this thread wanders on");
+        assert_eq!(cpu_affinity::all(), all, "this thread wanders on");
     }
 
     #[test]

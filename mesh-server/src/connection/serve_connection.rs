@@ -17,15 +17,15 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Timeouts;
-use super::activity::{Activity, Attended, Noted};
-use super::linger::Lingering;
+use super::drain_body::{self, Taken};
+use super::idle_timeout::{Activity, Attended, Noted};
+use super::lingering_close::Lingering;
 use super::roused::Roused;
+use super::server::Timeouts;
 #[cfg(target_os = "linux")]
 use super::socket::Socket;
 #[cfg(feature = "tls")]
 use super::tls::{Greeted, Tls};
-use super::unread::{self, Taken};
 use crate::app::Begun;
 use crate::{App, Body, ClientAddress, Current};
 
@@ -152,7 +152,7 @@ impl Host {
             let (head, body) = request.into_parts();
             let (body, unread) = Taken::of(&head, body);
             let begun = answer(app.borrow_mut().latest(), peer, head, body);
-            unread::then(begun, unread, finish)
+            drain_body::then(begun, unread, finish)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);

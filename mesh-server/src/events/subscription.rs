@@ -11,9 +11,9 @@ use hyper::body::Frame;
 use mesh_wire::{RequestId, WireError, sse};
 use tokio::sync::watch;
 
-use super::Shared;
-use super::pulse::{Lifeline, Pulse};
-use super::topic::{Answer, Topic};
+use super::heartbeat::{Lifeline, Pulse};
+use super::hub::Shared;
+use super::shared_reading::{Answer, Topic};
 
 /// A client's place in a topic.
 pub(crate) struct Subscription {

@@ -10,7 +10,7 @@ use mesh_wire::WireError;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{Shared, StillAlive};
+use super::hub::{Shared, StillAlive};
 
 /// Streams beat in so many groups, one after the other, so that they do not all write at one moment.
 const PHASES: usize = 16;

@@ -13,7 +13,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::Timeouts;
+use super::server::Timeouts;
 use crate::{Body, BodyError, clock};
 
 /// How every connection of HTTP/2 begins.

@@ -1,16 +1,5 @@
 //! Who is listening? Connections over a socket, each with its bounds, until the server is told to stop.
 
-mod activity;
-mod connection;
-mod linger;
-mod roused;
-#[cfg(target_os = "linux")]
-mod socket;
-#[cfg(feature = "tls")]
-mod tls;
-mod unread;
-mod workers;
-
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +7,10 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use self::connection::{Host, Stage};
+use super::serve_connection::{self, Host, Stage};
 #[cfg(feature = "tls")]
-pub use self::tls::{Tls, TlsError};
-use self::workers::Places;
-pub use self::workers::Workers;
+use super::tls::Tls;
+use super::workers::{Places, Workers};
 use crate::{ClientAddress, Current, Metrics};
 
 /// Pause after the system refused a connection, for want of descriptors for instance.
@@ -147,7 +135,7 @@ impl Server {
         let slots = Arc::new(Semaphore::new(self.connections));
         let (stages, stage) = watch::channel(Stage::Serving);
         let host = Host {
-            builder: Arc::new(connection::builder(&self.app.get(), &self.timeouts)),
+            builder: Arc::new(serve_connection::builder(&self.app.get(), &self.timeouts)),
             app: self.app.clone(),
             timeouts: self.timeouts,
             stage,

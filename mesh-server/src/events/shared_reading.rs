@@ -10,7 +10,7 @@ use mesh_plan::{Context, Error, Plan, Principal, ResolveError};
 use mesh_wire::{RequestId, WireError, sse};
 use tokio::sync::{Notify, watch};
 
-use super::Shared;
+use super::hub::Shared;
 
 /// Pause between two readings, so that a burst of changes costs a few of them.
 const PAUSE: Duration = Duration::from_millis(20);
