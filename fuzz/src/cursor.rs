@@ -29,7 +29,7 @@ pub fn cursor(data: &[u8]) {
         match mesh.plan(&Request::collection(Format::Json, &query)) {
             Ok(plan) => {
                 assert!(good.contains(&order), "{text:?} was never given out for order {order}");
-                let body = now(mesh.read(plan, Context::default())).expect("a page");
+                let body = now(mesh.read(&plan, &Context::default())).expect("a page");
                 assert!(body.bytes.starts_with(b"{\"items\":"));
             }
             // A text that is too long for a query is refused before it is looked at.
@@ -72,7 +72,7 @@ fn given(mesh: &Mesh) -> HashMap<String, Vec<usize>> {
         loop {
             let query = query(order, &after);
             let plan = mesh.plan(&Request::collection(Format::Json, &query)).expect("a plan");
-            let body = now(mesh.read(plan, Context::default())).expect("a page");
+            let body = now(mesh.read(&plan, &Context::default())).expect("a page");
             let body: Value = serde_json::from_slice(&body.bytes).expect("JSON");
             after = body["pageInfo"]["endCursor"].clone();
             let Some(text) = after.as_str() else { break };

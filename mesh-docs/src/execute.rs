@@ -41,7 +41,7 @@ pub(crate) async fn execute(
         Arc::new(if posted.explain { trace.with_query_plans() } else { trace })
     });
     let context = context.with_trace(trace.clone());
-    let read: JsonBody = mesh.read(plan.clone(), context).await.map_err(mesh_plan::Error::Resolve)?;
+    let read: JsonBody = mesh.read(&plan, &context).await.map_err(mesh_plan::Error::Resolve)?;
     let statements = trace.map(|trace| trace.take());
     Ok(reply::ran(now() - start, &plan, &read, statements.as_deref()))
 }

@@ -38,13 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     // What is going to be fetched, before anything is.
     println!("{plan}");
     // Tables in memory never make a reader wait. With other resolvers this is awaited in the runtime at hand.
-    let body = mesh.read(plan, Context::default()).now_or_never().ok_or("tables are never pending")??;
+    let body = mesh.read(&plan, &Context::default()).now_or_never().ok_or("tables are never pending")??;
     println!("{}", String::from_utf8_lossy(&body.bytes));
 
     let notes = r#"{"book": {"$select": {"title": true, "author": {"$select": {"name": true}}},
         "$where": {"field": "title", "op": "like", "value": "%notes"}}}"#;
     let plan = mesh.plan(&Request::collection(Format::Json, notes))?;
-    let body = mesh.read(plan, Context::default()).now_or_never().ok_or("tables are never pending")??;
+    let body = mesh.read(&plan, &Context::default()).now_or_never().ok_or("tables are never pending")??;
     println!("{}", String::from_utf8_lossy(&body.bytes));
 
     // A query is checked before anything is fetched.

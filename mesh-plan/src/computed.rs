@@ -168,7 +168,8 @@ mod tests {
     fn check(query: &str, id: &str, expected: &str) {
         let mesh = mesh();
         let plan = mesh.plan(&Request::point(Format::Ql, query, id)).unwrap();
-        let read = std::pin::pin!(mesh.read(plan, Context::default()));
+        let context = Context::default();
+        let read = std::pin::pin!(mesh.read(&plan, &context));
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         let std::task::Poll::Ready(body) = read.poll(&mut cx) else { panic!("it waits") };
         assert_eq!(body.unwrap().bytes, expected);

@@ -55,6 +55,7 @@ pub use change::{Change, Changes, Listener};
 pub use computed::{Function, Parts};
 pub use cursor::CursorKey;
 pub use error::{Error, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
+pub use futures_util::future::Either;
 pub use generations::{Generations, LocalGenerations};
 pub use like::Pattern;
 pub use limits::Limits;
@@ -72,7 +73,7 @@ pub use plan::{
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use principal::Principal;
-pub use resolver::{Answer, BoxFuture, Context, Resolver};
+pub use resolver::{Answer, BoxFuture, Context, MaybeReady, Resolver};
 pub use rows::{Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};
 pub use trace::{Trace, Traced};

@@ -17,7 +17,7 @@ use mesh_schema::{Cardinality, Link, TableName};
 use crate::nest::Key;
 use crate::plan::{CompareOp, Join, Node, Plan, Predicate, Source, Target};
 use crate::rows::{Rows, Table, nested_path};
-use crate::{Answer, BoxFuture, Context, ResolveError, Resolver, Value};
+use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
 use records::Records;
 
 /// The column that every table has unless it brings one of that name: the row's number, counted from 1.
@@ -204,8 +204,8 @@ impl Tables {
 }
 
 impl Resolver for Tables {
-    fn resolve(&self, plan: Plan, _: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
-        Box::pin(async move { self.evaluate(&plan).map(Answer::Rows) })
+    fn resolve<'a>(&'a self, plan: &'a Plan, _: &'a Context) -> MaybeReady<'a, Result<Answer, ResolveError>> {
+        Either::Left(std::future::ready(self.evaluate(plan).map(Answer::Rows)))
     }
 
     fn is_personal(&self) -> bool {

@@ -5,11 +5,11 @@ mod write;
 
 use std::any::Any;
 use std::fmt;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::FutureExt as _;
+use futures_util::future::Either;
 use mesh_ql::Format;
 use mesh_schema::Schema;
 
@@ -21,8 +21,8 @@ use crate::planner::{self, Kind, literal};
 use crate::policy::{Policy, SchemaPolicy, View, Views};
 use crate::resolver::{Answer, Context, Resolver, Resolvers};
 use crate::{
-    CursorKey, Error, Generations, JsonBody, Limits, PersistedQuery, PlanError, PlanErrorKind, Principal,
-    ResolveError,
+    CursorKey, Error, Generations, JsonBody, Limits, MaybeReady, PersistedQuery, PlanError, PlanErrorKind,
+    Principal, ResolveError,
 };
 
 use later::Later;
@@ -46,10 +46,11 @@ pub use write::WriteReply;
 ///     .build()?;
 /// let mesh = Mesh::builder(schema).resolver("post", posts).build();
 /// let plan = mesh.plan(&Request::point(mesh_ql::Format::Ql, "{ post title }", "1"))?;
-/// let read = mesh.read(plan, Context::default());
-/// # let mut read = std::pin::pin!(read);
-/// # let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-/// # let std::task::Poll::Ready(body) = std::future::Future::poll(read.as_mut(), &mut cx) else { panic!() };
+/// # use futures_util::FutureExt as _;
+/// let context = Context::default();
+/// let read = mesh.read(&plan, &context);
+/// # let read = std::future::ready(read.now_or_never().ok_or("it waits")?);
+/// # let body = read.now_or_never().ok_or("it waits")?;
 /// assert_eq!(body?.bytes, r#"{"title":"Hello"}"#);
 /// # Ok(())
 /// # }
@@ -252,45 +253,38 @@ impl Mesh {
         self.resolvers.find(&plan.node().entity).is_none_or(|resolver| resolver.is_personal())
     }
 
-    /// What [`Mesh::read`] would answer, where the plan's resolver can say that at once. `None` means that it
-    /// has to be waited for.
-    pub fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
-        if plan.target == Target::Point(crate::Value::Null) {
-            return Some(Ok(plan.empty()));
-        }
-        let resolver = self.resolvers.find(&plan.node().entity)?;
-        // A panic of the resolver ends this read only.
-        let answering = AssertUnwindSafe(|| resolver.at_once(plan, deadline));
-        std::panic::catch_unwind(answering).unwrap_or_else(|payload| Some(Err(panicked(payload))))
-    }
-
-    /// Runs a plan's resolver and shapes what it returns.
+    /// Runs a plan's resolver and shapes its answer. The result is ready if the resolver's is.
     ///
     /// # Errors
-    /// Whatever the resolver meets, a panic included.
-    pub async fn read(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
-        let known = if context.trace.is_none() { self.at_once(&plan, context.deadline) } else { None };
-        match known {
-            Some(read) => read,
-            None => self.resolve(plan, context).await,
-        }
-    }
-
-    /// The same where [`Mesh::at_once`] had no answer.
-    ///
-    /// # Errors
-    /// Those of [`Mesh::read`].
-    pub async fn resolve(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+    /// Those of the resolver. A panic of the resolver fails this read only, with [`ResolveError::Panicked`].
+    pub fn read<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<JsonBody, ResolveError>> {
+        let ready = |result| Either::Left(std::future::ready(result));
         if plan.target == Target::Point(crate::Value::Null) {
-            return Ok(plan.empty());
+            return ready(Ok(plan.empty()));
         }
         let entity = &plan.node().entity;
-        let resolver = self.resolvers.find(entity).ok_or_else(|| ResolveError::Missing(entity.clone()))?;
-        // A panic of the resolver ends this read only, whether it comes before its future or out of it.
-        let answering = async { resolver.resolve(plan.clone(), context).await };
-        match AssertUnwindSafe(answering).catch_unwind().await.map_err(panicked)?? {
-            Answer::Json(body) => Ok(body),
-            Answer::Rows(rows) => plan.nest(rows),
+        let Some(resolver) = self.resolvers.find(entity) else {
+            return ready(Err(ResolveError::Missing(entity.clone())));
+        };
+        match catch_unwind(AssertUnwindSafe(|| resolver.resolve(plan, context))) {
+            Ok(Either::Left(answer)) => ready(answer.into_inner().and_then(|answer| answer.shape(plan))),
+            Ok(Either::Right(answer)) => Either::Right(Box::pin(async move {
+                AssertUnwindSafe(answer).catch_unwind().await.map_err(panicked)??.shape(plan)
+            })),
+            Err(payload) => ready(Err(panicked(payload))),
+        }
+    }
+}
+
+impl Answer {
+    fn shape(self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        match self {
+            Self::Json(body) => Ok(body),
+            Self::Rows(rows) => plan.nest(rows),
         }
     }
 }

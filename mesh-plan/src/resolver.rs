@@ -1,18 +1,24 @@
-//! Who fetches the rows? One resolver for each root entity, or one for all.
+//! Resolvers, which fetch the rows of a plan, and the context of a request that they are given.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, Ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
+use arrayvec::ArrayString;
+use futures_util::future::Either;
+
 use crate::{JsonBody, Plan, Principal, ResolveError, Rows, Trace};
 
-/// A future on the heap, as trait objects need it.
+/// A boxed future, as trait objects return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Fetches what a plan asks for. Implemented by back ends, and by every function or closure of the form
+/// A result that is available now, without an allocation, or later. Awaiting works in both cases.
+pub type MaybeReady<'a, T> = Either<Ready<T>, BoxFuture<'a, T>>;
+
+/// Fetches the rows of a plan. Implemented by back ends, and by every function or closure of the form
 /// `async fn(Plan, Context) -> Result<Rows, ResolveError>`.
 ///
 /// ```
@@ -27,21 +33,20 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// # is_resolver(posts);
 /// ```
 pub trait Resolver: Send + Sync + 'static {
-    /// Fetches the plan's rows.
+    /// Fetches the plan's rows. A resolver that can answer without waiting and within about a millisecond returns
+    /// [`Either::Left`]; work that takes longer belongs into the future of [`Either::Right`], which does nothing until
+    /// it is polled.
     ///
     /// # Errors
-    /// Whatever goes wrong; the client sees fixed words, the log the whole chain.
-    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>>;
+    /// Any failure to fetch. Clients see a fixed text; the log has the chain of sources.
+    fn resolve<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<Answer, ResolveError>>;
 
-    /// The answer, where it can be given without waiting and without much work. It is asked for first; where
-    /// there is none, [`Resolver::resolve`] is called, which should not try the same once more.
-    fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
-        let _ = (plan, deadline);
-        None
-    }
-
-    /// Whether answers may depend on [`Context::principal`]. Where they do not, what one has read for somebody
-    /// can be shown to others with the same plan.
+    /// Returns whether answers may depend on [`Context::principal`]. If not, one answer may be served to every
+    /// principal with the same plan.
     fn is_personal(&self) -> bool {
         true
     }
@@ -53,19 +58,23 @@ where
     Fut: Future<Output = Result<A, ResolveError>> + Send + 'static,
     A: Into<Answer> + 'static,
 {
-    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
-        let answer = self(plan, context);
-        Box::pin(async move { answer.await.map(Into::into) })
+    fn resolve<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
+        let resolve = async { self(plan.clone(), context.clone()).await.map(Into::into) };
+        Either::Right(Box::pin(resolve))
     }
 }
 
-/// What a resolver returns.
+/// The answer of a resolver.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Flat rows; the service nests them.
+    /// Flat rows, which [`crate::Mesh`] nests.
     Rows(Rows),
-    /// The body, already shaped by [`Plan::shape`].
+    /// A body that [`Plan::shape`] has written.
     Json(JsonBody),
 }
 
@@ -81,55 +90,70 @@ impl From<JsonBody> for Answer {
     }
 }
 
-/// What a resolver may know of the request beside the plan.
+/// The bytes of a request id that a [`Context`] keeps.
+const REQUEST_ID: usize = 128;
+
+/// What resolvers and mutators are given of a request besides the plan. Creating and cloning one does not allocate.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Context {
-    /// The request's id, as it stands in logs and error bodies.
-    pub request_id: Arc<str>,
+    request_id: ArrayString<REQUEST_ID>,
     /// When the answer is no longer wanted.
     pub deadline: Option<Instant>,
-    /// Who is asking; `None` where there are no sessions, or for reads of the application's own.
+    /// The authenticated principal; `None` if there are no sessions, or if the application itself reads.
     pub principal: Option<Arc<Principal>>,
-    /// The request's step in a trace that spans several programs, as a value of `traceparent` for whoever is
-    /// called in its turn; `None` where it belongs to none.
+    /// The `traceparent` value for calls to other services; `None` if the request belongs to no trace.
     pub trace_parent: Option<Arc<str>>,
-    /// Where back ends tell their statements; `None` for all reads but those of whoever develops.
+    /// Where back ends record their statements. Set during development only.
     pub trace: Option<Arc<Trace>>,
 }
 
 impl Context {
-    /// The context of a request of that id, without a deadline.
-    pub fn new(request_id: impl Into<Arc<str>>) -> Self {
-        Self { request_id: request_id.into(), ..Self::default() }
+    /// Creates the context of a request with this id, of which the first 128 bytes are kept.
+    pub fn new(request_id: &str) -> Self {
+        let request_id = ArrayString::from(request_id).unwrap_or_else(|_| {
+            let mut kept = ArrayString::new();
+            let _ = request_id.chars().try_for_each(|char| kept.try_push(char));
+            kept
+        });
+        Self { request_id, ..Self::default() }
     }
 
-    /// The same with a deadline.
+    /// Returns the request's id as in logs and error bodies.
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// Sets the deadline.
+    #[must_use]
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// The same on behalf of somebody.
+    /// Sets the principal.
+    #[must_use]
     pub fn with_principal(mut self, principal: Option<Arc<Principal>>) -> Self {
         self.principal = principal;
         self
     }
 
-    /// The same as a step in a trace.
+    /// Sets the `traceparent` value for calls to other services.
+    #[must_use]
     pub fn with_trace_parent(mut self, trace_parent: Option<Arc<str>>) -> Self {
         self.trace_parent = trace_parent;
         self
     }
 
-    /// The same, telling the back end's statements to `trace`.
+    /// Sets where back ends record their statements.
+    #[must_use]
     pub fn with_trace(mut self, trace: Option<Arc<Trace>>) -> Self {
         self.trace = trace;
         self
     }
 }
 
-/// The resolvers of a [`crate::Mesh`]: one by entity key, and one for all entities without their own.
+/// The resolvers of a [`crate::Mesh`]: by entity key, and one for all other entities.
 #[derive(Clone, Default)]
 pub(crate) struct Resolvers {
     pub(crate) by_entity: HashMap<String, Arc<dyn Resolver>>,
@@ -148,5 +172,17 @@ impl fmt::Debug for Resolvers {
             .field("by_entity", &self.by_entity.keys())
             .field("fallback", &self.fallback.is_some())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_keeps_the_beginning_of_a_long_request_id() {
+        assert_eq!(Context::new("id").request_id(), "id");
+        let id = "ü".repeat(65);
+        assert_eq!(Context::new(&id).request_id(), "ü".repeat(64));
     }
 }

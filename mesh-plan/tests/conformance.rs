@@ -176,7 +176,8 @@ fn answer(mesh: &Mesh, step: &Step) -> Result<Value, (String, Value)> {
         };
         (error.to_string(), path)
     })?;
-    let mut read = pin!(mesh.read(plan, Context::default()));
+    let context = Context::default();
+    let mut read = pin!(mesh.read(&plan, &context));
     // Rows in memory are there at once.
     let Poll::Ready(body) = read.as_mut().poll(&mut task::Context::from_waker(Waker::noop())) else {
         panic!("{}: rows in memory were not there", step.id)

@@ -144,7 +144,7 @@ mod attack {
         fn bytes(&self, request: &Request<'_>) -> Vec<u8> {
             let [memory, sqlite] = [&self.memory, &self.sqlite].map(|mesh| {
                 let plan = mesh.plan(request).unwrap_or_else(|error| panic!("{error}: {request:?}"));
-                let body = self.runtime.block_on(mesh.read(plan, Context::default()));
+                let body = self.runtime.block_on(mesh.read(&plan, &Context::default()));
                 body.unwrap_or_else(|error| panic!("{error}: {request:?}")).bytes
             });
             assert!(memory == sqlite, "{request:?}\nmemory {memory:?}\nSQLite {sqlite:?}");

@@ -175,7 +175,7 @@ async fn read(mesh: &Mesh, who: Option<&Principal>, query: &str, id: Option<&str
         None => Request::collection(Format::Json, query),
     };
     let plan = mesh.plan(&request.by(who)).unwrap();
-    String::from_utf8(mesh.read(plan, Context::default()).await.unwrap().bytes.to_vec()).unwrap()
+    String::from_utf8(mesh.read(&plan, &Context::default()).await.unwrap().bytes.to_vec()).unwrap()
 }
 
 #[tokio::test]
@@ -226,7 +226,7 @@ impl Desk {
         let fields = Fields::parse(body.as_bytes()).unwrap();
         let request = WriteRequest::new(target).with_fields(&fields).by(Some(who));
         let mutation = self.mesh.plan_write(&request)?;
-        let reply = self.mesh.write(mutation, Context::default()).await?;
+        let reply = self.mesh.write(mutation, &Context::default()).await?;
         Ok(reply.body.map(|body| String::from_utf8(body.bytes.to_vec()).unwrap()).unwrap_or_default())
     }
 

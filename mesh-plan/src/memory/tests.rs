@@ -114,7 +114,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 fn run(mesh: &Mesh, request: &Request<'_>) -> Result<String, Error> {
-    let body = block_on(mesh.read(mesh.plan(request)?, Context::default()))?;
+    let body = block_on(mesh.read(&mesh.plan(request)?, &Context::default()))?;
     Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
 }
 

@@ -73,7 +73,7 @@ impl Mesh {
     /// # Errors
     /// Whatever the mutator meets, a panic included. Where reading the reply fails after the write was done,
     /// that is the error.
-    pub async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteReply, WriteError> {
+    pub async fn write(&self, mutation: Mutation, context: &Context) -> Result<WriteReply, WriteError> {
         let entity = mutation.subject.key();
         let mutator = self.mutators.find(entity);
         let mutator = mutator.ok_or_else(|| crate::ResolveError::Missing(entity.to_owned()))?;
@@ -84,7 +84,7 @@ impl Mesh {
         let Written { id, body } = written;
         let body = match (body, mutation.reply(&id)) {
             (Some(body), _) => Some(body),
-            (None, Some(plan)) => Some(self.read(plan, context).await?),
+            (None, Some(plan)) => Some(self.read(&plan, context).await?),
             (None, None) => None,
         };
         let text = if mutation.has_reply() { shown.id_text(&id) } else { String::new() };

@@ -103,7 +103,8 @@ fn plan(mesh: &Mesh, who: Option<&Principal>, query: &str, id: Option<&str>) -> 
 }
 
 fn finish(mesh: &Mesh, plan: Plan) -> String {
-    let mut read = std::pin::pin!(mesh.read(plan, Context::default()));
+    let context = Context::default();
+    let mut read = std::pin::pin!(mesh.read(&plan, &context));
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     let std::task::Poll::Ready(body) = read.as_mut().poll(&mut cx) else { panic!("tables never wait") };
     String::from_utf8(body.unwrap().bytes.to_vec()).unwrap()

@@ -61,7 +61,8 @@ fn read(
 fn run(request: &Request<'_>, resolver: impl Resolver) -> Result<String, ResolveError> {
     let mesh = Mesh::builder(schema()).resolver_for_all(resolver).build();
     let plan = mesh.plan(request).unwrap_or_else(|error: Error| panic!("{error}"));
-    block_on(mesh.read(plan, Context::default())).map(|body| String::from_utf8(body.bytes.to_vec()).unwrap())
+    block_on(mesh.read(&plan, &Context::default()))
+        .map(|body| String::from_utf8(body.bytes.to_vec()).unwrap())
 }
 
 fn posts() -> Request<'static> {
@@ -260,6 +261,6 @@ fn a_panic_of_the_resolver_ends_its_read_only() {
 fn an_entity_without_resolver_is_named() {
     let mesh = Mesh::builder(schema()).build();
     let plan = mesh.plan(&posts()).unwrap();
-    let error = block_on(mesh.read(plan, Context::default())).unwrap_err();
+    let error = block_on(mesh.read(&plan, &Context::default())).unwrap_err();
     assert!(matches!(error, ResolveError::Missing(entity) if entity == "post"));
 }

@@ -22,7 +22,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_plan::sql::Features;
-use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Trace, Traced, Value};
+use mesh_plan::{
+    Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace, Traced, Value,
+};
 use mesh_schema::Catalog;
 
 use crate::backend::{Usage, without_password};
@@ -311,8 +313,12 @@ impl Postgres {
 }
 
 impl Resolver for Postgres {
-    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
-        Box::pin(self.read(plan, context))
+    fn resolve<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
+        Either::Right(Box::pin(self.read(plan.clone(), context.clone())))
     }
 }
 

@@ -21,11 +21,12 @@ mod watched;
 mod write;
 
 use std::fmt;
+use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
+use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver};
 use mesh_schema::Catalog;
 
 use crate::backend::Usage;
@@ -293,15 +294,23 @@ impl Opened {
 }
 
 impl Resolver for Sqlite {
-    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
-        Box::pin(async move { self.file.current()?.read(plan, context).await.map(Answer::Json) })
-    }
-
-    fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
-        match self.file.current() {
-            Ok(file) => file.at_once(plan, deadline),
-            Err(error) => Some(Err(error)),
+    fn resolve<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
+        let file = match self.file.current() {
+            Ok(file) => file,
+            Err(error) => return Either::Left(ready(Err(error))),
+        };
+        if context.trace.is_none()
+            && let Some(read) = file.at_once(plan, context.deadline)
+        {
+            return Either::Left(ready(read.map(Answer::Json)));
         }
+        Either::Right(Box::pin(
+            async move { file.read(plan.clone(), context.clone()).await.map(Answer::Json) },
+        ))
     }
 
     fn is_personal(&self) -> bool {

@@ -142,10 +142,9 @@ impl Topic {
 
     async fn read(&self, shared: &Shared) -> Result<Bytes, ResolveError> {
         let deadline = Instant::now() + shared.events.read_timeout;
-        let context = Context::new(Arc::clone(&self.request_id))
-            .with_deadline(deadline)
-            .with_principal(self.key.principal.clone());
-        let reading = shared.mesh.read(self.plan.clone(), context);
+        let context =
+            Context::new(&self.request_id).with_deadline(deadline).with_principal(self.key.principal.clone());
+        let reading = shared.mesh.read(&self.plan, &context);
         let reading = tokio::time::timeout_at(deadline.into(), reading).await;
         tracing::debug!(request = %self.request_id, entity = %self.plan.node().entity, "events: one reading");
         reading.unwrap_or(Err(ResolveError::TimedOut)).map(|body| body.bytes)

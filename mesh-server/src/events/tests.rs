@@ -11,7 +11,7 @@ use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use http::HeaderMap;
 use hyper::body::Frame;
 use mesh_plan::{
-    Answer, BoxFuture, Change, Changes, Context, Mesh, Plan, Principal, ResolveError, Resolver, Rows,
+    Answer, Change, Changes, Context, Either, MaybeReady, Mesh, Plan, Principal, ResolveError, Resolver, Rows,
 };
 use mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_wire::sse::{Decoder, Event};
@@ -43,8 +43,12 @@ impl Records {
 struct Source(Arc<Records>);
 
 impl Resolver for Source {
-    fn resolve(&self, plan: Plan, context: Context) -> BoxFuture<'_, Result<Answer, ResolveError>> {
-        Box::pin(async move {
+    fn resolve<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
+        Either::Right(Box::pin(async move {
             self.0.reads.fetch_add(1, Ordering::SeqCst);
             // What is read is of the moment at which reading began, however long it takes.
             let posts = self.0.posts.lock().unwrap().clone();
@@ -52,12 +56,12 @@ impl Resolver for Source {
             if self.0.fails.load(Ordering::SeqCst) {
                 return Err(ResolveError::new("out of order"));
             }
-            let mut rows = Rows::new(&plan);
+            let mut rows = Rows::new(plan);
             let mesh_plan::Target::Point(mesh_plan::Value::Integer(id)) = plan.target() else {
                 panic!("a point")
             };
             if let Some(title) = posts.get(id) {
-                let who = context.principal.map(|who| who.user.clone());
+                let who = context.principal.as_ref().map(|who| who.user.clone());
                 rows.root().push_with(|column| match column {
                     "title" => title.as_str().into(),
                     "who" => who.clone().into(),
@@ -65,7 +69,7 @@ impl Resolver for Source {
                 });
             }
             Ok(rows.into())
-        })
+        }))
     }
 
     fn is_personal(&self) -> bool {

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::Response;
-use mesh_plan::{Error, JsonBody, Plan, PlanError, PlanErrorKind, ResolveError};
+use mesh_plan::{Either, Error, JsonBody, Plan, PlanError, PlanErrorKind, ResolveError};
 use mesh_wire::{Peek, WireError, response};
 
 use super::Exchange;
@@ -62,7 +62,11 @@ pub(crate) fn start(cx: &Exchange<'_>, entity: &str, id: Option<&str>) -> Start 
             }
         },
     };
-    match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
+    let ready = match cx.shared.mesh.read(&plan, &cx.context(&admitted)) {
+        Either::Left(read) => Some(read.into_inner()),
+        Either::Right(_) => None,
+    };
+    match ready {
         Some(read) => Start::Done(answer(cx, read)),
         None => Start::Planned(admitted, plan),
     }
@@ -126,20 +130,21 @@ pub(crate) async fn posted(cx: &Exchange<'_>, sent: Incoming) -> Result<Response
 
 async fn run(cx: &Exchange<'_>, admitted: &Admitted, plan: Plan) -> Result<Response<Body>, WireError> {
     cx.seen.read_started();
-    match cx.shared.mesh.at_once(&plan, Some(cx.deadline)) {
-        Some(read) => answer(cx, read),
-        None => resolve(cx, admitted, plan).await,
-    }
+    resolve(cx, admitted, plan).await
 }
 
-/// Answers a read that could not be answered at once.
+/// Answers a read that was admitted and planned.
 pub(crate) async fn resolve(
     cx: &Exchange<'_>,
     admitted: &Admitted,
     plan: Plan,
 ) -> Result<Response<Body>, WireError> {
+    let context = cx.context(admitted);
+    let reading = match cx.shared.mesh.read(&plan, &context) {
+        Either::Left(read) => return answer(cx, read.into_inner()),
+        Either::Right(reading) => reading,
+    };
     let _waiting = cx.shared.admission.acquire()?;
-    let reading = Box::pin(cx.shared.mesh.resolve(plan, cx.context(admitted)));
     let read = tokio::time::timeout_at(cx.deadline.into(), reading).await;
     answer(cx, read.unwrap_or(Err(ResolveError::TimedOut)))
 }

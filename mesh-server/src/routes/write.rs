@@ -85,9 +85,8 @@ pub(crate) async fn carry_out(
     mutation: Mutation,
     context: Context,
 ) -> Result<WriteReply, WireError> {
-    let request_id = std::sync::Arc::clone(&context.request_id);
     let deadline = context.deadline.map(|deadline| deadline + COMMITTING);
-    let writing = shared.mesh.write(mutation, context);
+    let writing = shared.mesh.write(mutation, &context);
     let outcome = match deadline {
         Some(deadline) => tokio::time::timeout_at(deadline.into(), writing)
             .await
@@ -97,12 +96,12 @@ pub(crate) async fn carry_out(
     match outcome {
         Ok(reply) => {
             reply.changes.iter().cloned().for_each(|change: Change| shared.changes.notify(change));
-            tracing::debug!(request = %request_id, entity = reply.entity, id = reply.id, "written");
+            tracing::debug!(request = %context.request_id(), entity = reply.entity, id = reply.id, "written");
             Ok(reply)
         }
         Err(error) => {
             if let WriteError::Failed(error) = &error {
-                read::log(&request_id, error);
+                read::log(context.request_id(), error);
             }
             Err(Error::Write(error).into())
         }

@@ -41,7 +41,7 @@ pub(crate) async fn find_record(
     let text = selection(shared, place.entity).to_string();
     let request = Request::point(mesh_ql::Format::Json, &text, id).by(principal.as_deref());
     let plan = shared.mesh.plan(&request)?;
-    let found = shared.mesh.read(plan, context).await.map_err(Error::Resolve)?;
+    let found = shared.mesh.read(&plan, &context).await.map_err(Error::Resolve)?;
     if found.bytes.as_ref() == b"null" {
         let missing = WriteError::NotFound { entity: place.entity.to_owned(), id: id.to_owned() };
         return Err(Error::Write(missing).into());

@@ -88,7 +88,7 @@ async fn is_in_column(
     // What is asked for is one comparison. If there is more, a policy has added it.
     let sees_all = matches!(plan.node().filter, Some(Predicate::Compare { .. }));
     let context = Context::new("recovery").with_deadline(Instant::now() + PATIENCE);
-    let read = shared.mesh.read(plan, context).await.map_err(Error::Resolve)?;
+    let read = shared.mesh.read(&plan, &context).await.map_err(Error::Resolve)?;
     let body: Json = serde_json::from_slice(&read.bytes).map_err(|_| WireError::internal())?;
     let found = body.pointer("/items/0").is_some();
     if found || sees_all { Ok(found) } else { Err(Error::Resolve(ResolveError::Busy).into()) }

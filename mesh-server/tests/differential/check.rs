@@ -185,7 +185,7 @@ impl<'o> Pair<'o> {
     /// The body that both give; `None` where both fail alike.
     fn compare(&self, request: &Request<'_>) -> Result<Option<Json>, String> {
         let of = |mesh: &Mesh| -> Result<String, Error> {
-            let body = self.others.runtime.block_on(mesh.read(mesh.plan(request)?, Context::default()))?;
+            let body = self.others.runtime.block_on(mesh.read(&mesh.plan(request)?, &Context::default()))?;
             Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
         };
         let (memory, sqlite) = (of(&self.memory), of(&self.sqlite));

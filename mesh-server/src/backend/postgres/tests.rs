@@ -74,7 +74,7 @@ impl Served {
     }
 
     async fn read(&self, request: &Request<'_>) -> Result<String, Error> {
-        let body = self.mesh.read(self.mesh.plan(request)?, Context::default()).await?;
+        let body = self.mesh.read(&self.mesh.plan(request)?, &Context::default()).await?;
         Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
     }
 }

@@ -73,7 +73,7 @@ async fn heavy_and_light_reads_share_connections() {
         tasks.push(tokio::spawn(async move {
             for round in 0..50 {
                 let plan = if (client + round) % 2 == 0 { &heavy } else { &light };
-                mesh.read(plan.clone(), until(Duration::from_secs(60))).await.unwrap();
+                mesh.read(plan, &until(Duration::from_secs(60))).await.unwrap();
             }
         }));
     }
@@ -89,11 +89,11 @@ async fn what_takes_too_long_is_stopped_and_the_connection_goes_on() {
     let slow = plan(&mesh, "{ endless total }");
     for _ in 0..3 {
         let start = Instant::now();
-        let result = mesh.read(slow.clone(), until(Duration::from_millis(50))).await;
+        let result = mesh.read(&slow, &until(Duration::from_millis(50))).await;
         assert!(matches!(result, Err(ResolveError::TimedOut)), "{result:?}");
         assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
         assert_eq!(
-            mesh.read(plan(&mesh, "{ t id }"), until(Duration::from_secs(60))).await.unwrap().rows,
+            mesh.read(&plan(&mesh, "{ t id }"), &until(Duration::from_secs(60))).await.unwrap().rows,
             50
         );
     }
@@ -108,12 +108,13 @@ async fn a_read_that_nobody_waits_for_is_stopped() {
     slow.mark_heavy();
     // More than may run at a time: only if those left behind stop does the last one get its turn.
     for _ in 0..40 {
-        let read = mesh.read(slow.clone(), until(Duration::from_secs(60)));
+        let context = until(Duration::from_secs(60));
+        let read = mesh.read(&slow, &context);
         assert!(tokio::time::timeout(Duration::from_millis(5), read).await.is_err());
     }
     let quick = plan(&mesh, "{ t id }");
     quick.mark_heavy();
-    assert_eq!(mesh.read(quick, until(Duration::from_secs(60))).await.unwrap().rows, 50);
+    assert_eq!(mesh.read(&quick, &until(Duration::from_secs(60))).await.unwrap().rows, 50);
 }
 
 #[tokio::test]
@@ -123,13 +124,13 @@ async fn a_writer_that_holds_the_file_is_waited_for() {
     let writer = file.connect();
     writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let read = plan(&mesh, "{ t id }");
-    let result = mesh.read(read.clone(), until(Duration::from_millis(50))).await;
+    let result = mesh.read(&read, &until(Duration::from_millis(50))).await;
     assert!(matches!(result, Err(ResolveError::Busy | ResolveError::TimedOut)), "{result:?}");
     let ended = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
         writer.execute_batch("COMMIT").unwrap();
     });
-    assert_eq!(mesh.read(read, until(Duration::from_secs(60))).await.unwrap().rows, 50);
+    assert_eq!(mesh.read(&read, &until(Duration::from_secs(60))).await.unwrap().rows, 50);
     ended.join().unwrap();
 }
 
@@ -154,7 +155,7 @@ async fn the_rows_of_one_read_are_of_one_moment() {
     });
     let read = plan(&mesh, "{ parent n children { n } }");
     for _ in 0..200 {
-        let body = mesh.read(read.clone(), until(Duration::from_secs(60))).await.unwrap();
+        let body = mesh.read(&read, &until(Duration::from_secs(60))).await.unwrap();
         let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
         let first = &body["items"][0]["n"];
         for item in body["items"].as_array().unwrap() {
@@ -179,14 +180,14 @@ async fn a_sum_overflows_only_if_its_total_does() {
         mesh.plan(&Request::collection(Format::Json, &text)).unwrap()
     };
     let all = sum(r#"{"field": "id", "op": "gt", "value": 0}"#);
-    let body = mesh.read(all, until(Duration::from_secs(60))).await.unwrap();
+    let body = mesh.read(&all, &until(Duration::from_secs(60))).await.unwrap();
     let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
     assert_eq!(body["items"][0]["n"], 9_223_372_036_854_775_803_i64);
     let past = sum(r#"{"field": "n", "op": "gt", "value": 0}"#);
-    let result = mesh.read(past, until(Duration::from_secs(60))).await;
+    let result = mesh.read(&past, &until(Duration::from_secs(60))).await;
     assert!(matches!(result, Err(ResolveError::SumOverflow)), "{result:?}");
     let none = sum(r#"{"field": "n", "op": "isNull"}"#);
-    let body = mesh.read(none, until(Duration::from_secs(60))).await.unwrap();
+    let body = mesh.read(&none, &until(Duration::from_secs(60))).await.unwrap();
     assert!(body.bytes.starts_with(br#"{"items":[{"n":null}]"#));
 }
 
@@ -199,6 +200,6 @@ async fn views_use_the_built_in_window_functions() {
     let mesh = file.mesh();
     let query = r#"{"running": {"$select": {"total": true}, "$page": {"first": 3}}}"#;
     let plan = mesh.plan(&Request::collection(Format::Json, query)).unwrap();
-    let body = mesh.read(plan, Context::default()).await.unwrap().bytes;
+    let body = mesh.read(&plan, &Context::default()).await.unwrap().bytes;
     assert!(body.starts_with(br#"{"items":[{"total":1},{"total":3},{"total":6}],"#), "{body:?}");
 }

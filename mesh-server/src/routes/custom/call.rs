@@ -117,9 +117,9 @@ impl Call {
     /// Those of a read route.
     pub async fn read(&self, request: Request<'_>) -> Result<JsonBody, WireError> {
         let plan = self.shared.mesh.plan(&request.by(self.principal()));
-        let plan = plan.inspect_err(|error| read::log_plan(&self.context.request_id, error))?;
-        self.shared.mesh.read(plan, self.context.clone()).await.map_err(|error| {
-            read::log(&self.context.request_id, &error);
+        let plan = plan.inspect_err(|error| read::log_plan(self.context.request_id(), error))?;
+        self.shared.mesh.read(&plan, &self.context).await.map_err(|error| {
+            read::log(self.context.request_id(), &error);
             Error::Resolve(error).into()
         })
     }
@@ -131,7 +131,7 @@ impl Call {
     /// Those of a write route.
     pub async fn write(&self, request: WriteRequest<'_>) -> Result<WriteReply, WireError> {
         let mutation = self.shared.mesh.plan_write(&request.by(self.principal()));
-        let mutation = mutation.inspect_err(|error| read::log_plan(&self.context.request_id, error))?;
+        let mutation = mutation.inspect_err(|error| read::log_plan(self.context.request_id(), error))?;
         write::carry_out(&self.shared, mutation, self.context.clone()).await
     }
 

@@ -159,7 +159,7 @@ async fn connections_are_bounded_and_come_back() {
     // A client that goes away takes its statement with it.
     let plan = served.mesh.plan(&Request::point(Format::Ql, "{ post title }", "1")).unwrap();
     let going =
-        tokio::time::timeout(Duration::from_millis(50), served.mesh.read(plan, Context::default())).await;
+        tokio::time::timeout(Duration::from_millis(50), served.mesh.read(&plan, &Context::default())).await;
     assert!(going.is_err());
     until(Duration::from_secs(5), "no statement waits any more", async || {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";

@@ -77,7 +77,7 @@ fn plan(mesh: &Mesh) -> Plan {
 }
 
 async fn read(mesh: &Mesh, plan: &Plan) -> Bytes {
-    mesh.read(plan.clone(), Context::new("test")).await.unwrap().bytes
+    mesh.read(plan, &Context::new("test")).await.unwrap().bytes
 }
 
 fn number(body: &[u8]) -> i64 {
@@ -224,7 +224,7 @@ fn what_a_policy_fills_in_is_never_shared() {
             let principal = Principal::new(user, "a session").with_role(role);
             let plan = mesh.plan(&Request::collection(Format::Ql, query).by(Some(&principal))).ok()?;
             let context = Context::new("test").with_principal(Some(Arc::new(principal)));
-            Some(mesh.read(plan, context).await.unwrap().bytes)
+            Some(mesh.read(&plan, &context).await.unwrap().bytes)
         };
         let mut shared = Vec::new();
         for _ in 0..3 {

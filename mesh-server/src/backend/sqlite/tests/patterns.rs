@@ -159,7 +159,7 @@ async fn an_index_finds_what_a_look_at_each_row_finds() {
                 let not = json!({"and": [texts, {"not": like}]});
                 let either = json!({"or": [like, {"field": "id", "op": "lt", "value": 0}]});
                 for (filter, expected) in [(&like, &expected), (&not, &rest), (&either, &expected)] {
-                    let body = mesh.read(plan(&mesh, filter), Context::default()).await.unwrap();
+                    let body = mesh.read(&plan(&mesh, filter), &Context::default()).await.unwrap();
                     let body: Json = serde_json::from_slice(&body.bytes).unwrap();
                     let mut ids: Vec<i64> = body["items"]
                         .as_array()

@@ -38,10 +38,10 @@ impl Drop for Blog {
 
 async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Vec<Traced>) {
     let plan = mesh.plan(request).unwrap();
-    let plain = mesh.read(plan.clone(), Context::new("plain")).await.unwrap();
+    let plain = mesh.read(&plan, &Context::new("plain")).await.unwrap();
     let trace = Arc::new(trace);
     let context = Context::new("traced").with_trace(Some(Arc::clone(&trace)));
-    let body = mesh.read(plan, context).await.unwrap();
+    let body = mesh.read(&plan, &context).await.unwrap();
     assert_eq!(body.bytes, plain.bytes);
     (String::from_utf8_lossy(&body.bytes).into_owned(), trace.take())
 }
