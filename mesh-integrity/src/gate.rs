@@ -1,8 +1,5 @@
-//! May this request pass? The one place that decides, in two steps: first the token, then the signature.
+//! The gate: it begins sessions, opens tokens, verifies signatures and ends sessions.
 
-mod recent;
-
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,27 +8,29 @@ use crate::error::{BindingFault, Replay};
 use crate::message::{Aim, Message};
 use crate::replay::{MemoryNonces, NonceStore};
 use crate::revocation::{MemoryRevocations, RevocationStore};
-use crate::token::{self, FieldTooLong};
+use crate::token::{self, FieldTooLong, OpenedToken};
 use crate::{Identity, IntegrityError, Keys, Session, SessionId, signature};
-use recent::{Known, Recent};
 
-/// How long an ended session is remembered after its token has expired: a clock that runs ahead and is set back
-/// must not bring it to life again.
+/// How long a revocation outlives its token. A clock that runs ahead and is then set back must not make a revoked
+/// session valid again.
 const CLOCK_JUMP: u64 = 60 * 60 * 1000;
 
-/// What is done about timestamp and nonce. `SPEC §7.9`
+/// Whether signatures are bound to one use by a timestamp and a nonce. `SPEC §7.9`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Binding {
-    /// They mean nothing.
+    /// Timestamps and nonces are ignored.
     Off,
     /// A signature may be bound to one use.
     #[default]
     Accept,
-    /// Every signature must be.
+    /// Every signature must be bound to one use.
     Require,
 }
 
-/// Gives out tokens and holds requests against them. All times are milliseconds since the Unix epoch.
+/// Issues tokens and verifies requests. All times are milliseconds since the Unix epoch.
+///
+/// A request passes in three steps: [`Gate::open_token`] checks the MAC of its token, [`Gate::check`] that the session
+/// has neither expired nor been revoked, and [`Gate::verify`] its signature. [`Gate::open`] does the first two.
 pub struct Gate {
     keys: Keys,
     lifetime: u64,
@@ -39,12 +38,11 @@ pub struct Gate {
     window: u64,
     revocations: Arc<dyn RevocationStore>,
     nonces: Arc<dyn NonceStore>,
-    recent: Recent,
 }
 
 impl Gate {
-    /// A gate with the protocol's settings: tokens of 15 minutes, bound signatures accepted within 60
-    /// seconds, and stores in memory.
+    /// Creates a gate with the defaults of the protocol: tokens are valid for 15 minutes, bound signatures are accepted
+    /// within 60 seconds of their timestamp, and revocations and nonces are kept in memory.
     pub fn new(keys: Keys) -> Self {
         Self {
             keys,
@@ -53,53 +51,57 @@ impl Gate {
             window: 60 * 1000,
             revocations: Arc::new(MemoryRevocations::default()),
             nonces: Arc::new(MemoryNonces::default()),
-            recent: Recent::default(),
         }
     }
 
-    /// Sets how long tokens live.
+    /// Sets how long tokens are valid.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = millis(lifetime);
         self
     }
 
-    /// Sets what is done about timestamp and nonce.
+    /// Sets whether signatures are bound to one use.
     #[must_use]
     pub fn binding(mut self, binding: Binding) -> Self {
         self.binding = binding;
         self
     }
 
-    /// Sets how far a bound signature's timestamp may be from the server's clock.
+    /// Sets how far the timestamp of a bound signature may be from the server's clock.
     #[must_use]
     pub fn replay_window(mut self, window: Duration) -> Self {
         self.window = millis(window);
         self
     }
 
-    /// Sets where ended sessions are remembered.
+    /// Sets the store of revoked sessions.
     #[must_use]
     pub fn revocations(mut self, store: Arc<dyn RevocationStore>) -> Self {
         self.revocations = store;
         self
     }
 
-    /// Sets where nonces are remembered.
+    /// Sets the store of used nonces.
     #[must_use]
     pub fn nonces(mut self, store: Arc<dyn NonceStore>) -> Self {
         self.nonces = store;
         self
     }
 
-    /// Begins a session. The fresh bytes become its id: no other session of the deployment may have them.
+    /// Begins a session with `session_id` as its id, which must be 16 random bytes.
     ///
     /// # Errors
-    /// When the identity does not fit into a token.
-    pub fn login(&self, identity: &Identity, fresh: [u8; 16], now: u64) -> Result<Issued, FieldTooLong> {
+    /// [`FieldTooLong`] if the identity does not fit into a token.
+    pub fn login(
+        &self,
+        identity: &Identity,
+        session_id: [u8; 16],
+        now: u64,
+    ) -> Result<Issued, FieldTooLong> {
         let session = Session {
             user: identity.user.clone(),
-            session: SessionId(fresh),
+            session: SessionId(session_id),
             role: identity.role.clone(),
             tenant: identity.tenant.clone(),
             expires_at: now.saturating_add(self.lifetime),
@@ -109,80 +111,110 @@ impl Gate {
         Ok(Issued { token, signing_token, session })
     }
 
-    /// The first step: whether the token is one of this deployment's, and its session still lives.
+    /// Checks the MAC of a token and decodes it.
+    ///
+    /// The result depends only on the token's bytes and on the keys of this gate, so a caller may cache it under the
+    /// whole token for as long as it uses this gate. It does not say that the session is still valid; see
+    /// [`Gate::check`].
     ///
     /// # Errors
-    /// [`IntegrityError::TokenMissing`], `TokenInvalid`, `TokenExpired`, `TokenRevoked` or `Unavailable`.
-    pub async fn open(&self, token: Option<&[u8]>, now: u64) -> Result<Pending<'_>, IntegrityError> {
-        let known = self.known(token)?;
-        self.check(&known.session, now).await?;
-        Ok(Pending { gate: self, known })
-    }
-
-    /// The same without waiting; `None` where the store of revocations has to be asked, which is not done then.
-    pub fn open_at_once(
-        &self,
-        token: Option<&[u8]>,
-        now: u64,
-    ) -> Option<Result<Pending<'_>, IntegrityError>> {
-        let known = match self.known(token) {
-            Ok(known) => known,
-            Err(error) => return Some(Err(error)),
-        };
-        let checked = self.check_at_once(&known.session, now)?;
-        Some(checked.map(|()| Pending { gate: self, known }))
-    }
-
-    /// What a token says, where it is one of this deployment's.
-    fn known(&self, token: Option<&[u8]>) -> Result<Arc<Known>, IntegrityError> {
+    /// [`IntegrityError::TokenMissing`] or [`IntegrityError::TokenInvalid`].
+    pub fn open_token(&self, token: Option<&[u8]>) -> Result<OpenedToken, IntegrityError> {
         let token = token.ok_or(IntegrityError::TokenMissing)?;
         let token = std::str::from_utf8(token).map_err(|_| IntegrityError::TokenInvalid)?;
-        self.recent.find(token, || token::open(&self.keys, token))
+        token::open(&self.keys, token)
     }
 
-    /// Whether a session that was admitted before still lives.
+    /// Opens a token and checks its session.
     ///
     /// # Errors
-    /// [`IntegrityError::TokenExpired`], `TokenRevoked` or `Unavailable`.
+    /// Those of [`Gate::open_token`] and [`Gate::check`].
+    pub async fn open(&self, token: Option<&[u8]>, now: u64) -> Result<OpenedToken, IntegrityError> {
+        let opened = self.open_token(token)?;
+        self.check(opened.session(), now).await?;
+        Ok(opened)
+    }
+
+    /// Checks that a session has neither expired nor been revoked.
+    ///
+    /// # Errors
+    /// [`IntegrityError::TokenExpired`], [`IntegrityError::TokenRevoked`], or [`IntegrityError::Unavailable`] if the
+    /// store of revocations fails.
     pub async fn check(&self, session: &Session, now: u64) -> Result<(), IntegrityError> {
-        if let Some(checked) = self.check_at_once(session, now) {
-            return checked;
+        if session.expires_at <= now {
+            return Err(IntegrityError::TokenExpired);
         }
         let revoked = self.revocations.is_revoked(session.session, now).await?;
         if revoked { Err(IntegrityError::TokenRevoked) } else { Ok(()) }
     }
 
-    /// The same, where the store need not be asked.
-    fn check_at_once(&self, session: &Session, now: u64) -> Option<Result<(), IntegrityError>> {
-        if session.expires_at <= now {
-            return Some(Err(IntegrityError::TokenExpired));
-        }
-        let revoked = self.revocations.is_revoked_at_once(session.session, now)?;
-        Some(if revoked { Err(IntegrityError::TokenRevoked) } else { Ok(()) })
-    }
-
-    /// Ends the session of a token. Holding the token is proof enough; a signature that is sent all the
-    /// same must be that of the empty message. `SPEC §7.5`
+    /// Verifies that the session of a token signed `message`.
     ///
     /// # Errors
-    /// Those of [`Gate::open`] and [`Pending::verify`].
-    pub async fn logout(
+    /// [`IntegrityError::SignatureMissing`], [`IntegrityError::SignatureInvalid`], [`IntegrityError::Replayed`],
+    /// [`IntegrityError::Binding`], or [`IntegrityError::Unavailable`] if the store of nonces fails.
+    pub async fn verify(
         &self,
-        token: Option<&[u8]>,
+        token: &OpenedToken,
+        message: &Message<'_>,
         proof: &Proof<'_>,
         aim: &Aim<'_>,
         now: u64,
-    ) -> Result<Arc<Session>, IntegrityError> {
-        let pending = self.open(token, now).await?;
+    ) -> Result<(), IntegrityError> {
+        self.verify_with(self.binding, token, message, proof, aim, now).await
+    }
+
+    /// Ends the session of a token. The token suffices; a signature that is sent must be that of the empty message.
+    /// `SPEC §7.5`
+    ///
+    /// # Errors
+    /// Those of [`Gate::check`] and [`Gate::verify`].
+    pub async fn logout(
+        &self,
+        token: &OpenedToken,
+        proof: &Proof<'_>,
+        aim: &Aim<'_>,
+        now: u64,
+    ) -> Result<(), IntegrityError> {
+        let session = token.session();
+        self.check(session, now).await?;
         if proof.signature.is_some() {
-            // A captured logout can only end what has ended, so none has to be bound.
+            // A replayed logout has no effect, so its signature need not be bound.
             let binding = if self.binding == Binding::Off { Binding::Off } else { Binding::Accept };
-            pending.verify_with(binding, &Message::new(b""), proof, aim, now).await?;
+            self.verify_with(binding, token, &Message::new(b""), proof, aim, now).await?;
         }
-        let session = pending.unsigned();
         let until = session.expires_at.saturating_add(CLOCK_JUMP);
-        self.revocations.revoke(session.session, until, now).await?;
-        Ok(session)
+        Ok(self.revocations.revoke(session.session, until, now).await?)
+    }
+
+    async fn verify_with(
+        &self,
+        binding: Binding,
+        token: &OpenedToken,
+        message: &Message<'_>,
+        proof: &Proof<'_>,
+        aim: &Aim<'_>,
+        now: u64,
+    ) -> Result<(), IntegrityError> {
+        let signature = proof.signature.ok_or(IntegrityError::SignatureMissing { unbound: false })?;
+        let bound = Bound::read(binding, proof)?;
+        let signed = match &bound {
+            None => message.bytes(),
+            Some(bound) => message.bound(aim, bound.timestamp, bound.nonce.as_bytes()).into(),
+        };
+        if !signature::verify(&token.key, &signed, signature) {
+            return Err(IntegrityError::SignatureInvalid);
+        }
+        let Some(bound) = bound else { return Ok(()) };
+        // Checked after the signature, so that only requests of the session take space in the nonce store.
+        if bound.time.abs_diff(now) > self.window {
+            return Err(IntegrityError::Replayed(Replay::Late));
+        }
+        let until = bound.time.saturating_add(self.window).saturating_add(1);
+        match self.nonces.remember(token.session().session, bound.nonce, until, now).await? {
+            true => Ok(()),
+            false => Err(IntegrityError::Replayed(Replay::Repeated)),
+        }
     }
 }
 
@@ -201,25 +233,25 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// What a login hands out.
+/// The result of a login.
 #[derive(Clone)]
 pub struct Issued {
     /// The token that requests carry.
     pub token: String,
-    /// The key that requests are signed with. It never goes over the line again.
+    /// The key that requests are signed with. It is sent in the reply to the login only.
     pub signing_token: String,
-    /// The session that began.
+    /// The new session.
     pub session: Session,
 }
 
-/// Shows the session only: the rest is good for acting in its name.
+/// Shows the session only, because the tokens are secret.
 impl fmt::Debug for Issued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Issued").field("session", &self.session).finish_non_exhaustive()
     }
 }
 
-/// The headers that prove a request, as they came.
+/// The headers of a request that carry its signature.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Proof<'a> {
     /// `X-Mesh-Signature`.
@@ -230,81 +262,7 @@ pub struct Proof<'a> {
     pub nonce: Option<&'a [u8]>,
 }
 
-/// A request whose token is good, before its signature has been looked at.
-pub struct Pending<'g> {
-    gate: &'g Gate,
-    known: Arc<Known>,
-}
-
-impl Pending<'_> {
-    /// The second step: whether the session signed that message.
-    ///
-    /// # Errors
-    /// [`IntegrityError::SignatureMissing`], `SignatureInvalid`, `Replayed`, `Binding` or `Unavailable`.
-    pub async fn verify(
-        &self,
-        message: &Message<'_>,
-        proof: &Proof<'_>,
-        aim: &Aim<'_>,
-        now: u64,
-    ) -> Result<Arc<Session>, IntegrityError> {
-        self.verify_with(self.gate.binding, message, proof, aim, now).await?;
-        Ok(Arc::clone(&self.known.session))
-    }
-
-    /// What the application makes of the session, made once and kept with the token while that is in use. It is
-    /// of one type in an application; of another one it is made each time.
-    pub fn keep<T: Any + Send + Sync>(&self, make: impl Fn(&Session) -> T) -> Arc<T> {
-        let session = &self.known.session;
-        let kept = self.known.kept.get_or_init(|| Arc::new(make(session)));
-        Arc::clone(kept).downcast().unwrap_or_else(|_| Arc::new(make(session)))
-    }
-
-    /// Lets the holder of a token pass without a signature, where a surface asks for no more: it shows who
-    /// asks, but not that what is asked was not altered on the way.
-    pub fn unsigned(self) -> Arc<Session> {
-        Arc::clone(&self.known.session)
-    }
-
-    async fn verify_with(
-        &self,
-        binding: Binding,
-        message: &Message<'_>,
-        proof: &Proof<'_>,
-        aim: &Aim<'_>,
-        now: u64,
-    ) -> Result<(), IntegrityError> {
-        let signature = proof.signature.ok_or(IntegrityError::SignatureMissing { unbound: false })?;
-        let Some(bound) = Bound::read(binding, proof)? else {
-            return match self.known.signed(&message.bytes(), signature) {
-                true => Ok(()),
-                false => Err(IntegrityError::SignatureInvalid),
-            };
-        };
-        let bytes = message.bound(aim, bound.timestamp, bound.nonce.as_bytes());
-        if !signature::verify(&self.known.key, &bytes, signature) {
-            return Err(IntegrityError::SignatureInvalid);
-        }
-        // Only what the session really signed is held against the clock, or takes room in the store.
-        let window = self.gate.window;
-        if bound.time.abs_diff(now) > window {
-            return Err(IntegrityError::Replayed(Replay::Late));
-        }
-        let until = bound.time.saturating_add(window).saturating_add(1);
-        match self.gate.nonces.remember(self.known.session.session, bound.nonce, until, now).await? {
-            true => Ok(()),
-            false => Err(IntegrityError::Replayed(Replay::Repeated)),
-        }
-    }
-}
-
-impl fmt::Debug for Pending<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").field("session", &self.known.session).finish_non_exhaustive()
-    }
-}
-
-/// Timestamp and nonce of a bound signature, well formed.
+/// The well-formed timestamp and nonce of a bound signature.
 struct Bound<'a> {
     timestamp: &'a [u8],
     /// The timestamp in milliseconds.
@@ -335,7 +293,7 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// Digits and nothing else, and not so many that they could mean no time.
+/// Parses 1 to 15 decimal digits.
 fn seconds(text: &[u8]) -> Option<u64> {
     let digits = (1..=15).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()

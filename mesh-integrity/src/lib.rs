@@ -4,7 +4,7 @@
 //! A [`Gate`] is the whole of it. [`Gate::login`] begins a session for an [`Identity`], which an
 //! application's [`Authenticator`] found out, and hands out a token and a signing token. Requests carry the
 //! token and a signature that the signing token is the key of. [`Gate::open`] looks at the token,
-//! [`Pending::verify`] at the signature of a [`Message`], and [`Gate::logout`] ends the session. Ended
+//! [`Gate::verify`] at the signature of a [`Message`], and [`Gate::logout`] ends the session. Ended
 //! sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`], of which there is one
 //! each in memory; servers that should see each other's logouts share others.
 //!
@@ -40,10 +40,12 @@
 //! let proof = Proof { signature: Some(signature.as_bytes()), ..Proof::default() };
 //! let aim = Aim { method: "GET", path: "/mesh/post", format: "json" };
 //! let token = Some(issued.token.as_bytes());
-//! let session = gate.open(token, now).await?.verify(&Message::new(query), &proof, &aim, now).await?;
+//! let opened = gate.open(token, now).await?;
+//! gate.verify(&opened, &Message::new(query), &proof, &aim, now).await?;
+//! let session = opened.session();
 //! assert_eq!((session.user.as_str(), session.role.as_deref()), ("7", Some("editor")));
 //!
-//! gate.logout(token, &Proof::default(), &aim, now).await?;
+//! gate.logout(&opened, &Proof::default(), &aim, now).await?;
 //! assert!(matches!(gate.open(token, now).await, Err(IntegrityError::TokenRevoked)));
 //! # Ok(())
 //! # }
@@ -69,14 +71,15 @@ pub mod token;
 
 pub use authenticator::{Authenticator, Credentials, LoginError};
 pub use error::{BindingFault, Disallowed, IntegrityError, Replay};
-pub use gate::{Binding, Gate, Issued, Pending, Proof};
+pub use gate::{Binding, Gate, Issued, Proof};
 pub use keys::{Keys, Secret, SecretTooShort};
 pub use message::{Aim, Message};
 pub use replay::{MemoryNonces, NonceStore};
 pub use revocation::{MemoryRevocations, RevocationStore};
 pub use session::{Identity, Session, SessionId};
 pub use signature::SigningKey;
-pub use store::{BoxFuture, StoreError};
+pub use store::{BoxFuture, MaybeReady, StoreError};
+pub use token::OpenedToken;
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

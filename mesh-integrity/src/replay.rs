@@ -1,12 +1,14 @@
 //! Has this nonce been used before? `SPEC §7.9`
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::mem;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
+use futures_util::future::Either;
 
-use crate::{BoxFuture, SessionId, StoreError};
+use crate::{MaybeReady, SessionId, StoreError};
 
 /// Remembers the nonces of bound signatures. All servers of a deployment should share one.
 pub trait NonceStore: Send + Sync + 'static {
@@ -18,7 +20,7 @@ pub trait NonceStore: Send + Sync + 'static {
         nonce: &'a str,
         until: u64,
         now: u64,
-    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+    ) -> MaybeReady<'a, Result<bool, StoreError>>;
 }
 
 /// Nonces in the memory of one server, gone when it stops.
@@ -133,9 +135,8 @@ impl NonceStore for MemoryNonces {
         nonce: &'a str,
         until: u64,
         now: u64,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let new = self.insert(session, nonce, until, now);
-        Box::pin(std::future::ready(new))
+    ) -> MaybeReady<'a, Result<bool, StoreError>> {
+        Either::Left(ready(self.insert(session, nonce, until, now)))
     }
 }
 

@@ -1,25 +1,22 @@
 //! Which sessions have been ended before their time? `SPEC §7.5`
 
+use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
+use futures_util::future::Either;
 
-use crate::{BoxFuture, SessionId, StoreError};
+use crate::{MaybeReady, SessionId, StoreError};
 
 /// Remembers sessions that were logged out. All servers of a deployment should share one.
 pub trait RevocationStore: Send + Sync + 'static {
-    /// Whether the session was revoked. Asked for with every request, so it should be cheap.
-    fn is_revoked(&self, session: SessionId, now: u64) -> BoxFuture<'_, Result<bool, StoreError>>;
+    /// Returns whether the session has been revoked. Called for every request, so it should be cheap.
+    fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>>;
 
-    /// The same where it is known without waiting, and asked for first.
-    fn is_revoked_at_once(&self, session: SessionId, now: u64) -> Option<bool> {
-        let _ = (session, now);
-        None
-    }
-
-    /// Revokes a session until it would have ended anyway. Once this is done, every server that shares the
-    /// store must see it, and go on seeing it after a restart if the store outlives one.
-    fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Revokes a session until `expires_at`. After this has completed, every server that shares the store must see the
+    /// revocation, also after a restart if the store is persistent.
+    fn revoke(&self, session: SessionId, expires_at: u64, now: u64)
+    -> MaybeReady<'_, Result<(), StoreError>>;
 }
 
 /// Revocations in the memory of one server, gone when it stops.
@@ -75,18 +72,17 @@ impl Default for MemoryRevocations {
 }
 
 impl RevocationStore for MemoryRevocations {
-    fn is_revoked_at_once(&self, session: SessionId, _: u64) -> Option<bool> {
-        Some(self.ended.contains_key(&session))
+    fn is_revoked(&self, session: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
+        Either::Left(ready(Ok(self.ended.contains_key(&session))))
     }
 
-    fn is_revoked(&self, session: SessionId, _: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
-        let revoked = self.ended.contains_key(&session);
-        Box::pin(std::future::ready(Ok(revoked)))
-    }
-
-    fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        let done = self.insert(session, expires_at, now);
-        Box::pin(std::future::ready(done))
+    fn revoke(
+        &self,
+        session: SessionId,
+        expires_at: u64,
+        now: u64,
+    ) -> MaybeReady<'_, Result<(), StoreError>> {
+        Either::Left(ready(self.insert(session, expires_at, now)))
     }
 }
 

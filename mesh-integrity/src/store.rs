@@ -1,12 +1,18 @@
-//! What do stores have in common? Answers that may have to be waited for, and ways to fail.
+//! Results and errors that all stores share.
 
 use std::error::Error;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, Ready};
 use std::pin::Pin;
+
+use futures_util::future::Either;
 
 /// A future on the heap, as trait objects need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A result that is available immediately or later. A store that answers from memory returns the left variant and
+/// allocates nothing; awaiting works for both.
+pub type MaybeReady<'a, T> = Either<Ready<T>, BoxFuture<'a, T>>;
 
 /// A store could not answer. Requests that depend on it are refused: what cannot be checked is not let pass.
 #[derive(Debug)]

@@ -13,6 +13,7 @@
 //! | 1 + n | tenant, the same |
 
 use std::fmt;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -75,17 +76,24 @@ fn signing_digits(key: &hmac::Key, token: &str) -> [u8; 64] {
     hex::encode(tag.as_ref())
 }
 
-/// A token whose MAC is right: its session, and the key that its requests are signed with. Whether the
-/// session has ended is not looked at.
-pub struct Opened {
-    /// What the token says.
-    pub session: Session,
+/// A token whose MAC has been verified: its session and the key of its signatures. The session may have expired or
+/// been revoked.
+#[derive(Clone)]
+pub struct OpenedToken {
+    session: Arc<Session>,
     pub(crate) key: hmac::Key,
 }
 
-impl fmt::Debug for Opened {
+impl OpenedToken {
+    /// Returns the session that the token carries.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+}
+
+impl fmt::Debug for OpenedToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").field("session", &self.session).finish_non_exhaustive()
+        f.debug_struct("OpenedToken").field("session", &self.session).finish_non_exhaustive()
     }
 }
 
@@ -93,7 +101,7 @@ impl fmt::Debug for Opened {
 ///
 /// # Errors
 /// [`IntegrityError::TokenInvalid`], whatever is wrong with it.
-pub fn open(keys: &Keys, token: &str) -> Result<Opened, IntegrityError> {
+pub fn open(keys: &Keys, token: &str) -> Result<OpenedToken, IntegrityError> {
     let invalid = || IntegrityError::TokenInvalid;
     let text = token.strip_prefix(PREFIX).ok_or_else(invalid)?;
     let mut buffer = [0; SEALED_MAX];
@@ -105,7 +113,7 @@ pub fn open(keys: &Keys, token: &str) -> Result<Opened, IntegrityError> {
     let pair = pair.ok_or_else(invalid)?;
     let session = read(payload).ok_or_else(invalid)?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, &signing_digits(&pair.signing, token));
-    Ok(Opened { session, key })
+    Ok(OpenedToken { session: Arc::new(session), key })
 }
 
 fn read(payload: &[u8]) -> Option<Session> {

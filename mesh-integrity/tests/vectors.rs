@@ -34,7 +34,7 @@ fn everything_is_as_written_down() {
         let keys = Keys::new(&secret);
         let token = token::seal(&keys, &session).unwrap();
         assert_eq!(token, vector["token"]);
-        assert_eq!(token::open(&keys, &token).unwrap().session, session);
+        assert_eq!(**token::open(&keys, &token).unwrap().session(), session);
         assert_eq!(token::signing_token(&keys, &token), vector["signingToken"]);
         let key = SigningKey::new(text(&vector["signingToken"]));
         let requests = vector["requests"].as_array().unwrap();

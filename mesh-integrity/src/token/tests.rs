@@ -26,7 +26,7 @@ fn what_is_sealed_is_read() {
     let full = Session { user: long.clone(), role: Some(long.clone()), tenant: Some(long), ..session() };
     for session in [session(), empty, full] {
         let token = seal(&keys(1), &session).unwrap();
-        assert_eq!(open(&keys(1), &token).unwrap().session, session);
+        assert_eq!(**open(&keys(1), &token).unwrap().session(), session);
     }
 }
 
@@ -41,7 +41,7 @@ fn previous_secrets_still_open_tokens() {
     let old = seal(&keys(1), &session()).unwrap();
     let rotated = keys(2).with_previous(&Secret::new([1; 32]).unwrap());
     let opened = open(&rotated, &old).unwrap();
-    assert_eq!(opened.session, session());
+    assert_eq!(**opened.session(), session());
     let signature = crate::SigningKey::new(&signing_token(&keys(1), &old)).sign(b"m");
     assert!(crate::signature::verify(&opened.key, b"m", signature.as_bytes()), "with the key of its time");
     assert!(open(&keys(2), &old).is_err(), "not after the rotation");
@@ -102,7 +102,8 @@ proptest! {
     ) {
         let session = Session { user, session: SessionId(id), role, tenant, expires_at };
         let token = seal(&keys(1), &session).unwrap();
-        prop_assert_eq!(open(&keys(1), &token).unwrap().session, session);
+        let opened = open(&keys(1), &token).unwrap();
+        prop_assert_eq!(&**opened.session(), &session);
     }
 
     #[test]

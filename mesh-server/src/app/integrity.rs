@@ -1,12 +1,16 @@
-//! Who may ask this server? The gate of all requests, and where logins are checked.
+//! Signed requests: the gate, its cache of opened tokens, and the authenticator of logins.
+
+mod opened_tokens;
 
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_integrity::{Authenticator, Gate};
+use mesh_integrity::{Authenticator, Gate, IntegrityError};
 
 use crate::accounts::AttemptStore;
 use crate::rates::login_attempts::Attempts;
+pub(crate) use opened_tokens::KnownToken;
+use opened_tokens::OpenedTokens;
 
 /// Signed requests for an [`crate::App`]: with it, every route but login and logout needs a session.
 #[derive(Clone)]
@@ -14,6 +18,8 @@ pub struct Integrity {
     pub(crate) gate: Arc<Gate>,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) attempts: Arc<Attempts>,
+    /// Tokens that `gate` has opened. Another gate may have other keys, so the cache belongs to this one.
+    tokens: Arc<OpenedTokens>,
 }
 
 impl Integrity {
@@ -26,7 +32,20 @@ impl Integrity {
             gate: Arc::new(gate),
             authenticator: Arc::new(authenticator),
             attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE, None)),
+            tokens: Arc::default(),
         }
+    }
+
+    /// Opens a token, from the cache where it was opened recently. Whether its session has ended is not checked.
+    pub(crate) fn open_token(&self, token: Option<&[u8]>) -> Result<Arc<KnownToken>, IntegrityError> {
+        if let Some(known) = token.and_then(|token| self.tokens.get(token)) {
+            return Ok(known);
+        }
+        let known = Arc::new(KnownToken::new(self.gate.open_token(token)?));
+        if let Some(token) = token {
+            self.tokens.insert(token, Arc::clone(&known));
+        }
+        Ok(known)
     }
 
     /// Sets how many failed logins a minute are let pass for one account from one address. Ten times as many

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderValue, Method};
-use mesh_integrity::{Aim, IntegrityError, Message, Pending as Opened, Proof, Session};
+use mesh_integrity::{Aim, IntegrityError, Message, Proof, Session};
 use mesh_plan::Principal;
 use mesh_wire::WireError;
 use mesh_wire::headers::Own;
@@ -15,6 +15,7 @@ use mesh_wire::request::decode_body;
 
 use super::Exchange;
 use crate::body::Incoming;
+use crate::app::integrity::{Integrity, KnownToken};
 
 /// Proof that a request was let pass. Handlers take it, and only this file makes it.
 #[derive(Clone, Debug, Default)]
@@ -35,14 +36,6 @@ impl Admitted {
     }
 }
 
-/// The same session in the words that resolvers know.
-fn principal(session: &Session) -> Principal {
-    let mut principal = Principal::new(session.user.clone(), session.session.to_string());
-    principal.role = session.role.clone();
-    principal.tenant = session.tenant.clone();
-    principal
-}
-
 /// Admits a request without a body, or one whose body its statement speaks for: what is signed is the value
 /// of the query header. `SPEC §7.4`
 pub(crate) async fn bodiless(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
@@ -53,20 +46,7 @@ pub(crate) async fn bodiless(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
 
 /// The same without waiting; `None` where a store has to be asked, and has not been.
 pub(crate) fn bodiless_at_once(cx: &Exchange<'_>) -> Option<Result<Admitted, WireError>> {
-    let own = match cx.own.once() {
-        Ok(own) => own,
-        Err(error) => return Some(Err(error)),
-    };
-    let mut opened = None;
-    if let Some(integrity) = &cx.shared.integrity {
-        match integrity.gate.open_at_once(own.token.map(HeaderValue::as_bytes), now())? {
-            Ok(pending) => opened = Some(pending),
-            Err(error) => return Some(Err(error.into())),
-        }
-    }
-    let pending = Pending { own, opened };
-    let message = Message::new(pending.own.statement());
-    pending.verify(cx, &message).now_or_never()
+    bodiless(cx).now_or_never()
 }
 
 /// Admits a request with a JSON body, which is read between token and signature.
@@ -102,12 +82,18 @@ pub(crate) async fn of_file(cx: &Exchange<'_>, key: &str) -> Result<Admitted, Wi
 
 /// Admits whoever holds a token, for a surface that runs without signatures. `SPEC §13.3`
 pub(crate) async fn by_token(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
-    let Some(opened) = open(cx).await?.opened else { return Ok(Admitted::default()) };
-    let principal = Some(opened.keep(principal));
-    let session = opened.unsigned();
-    cx.seen.set_session(&session);
+    match open(cx).await?.opened {
+        Some((_, known)) => admitted(cx, &known),
+        None => Ok(Admitted::default()),
+    }
+}
+
+/// Records and counts a request of a session that passed.
+fn admitted(cx: &Exchange<'_>, known: &KnownToken) -> Result<Admitted, WireError> {
+    let session = known.token.session();
+    cx.seen.set_session(session);
     cx.shared.rates.of_session(&session.session)?;
-    Ok(Admitted { session: Some(session), principal })
+    Ok(Admitted { session: Some(Arc::clone(session)), principal: Some(Arc::clone(&known.principal)) })
 }
 
 /// Admits a PUT on a record: a write where it has a body, else a read.
@@ -145,16 +131,17 @@ pub(crate) async fn of_application(
 pub(crate) struct Pending<'r> {
     own: Own<'r>,
     /// `None` where integrity is off, so that nothing has to be signed.
-    opened: Option<Opened<'r>>,
+    opened: Option<(&'r Integrity, Arc<KnownToken>)>,
 }
 
 /// Looks at the token.
 pub(crate) async fn open<'r>(cx: &Exchange<'r>) -> Result<Pending<'r>, WireError> {
     let own = cx.own.once()?;
     let Some(integrity) = &cx.shared.integrity else { return Ok(Pending { own, opened: None }) };
-    let opened = integrity.gate.open(own.token.map(HeaderValue::as_bytes), now()).await;
-    let opened = opened.inspect_err(|error| log(cx, error))?;
-    Ok(Pending { own, opened: Some(opened) })
+    let known = integrity.open_token(own.token.map(HeaderValue::as_bytes))?;
+    let checked = integrity.gate.check(known.token.session(), now()).await;
+    checked.inspect_err(|error| log(cx, error))?;
+    Ok(Pending { own, opened: Some((integrity, known)) })
 }
 
 /// The formats of which one is in effect where only the query could tell which.
@@ -181,16 +168,14 @@ impl Pending<'_> {
         message: &Message<'_>,
         [format, other]: [&str; 2],
     ) -> Result<Admitted, WireError> {
-        let Some(opened) = self.opened else { return Ok(Admitted::default()) };
+        let Some((Integrity { gate, .. }, known)) = self.opened else { return Ok(Admitted::default()) };
         let (proof, now) = (proof(&self.own), now());
-        let mut verified = opened.verify(message, &proof, &aim(cx, format), now).await;
+        let mut verified = gate.verify(&known.token, message, &proof, &aim(cx, format), now).await;
         if matches!(verified, Err(IntegrityError::SignatureInvalid)) && other != format {
-            verified = opened.verify(message, &proof, &aim(cx, other), now).await;
+            verified = gate.verify(&known.token, message, &proof, &aim(cx, other), now).await;
         }
-        let session = verified.inspect_err(|error| log(cx, error))?;
-        cx.seen.set_session(&session);
-        cx.shared.rates.of_session(&session.session)?;
-        Ok(Admitted { session: Some(session), principal: Some(opened.keep(principal)) })
+        verified.inspect_err(|error| log(cx, error))?;
+        admitted(cx, &known)
     }
 }
 

@@ -86,10 +86,10 @@ fn begin(cx: &Exchange<'_>, integrity: &Integrity, identity: &Identity) -> Resul
 pub(crate) async fn logout(cx: &Exchange<'_>) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
     let own = cx.own.once()?;
-    let token = own.token.map(|token| token.as_bytes());
-    let ended = integrity.gate.logout(token, &proof(&own), &aim(cx, "json"), now()).await;
-    let session = ended.inspect_err(|error| admit::log(cx, error))?;
-    tracing::debug!(request = %cx.asked.request_id, user = session.user, "logged out");
+    let known = integrity.open_token(own.token.map(|token| token.as_bytes()))?;
+    let ended = integrity.gate.logout(&known.token, &proof(&own), &aim(cx, "json"), now()).await;
+    ended.inspect_err(|error| admit::log(cx, error))?;
+    tracing::debug!(request = %cx.asked.request_id, user = known.token.session().user, "logged out");
     let body = Bytes::from_static(b"{\"loggedOut\":true}");
     Ok(response::written(&cx.asked, None, Some(body)).map(Body::from))
 }

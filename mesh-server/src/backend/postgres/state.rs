@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mesh_integrity::{BoxFuture, NonceStore, SessionId, StoreError};
+use futures_util::future::Either;
+use mesh_integrity::{BoxFuture, MaybeReady, NonceStore, SessionId, StoreError};
 use mesh_plan::{PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use tokio_postgres::Row;
@@ -151,14 +152,14 @@ impl NonceStore for PostgresState {
         nonce: &'a str,
         until: u64,
         now: u64,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move {
+    ) -> MaybeReady<'a, Result<bool, StoreError>> {
+        Either::Right(Box::pin(async move {
             self.sweep_when_due(now);
             let nonce = TextParam(Some(Cow::Borrowed(nonce)));
             let params = [bytes(&session.0), nonce, number(until), number(now)];
             let rows = self.run_once(REMEMBER, &params).await.map_err(StoreError::new)?;
             Ok(!rows.is_empty())
-        })
+        }))
     }
 }
 

@@ -3,8 +3,10 @@
 //! Every server is told of each, so that memory answers for as long as a server can hear; else the table does.
 
 use std::borrow::Cow;
+use std::future::ready;
 
-use mesh_integrity::{BoxFuture, RevocationStore, SessionId, StoreError};
+use futures_util::future::Either;
+use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
 
 use super::super::peers::TOLD;
 use super::super::read::TextParam;
@@ -39,21 +41,22 @@ impl PostgresState {
 }
 
 impl RevocationStore for PostgresState {
-    fn is_revoked_at_once(&self, session: SessionId, _: u64) -> Option<bool> {
-        self.peers.ended.has(session).filter(|_| self.peers.has_heard_all())
-    }
-
-    fn is_revoked(&self, session: SessionId, now: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
-        match self.is_revoked_at_once(session, now) {
-            Some(ended) => Box::pin(std::future::ready(Ok(ended))),
-            None => Box::pin(self.ask(session)),
+    fn is_revoked(&self, session: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
+        match self.peers.ended.has(session).filter(|_| self.peers.has_heard_all()) {
+            Some(ended) => Either::Left(ready(Ok(ended))),
+            None => Either::Right(Box::pin(self.ask(session))),
         }
     }
 
-    fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
+    fn revoke(
+        &self,
+        session: SessionId,
+        expires_at: u64,
+        now: u64,
+    ) -> MaybeReady<'_, Result<(), StoreError>> {
+        Either::Right(Box::pin(async move {
             self.sweep_when_due(now);
             self.end(session, expires_at).await
-        })
+        }))
     }
 }

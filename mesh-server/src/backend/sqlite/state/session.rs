@@ -1,10 +1,12 @@
 //! Which sessions have ended, and which nonces were used?
 
+use std::future::ready;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, TryLockError};
 use std::time::Duration;
 
-use mesh_integrity::{BoxFuture, NonceStore, RevocationStore, SessionId, StoreError};
+use futures_util::future::Either;
+use mesh_integrity::{MaybeReady, NonceStore, RevocationStore, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, params};
 
 use super::{Inner, PATIENCE, SqliteState, count, waiting};
@@ -18,27 +20,26 @@ const REMEMBER: &str = "INSERT INTO nonce (session, nonce, until) VALUES (?1, ?2
     ON CONFLICT (session, nonce) DO UPDATE SET until = ?3 WHERE until <= ?4";
 
 impl RevocationStore for SqliteState {
-    fn is_revoked_at_once(&self, session: SessionId, now: u64) -> Option<bool> {
-        self.sweep_when_due(now);
-        // What failed is asked for again, and said then.
-        self.inner.ended.has(session, |ask| self.inner.look_up(ask)).ok()
-    }
-
-    fn is_revoked(&self, session: SessionId, now: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         self.sweep_when_due(now);
         let inner = &self.inner;
         let found = inner.ended.has(session, |ask| inner.look_up(ask));
-        Box::pin(std::future::ready(found.map_err(StoreError::Failed)))
+        Either::Left(ready(found.map_err(StoreError::Failed)))
     }
 
-    fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
+    fn revoke(
+        &self,
+        session: SessionId,
+        expires_at: u64,
+        now: u64,
+    ) -> MaybeReady<'_, Result<(), StoreError>> {
+        Either::Right(Box::pin(async move {
             let revoking = waiting(&self.inner, move |inner| inner.revoke(session, expires_at, now));
             if !revoking.await.map_err(StoreError::Failed)? {
                 return Err(StoreError::Full);
             }
             self.inner.ended.signal().map_err(StoreError::new)
-        })
+        }))
     }
 }
 
@@ -49,30 +50,22 @@ impl NonceStore for SqliteState {
         nonce: &'a str,
         until: u64,
         now: u64,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move {
-            self.sweep_when_due(now);
-            if self.inner.nonces.load(Ordering::Relaxed) >= self.inner.limits.nonces {
-                return Err(StoreError::Full);
-            }
-            // Mostly nobody is in the way, and then this takes less time than another thread would.
-            let at_once = self.inner.try_remember(session, nonce, until, now);
-            let is_new = match at_once.transpose() {
-                Some(done) => done.map_err(StoreError::new)?,
-                None => {
-                    let nonce = nonce.to_owned();
-                    let work = move |inner: &Inner| {
-                        let quick = inner.quick.lock().unwrap_or_else(PoisonError::into_inner);
-                        remember(&quick, session, &nonce, until, now)
-                    };
-                    waiting(&self.inner, work).await.map_err(StoreError::Failed)?
-                }
-            };
-            if is_new {
-                self.inner.nonces.fetch_add(1, Ordering::Relaxed);
-            }
-            Ok(is_new)
-        })
+    ) -> MaybeReady<'a, Result<bool, StoreError>> {
+        self.sweep_when_due(now);
+        if self.inner.nonces.load(Ordering::Relaxed) >= self.inner.limits.nonces {
+            return Either::Left(ready(Err(StoreError::Full)));
+        }
+        // Usually the lock is free, and the write takes less time than moving it to another thread.
+        if let Some(done) = self.inner.try_remember(session, nonce, until, now).transpose() {
+            let done = done.map(|is_new| self.inner.count_nonce(is_new)).map_err(StoreError::new);
+            return Either::Left(ready(done));
+        }
+        let nonce = nonce.to_owned();
+        let work = move |inner: &Inner| {
+            let quick = inner.quick.lock().unwrap_or_else(PoisonError::into_inner);
+            remember(&quick, session, &nonce, until, now).map(|is_new| inner.count_nonce(is_new))
+        };
+        Either::Right(Box::pin(async move { waiting(&self.inner, work).await.map_err(StoreError::Failed) }))
     }
 }
 
@@ -105,6 +98,13 @@ impl Inner {
         }
         sure.prepare_cached(REVOKE)?.execute(params![session.0.as_slice(), stored(expires_at)])?;
         Ok(true)
+    }
+
+    fn count_nonce(&self, is_new: bool) -> bool {
+        if is_new {
+            self.nonces.fetch_add(1, Ordering::Relaxed);
+        }
+        is_new
     }
 
     /// `None` where it would have to wait.
