@@ -69,7 +69,9 @@ pub fn signature(data: &[u8]) {
     let first = now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_ok();
     match (timestamp, nonce) {
         (None, None) => assert!(first),
-        (Some(_), Some(_)) => assert!(now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_err(), "a replay"),
+        (Some(_), Some(_)) => {
+            assert!(now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_err(), "a replay")
+        }
         _ => assert!(!first, "half of a binding"),
     }
     assert_eq!(key.verify(STATEMENT, right.as_bytes()), bytes == STATEMENT);

@@ -93,12 +93,7 @@ impl Gate {
     ///
     /// # Errors
     /// [`FieldTooLong`] if the identity does not fit into a token.
-    pub fn login(
-        &self,
-        identity: &Identity,
-        session_id: [u8; 16],
-        now: u64,
-    ) -> Result<Issued, FieldTooLong> {
+    pub fn login(&self, identity: &Identity, session_id: [u8; 16], now: u64) -> Result<Issued, FieldTooLong> {
         let session = Session {
             user: identity.user.clone(),
             session: SessionId(session_id),

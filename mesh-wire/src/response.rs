@@ -47,7 +47,7 @@ fn private() -> HeaderValue {
 
 fn read_in(asked: &Asked<'_>, body: Bytes, digest: Option<u128>, caching: HeaderValue) -> Response<Bytes> {
     let mut reply = Response::new(body);
-    *reply.headers_mut() = headers::take();
+    *reply.headers_mut() = HeaderMap::with_capacity(8);
     reply.headers_mut().insert(CACHE_CONTROL, caching);
     if *asked.method == Method::GET || *asked.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::of(reply.body()), ETag::of_digest);

@@ -58,7 +58,13 @@ fn proof<'a>(signature: &'a str, timestamp: &'a str, nonce: &'a str) -> Proof<'a
     Proof { signature: some(signature), timestamp: some(timestamp), nonce: some(nonce) }
 }
 
-fn logout(gate: &Gate, token: &str, proof: &Proof<'_>, aim: &Aim<'_>, now: u64) -> Result<(), IntegrityError> {
+fn logout(
+    gate: &Gate,
+    token: &str,
+    proof: &Proof<'_>,
+    aim: &Aim<'_>,
+    now: u64,
+) -> Result<(), IntegrityError> {
     done(gate.logout(&gate.open_token(Some(token.as_bytes()))?, proof, aim, now))
 }
 

@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use http::Response;
 use http::request::Parts;
 use mesh_plan::{BoxFuture, Plan};
-use mesh_wire::headers::{self, Own};
+use mesh_wire::headers::Own;
 use mesh_wire::{Asked, RequestId, WireError, request, response};
 use tracing::{Instrument as _, Span};
 
@@ -90,7 +90,6 @@ impl App {
             Start::Done(answer) => match self.finish(&received, answer) {
                 Ok(mut reply) => {
                     self.tell(&received, &mut reply);
-                    headers::give(received.head.headers);
                     Begun::Done(reply)
                 }
                 Err(long) => {
