@@ -14,8 +14,8 @@ use mesh_wire::headers::Own;
 use mesh_wire::request::decode_body;
 
 use super::Exchange;
-use crate::body::Incoming;
 use crate::app::integrity::{Integrity, KnownToken};
+use crate::body::Incoming;
 
 /// Proof that a request was let pass. Handlers take it, and only this file makes it.
 #[derive(Clone, Debug, Default)]
