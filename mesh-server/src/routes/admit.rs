@@ -92,7 +92,7 @@ pub(crate) async fn by_token(cx: &Exchange<'_>) -> Result<Admitted, WireError> {
 fn admitted(cx: &Exchange<'_>, known: &KnownToken) -> Result<Admitted, WireError> {
     let session = known.token.session();
     cx.seen.set_session(session);
-    cx.shared.rates.of_session(&session.session)?;
+    cx.shared.rates.of_session(session.session)?;
     Ok(Admitted { session: Some(Arc::clone(session)), principal: Some(Arc::clone(&known.principal)) })
 }
 
