@@ -1,31 +1,23 @@
-//! Whose password is this? Accounts in a table, with argon2id hashes.
-
-#[cfg(feature = "accounts")]
-mod passwords;
-mod share;
+//! Accounts in a database table, as back ends look them up.
 
 use std::error::Error;
 
-use mesh_integrity::BoxFuture;
+use crate::BoxFuture;
 
-#[cfg(feature = "accounts")]
-pub use passwords::{Accounts, HashError, hash_password};
-pub use share::{AttemptStore, Share};
-
-/// Where accounts are: a table, and the columns that matter.
+/// The names of a table of accounts and of its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsersTable {
-    /// The table, as the database calls it.
+    /// The table.
     pub table: String,
-    /// What names a session's user.
+    /// The column of the user's id.
     pub id: String,
-    /// What is typed at a login.
+    /// The column of the login name.
     pub login: String,
-    /// The argon2id hash.
+    /// The column of the password's argon2id hash.
     pub password: String,
-    /// The role, where there are roles.
+    /// The column of the role, if there is one.
     pub role: Option<String>,
-    /// The tenant, where there are tenants.
+    /// The column of the tenant, if there is one.
     pub tenant: Option<String>,
 }
 
@@ -34,7 +26,7 @@ pub struct UsersTable {
 pub struct Account {
     /// The user's id.
     pub id: String,
-    /// The hash; without one nobody can log in as this user.
+    /// The password's hash. An account without one cannot log in.
     pub hash: Option<String>,
     /// The user's role.
     pub role: Option<String>,
@@ -44,12 +36,18 @@ pub struct Account {
 
 /// Finds accounts. Implemented by back ends.
 pub trait AccountSource: Send + Sync + 'static {
-    /// The one account of that login; none where there are several.
+    /// Returns the account with that login name, or `None` if there is none or more than one.
+    ///
+    /// # Errors
+    /// The database cannot be read.
     fn find<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<Option<Account>, AccountError>>;
 
-    /// The hash of any account, which shows how costly hashes are here.
+    /// Returns the hash of any account. Its parameters show how expensive the hashes of this table are.
+    ///
+    /// # Errors
+    /// The database cannot be read.
     fn any_hash(&self) -> BoxFuture<'_, Result<Option<String>, AccountError>>;
 }
 
-/// Why an account could not be looked up.
+/// An error of an [`AccountSource`].
 pub type AccountError = Box<dyn Error + Send + Sync>;

@@ -1,25 +1,25 @@
-//! Who counts attempts to log in where several servers must agree on their number?
+//! Login attempt counters that are shared by several servers.
 
-use mesh_integrity::{BoxFuture, StoreError};
+use crate::{BoxFuture, StoreError};
 
-/// What one account, one address or the two together may try.
+/// A counter of login attempts: one per account, per address, or per pair of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// Stands for account and address, the same on all servers.
+pub struct AttemptKey {
+    /// A digest of account and address; equal on all servers.
     pub key: [u8; 16],
-    /// One attempt is paid off after so many milliseconds.
+    /// The interval between two attempts that may go on forever, in milliseconds.
     pub interval: u64,
 }
 
-/// Counts attempts to log in where all servers of a deployment see them.
+/// Counts login attempts for all servers of a deployment.
 ///
-/// Of each share it keeps the time at which all its attempts will have been paid off, which may lie a minute ahead
-/// and no further.
+/// For each key a store keeps the time at which all counted attempts will have expired, one per interval. That
+/// time is at most one minute ahead.
 pub trait AttemptStore: Send + Sync + 'static {
-    /// Counts an attempt for each share. Where one of them has had its part none is counted, and the answer is
-    /// after how many milliseconds to try again.
-    fn begin(&self, shares: [Share; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
+    /// Counts an attempt under each key. If one of the keys has reached its limit, counts nothing and returns the
+    /// number of milliseconds after which to try again.
+    fn begin(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
 
-    /// Counts the attempt no more.
-    fn forget(&self, shares: [Share; 3]) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Reverts an attempt that [`begin`](Self::begin) counted.
+    fn forget(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<(), StoreError>>;
 }

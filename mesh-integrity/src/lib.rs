@@ -56,6 +56,8 @@
 
 #![deny(missing_docs)]
 
+mod accounts;
+mod attempts;
 mod authenticator;
 mod error;
 mod gate;
@@ -69,6 +71,8 @@ mod signature;
 mod store;
 pub mod token;
 
+pub use accounts::{Account, AccountError, AccountSource, UsersTable};
+pub use attempts::{AttemptKey, AttemptStore};
 pub use authenticator::{Authenticator, Credentials, LoginError};
 pub use error::{BindingFault, Disallowed, IntegrityError, Replay};
 pub use gate::{Binding, Gate, Issued, Proof};

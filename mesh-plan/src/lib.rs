@@ -49,6 +49,7 @@ mod shape;
 pub mod sql;
 mod time;
 mod trace;
+mod usage;
 mod value;
 
 pub use change::{Change, Changes, Listener};
@@ -77,6 +78,7 @@ pub use resolver::{Answer, BoxFuture, Context, MaybeReady, Resolver};
 pub use rows::{Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};
 pub use trace::{Trace, Traced};
+pub use usage::{Usage, WaitCounter};
 pub use value::{Value, ValueRef};
 
 /// Runs the example of the README.

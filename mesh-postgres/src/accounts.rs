@@ -12,7 +12,7 @@ use super::catalog::quoted;
 use super::pool::Pool;
 use super::read::TextParam;
 use super::{OpenError, Postgres};
-use crate::accounts::{Account, AccountError, AccountSource, UsersTable};
+use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
 /// The accounts of a PostgreSQL database. They are asked of the primary: a replica may not know of a password
 /// that has just been changed.

@@ -1,4 +1,7 @@
-//! How is a PostgreSQL database read? A resolver for every entity of a schema, one statement for each read.
+//! A PostgreSQL database as the data source of a Mesh service: a resolver for every entity of a schema, with one
+//! statement per read.
+
+#![deny(missing_docs)]
 
 mod accounts;
 mod catalog;
@@ -27,13 +30,13 @@ use mesh_plan::{
 };
 use mesh_schema::Catalog;
 
-use crate::backend::{Usage, without_password};
 pub use accounts::PostgresAccounts;
+use mesh_plan::Usage;
 use peers::Peers;
 use pool::{Pool, PoolError, Purpose};
 use replicas::Replicas;
 pub use state::PostgresState;
-use target::Target;
+use target::{Target, without_password};
 pub use write::PostgresWriter;
 
 /// How long a read may take that comes without a deadline.
@@ -327,3 +330,8 @@ impl fmt::Debug for Postgres {
         f.debug_struct("Postgres").field("database", &self.pool.name()).finish_non_exhaustive()
     }
 }
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use tokio::runtime::{Handle, Id};
@@ -14,7 +14,7 @@ use tokio_postgres::{AsyncMessage, CancelToken, Client, Statement};
 use super::Settings;
 use super::target::Target;
 use super::tls::Tls;
-use crate::backend::{Usage, Waits};
+use mesh_plan::{Usage, WaitCounter};
 
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 512;
@@ -40,7 +40,7 @@ pub(super) struct Pool {
     settings: Settings,
     purpose: Purpose,
     slots: Arc<Semaphore>,
-    waits: Waits,
+    waits: WaitCounter,
     idle: Idle,
 }
 
@@ -90,7 +90,7 @@ impl Pool {
             target,
             tls: Mutex::new(None),
             slots: Arc::new(Semaphore::new(settings.connections)),
-            waits: Waits::default(),
+            waits: WaitCounter::default(),
             idle: Arc::default(),
             settings: settings.clone(),
             purpose,
@@ -125,9 +125,8 @@ impl Pool {
     /// What of it is in use.
     pub(super) fn usage(&self) -> Usage {
         let (idle, slots) = self.idle();
-        let mut usage = Usage { idle, slots, free: self.slots.available_permits(), ..Usage::default() };
-        self.waits.fill(&mut usage);
-        usage
+        let (waits, waited) = (self.waits.count(), self.waits.total());
+        Usage { idle, slots, free: self.slots.available_permits(), waits, waited, ..Usage::default() }
     }
 
     /// Slots that nobody holds.
@@ -143,8 +142,10 @@ impl Pool {
             Ok(slot) => slot,
             Err(_) => {
                 let waiting = Arc::clone(&self.slots).acquire_owned();
-                let waiting = self.waits.through(tokio::time::timeout(self.settings.wait, waiting));
-                waiting.await.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
+                let start = Instant::now();
+                let slot = tokio::time::timeout(self.settings.wait, waiting).await;
+                self.waits.record(start.elapsed());
+                slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
             }
         };
         let idle = loop {

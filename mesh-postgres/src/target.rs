@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::catalog::quoted;
-use crate::backend::without_password;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
@@ -115,6 +114,19 @@ fn digit(byte: Option<u8>) -> Option<u8> {
     u8::try_from(char::from(byte?).to_digit(16)?).ok()
 }
 
+/// A URL as messages show it.
+pub(super) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let Some((account, host)) = authority.rsplit_once('@') else {
+        return format!("{scheme}://{authority}{path}");
+    };
+    let user = account.split_once(':').map_or(account, |(user, _)| user);
+    format!("{scheme}://{user}@{host}{path}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +141,17 @@ mod tests {
             Ok((Trust::File("/etc/ca.pem".into()), SslMode::Require))
         );
         assert!(trust("postgres://db/x?sslmode=maybe").is_err_and(|fault| fault.contains("sslmode")));
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (url, shown) in [
+            ("postgres://ada:secret@db.example/blog?sslmode=require", "postgres://ada@db.example/blog"),
+            ("postgres://ada@db/blog", "postgres://ada@db/blog"),
+            ("postgres:///blog?host=/run/db&password=secret", "postgres:///blog"),
+            ("postgres://db:5433", "postgres://db:5433"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
     }
 }

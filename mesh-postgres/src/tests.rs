@@ -3,7 +3,7 @@
 //! Each test has a cluster of its own. Without PostgreSQL they are passed over, see the cluster's own file.
 
 #[allow(dead_code, unreachable_pub, reason = "other tests use what these do not")]
-#[path = "../../../../tests/src/postgres.rs"]
+#[path = "../../tests/src/postgres.rs"]
 mod cluster;
 
 mod catalog;

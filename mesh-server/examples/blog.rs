@@ -15,7 +15,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use mesh_server::backend::sqlite::Sqlite;
 use mesh_server::mesh_integrity::{
     Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
 };
@@ -24,6 +23,7 @@ use mesh_server::mesh_plan::{self, Mesh, Value, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Document, Entity};
 use mesh_server::mesh_wire::{Code, ErrorKind, WireError};
 use mesh_server::{App, Body, Call, ClientAddress, Events, Integrity, MeshService, Reply};
+use mesh_sqlite::Sqlite;
 use tokio::net::{TcpListener, TcpStream};
 
 /// Login, user id and role of each account.

@@ -12,11 +12,11 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
-use mesh_server::backend::sqlite::Sqlite;
 use mesh_server::mesh_plan::Mesh;
 use mesh_server::mesh_schema::{Schema, Upload};
 use mesh_server::mesh_uploads::{Blob, BlobInfo, BlobStore, ContentType, Key, Sealed, Staged, StoreError};
 use mesh_server::{App, Server, Uploads};
+use mesh_sqlite::Sqlite;
 use tokio::net::TcpListener;
 
 /// Published files, by the hash of their bytes.

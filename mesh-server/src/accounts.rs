@@ -7,11 +7,11 @@ use std::sync::Arc;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Params, Version};
-use mesh_integrity::{Authenticator, BoxFuture, Credentials, Identity, LoginError};
+use mesh_integrity::{
+    AccountError, AccountSource, Authenticator, BoxFuture, Credentials, Identity, LoginError,
+};
 use serde_json::Value;
 use tokio::sync::Semaphore;
-
-use super::{AccountError, AccountSource};
 
 /// Names under which a login may be sent; the first one is asked for where there is none. `SPEC §7.1`
 const LOGIN: [&str; 3] = ["login", "email", "username"];
@@ -155,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::accounts::Account;
+    use mesh_integrity::Account;
 
     /// Two accounts with a password, one without, one with another kind of hash.
     struct Table(Vec<(&'static str, Option<String>)>);

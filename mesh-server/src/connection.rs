@@ -16,4 +16,4 @@ mod workers;
 pub use self::server::{Server, Timeouts};
 #[cfg(feature = "tls")]
 pub use self::tls::{Tls, TlsError};
-pub use self::workers::Workers;
+pub use self::workers::{Workers, WorkersBuilder};

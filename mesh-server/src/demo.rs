@@ -1,6 +1,6 @@
 //! What is in the sample database? A small blog, the same one each time: people, posts, comments and tags.
 
-use rusqlite::{Connection, Result, Transaction, params};
+use mesh_sqlite::rusqlite::{Connection, Result, Transaction, params};
 
 use crate::demo::comment_texts::{GENERAL, HEADS, TAILS};
 use crate::demo::rng::Dice;

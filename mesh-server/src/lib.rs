@@ -1,8 +1,8 @@
 //! Serves reads over HTTP: a finished server, and the parts to put one together.
 //!
 //! [`App`] turns any `http` request into a reply; it can be called from within a server of one's own, to which
-//! [`App::into_service`] makes it a service of hyper or tower. [`Server`] is a listener around it, with timeouts, limits and a graceful stop. [`backend`] has the
-//! databases whose tables can be served as they are. The `mesh-server` command is made of these.
+//! [`App::into_service`] makes it a service of hyper or tower. [`Server`] is a listener around it, with timeouts, limits and a graceful stop. The crates
+//! `mesh-sqlite` and `mesh-postgres` serve the tables of a database. The `mesh-server` command is made of these.
 //!
 //! ```
 //! use mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
@@ -30,7 +30,6 @@
 //! Each brings something and changes nothing of what is there without it. `cli` and `tower` are on unless turned off.
 //!
 //! - `cli`: the `mesh-server` command, and all of the following but `s3`, `otlp` and `tower`;
-//! - `sqlite`, `postgres`: the back ends of these databases in [`backend`];
 //! - `tls`: connections under a certificate;
 //! - `accounts`: logins with argon2id hashes, in [`accounts`];
 //! - `compression`: replies packed as gzip, br or zstd;
@@ -41,14 +40,13 @@
 //! # Invariants
 //! - [`App::handle`] always answers: every failure, a panic included, becomes an error reply in one place.
 //! - Errors become replies only here and in `mesh-wire`; nothing below knows a status.
-//! - Only [`backend`] knows database drivers, and it knows nothing of HTTP.
+//! - No database driver: those are in the back-end crates, which have nothing of HTTP.
 
 #![deny(missing_docs)]
 
+#[cfg(feature = "accounts")]
 pub mod accounts;
 mod app;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub mod backend;
 mod body;
 mod clock;
 mod connection;
@@ -66,7 +64,7 @@ pub use app::integrity::Integrity;
 pub use app::service::{Answering, MeshService};
 pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
-pub use connection::{Server, Timeouts, Workers};
+pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};
 pub use events::Events;

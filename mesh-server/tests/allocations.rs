@@ -10,7 +10,7 @@ use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use mesh_plan::Mesh;
 use mesh_server::App;
-use mesh_server::backend::sqlite::Sqlite;
+use mesh_sqlite::Sqlite;
 use rusqlite::Connection;
 use tokio::runtime::{Builder, Runtime};
 

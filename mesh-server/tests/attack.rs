@@ -10,7 +10,7 @@ mod attack {
     use mesh_plan::{Context, CursorKey, Limits, Mesh, Plan, Request, Value};
     use mesh_ql::Format;
     use mesh_schema::{FieldType, JoinDocument, Schema};
-    use mesh_server::backend::sqlite::Sqlite;
+    use mesh_sqlite::Sqlite;
     use rusqlite::Connection;
     use serde_json::{Value as Json, json};
 

@@ -20,7 +20,6 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use mesh_ql::build::{asc, desc, field, query};
-use mesh_server::backend::sqlite::Sqlite;
 use mesh_server::mesh_integrity::{
     Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
 };
@@ -31,6 +30,7 @@ use mesh_server::mesh_schema::{JoinDocument, Schema, ThroughDocument, Upload};
 use mesh_server::mesh_uploads::FileStore;
 use mesh_server::mesh_wire::client::{self, Client, Endpoint, File, Form, Place, ReplyError, Seen};
 use mesh_server::{App, Events, Integrity, Server, Uploads};
+use mesh_sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use mesh_server::App;
-use mesh_server::backend::sqlite::Sqlite;
 use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::{Context, Mesh, MeshBuilder, Plan, ResolveError, Rows, Table, Value};
 use mesh_server::mesh_schema::{Document, Schema};
 use mesh_server::mesh_wire::base64;
+use mesh_sqlite::Sqlite;
 use rusqlite::Connection;
 
 const SCHEMA: &str = r#"{

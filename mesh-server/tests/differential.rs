@@ -19,7 +19,6 @@ mod dice;
 #[path = "differential/others.rs"]
 mod others;
 #[cfg(test)]
-#[cfg(feature = "postgres")]
 #[allow(dead_code, unreachable_pub, reason = "other tests use what this one does not")]
 #[path = "../../tests/src/postgres.rs"]
 mod postgres;

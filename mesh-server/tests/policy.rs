@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use mesh_ql::Format;
 use mesh_server::App;
-use mesh_server::backend::sqlite::Sqlite;
 use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::policy::{Access, Condition, Operand, SessionValue};
 use mesh_server::mesh_plan::{
@@ -18,6 +17,7 @@ use mesh_server::mesh_plan::{
 };
 use mesh_server::mesh_schema::{Entity, FieldType, JoinDocument, Schema, ThroughDocument};
 use mesh_server::mesh_wire::base64;
+use mesh_sqlite::Sqlite;
 
 /// A folder that is removed with this value.
 struct Folder(PathBuf);

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request};
 use http_body_util::{BodyExt as _, Full};
-use mesh_server::backend::sqlite::Sqlite;
 use mesh_server::mesh_integrity::{
     Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret, SigningKey,
 };
@@ -23,6 +22,7 @@ use mesh_server::mesh_plan::{self, Change, Mesh, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Entity, EntityBuilder, FieldType, JoinDocument, Schema, ThroughDocument};
 use mesh_server::mesh_wire::{WireError, base64};
 use mesh_server::{App, Call, Integrity, Reply};
+use mesh_sqlite::Sqlite;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 

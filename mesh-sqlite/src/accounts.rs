@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
 
 use super::Sqlite;
 use super::watched::FileId;
-use crate::accounts::{Account, AccountError, AccountSource, UsersTable};
+use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
 /// How long to wait for a process that writes.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -7,11 +7,22 @@
 use mesh_plan::ResolveError;
 use tokio::sync::oneshot;
 
-use crate::connection::cpu_affinity;
-
 /// How nice a thread is to the others, from 0 to 19: with 19 it gets a sixtieth of the time of one that is not.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 19;
+
+/// The processors of the thread that opened the first database. A thread inherits those of the thread that starts
+/// it, which may be pinned to one.
+#[cfg(target_os = "linux")]
+static PROCESSORS: std::sync::OnceLock<rustix::thread::CpuSet> = std::sync::OnceLock::new();
+
+/// Records the processors that slow reads may run on.
+pub(super) fn record_processors() {
+    #[cfg(target_os = "linux")]
+    if let Ok(all) = rustix::thread::sched_getaffinity(None) {
+        PROCESSORS.get_or_init(|| all);
+    }
+}
 
 /// Runs some work on a thread of its own. To start one takes some ten microseconds, to which such work adds
 /// milliseconds.
@@ -31,7 +42,10 @@ pub(super) async fn run<T: Send + 'static>(
 
 /// Puts this thread behind others, where the system knows priorities of threads.
 fn give_way() {
-    cpu_affinity::wander();
+    #[cfg(target_os = "linux")]
+    if let Some(all) = PROCESSORS.get() {
+        let _ = rustix::thread::sched_setaffinity(None, all);
+    }
     // Without it everything is right, if later.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);

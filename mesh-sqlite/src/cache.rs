@@ -17,7 +17,7 @@ use mesh_plan::sql::{Param, Statements};
 use mesh_plan::{Identity, JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
 
 use super::stamp::Stamp;
-use crate::backend::Usage;
+use mesh_plan::Usage;
 
 /// Parts with a lock each, so that threads seldom wait for one another.
 const PARTS: usize = 16;

@@ -1,4 +1,6 @@
-//! How is a SQLite file read? A resolver for every entity of a schema over one database file.
+//! A SQLite file as the data source of a Mesh service: a resolver for every entity of a schema.
+
+#![deny(missing_docs)]
 
 mod accounts;
 mod alarm;
@@ -29,11 +31,12 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver};
 use mesh_schema::Catalog;
 
-use crate::backend::Usage;
 pub use accounts::{SqliteAccounts, UsersTableError};
 use alarm::Budget;
 pub use local::before_park;
+use mesh_plan::Usage;
 use pool::Reader;
+pub use rusqlite;
 use stamp::Stamp;
 pub use state::{SqliteState, StateError, StateLimits};
 use watched::{Opened, Watched};
@@ -111,6 +114,7 @@ impl Sqlite {
     /// When the file is missing, cannot be read or is no SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |cause| OpenError { path: path.display().to_string(), cause };
+        aside::record_processors();
         // SQLite has the same words for many causes; these two are the usual ones.
         if path.is_dir() {
             return Err(failed(Cause::Folder));
@@ -323,3 +327,8 @@ impl fmt::Debug for Sqlite {
         f.debug_struct("Sqlite").field("path", &self.path()).finish_non_exhaustive()
     }
 }
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

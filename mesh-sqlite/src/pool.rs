@@ -10,7 +10,7 @@ use super::read::{self, failed};
 use super::stamp::{Stamp, Stamps};
 use super::sum::Sum;
 use super::turns::Turns;
-use crate::backend::Usage;
+use mesh_plan::Usage;
 use mesh_plan::{JsonBody, Pattern, Plan, ResolveError, sql::functions};
 use rusqlite::config::DbConfig;
 use rusqlite::functions::{Context, FunctionFlags};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mesh_plan::ResolveError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::backend::{Usage, Waits};
+use mesh_plan::{Usage, WaitCounter};
 
 /// Reads that may run at a time for each core. Some of them wait, for the disk or a writer; those that do not only
 /// make one another take longer, so that more of them are late.
@@ -27,7 +27,7 @@ pub(super) struct Turns {
     places: Arc<Semaphore>,
     count: usize,
     waiting: AtomicUsize,
-    waits: Waits,
+    waits: WaitCounter,
     /// How long a read takes of late, in microseconds.
     usual: AtomicU64,
 }
@@ -41,11 +41,11 @@ impl Turns {
 
     fn of(count: usize) -> Arc<Self> {
         let places = Arc::new(Semaphore::new(count));
-        let (waiting, waits) = (AtomicUsize::new(0), Waits::default());
+        let (waiting, waits) = (AtomicUsize::new(0), WaitCounter::default());
         Arc::new(Self { places, count, waiting, waits, usual: AtomicU64::new(0) })
     }
 
-    /// Waits for a place, or says at once that there is none to be had in time.
+    /// WaitCounter for a place, or says at once that there is none to be had in time.
     pub(super) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Turn, ResolveError> {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(self.begin(place));
@@ -55,8 +55,10 @@ impl Turns {
         if waiting.ahead >= self.count * WAITING || self.expected(waiting.ahead) > left {
             return Err(ResolveError::Busy);
         }
-        let place = self.waits.through(Arc::clone(&self.places).acquire_owned());
-        match tokio::time::timeout_at(deadline.into(), place).await {
+        let start = Instant::now();
+        let place = tokio::time::timeout_at(deadline.into(), Arc::clone(&self.places).acquire_owned()).await;
+        self.waits.record(start.elapsed());
+        match place {
             // What was expected may have been wrong.
             Ok(Ok(place)) if self.usual() < deadline.saturating_duration_since(Instant::now()) => {
                 Ok(self.begin(place))
@@ -81,7 +83,8 @@ impl Turns {
     pub(super) fn fill(&self, usage: &mut Usage) {
         usage.slots = self.count;
         usage.free = self.places.available_permits();
-        self.waits.fill(usage);
+        usage.waits = self.waits.count();
+        usage.waited = self.waits.total();
     }
 
     fn begin(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Turn {

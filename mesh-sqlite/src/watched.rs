@@ -7,14 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mesh_plan::ResolveError;
 
 use super::cache::Cache;
 use super::pool::Pool;
 use super::write::Writer;
-use crate::clock;
 
 /// How long a look at the path counts.
 const LOOK: Duration = Duration::from_millis(100);
@@ -85,7 +84,8 @@ fn cache_of(bytes: usize) -> Option<Arc<Cache>> {
 pub(super) struct Watched {
     now: RwLock<Arc<Opened>>,
     cache_bytes: usize,
-    /// When to look again, in milliseconds of the rough clock.
+    start: Instant,
+    /// The time of the next look, in milliseconds after `start`.
     next_look: AtomicU64,
     /// Whether there was no database at the path when it was last looked at.
     is_gone: AtomicBool,
@@ -100,6 +100,7 @@ impl Watched {
         Self {
             now: RwLock::new(Arc::new(opened)),
             cache_bytes,
+            start: Instant::now(),
             next_look: AtomicU64::new(0),
             is_gone: AtomicBool::new(false),
             log: Mutex::new(None),
@@ -129,7 +130,7 @@ impl Watched {
     /// # Errors
     /// [`ResolveError::Busy`] while there is none, since one may be put there any moment.
     pub(super) fn current(&self) -> Result<Arc<Opened>, ResolveError> {
-        let millis = clock::rough_millis();
+        let millis = self.start.elapsed().as_millis() as u64;
         let due = self.next_look.load(Ordering::Relaxed);
         let until = millis.saturating_add(LOOK.as_millis() as u64);
         // Of those who come at the same time one looks.

@@ -18,7 +18,7 @@ const SWEEP_EVERY: u64 = 60_000;
 
 /// Ended sessions, in memory.
 #[derive(Default)]
-pub(in crate::backend::postgres) struct Ended {
+pub(crate) struct Ended {
     /// Until when each has to be known.
     sessions: DashMap<SessionId, u64>,
     /// Whether the sessions of this database are anybody's concern.
@@ -30,16 +30,16 @@ pub(in crate::backend::postgres) struct Ended {
 
 impl Ended {
     /// Has sessions loaded with the next look.
-    pub(in crate::backend::postgres) fn want(&self) {
+    pub(crate) fn want(&self) {
         self.wanted.store(true, Ordering::Relaxed);
     }
 
     /// Whether a session has ended; `None` where that is not known.
-    pub(in crate::backend::postgres) fn has(&self, session: SessionId) -> Option<bool> {
+    pub(crate) fn has(&self, session: SessionId) -> Option<bool> {
         self.loaded.load(Ordering::Acquire).then(|| self.sessions.contains_key(&session))
     }
 
-    pub(in crate::backend::postgres) fn insert(&self, session: SessionId, until: u64) {
+    pub(crate) fn insert(&self, session: SessionId, until: u64) {
         if !self.wanted.load(Ordering::Relaxed) {
             return;
         }

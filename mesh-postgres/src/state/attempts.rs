@@ -6,14 +6,14 @@
 use mesh_integrity::{BoxFuture, StoreError};
 
 use super::{PostgresState, bytes, number};
-use crate::accounts::{AttemptStore, Share};
+use mesh_integrity::{AttemptKey, AttemptStore};
 
 /// The time over which attempts are counted, in milliseconds.
 const MINUTE: u64 = 60_000;
 const NOW: &str = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
 
 impl PostgresState {
-    async fn count(&self, shares: [Share; 3]) -> Result<Option<u64>, StoreError> {
+    async fn count(&self, shares: [AttemptKey; 3]) -> Result<Option<u64>, StoreError> {
         let sql = format!(
             "INSERT INTO mesh.attempt AS a (key, step, paid_off)
              SELECT s.key, s.step, {NOW} + s.step
@@ -31,7 +31,7 @@ impl PostgresState {
             return Ok(None);
         }
         let counted: Vec<&[u8]> = counted.iter().map(|row| row.get(0)).collect();
-        let (back, full): (Vec<Share>, Vec<Share>) =
+        let (back, full): (Vec<AttemptKey>, Vec<AttemptKey>) =
             shares.into_iter().partition(|share| counted.contains(&&share.key[..]));
         self.give_back(&back).await?;
         let mut wait = 1;
@@ -48,7 +48,7 @@ impl PostgresState {
         Ok(Some(wait))
     }
 
-    async fn give_back(&self, shares: &[Share]) -> Result<(), StoreError> {
+    async fn give_back(&self, shares: &[AttemptKey]) -> Result<(), StoreError> {
         for share in shares {
             let sql = "UPDATE mesh.attempt SET paid_off = paid_off - $2::bigint WHERE key = $1::bytea";
             self.run(sql, &[bytes(&share.key), number(share.interval)]).await.map_err(StoreError::new)?;
@@ -58,14 +58,14 @@ impl PostgresState {
 }
 
 impl AttemptStore for PostgresState {
-    fn begin(&self, shares: [Share; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+    fn begin(&self, shares: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
             self.sweep_when_due(super::now());
             self.count(shares).await
         })
     }
 
-    fn forget(&self, shares: [Share; 3]) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn forget(&self, shares: [AttemptKey; 3]) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move { self.give_back(&shares).await })
     }
 }

@@ -5,9 +5,8 @@ mod opened_tokens;
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_integrity::{Authenticator, Gate, IntegrityError};
+use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError};
 
-use crate::accounts::AttemptStore;
 use crate::rates::login_attempts::Attempts;
 pub(crate) use opened_tokens::KnownToken;
 use opened_tokens::OpenedTokens;

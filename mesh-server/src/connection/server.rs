@@ -107,7 +107,7 @@ impl Server {
     /// use mesh_server::{App, Server, Workers};
     ///
     /// # fn serve(app: App) -> std::io::Result<()> {
-    /// let workers = Workers::start(std::thread::available_parallelism()?.get() - 1)?;
+    /// let workers = Workers::builder(std::thread::available_parallelism()?.get() - 1).start()?;
     /// tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
     ///     Server::new(app).workers(workers).serve(listener, std::future::pending()).await;

@@ -31,31 +31,54 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts so many threads. They share the connections with the task that accepts them.
+    /// Configures a number of threads.
+    pub fn builder(count: usize) -> WorkersBuilder {
+        WorkersBuilder { count, pinned: false, on_park: None }
+    }
+}
+
+/// Configures [`Workers`].
+#[must_use]
+pub struct WorkersBuilder {
+    count: usize,
+    pinned: bool,
+    on_park: Option<OnPark>,
+}
+
+/// Runs on a thread before it waits for events.
+type OnPark = Arc<dyn Fn() + Send + Sync>;
+
+impl WorkersBuilder {
+    /// Keeps each thread on one of the processors that the calling thread may run on (on Linux).
     ///
-    /// # Errors
-    /// When the system has no more threads, or no more of what a runtime needs.
-    pub fn start(count: usize) -> io::Result<Self> {
-        Self::each((0..count).map(|_| None))
+    /// Threads that are not pinned share the connections with the task that accepts them. Pinned threads serve all
+    /// connections; each prefers those whose packets arrive on its processor, unless it has far more connections
+    /// than the others. Use this only on machines that run nothing else.
+    pub fn pinned(self, pinned: bool) -> Self {
+        Self { pinned, ..self }
     }
 
-    /// Starts so many threads, each of which stays on one of the processors that this thread may run on (on Linux). They
-    /// leave none of the connections to the task that accepts them, and each serves those whose packets come in on its
-    /// processor, unless it has far more of them than others. That is for machines that do nothing else: a thread
-    /// cannot give way to another program.
+    /// Calls a function on each thread before it waits for events.
     ///
-    /// # Errors
-    /// As [`Workers::start`].
-    pub fn pinned(count: usize) -> io::Result<Self> {
-        let all = cpu_affinity::all();
-        let places = (0..count).map(|number| all.get(number % all.len().max(1)).copied());
-        Self::each(places.map(|processor| Some(Pin { processor })))
+    /// Resolvers that keep something open between requests that arrive together, such as a transaction, release it
+    /// there.
+    pub fn on_park(self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { on_park: Some(Arc::new(hook)), ..self }
     }
 
-    fn each(pins: impl ExactSizeIterator<Item = Option<Pin>>) -> io::Result<Self> {
-        let blocking = (BLOCKING / pins.len().max(1)).max(16);
-        let threads = pins.map(|pin| Thread::start(pin, blocking)).collect::<io::Result<_>>()?;
-        Ok(Self { threads: Arc::new(Threads(threads)) })
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// The system cannot start another thread or runtime.
+    pub fn start(self) -> io::Result<Workers> {
+        let blocking = (BLOCKING / self.count.max(1)).max(16);
+        let processors = if self.pinned { cpu_affinity::all() } else { Vec::new() };
+        let threads = (0..self.count).map(|number| {
+            let processor = processors.get(number % processors.len().max(1)).copied();
+            let pin = self.pinned.then_some(Pin { processor });
+            Thread::start(pin, blocking, self.on_park.clone())
+        });
+        Ok(Workers { threads: Arc::new(Threads(threads.collect::<io::Result<_>>()?)) })
     }
 }
 
@@ -95,7 +118,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn start(pin: Option<Pin>, blocking: usize) -> io::Result<Self> {
+    fn start(pin: Option<Pin>, blocking: usize, on_park: Option<OnPark>) -> io::Result<Self> {
         let mut builder = Builder::new_current_thread();
         // The threads that it starts are for what may block.
         builder
@@ -103,8 +126,9 @@ impl Thread {
             .thread_name(NAME)
             .max_blocking_threads(blocking)
             .on_thread_start(cpu_affinity::wander);
-        #[cfg(feature = "sqlite")]
-        builder.on_thread_park(crate::backend::sqlite::before_park);
+        if let Some(hook) = on_park {
+            builder.on_thread_park(move || hook());
+        }
         let runtime = builder.build()?;
         let (handle, (stop, stopped)) = (runtime.handle().clone(), oneshot::channel());
         let ended = Arc::new(AtomicBool::new(false));
@@ -217,7 +241,7 @@ mod tests {
 
     #[test]
     fn connections_go_where_the_fewest_are() {
-        let workers = Workers::start(2).unwrap();
+        let workers = Workers::builder(2).start().unwrap();
         let places = Places::of(Some(&workers));
         let next = || Share::of(places.choose(|| Some(1)));
         let mut taken: Vec<_> = (0..7).map(|_| next()).collect();
@@ -251,7 +275,7 @@ mod tests {
     #[test]
     fn pinned_threads_have_a_processor_each_and_all_connections() {
         let all = cpu_affinity::all();
-        let workers = Workers::pinned(all.len() + 1).unwrap();
+        let workers = Workers::builder(all.len() + 1).pinned(true).start().unwrap();
         let places = Places::of(Some(&workers));
         let placed: Vec<_> = places.0.iter().map(|place| place.processor).collect();
         let expected = all.iter().chain(all.first()).map(|number| Some(*number));
@@ -262,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_fell_is_given_nothing() {
-        let workers = Workers::start(1).unwrap();
+        let workers = Workers::builder(1).start().unwrap();
         let places = Places::of(Some(&workers));
         let here = Share::of(places.choose(|| None));
         let fallen = || places.choose(|| None).unwrap().runtime.is_none();
@@ -275,7 +299,7 @@ mod tests {
 
     #[tokio::test]
     async fn its_threads_end_with_it() {
-        let workers = Workers::start(1).unwrap();
+        let workers = Workers::builder(1).start().unwrap();
         let runtime = workers.threads.0.first().unwrap().runtime.clone();
         let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) }).await.unwrap();
         assert_eq!(name.as_deref(), Some("mesh"));

@@ -1,5 +1,7 @@
 //! Is the sample database what its readers rely on: complete, consistent, and the same each time?
 
+use mesh_sqlite::rusqlite::types::Value;
+
 use super::*;
 
 fn sample() -> Connection {
@@ -18,9 +20,8 @@ fn dump(connection: &Connection) -> Vec<String> {
     for table in ["users", "posts", "comments", "tags", "post_tags"] {
         let mut select = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2")).unwrap();
         let columns = select.column_count();
-        let found = select.query_map([], |row| {
-            (0..columns).map(|at| row.get::<_, rusqlite::types::Value>(at)).collect::<Result<Vec<_>>>()
-        });
+        let found = select
+            .query_map([], |row| (0..columns).map(|at| row.get::<_, Value>(at)).collect::<Result<Vec<_>>>());
         rows.extend(found.unwrap().map(|row| format!("{table} {:?}", row.unwrap())));
     }
     rows

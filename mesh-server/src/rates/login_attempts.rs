@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
-use mesh_integrity::StoreError;
+use mesh_integrity::{AttemptKey, AttemptStore, StoreError};
 use ring::digest::{SHA256, digest};
 
-use crate::accounts::{AttemptStore, Share};
 use crate::rates::client_address::party;
 
 /// The time over which attempts are counted, in milliseconds.
@@ -88,13 +87,13 @@ impl Attempts {
     }
 
     /// What all servers know the three counts of an attempt by.
-    fn shares(&self, account: Option<&str>, address: Option<IpAddr>) -> [Share; 3] {
+    fn shares(&self, account: Option<&str>, address: Option<IpAddr>) -> [AttemptKey; 3] {
         let address = address.map(party);
         let broad = self.per_minute.saturating_mul(BROAD);
         let share = |names: String, allowed: u64| {
             let mut key = [0; 16];
             key.iter_mut().zip(digest(&SHA256, names.as_bytes()).as_ref()).for_each(|(to, from)| *to = *from);
-            Share { key, interval: MINUTE / allowed }
+            AttemptKey { key, interval: MINUTE / allowed }
         };
         [
             share(format!("{account:?} at {address:?}"), self.per_minute),
@@ -187,7 +186,7 @@ pub(crate) struct Attempt<'a> {
     of: &'a Attempts,
     keys: [(u64, u64); 3],
     /// What the store has counted.
-    shares: Option<[Share; 3]>,
+    shares: Option<[AttemptKey; 3]>,
 }
 
 impl Attempt<'_> {

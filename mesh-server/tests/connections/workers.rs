@@ -22,7 +22,12 @@ async fn start(server: Server, workers: std::io::Result<Workers>) -> Served {
 
 #[tokio::test]
 async fn every_thread_serves_both_protocols() {
-    for workers in [Workers::start(2), Workers::pinned(2), Workers::pinned(5), Workers::start(0)] {
+    for workers in [
+        Workers::builder(2).start(),
+        Workers::builder(2).pinned(true).start(),
+        Workers::builder(5).pinned(true).start(),
+        Workers::builder(0).start(),
+    ] {
         let mut served = start(Server::new(app()), workers).await;
         // All are open before the first is asked over, so no thread is without one.
         let mut streams = Vec::new();
@@ -63,22 +68,22 @@ async fn threads_of(workers: std::io::Result<Workers>, connections: usize) -> Ha
 #[tokio::test]
 async fn connections_are_spread_over_all_threads() {
     let own = thread::current().id();
-    let all = threads_of(Workers::start(2), 6).await;
+    let all = threads_of(Workers::builder(2).start(), 6).await;
     assert_eq!((all.len(), all.contains(&own)), (3, true), "the one that accepts them serves some as well");
     // Wherever packets come in: with so many neither thread is left without any.
-    let pinned = threads_of(Workers::pinned(2), 40).await;
+    let pinned = threads_of(Workers::builder(2).pinned(true).start(), 40).await;
     assert_eq!(
         (pinned.len(), pinned.contains(&own)),
         (2, false),
         "only those that have a place of their own"
     );
-    assert_eq!(threads_of(Workers::start(0), 6).await, HashSet::from([own]));
+    assert_eq!(threads_of(Workers::builder(0).start(), 6).await, HashSet::from([own]));
 }
 
 #[tokio::test]
 async fn what_is_under_way_on_any_thread_ends_or_is_given_up() {
     let server = Server::new(app()).shutdown_timeout(Duration::from_millis(500));
-    let mut served = start(server, Workers::start(2)).await;
+    let mut served = start(server, Workers::builder(2).start()).await;
     let mut streams = Vec::new();
     for entity in ["slow", "slow", "slow", "stuck", "stuck", "stuck"] {
         let mut stream = served.connect().await;

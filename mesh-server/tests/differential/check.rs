@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mesh_plan::sql::Statements;
 use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, Request, ResolveError, Value};
 use mesh_ql::Format;
-use mesh_server::backend::sqlite::Sqlite;
+use mesh_sqlite::Sqlite;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 

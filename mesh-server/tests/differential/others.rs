@@ -6,19 +6,13 @@ use tokio::runtime::{Builder, Runtime};
 /// What all seeds of a run share.
 pub(crate) struct Others {
     pub(crate) runtime: Runtime,
-    #[cfg(feature = "postgres")]
     pub(crate) postgres: Option<served::Served>,
-    #[cfg(not(feature = "postgres"))]
-    pub(crate) postgres: Option<absent::Served>,
 }
 
 impl Others {
     pub(crate) fn start() -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        #[cfg(feature = "postgres")]
         let postgres = served::Served::start(runtime.handle());
-        #[cfg(not(feature = "postgres"))]
-        let postgres = None;
         Self { runtime, postgres }
     }
 
@@ -35,10 +29,9 @@ impl Others {
     }
 }
 
-#[cfg(feature = "postgres")]
 pub(crate) mod served {
+    use mesh_postgres::{Postgres, Settings};
     use mesh_schema::{Catalog, Column, Schema};
-    use mesh_server::backend::postgres::{Postgres, Settings};
     use tokio::runtime::Handle;
 
     use crate::data::Database;
@@ -80,23 +73,6 @@ pub(crate) mod served {
                 .build_with(&catalog)
                 .unwrap_or_else(|faults| panic!("{}\n{}", faults[0], database.scripts.postgres));
             (schema, opened)
-        }
-    }
-}
-
-#[cfg(not(feature = "postgres"))]
-pub(crate) mod absent {
-    use mesh_plan::memory::Tables;
-    use mesh_schema::{Catalog, Schema};
-
-    use crate::data::Database;
-
-    /// There is none.
-    pub(crate) enum Served {}
-
-    impl Served {
-        pub(crate) fn open(&self, _: &Database, _: &Catalog) -> (Schema, Tables) {
-            match *self {}
         }
     }
 }

@@ -307,7 +307,7 @@ fn no_answer_is_older_than_a_commit_of_another_process() {
         let commits = commits(journal);
         race(&folder, commits, |committed| {
             let mut writer = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "backend::sqlite::cache::tests::writes_where_a_test_says", "--nocapture"])
+                .args(["--exact", "cache::tests::writes_where_a_test_says", "--nocapture"])
                 .env(WRITER, folder.file())
                 .env(TIMES, commits.to_string())
                 .stdout(Stdio::piped())

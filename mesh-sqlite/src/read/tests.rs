@@ -6,7 +6,7 @@ use mesh_ql::Format;
 use rusqlite::{Connection, StatementStatus};
 
 use super::Source;
-use crate::backend::sqlite::catalog;
+use crate::catalog;
 
 /// 21,000 posts, of which no two follow each other in the index's order, with three comments each.
 const BLOG: &str = "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, views INTEGER NOT NULL,

@@ -316,7 +316,7 @@ pub(super) const HELD: &[(&str, &[&str])] = &[
     ),
     (
         "a lost connection for changes was never made again",
-        &["mesh-server/src/backend/postgres/tests/writes.rs::changes_are_told_with_and_without_triggers"],
+        &["mesh-postgres/src/tests/writes.rs::changes_are_told_with_and_without_triggers"],
     ),
     (
         "bounds on files were declared and not kept",

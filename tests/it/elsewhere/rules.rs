@@ -116,7 +116,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         "a database that is killed comes back",
         &[
             "tests/it/postgres.rs::servers_and_databases_are_killed_in_the_middle_of_load",
-            "mesh-server/src/backend/postgres/tests/failures.rs::replicas_come_and_go_under_load",
+            "mesh-postgres/src/tests/failures.rs::replicas_come_and_go_under_load",
         ],
     ),
     (

@@ -6,8 +6,14 @@ use serde_json::Value;
 
 use crate::steps;
 
-/// What belongs to the server alone: without these, every other crate works with any runtime.
+/// Dependencies of the server alone, so that every other crate works with any runtime. Back ends may use tokio.
 const SERVER_ONLY: [&str; 3] = ["tokio", "hyper", "hyper-util"];
+
+/// The back ends, each with the drivers that no other crate may depend on.
+const BACK_ENDS: [(&str, &[&str]); 2] = [
+    ("mesh-sqlite", &["rusqlite", "libsqlite3-sys"]),
+    ("mesh-postgres", &["tokio-postgres", "postgres-types", "tokio-postgres-rustls"]),
+];
 
 /// The arrows of all manifests of the workspace that must not be, development dependencies included.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
@@ -17,10 +23,18 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
         for dependency in list(package, "dependencies") {
             let (from, to) = (name(package), name(dependency));
             let optional = dependency.get("optional").and_then(Value::as_bool).unwrap_or(false);
-            faults.extend(fault(from, to, optional));
+            let is_for_tests = dependency.get("kind").and_then(Value::as_str) == Some("dev");
+            if !(is_for_tests && is_for_tests_of(from, to)) {
+                faults.extend(fault(from, to, optional));
+            }
         }
     }
     Ok(faults)
+}
+
+/// Whether a development dependency is allowed that would not be as another one: tests open databases themselves.
+fn is_for_tests_of(from: &str, to: &str) -> bool {
+    (from, to) == ("mesh-server", "rusqlite")
 }
 
 /// What the manifests say.
@@ -41,10 +55,18 @@ pub(crate) fn name(value: &Value) -> &str {
 }
 
 fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
-    // Files are written through tokio's thread pool; that is the one thing outside the server that needs it.
-    let writes_files = (from, to) == ("mesh-uploads", "tokio");
-    if SERVER_ONLY.contains(&to) && from != "mesh-server" && !writes_files {
+    let is_back_end = BACK_ENDS.iter().any(|(name, _)| *name == from);
+    // Uploads are written to files on tokio's thread pool.
+    let may_use_tokio = to == "tokio" && (from == "mesh-uploads" || is_back_end);
+    if SERVER_ONLY.contains(&to) && from != "mesh-server" && !may_use_tokio {
         return Some(format!("{from}: must not depend on {to}, which belongs to mesh-server"));
+    }
+    let driver_of = BACK_ENDS.iter().find(|(_, drivers)| drivers.contains(&to));
+    if let Some((back_end, _)) = driver_of
+        // The black-box tests prepare databases.
+        && ![*back_end, "mesh-tests"].contains(&from)
+    {
+        return Some(format!("{from}: must not depend on {to}, which belongs to {back_end}"));
     }
     if !to.starts_with("mesh-") {
         return None;
@@ -52,6 +74,7 @@ fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
     match (from, to) {
         ("mesh-server", _) | ("mesh-plan", "mesh-ql" | "mesh-schema") | ("mesh-wire", "mesh-ql") => None,
         ("mesh-docs", "mesh-plan" | "mesh-ql" | "mesh-schema") => None,
+        (_, "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-integrity") if is_back_end => None,
         // The conformance kit, which itself knows no other crate.
         ("xtask", "mesh-tests") => None,
         ("mesh-wire", "mesh-plan" | "mesh-integrity" | "mesh-uploads") if optional => None,
@@ -76,6 +99,9 @@ mod tests {
             ("mesh-wire", "mesh-integrity", true),
             ("mesh-docs", "mesh-plan", false),
             ("mesh-uploads", "tokio", false),
+            ("mesh-sqlite", "tokio", false),
+            ("mesh-sqlite", "rusqlite", false),
+            ("mesh-postgres", "mesh-integrity", false),
             ("mesh-ql", "serde_json", false),
         ];
         for (from, to, optional) in allowed {
@@ -94,6 +120,11 @@ mod tests {
             ("xtask", "mesh-server", false),
             ("mesh-plan", "tokio", false),
             ("mesh-wire", "hyper", true),
+            ("mesh-server", "rusqlite", true),
+            ("mesh-sqlite", "tokio-postgres", false),
+            ("mesh-sqlite", "mesh-wire", false),
+            ("mesh-sqlite", "mesh-postgres", false),
+            ("mesh-postgres", "hyper", false),
         ];
         for (from, to, optional) in refused {
             assert!(fault(from, to, optional).is_some_and(|fault| fault.starts_with(from)), "{from} → {to}");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use mesh_sqlite::rusqlite::{Connection, OpenFlags};
 
 use crate::cli::args::DemoArgs;
 use crate::cli::commands::serve::{serve, start_log};

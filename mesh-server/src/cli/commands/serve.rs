@@ -73,11 +73,11 @@ pub(crate) fn serve(
         tracing::info!("{note}");
     }
     let entities = source.schema.entities().count();
-    let workers = match (threads(config), config.pin_threads) {
-        (threads, true) => Workers::pinned(threads),
-        (threads, false) => Workers::start(threads - 1),
-    };
-    let workers = workers.map_err(Failure::start)?;
+    // Threads that are not pinned share the connections with this one.
+    let threads_started = threads(config) - usize::from(!config.pin_threads);
+    let workers =
+        Workers::builder(threads_started).pinned(config.pin_threads).on_park(mesh_sqlite::before_park);
+    let workers = workers.start().map_err(Failure::start)?;
     let runtime = runtime().map_err(Failure::start)?;
     runtime.block_on(async {
         let parts = Parts::open(config, source.database).await?;
@@ -117,7 +117,7 @@ pub(crate) fn serve(
         let served = tokio::spawn(server.serve(listener, stop)).await;
         served.map_err(Failure::start)?;
         // A snapshot that is still open would keep the log of the database from being emptied.
-        mesh_server::backend::sqlite::before_park();
+        mesh_sqlite::before_park();
         tracing::info!("stopped");
         Ok(())
     })
@@ -134,7 +134,7 @@ fn threads(config: &Config) -> usize {
 /// The runtime of this thread, which accepts connections and serves its share of them.
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().thread_name("mesh").on_thread_park(mesh_server::backend::sqlite::before_park).build()
+    builder.enable_all().thread_name("mesh").on_thread_park(mesh_sqlite::before_park).build()
 }
 
 /// As many connections as are wanted, or as leave some of the files that the system lets this process open: a

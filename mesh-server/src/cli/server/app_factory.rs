@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mesh_docs::{Access, Offers, Options};
-use mesh_integrity::{Binding, Gate, Keys, Secret};
+use mesh_integrity::{Binding, Gate, Keys, Secret, UsersTable};
 use mesh_plan::{Changes, CursorKey, MemoryQueries, Mesh, Persisted, Registration};
 use mesh_ql::Format;
 use mesh_schema::Schema;
-use mesh_server::accounts::UsersTable;
-use mesh_server::backend::DatabaseUrl;
-use mesh_server::backend::sqlite::{SqliteState, StateLimits};
 use mesh_server::{Admin, App, Events, Health, Integrity, Rates, Uploads};
+use mesh_sqlite::{SqliteState, StateLimits};
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 use serde_json::Value;
@@ -20,6 +18,7 @@ use serde_json::Value;
 use crate::cli::failure::Failure;
 use crate::cli::server::admin;
 use crate::cli::server::database::{Database, State, Writer};
+use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::{Config, DocsAuth, Store, Users};
 
 /// The text of registered queries that is kept in memory.

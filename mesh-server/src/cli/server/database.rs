@@ -3,15 +3,15 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use mesh_integrity::{NonceStore, RevocationStore};
-use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError};
+use mesh_integrity::{AttemptStore, NonceStore, RevocationStore, UsersTable};
+use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError, Usage};
+use mesh_postgres::{Postgres, PostgresWriter, Settings};
 use mesh_schema::{Catalog, Schema};
-use mesh_server::accounts::{Accounts, AttemptStore, UsersTable};
-use mesh_server::backend::postgres::{Postgres, PostgresWriter, Settings};
-use mesh_server::backend::sqlite::{Sqlite, SqliteWriter};
-use mesh_server::backend::{DatabaseUrl, Usage};
+use mesh_server::accounts::Accounts;
+use mesh_sqlite::{Sqlite, SqliteWriter};
 
 use crate::cli::failure::Failure;
+use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::Config;
 
 /// An open database.
@@ -83,8 +83,7 @@ impl Database {
                 notes.extend(contents.notes);
                 Ok((Self::Postgres(database), contents.catalog))
             })?
-            .map_err(|error: mesh_server::backend::postgres::OpenError| error.to_string()),
-            other => Err(format!("databases such as {other} are not served")),
+            .map_err(|error: mesh_postgres::OpenError| error.to_string()),
         }
     }
 
@@ -188,7 +187,7 @@ impl Database {
             }
             Ok(statements)
         });
-        asked?.map(Some).map_err(|error: mesh_server::backend::postgres::OpenError| error.to_string())
+        asked?.map(Some).map_err(|error: mesh_postgres::OpenError| error.to_string())
     }
 }
 
