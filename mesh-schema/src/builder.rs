@@ -1,11 +1,11 @@
-//! How is a schema written in code? Entity by entity, with the same checks as a document's.
+//! A builder for schemas in code, with the same checks as for documents.
 
 use crate::{
     Catalog, ComputedDocument, Document, EntityDocument, Faults, FieldType, IdField, JoinDocument, Schema,
     Upload, Writable,
 };
 
-/// Builds a [`Schema`] in code; it only writes a [`Document`], which [`SchemaBuilder::build`] loads.
+/// Builds a [`Schema`] in code. The builder fills a [`Document`], which [`SchemaBuilder::build`] loads.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct SchemaBuilder {
@@ -13,44 +13,50 @@ pub struct SchemaBuilder {
 }
 
 impl Schema {
-    /// Begins an empty schema.
+    /// Returns a builder for an empty schema.
     pub fn builder() -> SchemaBuilder {
         SchemaBuilder::default()
     }
 }
 
 impl SchemaBuilder {
-    /// Adds an entity; `describe` says what it has.
+    /// Adds an entity, which `describe` fills.
     pub fn entity(mut self, key: &str, describe: impl FnOnce(EntityBuilder) -> EntityBuilder) -> Self {
         let EntityBuilder { document } = describe(EntityBuilder::default());
         self.document.entities.push(key, document);
         self
     }
 
-    /// Adds a relation under its key `entityKey.ref`, made by [`JoinDocument::one`], [`JoinDocument::many`]
+    /// Adds a relation under its key `entityKey.ref`. Use [`JoinDocument::one`], [`JoinDocument::many`]
     /// or [`JoinDocument::through`].
     pub fn relation(mut self, key: &str, join: JoinDocument) -> Self {
         self.document.joins.push(key, join);
         self
     }
 
-    /// The document written so far, e.g. to print it.
+    /// Returns the document built so far, for example to print it.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// The schema, or everything that is wrong with it.
+    /// Builds the schema.
+    ///
+    /// # Errors
+    /// Every fault of the schema.
     pub fn build(self) -> Result<Schema, Faults> {
         self.document.load(None)
     }
 
-    /// The schema checked against a database, or everything that is wrong with it.
+    /// Builds the schema and checks it against the catalog of a database.
+    ///
+    /// # Errors
+    /// Every fault of the schema.
     pub fn build_with(self, catalog: &Catalog) -> Result<Schema, Faults> {
         self.document.load(Some(catalog))
     }
 }
 
-/// What an entity has, inside [`SchemaBuilder::entity`].
+/// Builds an entity inside [`SchemaBuilder::entity`].
 #[derive(Clone, Debug, Default)]
 #[must_use = "the closure has to give the builder back"]
 pub struct EntityBuilder {
@@ -58,61 +64,61 @@ pub struct EntityBuilder {
 }
 
 impl EntityBuilder {
-    /// Adds a field of a type.
+    /// Adds a field with a type.
     pub fn field(mut self, name: &str, ty: FieldType) -> Self {
         self.document.types.push(name, ty);
         self.untyped(name)
     }
 
-    /// Adds a field whose type is the storage column's, or unknown.
+    /// Adds a field with the type of its storage column.
     pub fn untyped(mut self, name: &str) -> Self {
         self.document.fields.push(name.to_owned());
         self
     }
 
-    /// Names the storage table; without it, it is the entity key in the plural.
+    /// Sets the storage table. The default is the entity key, with an `s` appended unless it ends in one.
     pub fn table(mut self, table: &str) -> Self {
         self.document.table = Some(table.to_owned());
         self
     }
 
-    /// Names the storage column of a field, where it is not the field's own name.
+    /// Sets the storage column of a field. The default is the name of the field.
     pub fn column(mut self, field: &str, column: &str) -> Self {
         self.document.columns.push(field, column.to_owned());
         self
     }
 
-    /// Says which field identifies a row; without it, it is `id`.
+    /// Sets the field that identifies a row. The default is `id`.
     pub fn id(mut self, field: &str) -> Self {
         self.document.id_field = IdField::Field(field.to_owned());
         self
     }
 
-    /// Says that no field identifies a row: there are collection reads only.
+    /// Declares that no field identifies a row, which permits collection reads only.
     pub fn no_id(mut self) -> Self {
         self.document.id_field = IdField::Null;
         self
     }
 
-    /// Lets writes set every field.
+    /// Makes every field writable.
     pub fn writable(mut self) -> Self {
         self.document.writable = Writable::All;
         self
     }
 
-    /// Lets writes set these fields.
+    /// Makes these fields writable.
     pub fn writable_fields<'n>(mut self, fields: impl IntoIterator<Item = &'n str>) -> Self {
         self.document.writable = Writable::Fields(fields.into_iter().map(str::to_owned).collect());
         self
     }
 
-    /// Lets a field take files.
+    /// Lets a field accept files.
     pub fn upload(mut self, field: &str, upload: Upload) -> Self {
         self.document.uploads.push(field, upload);
         self
     }
 
-    /// Adds a field made of others, e.g. `computed("name", ["first", "last"], "{first} {last}")`.
+    /// Adds a field computed from others, for example `computed("name", ["first", "last"], "{first} {last}")`.
     pub fn computed<'n>(
         mut self,
         name: &str,
@@ -157,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_built_in_code() {
+    fn schema_is_built_in_code() {
         let schema = blog().build().unwrap();
         let post = schema.entity(schema.find("post").unwrap());
         assert_eq!(post.table.name, "blog posts");
@@ -177,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_can_be_printed_and_read() {
+    fn built_document_can_be_printed_and_parsed() {
         let document = blog().document().clone();
         assert_eq!(Document::parse(&document.to_json()), Ok(document));
     }
 
     #[test]
-    fn a_wrong_schema_is_refused_with_every_fault() {
+    fn wrong_schema_is_refused_with_every_fault() {
         let faults = blog()
             .entity("user", |user| user.untyped("id"))
             .relation("post.writer", JoinDocument::one("usr", "a.b = c.d"))

@@ -1,39 +1,39 @@
-//! What does a database contain? A neutral description that back ends fill in and inference reads.
+//! The contents of a database, independent of its kind. Back ends fill a catalog; the loader and inference read it.
 
 use crate::FieldType;
 
 /// The tables and views of one database, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
-    /// Tables and views alike.
+    /// Tables and views.
     pub tables: Vec<Table>,
 }
 
 /// A table or a view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The namespace it lives in, where the database has them and it is not the default one.
+    /// The namespace; `None` for the default one.
     pub schema: Option<String>,
-    /// Its name as stored.
+    /// The storage name.
     pub name: String,
-    /// In the order of the table.
+    /// The columns, in table order.
     pub columns: Vec<Column>,
-    /// Names of the columns of the primary key, in key order; empty when there is none.
+    /// Column names of the primary key, in key order; empty if there is none.
     pub primary_key: Vec<String>,
-    /// Sets of columns whose values are unique together, the primary key not among them.
+    /// Column sets of unique constraints, without the primary key.
     pub unique: Vec<Vec<String>>,
-    /// Foreign keys, in the order of their declaration.
+    /// Foreign keys, in declaration order.
     pub foreign_keys: Vec<ForeignKey>,
-    /// The name by which a hidden row id can be read, if there is one (SQLite's `rowid`, unless shadowed).
+    /// The name of a hidden row id, if there is one (SQLite's `rowid`, unless a column shadows it).
     pub row_id: Option<String>,
-    /// What the database's own comment says of it.
+    /// The comment stored in the database.
     pub description: Option<String>,
-    /// Whether other tables' rows are read with its own, for which its keys do not hold: two rows may have one key.
+    /// Whether reads include the rows of inheriting tables, for which its keys are not unique.
     pub has_heirs: bool,
 }
 
 impl Table {
-    /// The column of that name, compared as the storage compares names: letter case aside for ASCII.
+    /// Returns the column with that name. ASCII letter case is ignored if no name matches exactly.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns
             .iter()
@@ -45,43 +45,43 @@ impl Table {
 /// A column of a table or view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// Its name as stored.
+    /// The storage name.
     pub name: String,
-    /// What its declared type means, where that can be told.
+    /// The field type that corresponds to its declared type, if known.
     pub ty: Option<FieldType>,
     /// Whether it can hold NULL.
     pub nullable: bool,
-    /// How times are written in it, found by sampling; `None` where it is no time or holds none.
+    /// How it stores times, found by sampling; `None` if it contains no times.
     pub time_form: Option<TimeForm>,
-    /// What the database's own comment says of it.
+    /// The comment stored in the database.
     pub description: Option<String>,
-    /// The database's own type, where statements have to say it.
+    /// The storage type, if statements have to name it.
     pub native: Option<NativeType>,
 }
 
-/// A column's type as its database calls it.
+/// A storage type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NativeType {
-    /// Its name as statements write it, without length or precision; of a domain, that of the type below.
+    /// The name used in statements, without length or precision. For a domain, the name of its base type.
     pub name: String,
-    /// What sort of type it is.
+    /// The kind of type.
     pub kind: NativeKind,
-    /// The labels of an enumeration, in its order; of other types none.
+    /// The labels of an enumeration, in order; empty for other types.
     pub labels: Vec<String>,
-    /// Whether no two rows of the table have the same value in this column; set from the table's keys.
+    /// Whether a key guarantees that values of this column are unique in its table.
     pub unique: bool,
 }
 
-/// What sort of type a [`NativeType`] is.
+/// The kind of a [`NativeType`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NativeKind {
-    /// One that the database brings with it.
+    /// A built-in type.
     BuiltIn,
-    /// An enumeration, whose values are labels.
+    /// An enumeration.
     Enum,
-    /// A list or a record of other values, which the database can write as JSON.
+    /// An array or composite type, which the database can convert to JSON.
     Composite,
-    /// Any other, of which only the text is known.
+    /// Any other type; its values are handled as text.
     Other,
 }
 
@@ -90,24 +90,24 @@ pub enum NativeKind {
 pub struct ForeignKey {
     /// Its columns.
     pub columns: Vec<String>,
-    /// The namespace of the table it points to, as in [`Table::schema`].
+    /// The namespace of the referenced table, as in [`Table::schema`].
     pub target_schema: Option<String>,
-    /// The table it points to, which may not exist.
+    /// The referenced table, which may not exist.
     pub target: String,
-    /// The columns it points to, in the order of `columns`. Empty: the target's primary key.
+    /// The referenced columns, in the order of `columns`; empty for the primary key of the target.
     pub target_columns: Vec<String>,
 }
 
-/// How a storage column writes dates and times. `SPEC §5.5`
+/// How a storage column stores dates and times. `SPEC §5.5`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeForm {
     /// Text such as `2024-05-01 12:30:00` or `2024-05-01T12:30:00.000Z`.
     Text {
-        /// `T` or a blank between date and time.
+        /// The separator between date and time: `T` or a blank.
         separator: char,
-        /// Digits after the second's decimal point.
+        /// Digits of fractional seconds.
         fraction: u8,
-        /// Whether a zone designator `Z` is written.
+        /// Whether a zone designator `Z` follows.
         zulu: bool,
     },
     /// Whole or fractional seconds since the Unix epoch.

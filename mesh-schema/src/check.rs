@@ -1,13 +1,13 @@
-//! What does the database know about what a document names? Tables, columns, and what makes an order total.
+//! Lookup of tables and columns in a catalog, and the columns that make an order total.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{Catalog, Column, Entity, Field, FieldType, KeyColumn, Table, TableName};
 
-/// Names by which databases call the namespace that a catalog gives none.
+/// Names of the default namespace, for which catalogs have `None`.
 const DEFAULT_NAMESPACES: [&str; 2] = ["main", "public"];
 
-/// The tables of a catalog by name.
+/// The tables of a catalog, indexed by name.
 pub(crate) struct Tables<'c> {
     all: &'c [Table],
     by_folded_name: HashMap<String, Vec<&'c Table>>,
@@ -22,7 +22,7 @@ impl<'c> Tables<'c> {
         Self { all: &catalog.tables, by_folded_name }
     }
 
-    /// The table of that name: as spelled, else letter case aside.
+    /// Returns the table with that name: an exact match, else one that differs in ASCII letter case.
     pub(crate) fn find(&self, name: &TableName) -> Option<&'c Table> {
         let named = self.by_folded_name.get(&name.name.to_ascii_lowercase())?;
         let schema = name.schema.as_deref();
@@ -40,7 +40,7 @@ impl<'c> Tables<'c> {
             .or_else(|| schema.filter(|schema| is_default(schema)).and_then(|_| within(None)))
     }
 
-    /// All tables' names, for hints.
+    /// Returns the names of all tables, for hints.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'c str> {
         self.all.iter().map(|table| table.name.as_str())
     }
@@ -54,16 +54,16 @@ fn same_namespace(left: Option<&str>, right: Option<&str>) -> bool {
     }
 }
 
-/// Whether a namespace's name may stand for none.
+/// Whether a name denotes the default namespace.
 pub(crate) fn is_default(schema: &str) -> bool {
     DEFAULT_NAMESPACES.iter().any(|name| name.eq_ignore_ascii_case(schema))
 }
 
 /// A column or the hidden row id of a table.
 pub(crate) struct Found<'c> {
-    /// As the catalog spells it.
+    /// The spelling of the catalog.
     pub(crate) name: &'c str,
-    /// Absent for the row id.
+    /// `None` for the row id.
     pub(crate) column: Option<&'c Column>,
 }
 
@@ -77,7 +77,7 @@ impl Found<'_> {
     }
 }
 
-/// The column of that name; the row id can be named like one.
+/// Returns the column with that name, or the row id.
 pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<Found<'c>> {
     if let Some(column) = table.column(name) {
         return Some(Found { name: &column.name, column: Some(column) });
@@ -86,18 +86,18 @@ pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<Found<'c>>
     row_id.eq_ignore_ascii_case(name).then_some(Found { name: row_id, column: None })
 }
 
-/// The storage columns that make an order of the entity's rows total. `SPEC §3.9`
+/// Returns the storage columns that make an order of the entity's rows total. `SPEC §3.9`
 pub(crate) fn tie_break(entity: &Entity, table: Option<&Table>) -> Vec<KeyColumn> {
     match (entity.id, table) {
-        (Some(id), Some(table)) => beside_id(entity.field(id), table),
+        (Some(id), Some(table)) => additional_columns(entity.field(id), table),
         (None, Some(table)) => key_columns(entity, table),
         (Some(_), None) => Vec::new(),
-        (None, None) => served_columns(entity),
+        (None, None) => exposed_columns(entity),
     }
 }
 
-/// What an id field needs beside it: nothing, where its column is unique and never NULL.
-fn beside_id(id: &Field, table: &Table) -> Vec<KeyColumn> {
+/// Returns the columns needed in addition to the id field: none if its column is unique and never NULL.
+fn additional_columns(id: &Field, table: &Table) -> Vec<KeyColumn> {
     if !id.nullable && is_unique(table, &id.column) {
         return Vec::new();
     }
@@ -111,7 +111,7 @@ fn beside_id(id: &Field, table: &Table) -> Vec<KeyColumn> {
     key.into_iter().filter(|column| column.column != id.column).collect()
 }
 
-/// Where nothing is known about keys, as of a view, the document's word that it is an id is taken.
+/// Whether a column is unique. If the catalog has no keys, as for a view, the document's `idField` is trusted.
 fn is_unique(table: &Table, column: &str) -> bool {
     let alone = |set: &[String]| matches!(set, [only] if only.eq_ignore_ascii_case(column));
     let unknown = table.primary_key.is_empty() && table.unique.is_empty() && table.row_id.is_none();
@@ -121,21 +121,21 @@ fn is_unique(table: &Table, column: &str) -> bool {
         || table.row_id.as_deref() == Some(column)
 }
 
-/// The primary key or the row id. Cursors carry these values, so a row id is preferred to a key that the
-/// entity does not show.
+/// Returns the primary key or the row id. Cursors contain these values, so the row id is preferred to a key that the
+/// entity does not expose.
 fn key_columns(entity: &Entity, table: &Table) -> Vec<KeyColumn> {
     let key = primary_key(table);
     let awkward = |column: &KeyColumn| column.nullable || entity.field_of_column(&column.column).is_none();
     match &table.row_id {
         Some(row_id) if key.is_empty() || key.iter().any(awkward) => vec![never_null(row_id)],
-        None if key.is_empty() => served_columns(entity),
+        None if key.is_empty() => exposed_columns(entity),
         _ => key,
     }
 }
 
-/// All columns that the entity shows, and no other: cursors carry their values.
-fn served_columns(entity: &Entity) -> Vec<KeyColumn> {
-    // Databases cannot order by JSON; an entity of nothing else has no better.
+/// Returns the columns that the entity exposes, and no others, because cursors contain their values.
+fn exposed_columns(entity: &Entity) -> Vec<KeyColumn> {
+    // Databases cannot order by JSON, so JSON columns are used only if there are no others.
     let all_json = entity.fields.iter().all(|field| field.ty == Some(FieldType::Json));
     let ordered = entity.fields.iter().filter(|field| all_json || field.ty != Some(FieldType::Json));
     let mut seen = HashSet::new();

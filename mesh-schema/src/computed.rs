@@ -1,13 +1,13 @@
-//! How does a field get into a schema that code makes of others? `SPEC §13.5`
+//! Computed fields that are added in code. `SPEC §13.5`
 
 use std::fmt;
 
 use crate::{Computed, Member, Piece, Schema};
 
-/// Why a field cannot be added.
+/// The reason why a computed field cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the sentences below say what each means")]
+#[expect(missing_docs, reason = "the messages below describe each variant")]
 pub enum ComputedError {
     Entity { entity: String },
     Field { entity: String, field: String },
@@ -29,8 +29,11 @@ impl fmt::Display for ComputedError {
 impl std::error::Error for ComputedError {}
 
 impl Schema {
-    /// Adds a computed field whose value code makes of the fields `from`. Its template is those fields in
-    /// turn, so that whoever plans a read fetches them.
+    /// Adds a computed field that depends on the fields `from`. Its template lists these fields, so that plans fetch
+    /// them.
+    ///
+    /// # Errors
+    /// If the entity or a field does not exist, or the name is taken or not allowed.
     pub fn add_computed<'n>(
         &mut self,
         entity: &str,
@@ -39,7 +42,7 @@ impl Schema {
     ) -> Result<(), ComputedError> {
         let found = self.by_key.get(entity).and_then(|id| self.entities.get_mut(id.0 as usize));
         let found = found.ok_or_else(|| ComputedError::Entity { entity: entity.to_owned() })?;
-        // Those that begin with `$` are controls.
+        // Names that begin with `$` are controls.
         if name.is_empty() || name.starts_with('$') || name == "events" {
             return Err(ComputedError::Name { name: name.to_owned() });
         }

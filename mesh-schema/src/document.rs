@@ -1,4 +1,4 @@
-//! How is a schema written down? The JSON document, names as in `SPEC §6`.
+//! The schema document, with the names of `SPEC §6`.
 
 mod read;
 
@@ -6,11 +6,11 @@ use std::collections::HashSet;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::fault::Places;
+use crate::fault::Positions;
 use crate::policy::RoleDocument;
 use crate::{Cardinality, Catalog, Entries, Faults, FieldType, Schema, TableName, Upload, load};
 
-/// A schema as written, not yet checked beyond its form.
+/// A parsed schema document. Its structure has been checked, its meaning has not.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Document {
     /// Entity key → entity.
@@ -18,56 +18,64 @@ pub struct Document {
     /// `entityKey.ref` → relation.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub joins: Entries<JoinDocument>,
-    /// Role → what it may read and write; absent, everybody may what the schema offers.
+    /// Role → what it may read and write; `None` permits everything to every role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policies: Option<Entries<RoleDocument>>,
     #[serde(skip)]
-    pub(crate) places: Places,
+    pub(crate) positions: Positions,
 }
 
 impl Document {
-    /// Reads JSON text and checks its form: syntax, types of values, unknown keys, keys given twice.
+    /// Parses JSON text and checks its structure: syntax, types of values, unknown keys, duplicate keys.
+    ///
+    /// # Errors
+    /// Every fault of the structure.
     pub fn parse(text: &str) -> Result<Self, Faults> {
         let reading = read::read(text);
         if reading.faults.is_empty() { Ok(reading.document) } else { Err(reading.faults.into()) }
     }
 
-    /// Resolves every name in it, or reports every fault at once.
+    /// Resolves every name.
     ///
-    /// With a catalog its tables and columns must exist there, and types, NULLs and descriptions are taken
-    /// from it where the document is silent.
+    /// With a catalog, tables and columns must exist in it, and it supplies the types, nullability and descriptions
+    /// that the document does not specify.
+    ///
+    /// # Errors
+    /// Every fault of the document.
     pub fn load(&self, catalog: Option<&Catalog>) -> Result<Schema, Faults> {
         load::load(self, catalog, &HashSet::new())
     }
 
-    /// Tables and columns whose fields the document says are times, whatever type the columns have: how they
-    /// write times has to be found out before the document is loaded. `SPEC §5.5`
+    /// Returns the tables and columns of fields that the document declares as dates or times. Back ends sample these
+    /// columns before the document is loaded, to find out how they store times. `SPEC §5.5`
     pub fn time_columns(&self) -> Vec<(String, String)> {
-        let mut places = Vec::new();
+        let mut columns = Vec::new();
         for (key, entity) in self.entities.iter() {
             let table = entity.table.clone().unwrap_or_else(|| load::default_table(key));
             let Ok(table) = TableName::parse(&table) else { continue };
             let times =
                 entity.types.iter().filter(|(_, ty)| matches!(ty, FieldType::Datetime | FieldType::Date));
-            places.extend(times.map(|(field, _)| {
+            columns.extend(times.map(|(field, _)| {
                 let column = entity.columns.get(field).map_or(field, String::as_str);
                 (table.name.clone(), column.to_owned())
             }));
         }
-        places
+        columns
     }
 
-    /// The document as indented JSON text. [`Document::parse`] reads the same document again.
-    #[expect(clippy::expect_used, reason = "all keys are text and nothing in it can fail to serialize")]
+    /// Returns the document as indented JSON, which [`Document::parse`] parses to an equal document.
+    #[expect(clippy::expect_used, reason = "all keys are strings and no value can fail to serialize")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a document is always JSON")
     }
 }
 
 impl Schema {
-    /// Parses and loads JSON text in one go and reports the faults of form and of meaning together.
+    /// Parses and loads JSON text.
     ///
-    /// What hangs on a part whose form is wrong is not judged: one mistake is reported once.
+    /// # Errors
+    /// The faults of structure and of meaning together. Each mistake is reported once: parts that depend on a part
+    /// with a wrong structure are not checked.
     pub fn read(text: &str, catalog: Option<&Catalog>) -> Result<Self, Faults> {
         let reading = read::read(text);
         if reading.faults.is_empty() || reading.whole {
@@ -83,31 +91,31 @@ impl Schema {
     }
 }
 
-/// An entity as written.
+/// An entity of the document.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntityDocument {
     /// The allowlist of scalar fields.
     pub fields: Vec<String>,
-    /// The storage table; absent, the key in the plural.
+    /// The storage table; `None` for the default name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// Field → storage column, where the two differ.
+    /// Field → storage column, if the two differ.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub columns: Entries<String>,
     /// The field that identifies a row.
     #[serde(skip_serializing_if = "IdField::is_unset")]
     pub id_field: IdField,
-    /// Field → type, where the storage column's is not the right one.
+    /// Field → type, if it differs from that of the storage column.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub types: Entries<FieldType>,
-    /// Field → what files it takes.
+    /// Field → which files it accepts.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub uploads: Entries<Upload>,
-    /// Which fields writes may set.
+    /// The fields that writes may set.
     #[serde(skip_serializing_if = "Writable::is_none")]
     pub writable: Writable,
-    /// Name → how it is made of fields.
+    /// Name → computed field.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub computed: Entries<ComputedDocument>,
 }
@@ -115,10 +123,10 @@ pub struct EntityDocument {
 /// The property `idField`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IdField {
-    /// Left out: the field `id`.
+    /// Not given: the field `id`.
     #[default]
     Unset,
-    /// `null`: rows have no id, there are collection reads only.
+    /// `null`: rows have no id, and only collections can be read.
     Null,
     /// The field of that name.
     Field(String),
@@ -133,7 +141,7 @@ impl IdField {
 /// The property `writable`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Writable {
-    /// `false` or left out.
+    /// `false` or not given.
     #[default]
     None,
     /// `true`.
@@ -148,21 +156,21 @@ impl Writable {
     }
 }
 
-/// A computed field as written. `SPEC §13.5`
+/// A computed field of the document. `SPEC §13.5`
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ComputedDocument {
     /// The fields it may use.
     pub from: Vec<String>,
-    /// Text with `{field}` in it.
+    /// Text with `{field}` placeholders.
     pub template: String,
 }
 
-/// A relation as written.
+/// A relation of the document.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct JoinDocument {
     /// The target's entity key.
     pub entity: String,
-    /// Equalities between columns of the two tables.
+    /// Equalities between columns of the two tables, joined by `AND`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// The property `type`.
@@ -174,17 +182,17 @@ pub struct JoinDocument {
 }
 
 impl JoinDocument {
-    /// A relation to one row of `entity`.
+    /// Creates a relation to one row of `entity`.
     pub fn one(entity: impl Into<String>, on: impl Into<String>) -> Self {
         Self { entity: entity.into(), on: Some(on.into()), cardinality: Cardinality::One, through: None }
     }
 
-    /// A relation to many rows of `entity`.
+    /// Creates a relation to many rows of `entity`.
     pub fn many(entity: impl Into<String>, on: impl Into<String>) -> Self {
         Self { cardinality: Cardinality::Many, ..Self::one(entity, on) }
     }
 
-    /// A many-to-many relation to `entity` through a junction table.
+    /// Creates a many-to-many relation to `entity` through a junction table.
     pub fn through(entity: impl Into<String>, through: ThroughDocument) -> Self {
         Self { entity: entity.into(), on: None, cardinality: Cardinality::Many, through: Some(through) }
     }
@@ -202,13 +210,13 @@ pub struct ThroughDocument {
 }
 
 impl ThroughDocument {
-    /// A junction table with its columns for the parent and for the target.
+    /// Creates a junction table with its columns for the parent and for the target.
     pub fn new(table: impl Into<String>, from: impl Into<String>, to: impl Into<String>) -> Self {
         Self { table: table.into(), from: from.into(), to: to.into() }
     }
 }
 
-/// Whether nothing can be written.
+/// Whether no field is writable.
 pub(crate) fn is_not_writable(writable: &Writable) -> bool {
     writable.is_none()
 }

@@ -1,15 +1,15 @@
-//! How does a document keep its maps? In the order in which they were written.
+//! A map that keeps the order of its entries.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// A map whose entries keep their order. Keys are any text; none is special.
+/// A map that keeps the order of its entries.
 ///
-/// [`Entries::push`] does not look for an equal key: where a key stands twice, loading the document says so.
+/// [`Entries::push`] does not check for duplicate keys; loading a document reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries<V>(Vec<(String, V)>);
 
 impl<V> Entries<V> {
-    /// Without entries.
+    /// Creates an empty map.
     pub fn new() -> Self {
         Self(Vec::new())
     }
@@ -19,37 +19,37 @@ impl<V> Entries<V> {
         self.0.push((key.into(), value));
     }
 
-    /// The first value of that key.
+    /// Returns the first value of a key.
     pub fn get(&self, key: &str) -> Option<&V> {
         self.iter().find_map(|(name, value)| (name == key).then_some(value))
     }
 
-    /// The first value of that key, to be changed in place.
+    /// Returns a mutable reference to the first value of a key.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         self.0.iter_mut().find_map(|(name, value)| (name == key).then_some(value))
     }
 
-    /// Keeps the entries for which `keep` holds.
+    /// Keeps the entries for which `keep` returns `true`.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &V) -> bool) {
         self.0.retain(|(key, value)| keep(key, value));
     }
 
-    /// The entries in order.
+    /// Iterates over the entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &V)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The keys in order.
+    /// Iterates over the keys in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.0.iter().map(|(key, _)| key.as_str())
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a schema, and where?
+//! Faults of schema documents, with their position.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,30 +6,30 @@ use std::ops::Deref;
 
 use crate::nearest;
 
-/// One thing that is wrong with a schema document. Loading reports all of them at once.
+/// A fault of a schema document. Loading reports all faults at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where in the document, e.g. `entities.post.idField`; `document` for the text as a whole.
-    pub place: String,
-    /// What is wrong and what to do about it.
+    /// The path in the document, such as `entities.post.idField`; `document` for the whole text.
+    pub path: String,
+    /// What is wrong and how to correct it.
     pub message: String,
-    /// The line in the text, from 1, where the document was parsed from text.
+    /// The line, from 1, if the document was parsed from text.
     pub line: Option<u32>,
-    /// The column in that line, from 1, counting characters.
+    /// The column, from 1, in characters.
     pub column: Option<u32>,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
+        write!(f, "{}: {}", self.path, self.message)
     }
 }
 
 impl std::error::Error for Fault {}
 
-/// Everything that is wrong with a schema document, at least one thing.
+/// The faults of a schema document, at least one.
 ///
-/// It reads like a slice, and prints a line for each fault, so that `?` alone tells a developer all of them.
+/// It dereferences to a slice, and its `Display` output has a line for each fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults(Vec<Fault>);
 
@@ -74,27 +74,27 @@ impl IntoIterator for Faults {
     }
 }
 
-/// Where the parts of a document stood in the text it was parsed from.
+/// Positions of the parts of a document in its text.
 ///
-/// Two documents that say the same are equal wherever it was written, so places never differ.
+/// Positions always compare as equal, so that equality of documents does not depend on their formatting.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places(HashMap<String, (u32, u32)>);
+pub(crate) struct Positions(HashMap<String, (u32, u32)>);
 
-impl PartialEq for Places {
+impl PartialEq for Positions {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Places {
-    pub(crate) fn record(&mut self, place: &str, line: u32, column: u32) {
-        self.0.insert(place.to_owned(), (line, column));
+impl Positions {
+    pub(crate) fn record(&mut self, path: &str, line: u32, column: u32) {
+        self.0.insert(path.to_owned(), (line, column));
     }
 
-    /// A fault at that place, with the position of the innermost part around it that stands in the text.
-    pub(crate) fn fault(&self, place: impl Into<String>, message: impl Into<String>) -> Fault {
-        let place = place.into();
-        let mut part = place.as_str();
+    /// Creates a fault with the position of the innermost enclosing part that is in the text.
+    pub(crate) fn fault(&self, path: impl Into<String>, message: impl Into<String>) -> Fault {
+        let path = path.into();
+        let mut part = path.as_str();
         let position = loop {
             if let Some(position) = self.0.get(part) {
                 break Some(*position);
@@ -105,14 +105,14 @@ impl Places {
             }
         };
         let (line, column) = position.unzip();
-        Fault { place, message: message.into(), line, column }
+        Fault { path, message: message.into(), line, column }
     }
 }
 
-/// Past that many faults no more hints are looked for: hostile documents would make them expensive.
+/// Maximum number of faults with hints, because searching hints for hostile documents would be expensive.
 const HINTED_FAULTS: usize = 100;
 
-/// `; did you mean 'x'?` with the nearest of the names, or nothing if none is near.
+/// Returns `; did you mean 'x'?` with the nearest name, or an empty string if no name is near.
 pub(crate) fn hint<'n>(faults: &[Fault], name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     if faults.len() >= HINTED_FAULTS {
         return String::new();
@@ -125,12 +125,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_takes_the_position_of_the_part_around_it() {
-        let mut places = Places::default();
-        places.record("entities.post", 3, 5);
-        let fault = places.fault("entities.post.fields[2]", "wrong");
+    fn fault_has_the_position_of_the_enclosing_part() {
+        let mut positions = Positions::default();
+        positions.record("entities.post", 3, 5);
+        let fault = positions.fault("entities.post.fields[2]", "wrong");
         assert_eq!((fault.line, fault.column), (Some(3), Some(5)));
         assert_eq!(fault.to_string(), "entities.post.fields[2]: wrong");
-        assert_eq!(places.fault("joins.x", "wrong").line, None);
+        assert_eq!(positions.fault("joins.x", "wrong").line, None);
     }
 }

@@ -1,4 +1,4 @@
-//! What schema does a database suggest by itself? Every table served, every foreign key a relation.
+//! Inference of a schema from a database: every table becomes an entity, every foreign key a relation.
 
 mod key;
 mod relation;
@@ -10,38 +10,38 @@ use std::fmt;
 use crate::load::{default_table, is_reserved_member};
 use crate::{Catalog, Column, Document, EntityDocument, FieldType, IdField, Table, TableName, naming};
 
-/// What inference gives: a document that loads with the same catalog, and what should be known about it.
+/// The result of inference: a document that loads with the same catalog, and notes about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inference {
-    /// The schema, to be loaded or written to a file.
+    /// The inferred document.
     pub document: Document,
-    /// What was left out, renamed or not understood.
+    /// Parts that were omitted, renamed or not understood.
     pub notes: Vec<Note>,
 }
 
-/// Something that inference did which its reader may want to do otherwise.
+/// A decision of inference that the user may want to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The table, or table and column.
-    pub place: String,
-    /// What was done, and how to have it otherwise.
+    /// The table or column.
+    pub path: String,
+    /// What was decided, and how to change it.
     pub message: String,
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
+        write!(f, "{}: {}", self.path, self.message)
     }
 }
 
-/// Whether a table belongs to the server or to the database itself; such tables are never served.
+/// Whether a table belongs to the server or to the database system. Such tables are never served.
 pub fn is_own_table(schema: Option<&str>, name: &str) -> bool {
     let begins =
         |prefix: &str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
     begins("_mesh_") || begins("sqlite_") || schema == Some("mesh")
 }
 
-/// Makes a schema document from what a database contains. The result loads with that catalog.
+/// Creates a schema document from a catalog. The document always loads with that catalog.
 pub fn infer(catalog: &Catalog) -> Inference {
     let mut notes = Vec::new();
     let mut served = served_tables(catalog, &mut notes);
@@ -61,31 +61,31 @@ pub fn infer(catalog: &Catalog) -> Inference {
     Inference { document, notes }
 }
 
-/// A table on its way to become an entity.
+/// A table that becomes an entity.
 struct Served<'c> {
     table: &'c Table,
     name: TableName,
     key: String,
     columns: Vec<ServedColumn<'c>>,
-    /// Columns left out because they look like secrets.
+    /// Columns omitted because they look like secrets.
     hidden: Vec<&'c Column>,
-    /// Names of fields and relations so far.
+    /// Names of fields and relations assigned so far.
     taken: HashSet<String>,
 }
 
-/// A column on its way to become a field.
+/// A column that becomes a field.
 struct ServedColumn<'c> {
     column: &'c Column,
     field: String,
 }
 
 impl Served<'_> {
-    /// The field of the column that is spelled exactly so.
+    /// Returns the field of the column with exactly that name.
     fn field_of(&self, column: &str) -> Option<&str> {
         self.columns.iter().find(|served| served.column.name == column).map(|served| served.field.as_str())
     }
 
-    /// The column whose single value identifies a row, if it is served.
+    /// Returns the column that alone identifies a row, if it is served.
     fn id_column(&self) -> Option<&str> {
         let [only] = self.table.primary_key.as_slice() else { return None };
         let column = self.table.column(only)?;
@@ -93,7 +93,7 @@ impl Served<'_> {
     }
 }
 
-/// The tables that can be served, sorted by name so that the result does not depend on the catalog's order.
+/// Returns the tables that can be served, sorted by name, so that the result does not depend on catalog order.
 fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<'c>> {
     let mut seen = HashSet::new();
     let mut served = Vec::new();
@@ -103,7 +103,7 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
             continue;
         }
         if table.name.is_empty() || table.schema.as_deref() == Some("") {
-            notes.push(note(&name, "left out, since a table without a name cannot be referred to"));
+            notes.push(note(&name, "omitted: a table without a name cannot be referred to"));
             continue;
         }
         let mut names = HashSet::new();
@@ -111,14 +111,14 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
             table.columns.iter().filter(|column| !column.name.is_empty() && names.insert(&column.name));
         let (hidden, columns): (Vec<_>, Vec<_>) = usable.partition(|column| secret::is_secret(column));
         if columns.is_empty() {
-            notes.push(note(&name, "left out, since none of its columns can be served"));
+            notes.push(note(&name, "omitted: none of its columns can be served"));
             continue;
         }
         let hidden_key = |name: &String| {
             table.column(name).is_some_and(|column| hidden.iter().any(|hidden| hidden.name == column.name))
         };
         if table.row_id.is_none() && table.primary_key.iter().any(hidden_key) {
-            notes.push(note(&name, "left out, since its key looks like a secret and cursors would carry it"));
+            notes.push(note(&name, "omitted: its key looks like a secret, and cursors would contain it"));
             continue;
         }
         let columns =
@@ -129,8 +129,8 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
     served
 }
 
-fn note(place: &impl fmt::Display, message: impl Into<String>) -> Note {
-    Note { place: place.to_string(), message: message.into() }
+fn note(path: &impl fmt::Display, message: impl Into<String>) -> Note {
+    Note { path: path.to_string(), message: message.into() }
 }
 
 fn note_hidden(served: &mut Served<'_>, notes: &mut Vec<Note>) {
@@ -146,7 +146,7 @@ fn note_hidden(served: &mut Served<'_>, notes: &mut Vec<Note>) {
         notes.push(note(
             &format_args!("{}.{}", served.name, column.name),
             format!(
-                "left out, since it looks like a secret; to serve it, write the schema to a file and add \
+                "omitted: it looks like a secret; to serve it, write the schema to a file and add \
                  {field:?} to the fields of entity '{}'{mapping}",
                 served.key
             ),
@@ -168,7 +168,7 @@ fn entity(served: &Served<'_>) -> EntityDocument {
         if *field != column.name {
             document.columns.push(field, column.name.clone());
         }
-        // A 64-bit integer as text is a choice for the reader of the document. `SPEC §6`
+        // `bigint` is never inferred; the author of a document can choose it. `SPEC §6`
         if let Some(ty) = column.ty {
             document.types.push(field, if ty == FieldType::Bigint { FieldType::Integer } else { ty });
         }

@@ -1,8 +1,8 @@
-//! What is there to read? Schema documents, the checks on them, and their inference from a database.
+//! Schema documents: parsing, checking, and inference from a database.
 //!
-//! Reading order: `document` (the JSON as written), `load` with `on`, `template` and `check` (from what is
-//! written to what it means), `model` (the result), `catalog`, `infer` and `naming` (from a database to a
-//! document), `builder` (a schema in code).
+//! Reading order: `document` (the JSON document), `load` with `on`, `template` and `check` (from document to
+//! schema), `model` (the schema), `catalog`, `infer` and `naming` (from a database to a document), `builder` (a
+//! schema in code).
 #![doc = ""]
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]

@@ -1,8 +1,7 @@
-//! What may be read? The schema after loading: every name resolved to a small id, every join to columns.
+//! The schema after loading: every name resolved to a small id, every join to columns.
 //!
-//! A [`Schema`] is made by the loader only ([`crate::Document::load`]), so one that exists is whole: its
-//! relations lead to entities, its fields to columns, and nothing is looked up by text afterwards except
-//! the names that a client sends.
+//! Only the loader ([`crate::Document::load`]) creates a [`Schema`], so every schema is complete: relations point to
+//! entities and fields to columns. After loading, only names sent by clients are looked up by text.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,56 +30,55 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The entity of that key.
+    /// Returns the id of the entity with that key.
     pub fn find(&self, key: &str) -> Option<EntityId> {
         self.by_key.get(key).copied()
     }
 
-    /// The entity of that id. Ids come from this schema; of another schema's, the answer means nothing.
+    /// Returns the entity with that id, which must come from this schema.
     #[expect(clippy::indexing_slicing, reason = "ids are made by the loader of the same schema")]
     pub fn entity(&self, id: EntityId) -> &Entity {
         &self.entities[id.0 as usize]
     }
 
-    /// What each role may read and write, where the document says so. What stands in it has been checked.
+    /// Returns what each role may read and write, if the document declares policies.
     pub fn policies(&self) -> Option<&Entries<RoleDocument>> {
         self.policies.as_ref()
     }
 
-    /// All entities with their ids, in the order of the document.
+    /// Iterates over the entities with their ids, in document order.
     pub fn entities(&self) -> impl Iterator<Item = (EntityId, &Entity)> {
         let all = self.entities.iter().enumerate().map(|(index, entity)| (EntityId(index as u32), entity));
         all.filter(|(_, entity)| self.by_key.contains_key(&entity.key))
     }
 }
 
-/// An entity: what a URL names, stored as the rows of one table.
+/// An entity: named by URLs, stored as the rows of one table.
 #[derive(Clone, Debug)]
 pub struct Entity {
-    /// The key in URLs and at the root of queries.
+    /// The key, used in URLs and at the root of queries.
     pub key: String,
-    /// Where its rows are stored.
+    /// The table that stores its rows.
     pub table: TableName,
-    /// The allowlist of scalar fields, in the order of the document.
+    /// The allowlist of scalar fields, in document order.
     pub fields: Vec<Field>,
-    /// The field that identifies a row; `None` means collection reads only.
+    /// The field that identifies a row; `None` permits collection reads only.
     pub id: Option<FieldId>,
-    /// Storage columns that make an order total where the id field alone does not: the key columns or the
-    /// row id of a table without an id field; after the id field, if that may be NULL. `SPEC §3.9`
+    /// Storage columns that make an order total if the id field alone does not: the key columns or the row id of a
+    /// table without an id field, or further columns if the id field may be NULL. `SPEC §3.9`
     pub tie_break: Vec<KeyColumn>,
-    /// Its relations, in the order of the document.
+    /// Its relations, in document order.
     pub relations: Vec<Relation>,
-    /// Templates of computed fields.
+    /// Its computed fields.
     pub computed: Vec<Computed>,
-    /// What introspection says of it.
+    /// The description shown by introspection.
     pub description: Option<String>,
-    /// The storage types of its table's columns, those that are no fields among them; empty where the
-    /// database has none or nothing is known of it.
+    /// The storage types of all columns of its table, including columns that are not fields; empty if unknown.
     pub native: Arc<HashMap<String, NativeType>>,
     pub(crate) members: HashMap<String, Member>,
 }
 
-/// What a name inside an entity stands for.
+/// What a name inside an entity refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Member {
     /// A scalar field.
@@ -92,24 +90,24 @@ pub enum Member {
 }
 
 impl Entity {
-    /// What that name stands for in this entity. Fields, relations and computed fields share one namespace.
+    /// Returns what a name refers to. Fields, relations and computed fields share one namespace.
     pub fn member(&self, name: &str) -> Option<Member> {
         self.members.get(name).copied()
     }
 
-    /// The field of that id, which must come from this entity.
+    /// Returns the field with that id, which must come from this entity.
     #[expect(clippy::indexing_slicing, reason = "ids are made by the loader of the same entity")]
     pub fn field(&self, id: FieldId) -> &Field {
         &self.fields[id.0 as usize]
     }
 
-    /// The relation of that id, which must come from this entity.
+    /// Returns the relation with that id, which must come from this entity.
     #[expect(clippy::indexing_slicing, reason = "ids are made by the loader of the same entity")]
     pub fn relation(&self, id: RelationId) -> &Relation {
         &self.relations[id.0 as usize]
     }
 
-    /// The names that stand for something, in the order of the document: fields, relations, computed fields.
+    /// Iterates over the visible names in document order: fields, relations, computed fields.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let fields = self.fields.iter().map(|field| field.name.as_str());
         let relations = self.relations.iter().map(|relation| relation.name.as_str());
@@ -117,23 +115,23 @@ impl Entity {
         fields.chain(relations).chain(computed).filter(|name| self.members.contains_key(*name))
     }
 
-    /// The scalar fields with their ids.
+    /// Iterates over the scalar fields with their ids.
     pub fn field_ids(&self) -> impl Iterator<Item = (FieldId, &Field)> {
         self.fields.iter().enumerate().map(|(index, field)| (FieldId(index as u32), field))
     }
 
-    /// The relations with their ids.
+    /// Iterates over the relations with their ids.
     pub fn relation_ids(&self) -> impl Iterator<Item = (RelationId, &Relation)> {
         self.relations.iter().enumerate().map(|(index, relation)| (RelationId(index as u32), relation))
     }
 
-    /// The field that is stored in that column, if any.
+    /// Returns the field that is stored in a column, if there is one.
     pub fn field_of_column(&self, column: &str) -> Option<FieldId> {
         self.field_ids().find_map(|(id, field)| (field.column == column).then_some(id))
     }
 }
 
-/// A table's name as it stands in storage, with its namespace where one is given.
+/// The storage name of a table, with its namespace if one is given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableName {
     /// Namespace, `None` for the default one.
@@ -149,46 +147,46 @@ pub struct Field {
     pub name: String,
     /// The storage column that holds it.
     pub column: String,
-    /// Its type: as the document says, else the storage column's, else unknown.
+    /// The type from the document, else that of the storage column; `None` if unknown.
     pub ty: Option<FieldType>,
-    /// Whether it can be NULL; true wherever nothing is known.
+    /// Whether it can be NULL; `true` if unknown.
     pub nullable: bool,
-    /// How its column writes times, where that was found out.
+    /// How its column stores times, if known.
     pub time_form: Option<TimeForm>,
-    /// What writes may do with it.
+    /// Whether writes may set it.
     pub writable: bool,
-    /// Set when it takes files.
+    /// Set if the field accepts files.
     pub upload: Option<Upload>,
-    /// What introspection says of it.
+    /// The description shown by introspection.
     pub description: Option<String>,
 }
 
-/// A storage column that takes part in an order without being a field.
+/// A storage column that is part of an order without being a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyColumn {
-    /// Its name as stored.
+    /// The storage name.
     pub column: String,
     /// Whether it can hold NULL.
     pub nullable: bool,
 }
 
-/// A field that takes files. `SPEC §9`
+/// Bounds of a field that accepts files. `SPEC §9`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upload {
-    /// The largest file, in bytes; the server's own bound where absent.
+    /// Maximum size of a file in bytes; `None` means the bound of the server.
     pub max_bytes: Option<u64>,
-    /// The allowed content types; any where absent.
+    /// Accepted content types; `None` accepts any.
     pub content_types: Option<Vec<String>>,
 }
 
-/// The types of fields; [`FieldType::ALL`] is the one list of them. `SPEC §6`
+/// The types of fields. [`FieldType::ALL`] lists them. `SPEC §6`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldType {
     /// Text.
     String,
     /// A 64-bit integer, a JSON number.
     Integer,
-    /// A 64-bit integer that is JSON text, exact for clients whose numbers are doubles.
+    /// A 64-bit integer encoded as JSON text, exact for clients whose numbers are doubles.
     Bigint,
     /// A double.
     Number,
@@ -204,12 +202,12 @@ pub enum FieldType {
     Binary,
     /// A UUID, text.
     Uuid,
-    /// A number of exact decimal digits, text.
+    /// An exact decimal number, encoded as text.
     Decimal,
 }
 
 impl FieldType {
-    /// All types, in the order in which documents list them.
+    /// All types, in the order of the specification.
     pub const ALL: [Self; 11] = [
         Self::String,
         Self::Integer,
@@ -224,7 +222,7 @@ impl FieldType {
         Self::Decimal,
     ];
 
-    /// The type's name in schema documents.
+    /// Returns the name used in schema documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -241,26 +239,26 @@ impl FieldType {
         }
     }
 
-    /// The type of that name.
+    /// Returns the type with that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ty| ty.name() == name)
     }
 }
 
-/// A declared relation: how one entity's rows lead to another's.
+/// A declared relation from the rows of one entity to those of another.
 #[derive(Clone, Debug)]
 pub struct Relation {
-    /// Its ref, unique among the entity's names.
+    /// The ref, unique among the names of the entity.
     pub name: String,
-    /// Where it leads.
+    /// The target entity.
     pub target: EntityId,
-    /// How many rows it leads to.
+    /// Whether it gives one object or an array.
     pub cardinality: Cardinality,
-    /// Over which columns.
+    /// The columns that connect the rows.
     pub link: Link,
 }
 
-/// How many rows a relation leads to.
+/// Whether a relation gives one object or an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cardinality {
     /// An object or `null`.
@@ -270,7 +268,7 @@ pub enum Cardinality {
 }
 
 impl Cardinality {
-    /// The name in schema documents.
+    /// Returns the name used in schema documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::One => "one",
@@ -279,15 +277,15 @@ impl Cardinality {
     }
 }
 
-/// The columns that connect a parent row with its children; never text to be pasted.
+/// The columns that connect a parent row with its related rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// The rows of the target whose columns equal the parent's.
+    /// The target rows whose columns equal those of the parent.
     Direct {
-        /// Equal columns, at least one pair.
+        /// Pairs of equal columns, at least one.
         pairs: Vec<ColumnPair>,
     },
-    /// The rows of the target that a junction table pairs with the parent.
+    /// The target rows that a junction table pairs with the parent.
     Through {
         /// The junction table.
         table: TableName,
@@ -311,21 +309,21 @@ pub struct ColumnPair {
     pub target: String,
 }
 
-/// A field made of others. `SPEC §13.5`
+/// A field computed from other fields. `SPEC §13.5`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computed {
     /// Its name on the wire.
     pub name: String,
-    /// The fields it is made of.
+    /// The fields it depends on.
     pub from: Vec<FieldId>,
-    /// Text and fields in turn.
+    /// Literal text and fields, in order.
     pub template: Vec<Piece>,
 }
 
 /// A piece of a computed field's template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
     /// The value of a field.
     Field(FieldId),

@@ -1,11 +1,11 @@
-//! How do storage names become names of an API? Camel case, singular and plural, by rules of English.
+//! Conversion of storage names to API names: camel case, English singular and plural.
 
 mod english;
 
 pub(crate) use self::english::{plural, singular};
 
-/// The words of a storage name: split at whatever is neither letter nor digit, and where a new word begins
-/// with a capital (`ArtistId`, `HTTPServer`).
+/// Splits a storage name into words: at characters other than letters and digits, and before capital letters that
+/// begin a word (`ArtistId`, `HTTPServer`).
 pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -29,12 +29,12 @@ pub(crate) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Letters and digits of any script, and the marks that combine with them.
+/// Whether a character is a letter, a digit or a combining mark.
 fn is_word_character(c: char) -> bool {
     c.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&c)
 }
 
-/// `order_details`, `Order Details` and `OrderDetails` → `orderDetails`. Empty if the name has no words.
+/// Joins words in camel case: `order_details` becomes `orderDetails`. Returns an empty string for no words.
 pub(crate) fn camel(words: &[String]) -> String {
     let mut name = String::new();
     for word in words {
@@ -44,13 +44,13 @@ pub(crate) fn camel(words: &[String]) -> String {
     name
 }
 
-/// With its first letter a capital.
+/// Returns a name with a capital first letter.
 pub(crate) fn capitalized(name: &str) -> String {
     let mut rest = name.chars();
     rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }
 
-/// The camel-case name of an entity for a table: its last word in the singular.
+/// Returns the entity key of a table: camel case, the last word in the singular.
 pub(crate) fn entity_key(table: &str) -> String {
     let mut words = words(table);
     if let Some(last) = words.last_mut() {
@@ -59,7 +59,7 @@ pub(crate) fn entity_key(table: &str) -> String {
     camel(&words)
 }
 
-/// A name in camel case with its last word in the plural.
+/// Returns a camel-case name with the last word in the plural.
 pub(crate) fn plural_name(name: &str) -> String {
     let words = words(name);
     let ending = words.last().filter(|last| name.ends_with(last.as_str()));

@@ -1,14 +1,14 @@
-//! Which name was probably meant? The nearest of the allowed ones, if it is near enough.
+//! Suggestions for misspelled names.
 
-/// Longer names get no hint: looking for one takes steps by the lengths of both names multiplied, and whoever asks
-/// for what is not there decides how long it is.
-const LONGEST: usize = 48;
+/// Maximum length of a name that gets a suggestion. The comparison takes time proportional to the product of both
+/// lengths, and clients choose one of them.
+const MAX_LENGTH: usize = 48;
 
-/// How many names are compared at most.
-const MOST: usize = 2_000;
+/// Maximum number of names that are compared.
+const MAX_NAMES: usize = 2_000;
 
-/// The name that takes the fewest changes of single letters to reach, swapped neighbors counting as one and letter
-/// case aside. Up to a third of the word may change; of equals the first wins.
+/// Returns the name with the smallest edit distance to `word`. A swap of neighboring letters counts as one edit, and
+/// letter case is ignored. At most a third of the word may change; of equally near names the first wins.
 ///
 /// ```
 /// use mesh_schema::nearest;
@@ -17,8 +17,8 @@ const MOST: usize = 2_000;
 /// assert_eq!(nearest("zebra", ["title", "author"]), None);
 /// ```
 pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let letters = word.chars().take(LONGEST + 1).count();
-    if letters > LONGEST {
+    let letters = word.chars().take(MAX_LENGTH + 1).count();
+    if letters > MAX_LENGTH {
         return None;
     }
     let (wanted, allowed) = (word.to_lowercase(), (letters / 3).max(1));
@@ -30,7 +30,7 @@ pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
         let steps = strsim::osa_distance(&wanted, &name.to_lowercase());
         (steps <= allowed && steps < length).then_some((steps, name))
     };
-    let near = names.into_iter().take(MOST).filter_map(steps);
+    let near = names.into_iter().take(MAX_NAMES).filter_map(steps);
     near.min_by_key(|(steps, _)| *steps).map(|(_, name)| name)
 }
 
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_near_is_found() {
+    fn only_near_names_are_suggested() {
         let names = ["listen", "limits", "log", "log_format", "base", "createdAt"];
         assert_eq!(nearest("lisen", names), Some("listen"));
         assert_eq!(nearest("bsae", names), Some("base"), "swapped letters are one change");

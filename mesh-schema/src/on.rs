@@ -1,4 +1,4 @@
-//! What does a join condition say? `table.column = table.column`, several of them joined by AND. `SPEC §6`
+//! Parser for join conditions: `table.column = table.column`, joined by `AND`. `SPEC §6`
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use nom::multi::many0_count;
 use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
 
-/// One equality as written.
+/// An equality of a join condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Equality {
     pub(crate) left: ColumnRef,
     pub(crate) right: ColumnRef,
 }
 
-/// A column as written, with its table.
+/// A column with its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnRef {
     pub(crate) schema: Option<String>,
@@ -25,7 +25,10 @@ pub(crate) struct ColumnRef {
     pub(crate) column: String,
 }
 
-/// Reads a whole condition. The error is a sentence that names the character where reading stopped.
+/// Parses a join condition.
+///
+/// # Errors
+/// A sentence with the number of the unexpected character.
 pub(crate) fn parse(text: &str) -> Result<Vec<Equality>, String> {
     let mut equalities = Vec::new();
     let mut rest = text;
@@ -41,7 +44,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Equality>, String> {
     }
 }
 
-/// Runs one parser with blanks around it and moves on, or says what was expected where.
+/// Runs a parser with surrounding blanks and advances `rest`, or returns a message about what was expected.
 fn step<'t, O>(
     text: &'t str,
     rest: &mut &'t str,
@@ -57,7 +60,7 @@ fn step<'t, O>(
         };
         format!(
             "Expected {expected} at character {at}, found {found}; \
-             write table.column = table.column, more of them joined by AND"
+             write table.column = table.column, with further equalities joined by AND"
         )
     })?;
     *rest = after;
@@ -101,7 +104,7 @@ fn continues(c: char) -> bool {
     starts(c) || c.is_ascii_digit() || c == '$' || (!c.is_ascii() && c.is_alphanumeric())
 }
 
-/// As the grammar reads it, quoted where it has to be.
+/// Writes the column as the parser accepts it, quoted if necessary.
 impl fmt::Display for ColumnRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(schema) = &self.schema {

@@ -1,4 +1,4 @@
-//! Which role may read what? The part `policies` of a schema document.
+//! Access policies: the part `policies` of a schema document.
 //!
 //! ```json
 //! {"policies": {
@@ -15,47 +15,45 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use crate::{Entries, Writable};
 pub use restrict::Restriction;
 
-/// The name under which a document says what holds for everybody whose role it does not list, and for requests
-/// without a session.
+/// The role name for all roles that are not listed, and for requests without a session.
 pub const ANY_ROLE: &str = "*";
 
-/// How deep a condition may be nested, as in queries. `SPEC §3.11`
+/// Maximum depth of a condition, as in queries. `SPEC §3.11`
 pub(crate) const CONDITION_DEPTH: usize = 8;
 
-/// The operators of conditions: those of `$where`. `SPEC §3.7`
+/// The operators of conditions, which are those of `$where`. `SPEC §3.7`
 pub const OPERATORS: [&str; 12] =
     ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike", "isNull", "isNotNull"];
 
 /// What one role may do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoleDocument {
-    /// `true`: whatever the schema offers.
+    /// `true`: everything that the schema permits.
     All,
-    /// Entity key → what may be done with it. An entity that is not listed does not exist for the role.
+    /// Entity key → rule. Entities that are not listed do not exist for the role.
     Entities(Entries<RuleDocument>),
 }
 
 /// What a role may do with one entity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleDocument {
-    /// `true`: whatever the schema offers.
+    /// `true`: everything that the schema permits.
     All,
-    /// What is listed, and nothing else.
+    /// Only what is listed.
     Listed(ListedDocument),
 }
 
-/// What a role may do with an entity, one by one.
+/// The permissions of a role for an entity.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedDocument {
-    /// The fields and computed fields that can be read; absent, all of them.
+    /// The readable fields and computed fields; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fields: Option<Vec<String>>,
-    /// A condition that every record fulfills which the role gets to see or to write.
+    /// A condition that every record must satisfy which the role reads or writes.
     #[serde(rename = "$where", skip_serializing_if = "Option::is_none")]
     pub condition: Option<ConditionDocument>,
-    /// Of the entity's writable fields, and of those that take files, the ones that the role may write; none
-    /// unless given.
+    /// The subset of the entity's writable fields and upload fields that the role may write; none by default.
     #[serde(skip_serializing_if = "crate::document::is_not_writable")]
     pub writable: Writable,
 }
@@ -71,30 +69,29 @@ pub enum ConditionDocument {
     Not(Box<Self>),
     /// `{"field", "op", "value"}`
     Compare {
-        /// The field, which the role need not be able to read.
+        /// The field. The role need not be able to read it.
         field: String,
         /// One of [`OPERATORS`].
         op: String,
-        /// What it is compared with.
+        /// The right side of the comparison.
         value: OperandDocument,
     },
 }
 
-/// What a condition compares with.
+/// The right side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OperandDocument {
-    /// Nothing, for `isNull` and `isNotNull`.
+    /// No operand, for `isNull` and `isNotNull`.
     None,
     /// A constant.
     One(Constant),
     /// Constants, for `in` and `nin`.
     Many(Vec<Constant>),
-    /// `{"session": name}`: what the session of the request has there. A session without it fulfills no
-    /// comparison.
+    /// `{"session": name}`: a value of the request's session. Without that value the comparison is never true.
     Session(SessionValue),
 }
 
-/// A value that stands in the document.
+/// A literal of the document.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is its own name in JSON")]
 pub enum Constant {
@@ -104,24 +101,24 @@ pub enum Constant {
     Text(String),
 }
 
-/// What a session knows of whoever it belongs to; [`SessionValue::ALL`] is the one list.
+/// A value of a session. [`SessionValue::ALL`] lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SessionValue {
     /// The user's id.
     UserId,
     /// The user's role.
     Role,
-    /// The tenant that the user acts for.
+    /// The tenant of the user.
     Tenant,
-    /// The session's own id.
+    /// The id of the session.
     Session,
 }
 
 impl SessionValue {
-    /// All values, in the order in which documents list them.
+    /// All values, in the order of the specification.
     pub const ALL: [Self; 4] = [Self::UserId, Self::Role, Self::Tenant, Self::Session];
 
-    /// The value's name in schema documents.
+    /// Returns the name used in schema documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::UserId => "userId",
@@ -131,7 +128,7 @@ impl SessionValue {
         }
     }
 
-    /// The value of that name.
+    /// Returns the value with that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.name() == name)
     }
@@ -155,7 +152,7 @@ impl Serialize for RuleDocument {
     }
 }
 
-/// Conditions are nested no deeper than the loader lets them.
+/// Recursion is bounded, because the loader bounds the depth of conditions.
 impl Serialize for ConditionDocument {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

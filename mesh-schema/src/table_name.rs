@@ -1,14 +1,16 @@
-//! How is a table's name written in a document? As it stands; a dot parts schema from table. `SPEC §6`
+//! Table names in documents; a dot separates schema and table. `SPEC §6`
 
 use std::fmt;
 
 use crate::TableName;
 
 impl TableName {
-    /// Reads a name as documents write it: `orders`, `sales.orders`, `"a.b"`, `sales."a.b"`.
+    /// Parses a name as written in documents: `orders`, `sales.orders`, `"a.b"`, `sales."a.b"`.
     ///
-    /// Blanks and all other characters stand for themselves; only a part that begins with a double quote is
-    /// unquoted. The error is a sentence.
+    /// Only parts that begin with a double quote are unquoted; all other characters, blanks included, are literal.
+    ///
+    /// # Errors
+    /// A sentence that describes the mistake.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (first, rest) = part(text)?;
         if rest.is_empty() && !text.ends_with('.') {
@@ -17,14 +19,14 @@ impl TableName {
         let (second, rest) = part(rest)?;
         if !rest.is_empty() {
             return Err(format!(
-                "The table '{text}' has more than one dot; put a name that has dots in double quotes"
+                "The table '{text}' has more than one dot; put names with dots in double quotes"
             ));
         }
         Ok(Self { schema: Some(first), name: second })
     }
 }
 
-/// The part up to the next dot, and what follows that dot.
+/// Returns the part up to the next dot, and the text after that dot.
 fn part(text: &str) -> Result<(String, &str), String> {
     let (name, rest) = match text.strip_prefix('"') {
         Some(quoted) => {
@@ -51,7 +53,7 @@ fn part(text: &str) -> Result<(String, &str), String> {
     Ok((name, rest))
 }
 
-/// The name up to the closing quote, doubled quotes being single ones, and what follows the closing quote.
+/// Returns the name up to the closing quote, with doubled quotes replaced by single ones, and the text after it.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text;
@@ -68,7 +70,7 @@ fn unquote(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// As documents write it, so that [`TableName::parse`] reads the same name again.
+/// Writes the name as [`TableName::parse`] accepts it.
 impl fmt::Display for TableName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, part) in self.schema.iter().chain([&self.name]).enumerate() {
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_and_written() {
+    fn names_are_parsed_and_printed() {
         let cases = [
             ("orders", None, "orders"),
             ("order details", None, "order details"),
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn half_names_are_refused() {
+    fn incomplete_names_are_refused() {
         for text in ["", ".", "a.", ".a", "a.b.c", "\"a", "\"a\"b", "\"\"", "\"a\".", "a.\"\"", "\"a\".b.c"] {
             assert!(TableName::parse(text).is_err(), "{text}");
         }

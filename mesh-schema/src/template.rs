@@ -1,15 +1,18 @@
-//! What does a computed field's template say? Text with `{field}` in it. `SPEC §13.5`
+//! Templates of computed fields: text with `{field}` placeholders. `SPEC §13.5`
 
-/// A piece of a template, names not yet looked up.
+/// A part of a template, with names not yet resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
-    /// The name between braces.
+    /// A placeholder.
     Name(String),
 }
 
-/// Splits a template; `{{` and `}}` stand for single braces. The error is a sentence.
+/// Parses a template, in which `{{` and `}}` denote single braces.
+///
+/// # Errors
+/// A sentence that describes the mistake.
 pub(crate) fn parse(template: &str) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut text = String::new();

@@ -113,8 +113,8 @@ fn literal(constant: &Constant) -> Literal {
     }
 }
 
-fn fault(place: String, message: String) -> Fault {
-    Fault { place, message, line: None, column: None }
+fn fault(path: String, message: String) -> Fault {
+    Fault { path, message, line: None, column: None }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Is what a catalog knows taken into the schema, and what it lacks reported?
+//! Adoption of catalog properties, and faults for missing tables and columns.
 
 use expect_test::expect;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn bare_table(schema: Option<&str>, name: &str) -> Table {
 }
 
 #[test]
-fn tables_are_found_as_spelled_before_letter_case_is_put_aside() {
+fn exact_table_names_win_over_other_letter_case() {
     let catalog = Catalog {
         tables: vec![
             bare_table(None, "users"),
@@ -77,7 +77,7 @@ fn blog() -> Catalog {
 }
 
 #[test]
-fn a_catalog_gives_types_spelling_and_words() {
+fn catalog_supplies_types_spelling_and_descriptions() {
     let text = r#"{"entities": {
         "post": {"fields": ["id", "title", "createdAt", "row"], "table": "posts", "types": {"title": "json"},
                  "columns": {"createdAt": "CREATED_AT", "row": "ROWID"}},
@@ -112,7 +112,7 @@ fn a_catalog_gives_types_spelling_and_words() {
 }
 
 #[test]
-fn a_catalog_shows_what_is_missing() {
+fn tables_and_columns_missing_from_the_catalog_are_faults() {
     let text = r#"{"entities": {
         "post": {"fields": ["id", "titel", "text"], "columns": {"text": "body"}},
         "user": {"fields": ["id"]},
@@ -146,7 +146,7 @@ fn keys_of(entity: &str, table: Table) -> String {
 }
 
 #[test]
-fn orders_are_made_total() {
+fn tie_break_columns_make_orders_total() {
     let columns = |nullable| {
         vec![
             column("a", None, nullable),
@@ -185,7 +185,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_document_makes_loading_panic(
+    fn loading_never_panics(
         keys in prop::collection::vec("[ab$.\"]{0,3}", 1..4),
         names in prop::collection::vec("[ab$.{}\"]{0,3}", 0..4),
         on in "[ab.\" =AND]{0,30}",

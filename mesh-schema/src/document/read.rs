@@ -1,4 +1,4 @@
-//! How does JSON text become a document? Value by value, each fault with its place, going on after it.
+//! Parsing of JSON text into a document. Parsing continues after a fault, so that all faults are reported.
 
 mod json;
 mod policy;
@@ -19,22 +19,22 @@ const THROUGH: [&str; 3] = ["table", "from", "to"];
 const UPLOAD: [&str; 2] = ["maxBytes", "contentTypes"];
 const COMPUTED: [&str; 2] = ["from", "template"];
 
-/// What was read, as far as that went.
+/// The result of parsing, possibly incomplete.
 pub(super) struct Reading {
     pub(super) document: Document,
     pub(super) faults: Vec<Fault>,
-    /// Whether every entity and join of the text is in the document, be it in part.
+    /// Whether every entity and join of the text is in the document, at least in part.
     pub(super) whole: bool,
-    /// Places of the entities and joins in which a fault was found.
+    /// Paths of the entities and joins with faults.
     pub(super) unsound: HashSet<String>,
 }
 
 pub(super) fn read(text: &str) -> Reading {
     let mut reader = Reader { json: Json::new(text), unsound: HashSet::new() };
     let read = reader.document();
-    let (places, faults) = reader.json.finish();
+    let (positions, faults) = reader.json.finish();
     let whole = read.is_some();
-    let document = Document { places, ..read.unwrap_or_default() };
+    let document = Document { positions, ..read.unwrap_or_default() };
     Reading { document, faults, whole, unsound: reader.unsound }
 }
 
@@ -71,17 +71,17 @@ impl<'t> Reader<'t> {
         Some(document)
     }
 
-    /// The entries of `entities` or `joins`; one that cannot be read is there all the same, by its default.
+    /// Parses the entries of `entities` or `joins`. Entries that cannot be parsed are replaced by defaults.
     fn parts<T>(
         &mut self,
-        place: &str,
+        path: &str,
         node: Node<'t>,
         read: fn(&mut Self, &str, Node<'t>) -> T,
     ) -> Option<Vec<(String, T)>> {
-        self.json.enter(place, node);
+        self.json.enter(path, node);
         let mut parts = Vec::new();
-        for (key, node) in self.json.object(place, node)? {
-            let inner = format!("{place}.{key}");
+        for (key, node) in self.json.object(path, node)? {
+            let inner = format!("{path}.{key}");
             let before = self.json.unsound;
             self.json.enter(&inner, node);
             parts.push((key, read(self, &inner, node)));
@@ -92,12 +92,12 @@ impl<'t> Reader<'t> {
         Some(parts)
     }
 
-    fn entity(&mut self, place: &str, node: Node<'t>) -> EntityDocument {
+    fn entity(&mut self, path: &str, node: Node<'t>) -> EntityDocument {
         let mut entity = EntityDocument::default();
-        let Some(entries) = self.json.object(place, node) else { return entity };
+        let Some(entries) = self.json.object(path, node) else { return entity };
         let mut has_fields = false;
         for (key, node) in entries {
-            let inner = format!("{place}.{key}");
+            let inner = format!("{path}.{key}");
             self.json.enter(&inner, node);
             match key.as_str() {
                 "fields" => {
@@ -116,24 +116,24 @@ impl<'t> Reader<'t> {
                 "uploads" => entity.uploads = self.map(&inner, node, Self::upload),
                 "writable" => entity.writable = self.writable(&inner, node),
                 "computed" => entity.computed = self.map(&inner, node, Self::computed),
-                _ => self.json.unknown(place, &key, node, &ENTITY),
+                _ => self.json.unknown(path, &key, node, &ENTITY),
             }
         }
         if !has_fields {
-            self.json.missing(place, "fields");
+            self.json.missing(path, "fields");
         }
         entity
     }
 
     fn map<T>(
         &mut self,
-        place: &str,
+        path: &str,
         node: Node<'t>,
         read: fn(&mut Self, &str, Node<'t>) -> Option<T>,
     ) -> Entries<T> {
         let mut map = Entries::new();
-        for (key, node) in self.json.object(place, node).unwrap_or_default() {
-            let inner = format!("{place}.{key}");
+        for (key, node) in self.json.object(path, node).unwrap_or_default() {
+            let inner = format!("{path}.{key}");
             self.json.enter(&inner, node);
             if let Some(value) = read(self, &inner, node) {
                 map.push(key, value);
@@ -142,23 +142,23 @@ impl<'t> Reader<'t> {
         map
     }
 
-    fn text(&mut self, place: &str, node: Node<'t>) -> Option<String> {
-        self.json.text(place, node)
+    fn text(&mut self, path: &str, node: Node<'t>) -> Option<String> {
+        self.json.text(path, node)
     }
 
-    fn field_type(&mut self, place: &str, node: Node<'t>) -> Option<FieldType> {
-        let name = self.json.text(place, node)?;
+    fn field_type(&mut self, path: &str, node: Node<'t>) -> Option<FieldType> {
+        let name = self.json.text(path, node)?;
         let ty = FieldType::parse(&name);
         if ty.is_none() {
-            self.json.unknown_word(place, "type", &name, &FieldType::ALL.map(FieldType::name));
+            self.json.unknown_word(path, "type", &name, &FieldType::ALL.map(FieldType::name));
         }
         ty
     }
 
-    fn upload(&mut self, place: &str, node: Node<'t>) -> Option<Upload> {
+    fn upload(&mut self, path: &str, node: Node<'t>) -> Option<Upload> {
         let mut upload = Upload::default();
-        for (key, node) in self.json.object(place, node)? {
-            let inner = format!("{place}.{key}");
+        for (key, node) in self.json.object(path, node)? {
+            let inner = format!("{path}.{key}");
             self.json.enter(&inner, node);
             match key.as_str() {
                 "maxBytes" => {
@@ -174,54 +174,54 @@ impl<'t> Reader<'t> {
                     }
                     upload.content_types = Some(types);
                 }
-                _ => self.json.unknown(place, &key, node, &UPLOAD),
+                _ => self.json.unknown(path, &key, node, &UPLOAD),
             }
         }
         Some(upload)
     }
 
-    fn writable(&mut self, place: &str, node: Node<'t>) -> Writable {
+    fn writable(&mut self, path: &str, node: Node<'t>) -> Writable {
         match node.boolean() {
             Some(true) => Writable::All,
             Some(false) => Writable::None,
-            None if node.is_array() => Writable::Fields(self.json.texts(place, node)),
+            None if node.is_array() => Writable::Fields(self.json.texts(path, node)),
             None => {
-                self.json.wrong(place, "true, false or a list of fields", node);
+                self.json.wrong(path, "true, false or a list of fields", node);
                 Writable::None
             }
         }
     }
 
-    fn computed(&mut self, place: &str, node: Node<'t>) -> Option<ComputedDocument> {
+    fn computed(&mut self, path: &str, node: Node<'t>) -> Option<ComputedDocument> {
         let (mut from, mut template) = (None, None);
-        for (key, node) in self.json.object(place, node)? {
-            let inner = format!("{place}.{key}");
+        for (key, node) in self.json.object(path, node)? {
+            let inner = format!("{path}.{key}");
             self.json.enter(&inner, node);
             match key.as_str() {
                 "from" => from = Some(self.json.texts(&inner, node)),
                 "template" => template = Some(self.json.text(&inner, node).unwrap_or_default()),
-                _ => self.json.unknown(place, &key, node, &COMPUTED),
+                _ => self.json.unknown(path, &key, node, &COMPUTED),
             }
         }
-        self.required(place, &[(from.is_some(), "from"), (template.is_some(), "template")]);
+        self.required(path, &[(from.is_some(), "from"), (template.is_some(), "template")]);
         Some(ComputedDocument { from: from?, template: template? })
     }
 
-    fn join(&mut self, place: &str, node: Node<'t>) -> JoinDocument {
+    fn join(&mut self, path: &str, node: Node<'t>) -> JoinDocument {
         let (mut entity, mut on, mut cardinality, mut through) = (None, None, None, None);
-        let Some(entries) = self.json.object(place, node) else { return JoinDocument::many("", "") };
+        let Some(entries) = self.json.object(path, node) else { return JoinDocument::many("", "") };
         for (key, node) in entries {
-            let inner = format!("{place}.{key}");
+            let inner = format!("{path}.{key}");
             self.json.enter(&inner, node);
             match key.as_str() {
                 "entity" => entity = Some(self.json.text(&inner, node).unwrap_or_default()),
                 "on" => on = self.json.text(&inner, node),
                 "type" => cardinality = Some(self.cardinality(&inner, node)),
                 "through" => through = self.through(&inner, node),
-                _ => self.json.unknown(place, &key, node, &JOIN),
+                _ => self.json.unknown(path, &key, node, &JOIN),
             }
         }
-        self.required(place, &[(entity.is_some(), "entity"), (cardinality.is_some(), "type")]);
+        self.required(path, &[(entity.is_some(), "entity"), (cardinality.is_some(), "type")]);
         JoinDocument {
             entity: entity.unwrap_or_default(),
             on,
@@ -230,40 +230,40 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn cardinality(&mut self, place: &str, node: Node<'t>) -> Cardinality {
-        match self.json.text(place, node).as_deref() {
+    fn cardinality(&mut self, path: &str, node: Node<'t>) -> Cardinality {
+        match self.json.text(path, node).as_deref() {
             Some("one") => Cardinality::One,
             Some("many") | None => Cardinality::Many,
             Some(other) => {
-                self.json.unknown_word(place, "type", other, &["one", "many"]);
+                self.json.unknown_word(path, "type", other, &["one", "many"]);
                 Cardinality::Many
             }
         }
     }
 
-    fn through(&mut self, place: &str, node: Node<'t>) -> Option<ThroughDocument> {
+    fn through(&mut self, path: &str, node: Node<'t>) -> Option<ThroughDocument> {
         let (mut table, mut from, mut to) = (None, None, None);
-        for (key, node) in self.json.object(place, node)? {
-            let inner = format!("{place}.{key}");
+        for (key, node) in self.json.object(path, node)? {
+            let inner = format!("{path}.{key}");
             self.json.enter(&inner, node);
             let slot = match key.as_str() {
                 "table" => &mut table,
                 "from" => &mut from,
                 "to" => &mut to,
                 _ => {
-                    self.json.unknown(place, &key, node, &THROUGH);
+                    self.json.unknown(path, &key, node, &THROUGH);
                     continue;
                 }
             };
             *slot = Some(self.json.text(&inner, node).unwrap_or_default());
         }
-        self.required(place, &[(table.is_some(), "table"), (from.is_some(), "from"), (to.is_some(), "to")]);
+        self.required(path, &[(table.is_some(), "table"), (from.is_some(), "from"), (to.is_some(), "to")]);
         Some(ThroughDocument { table: table?, from: from?, to: to? })
     }
 
-    fn required(&mut self, place: &str, keys: &[(bool, &str)]) {
+    fn required(&mut self, path: &str, keys: &[(bool, &str)]) {
         for (_, key) in keys.iter().filter(|(given, _)| !given) {
-            self.json.missing(place, key);
+            self.json.missing(path, key);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Is a document read as written, and is what cannot be read named with its place?
+//! Parsing of documents, and the paths of structural faults.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn join(properties: &str) -> String {
 }
 
 #[test]
-fn everything_a_document_can_say_is_kept_in_order() {
+fn every_property_is_parsed_in_order() {
     let text = r#"{
   "entities": {
     "post": {
@@ -102,7 +102,7 @@ fn everything_a_document_can_say_is_kept_in_order() {
 }
 
 #[test]
-fn what_is_default_is_left_out() {
+fn defaults_are_not_printed() {
     check(
         "\u{feff}{\"joins\": {}, \"entities\": {\"post\": {\"fields\": [\"id\"], \"writable\": false, \"types\": {}}}}",
         expect![[r#"
@@ -119,7 +119,7 @@ fn what_is_default_is_left_out() {
 }
 
 #[test]
-fn text_that_is_no_json_is_refused_with_its_position() {
+fn invalid_json_is_refused_with_its_position() {
     check(
         "",
         expect![[r#"
@@ -351,7 +351,7 @@ fn unknown_keys_are_refused_with_the_nearest_known_one() {
 }
 
 #[test]
-fn keys_given_twice_are_refused_at_every_level() {
+fn duplicate_keys_are_refused_at_every_level() {
     check(
         "{\"entities\": {}, \"entities\": {}}",
         expect![[r#"
@@ -379,7 +379,7 @@ fn keys_given_twice_are_refused_at_every_level() {
 }
 
 #[test]
-fn faults_of_form_and_of_meaning_come_together() {
+fn faults_of_structure_and_meaning_are_reported_together() {
     let text = r#"{
   "entities": {
     "post": {"fields": ["id", "titel"], "colums": {"title": "t"}},
@@ -395,7 +395,7 @@ fn faults_of_form_and_of_meaning_come_together() {
         3:51 entities.post.colums: Unknown key 'colums'; did you mean 'columns'?
         4:13 entities.user.idField: There is no field 'id'; set idField to the field that identifies a row, or to null if none does
         5:14 entities.files: The entity key 'files' is reserved for a route; rename it
-        8:45 joins.post.author.on: Expected table.column at character 1, found 'n'; write table.column = table.column, more of them joined by AND
+        8:45 joins.post.author.on: Expected table.column at character 1, found 'n'; write table.column = table.column, with further equalities joined by AND
         9:30 joins.user.files.entity: Entity 'fils' not found; did you mean 'files'?
     "#]].assert_eq(&show(&Schema::read(text, None).unwrap_err()));
     assert!(Schema::read(r#"{"entities": {"post": {"fields": ["id"]}}}"#, None).is_ok());
@@ -407,7 +407,7 @@ fn deep_nesting_is_harmless() {
     let faults =
         Document::parse(&format!("{{\"entities\": {{\"post\": {{\"fields\": {deep}}}}}}}")).unwrap_err();
     assert_eq!(faults.len(), 1);
-    assert_eq!(faults[0].place, "entities.post.fields[0]");
+    assert_eq!(faults[0].path, "entities.post.fields[0]");
     assert!(Document::parse(&"[".repeat(200_000)).is_err());
     assert!(Document::parse(&"{\"a\":".repeat(200_000)).is_err());
 }
@@ -460,17 +460,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn what_is_printed_is_read_back(entities in entities(), joins in joins()) {
+    fn printed_documents_parse_to_equal_documents(entities in entities(), joins in joins()) {
         let document = Document { entities, joins, ..Document::default() };
         prop_assert_eq!(Document::parse(&document.to_json()), Ok(document));
     }
 
     #[test]
-    fn a_document_cut_short_is_a_fault(entities in entities(), cut in 0.0..1.0f64) {
+    fn truncated_document_is_a_fault(entities in entities(), cut in 0.0..1.0f64) {
         let text = Document { entities, ..Document::default() }.to_json();
         let kept = ((text.chars().count() - 1) as f64 * cut) as usize;
         let text: String = text.chars().take(kept).collect();
         let faults = Document::parse(&text).unwrap_err();
-        prop_assert_eq!(faults[0].place.as_str(), "document");
+        prop_assert_eq!(faults[0].path.as_str(), "document");
     }
 }

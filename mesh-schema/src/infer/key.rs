@@ -1,4 +1,4 @@
-//! What are entities and fields called? Camel case, unless two would be called the same.
+//! Names of inferred entities and fields: camel case, unless two names collide.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use super::{Note, Served, note};
 use crate::load::{is_reserved_entity, is_reserved_member};
 use crate::naming;
 
-/// Gives every table its entity key. Tables that would share one keep their storage names.
+/// Assigns an entity key to every table. Tables whose keys collide keep their storage names.
 pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {
     let wanted: Vec<String> = served.iter().map(|table| naming::entity_key(&table.table.name)).collect();
     let mut by_storage: HashMap<&str, usize> = HashMap::new();
@@ -27,30 +27,30 @@ pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {
         if !plain {
             notes.push(note(
                 &table.name,
-                format!("served as '{key}', since its plain name is taken, reserved or empty"),
+                format!("served as '{key}', because its plain name is taken, reserved or empty"),
             ));
         }
         table.key = key;
     }
 }
 
-/// Gives every column its field name. Columns that would share one keep their storage names.
+/// Assigns a field name to every column. Columns whose names collide keep their storage names.
 pub(super) fn name_fields(served: &mut Served<'_>, notes: &mut Vec<Note>) {
     let storage: Vec<String> = served.columns.iter().map(|served| served.column.name.clone()).collect();
     let wanted = storage.iter().map(|name| naming::camel(&naming::words(name))).collect();
     let names = assign(wanted, storage, &mut served.taken, is_reserved_member);
     for (column, (field, plain)) in served.columns.iter_mut().zip(names) {
         if !plain {
-            let place = format_args!("{}.{}", served.name, column.column.name).to_string();
-            let message = format!("served as '{field}', since its plain name is taken, reserved or empty");
-            notes.push(note(&place, message));
+            let path = format_args!("{}.{}", served.name, column.column.name).to_string();
+            let message = format!("served as '{field}', because its plain name is taken, reserved or empty");
+            notes.push(note(&path, message));
         }
         column.field = field;
     }
 }
 
-/// Assigns every thing its wanted name, or what its storage name gives where others want the same or it
-/// wants none; says of each whether it got what it wanted.
+/// Assigns names: the wanted name, or one derived from the storage name if the wanted name is empty or collides. Also
+/// returns whether each item got its wanted name.
 fn assign(
     wanted: Vec<String>,
     storage: Vec<String>,
@@ -62,7 +62,7 @@ fn assign(
         *wanting.entry(name.clone()).or_default() += 1;
     }
     let alone = |name: &str| !name.is_empty() && wanting.get(name) == Some(&1);
-    // Whoever is alone with a name gets it, whatever the others fall back to.
+    // An item with a unique wanted name gets it, whatever the others fall back to.
     taken.extend(wanted.iter().filter(|name| alone(name) && !is_reserved(name)).cloned());
     wanted
         .into_iter()
@@ -76,12 +76,12 @@ fn assign(
         .collect()
 }
 
-/// A storage name with what no name may have put aside.
+/// Returns a storage name without characters that names must not have.
 fn legal(name: String) -> String {
     if name.is_empty() || name.starts_with('$') { format!("_{name}") } else { name }
 }
 
-/// Takes a name, with as many `_` after it as it needs to be free.
+/// Claims a name, with as many `_` appended as needed to be unique.
 pub(super) fn claim(taken: &mut HashSet<String>, mut name: String, is_reserved: fn(&str) -> bool) -> String {
     while is_reserved(&name) || taken.contains(&name) {
         name.push('_');

@@ -1,4 +1,4 @@
-//! Which relations do foreign keys suggest, and what are they called?
+//! Relations inferred from foreign keys, and their names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,24 +10,24 @@ use crate::naming::{camel, capitalized, plural_name, words};
 use crate::on::{ColumnRef, Equality};
 use crate::{Catalog, ForeignKey, JoinDocument, TableName, ThroughDocument};
 
-/// A foreign key between two served tables, given by their indexes.
+/// A foreign key between two served tables, identified by their indexes.
 struct Reference {
     child: usize,
     parent: usize,
-    /// Columns of the child and of the parent, as the catalog spells them.
+    /// Pairs of child and parent columns, in the spelling of the catalog.
     pairs: Vec<(String, String)>,
-    /// Whether a parent has at most one such child.
+    /// Whether a parent has at most one child.
     unique: bool,
-    /// What the child calls the parent.
+    /// The name of the relation from child to parent.
     name: String,
 }
 
-/// A pure junction table: the references that are its primary key.
+/// A pure junction table: the two references that form its primary key.
 struct Junction<'r> {
     sides: [&'r Reference; 2],
 }
 
-/// All joins, those of one entity together.
+/// Returns all joins, grouped by entity.
 pub(super) fn joins(
     catalog: &Catalog,
     served: &mut [Served<'_>],
@@ -71,7 +71,7 @@ pub(super) fn joins(
 
 type Found = Vec<(usize, String, JoinDocument)>;
 
-/// Adds a relation under a free name, which it returns.
+/// Adds a relation under an unused name, which it returns.
 fn add(
     found: &mut Found,
     served: &mut [Served<'_>],
@@ -82,7 +82,7 @@ fn add(
     let name = claim(&mut table.taken, wanted.clone(), is_reserved_member);
     if name != wanted {
         let message = format!(
-            "its relation to '{}' is called '{name}', since '{wanted}' is reserved or taken",
+            "its relation to '{}' is called '{name}', because '{wanted}' is reserved or taken",
             join.entity
         );
         notes.push(note(&table.name, message));
@@ -121,7 +121,7 @@ fn references(catalog: &Catalog, served: &[Served<'_>], notes: &mut Vec<Note>) -
     references
 }
 
-/// Parent and columns of a foreign key, or why it cannot be followed.
+/// Returns the parent and the columns of a foreign key, or the reason why it gives no relation.
 fn resolve(
     tables: &Tables<'_>,
     index: &HashMap<&TableName, usize>,
@@ -143,13 +143,13 @@ fn resolve(
     }
     let mut pairs = Vec::new();
     for (from, to) in key.columns.iter().zip(target_columns) {
-        pairs.push((followed(child, from)?, followed(parent, to)?));
+        pairs.push((usable_column(child, from)?, usable_column(parent, to)?));
     }
     Ok((position, pairs))
 }
 
-/// The column in the catalog's spelling, if relations may go over it.
-fn followed(served: &Served<'_>, column: &str) -> Result<String, String> {
+/// Returns the column in the spelling of the catalog, if relations may use it.
+fn usable_column(served: &Served<'_>, column: &str) -> Result<String, String> {
     let found = served.table.column(column).filter(|column| !column.name.is_empty());
     let found = found.ok_or_else(|| format!("the table '{}' has no column '{column}'", served.name))?;
     if served.field_of(&found.name).is_none() {
@@ -158,7 +158,7 @@ fn followed(served: &Served<'_>, column: &str) -> Result<String, String> {
     Ok(found.name.clone())
 }
 
-/// Whether some key of the child lies within these columns.
+/// Whether these columns contain a key of the child.
 fn is_unique(child: &Served<'_>, pairs: &[(String, String)]) -> bool {
     let within = |set: &Vec<String>| {
         !set.is_empty()
@@ -170,8 +170,8 @@ fn is_unique(child: &Served<'_>, pairs: &[(String, String)]) -> bool {
     within(&child.table.primary_key) || child.table.unique.iter().any(within)
 }
 
-/// The column without its `_id` or `Id`; where it has none, or there are several columns, the parent's key.
-/// The key would not tell several such references apart, but their columns do.
+/// Returns the name of the relation to the parent: the column without its `_id` or `Id`, else the key of the parent,
+/// or, if there are several references to it, the name of the column.
 fn name_of_parent(reference: &Reference, served: &[Served<'_>], several: bool) -> String {
     let column = reference.pairs.first().map(|(column, _)| camel(&words(column)));
     stem(reference)
@@ -179,7 +179,7 @@ fn name_of_parent(reference: &Reference, served: &[Served<'_>], several: bool) -
         .unwrap_or_else(|| key_of(served, reference.parent))
 }
 
-/// A single column's words before `id`, if it ends so.
+/// Returns the words before `id`, if the reference has a single column that ends so.
 fn stem(reference: &Reference) -> Option<String> {
     let [(column, _)] = reference.pairs.as_slice() else { return None };
     let words = words(column);
@@ -195,7 +195,7 @@ enum Toward {
     Child,
 }
 
-/// The `on` of a relation along a reference. The target stands on the left, as self-joins need it.
+/// Returns the `on` of a relation. The target is on the left, as self-joins require.
 fn condition(served: &[Served<'_>], reference: &Reference, toward: Toward) -> String {
     let (Some(child), Some(parent)) = (served.get(reference.child), served.get(reference.parent)) else {
         return String::new();
@@ -220,7 +220,7 @@ fn column(table: &TableName, column: &str) -> ColumnRef {
     ColumnRef { schema: table.schema.clone(), table: table.name.clone(), column: column.to_owned() }
 }
 
-/// Relations through pure junction tables, for both sides.
+/// Adds the relations through pure junction tables, for both sides.
 fn many_to_many(
     references: &[Reference],
     found: &mut Found,
@@ -237,7 +237,7 @@ fn many_to_many(
         let several =
             between.get(&(a.parent.min(b.parent), a.parent.max(b.parent))).is_some_and(|count| *count > 1);
         for (from, to) in [(a, b), (b, a)] {
-            // Where both sides are one entity, its key would tell nothing; the junction's own words do.
+            // If both sides are the same entity, the columns of the junction give the name.
             let one = if a.parent == b.parent {
                 to.name.trim_end_matches('_').to_owned()
             } else {
@@ -254,14 +254,14 @@ fn many_to_many(
     }
 }
 
-/// The table as a junction, if its primary key is exactly two columns that each refer to a table.
+/// Returns the table as a junction, if its primary key consists of exactly two columns that each refer to a table.
 fn junction<'r>(index: usize, references: &'r [Reference], served: &[Served<'_>]) -> Option<Junction<'r>> {
     let table = served.get(index)?;
     let [first, second] = table.table.primary_key.as_slice() else { return None };
     let side = |name: &str| {
         let column = table.table.column(name)?;
         let single = |reference: &&Reference| matches!(reference.pairs.as_slice(), [(from, _)] if *from == column.name);
-        // A table that refers to itself pairs no two others.
+        // A reference of the table to itself does not count.
         let outward = |reference: &&Reference| reference.child == index && reference.parent != index;
         references.iter().filter(outward).find(single)
     };
@@ -279,7 +279,7 @@ fn through(served: &[Served<'_>], from: &Reference, to: &Reference) -> Option<Jo
     };
     let through = ThroughDocument::new(junction.name.to_string(), from_column, to_column);
     let mut join = JoinDocument::through(&target.key, through);
-    // Left out, `on` means the id fields; keys that refer to something else have to say so.
+    // Without `on`, the junction refers to the id fields.
     if parent.id_column() != Some(parent_column) || target.id_column() != Some(target_column) {
         let equalities = [
             (column(&junction.name, from_column), column(&parent.name, parent_column)),

@@ -1,8 +1,8 @@
-//! Which columns should nobody read by accident?
+//! Detection of columns that look like secrets.
 
 use crate::{Column, FieldType, naming};
 
-/// Words that make a column a secret wherever they stand in its name.
+/// Words that mark a column as a secret, anywhere in its name.
 const WORDS: [&str; 16] = [
     "secret",
     "secrets",
@@ -22,7 +22,7 @@ const WORDS: [&str; 16] = [
     "cvv",
 ];
 
-/// Neighboring words that make a column a secret.
+/// Pairs of adjacent words that mark a column as a secret.
 const PAIRS: [(&str, &str); 15] = [
     ("api", "key"),
     ("api", "keys"),
@@ -41,13 +41,13 @@ const PAIRS: [(&str, &str); 15] = [
     ("auth", "code"),
 ];
 
-/// Last words of names that tell something about a secret and not the secret.
+/// Last words of names that describe a secret without containing it.
 const ABOUT: [&str; 13] = [
     "at", "on", "count", "length", "type", "kind", "expiry", "expires", "enabled", "required", "hint",
     "used", "limit",
 ];
 
-/// Whether a column looks like one that holds a secret.
+/// Whether a column looks like it contains a secret.
 pub(super) fn is_secret(column: &Column) -> bool {
     if matches!(column.ty, Some(FieldType::Boolean | FieldType::Datetime | FieldType::Date)) {
         return false;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_known_by_their_names() {
+    fn secrets_are_detected_by_name() {
         let secrets = [
             "password",
             "Password",
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn other_columns_are_not() {
+    fn other_columns_are_not_secrets() {
         let open = [
             "name",
             "key",

@@ -1,4 +1,4 @@
-//! Is a database served as its reader would expect, and does every inferred document load?
+//! Inferred entities, fields and relations; every inferred document loads.
 
 use expect_test::{Expect, expect, expect_file};
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ fn chinook() -> Vec<Table> {
 }
 
 #[test]
-fn a_music_shop_is_served_whole() {
+fn every_table_of_a_music_shop_is_served() {
     check(
         chinook(),
         expect![[r#"
@@ -127,12 +127,12 @@ fn a_music_shop_is_served_whole() {
 }
 
 #[test]
-fn the_inferred_document_is_a_schema_file() {
+fn inferred_document_parses_as_a_schema_file() {
     expect_file!["tests/chinook.json"].assert_eq(&inferred(chinook()).document.to_json());
 }
 
 #[test]
-fn several_keys_between_two_tables_are_told_apart() {
+fn several_foreign_keys_between_two_tables_get_distinct_names() {
     check(
         vec![
             table("users", "id*", &[]),
@@ -165,15 +165,15 @@ fn several_keys_between_two_tables_are_told_apart() {
               user.flightsByTo many flight on flights.to = users.id
               user.postsByAuthor many post on posts.author_id = users.id
               user.postsByEditor many post on posts.editor_id = users.id
-            ! flights: its relation to 'user' is called 'from_', since 'from' is reserved or taken
-            ! flights: its relation to 'user' is called 'to_', since 'to' is reserved or taken
-            ! flights: its relation to 'pilot' is called 'pilot_', since 'pilot' is reserved or taken
+            ! flights: its relation to 'user' is called 'from_', because 'from' is reserved or taken
+            ! flights: its relation to 'user' is called 'to_', because 'to' is reserved or taken
+            ! flights: its relation to 'pilot' is called 'pilot_', because 'pilot' is reserved or taken
         "#]],
     );
 }
 
 #[test]
-fn unique_keys_lead_to_one_child() {
+fn unique_foreign_keys_give_to_one_relations() {
     check(
         vec![
             table("users", "id*", &[]),
@@ -212,7 +212,7 @@ fn composite_keys_are_joined_with_and() {
 }
 
 #[test]
-fn junctions_give_both_sides_many() {
+fn junctions_give_both_sides_a_to_many_relation() {
     check(
         vec![
             table("users", "id* name!", &[]),
@@ -251,14 +251,14 @@ fn junctions_give_both_sides_many() {
               user.followers many user through follows(followee_id, follower_id)
               user.tagsByUserSkill many tag through user_skills(user_id, tag_id)
               user.tagsByUserTag many tag through user_tags(user, tag) on user_tags.user = users.name AND user_tags.tag = tags.slug
-            ! user_tags: its relation to 'user' is called 'user_', since 'user' is reserved or taken
-            ! user_tags: its relation to 'tag' is called 'tag_', since 'tag' is reserved or taken
+            ! user_tags: its relation to 'user' is called 'user_', because 'user' is reserved or taken
+            ! user_tags: its relation to 'tag' is called 'tag_', because 'tag' is reserved or taken
         "#]],
     );
 }
 
 #[test]
-fn names_that_collide_are_kept_or_marked() {
+fn colliding_names_keep_their_storage_names_or_get_an_underscore() {
     check(
         vec![
             table("order_items", "id* a_b aB A·B", &[]),
@@ -291,25 +291,25 @@ fn names_that_collide_are_kept_or_marked() {
             ünïCôde <ünï côde> [größe]: größe, q="q"
               ünïCôde.ünïCôde one ünïCôde on "ünï côde".größe = "ünï côde"."""q"""
               ünïCôde.ünïCôdes many ünïCôde on "ünï côde"."""q""" = "ünï côde".größe
-            ! ???: served as '???', since its plain name is taken, reserved or empty
-            ! A B: served as 'A B', since its plain name is taken, reserved or empty
-            ! OrderItem: served as 'OrderItem', since its plain name is taken, reserved or empty
-            ! "a.b": served as 'a_b', since its plain name is taken, reserved or empty
-            ! order_items: served as 'order_items', since its plain name is taken, reserved or empty
-            ! OrderItem.events: served as 'events_', since its plain name is taken, reserved or empty
-            ! files.???: served as '???', since its plain name is taken, reserved or empty
-            ! files.$: served as '_$', since its plain name is taken, reserved or empty
-            ! order_items.a_b: served as 'a_b', since its plain name is taken, reserved or empty
-            ! order_items.aB: served as 'aB', since its plain name is taken, reserved or empty
-            ! order_items.A B: served as 'A B', since its plain name is taken, reserved or empty
-            ! ???: its relation to 'file' is called 'events_', since 'events' is reserved or taken
-            ! files: its relation to 'event' is called 'events_', since 'events' is reserved or taken
+            ! ???: served as '???', because its plain name is taken, reserved or empty
+            ! A B: served as 'A B', because its plain name is taken, reserved or empty
+            ! OrderItem: served as 'OrderItem', because its plain name is taken, reserved or empty
+            ! "a.b": served as 'a_b', because its plain name is taken, reserved or empty
+            ! order_items: served as 'order_items', because its plain name is taken, reserved or empty
+            ! OrderItem.events: served as 'events_', because its plain name is taken, reserved or empty
+            ! files.???: served as '???', because its plain name is taken, reserved or empty
+            ! files.$: served as '_$', because its plain name is taken, reserved or empty
+            ! order_items.a_b: served as 'a_b', because its plain name is taken, reserved or empty
+            ! order_items.aB: served as 'aB', because its plain name is taken, reserved or empty
+            ! order_items.A B: served as 'A B', because its plain name is taken, reserved or empty
+            ! ???: its relation to 'file' is called 'events_', because 'events' is reserved or taken
+            ! files: its relation to 'event' is called 'events_', because 'events' is reserved or taken
         "#]],
     );
 }
 
 #[test]
-fn tables_of_one_name_in_several_schemas_are_told_apart() {
+fn tables_with_equal_names_in_several_schemas_get_distinct_keys() {
     let within = |schema: &str, table: Table| Table { schema: Some(schema.to_owned()), ..table };
     check(
         vec![
@@ -326,14 +326,14 @@ fn tables_of_one_name_in_several_schemas_are_told_apart() {
               sales_orders.xYs many xY on sales."x.y".order_id = sales.orders.id
             xY <sales."x.y"> [id]: id, orderId=order_id
               xY.order one sales_orders on sales.orders.id = sales."x.y".order_id
-            ! orders: served as 'orders', since its plain name is taken, reserved or empty
-            ! sales.orders: served as 'sales_orders', since its plain name is taken, reserved or empty
+            ! orders: served as 'orders', because its plain name is taken, reserved or empty
+            ! sales.orders: served as 'sales_orders', because its plain name is taken, reserved or empty
         "#]],
     );
 }
 
 #[test]
-fn secrets_and_what_cannot_be_served_are_left_out_with_a_note() {
+fn secrets_and_unusable_tables_are_omitted_with_a_note() {
     check(
         vec![
             table("users", "id* name password_hash ApiKey", &[]),
@@ -357,14 +357,14 @@ fn secrets_and_what_cannot_be_served_are_left_out_with_a_note() {
             user [id]: id, name
               user.tokens many token on tokens.user_id = users.id
             view <view> [-]: a, b
-            ! sessions: left out, since its key looks like a secret and cursors would carry it
-            ! passwords: left out, since none of its columns can be served
-            ! empty: left out, since none of its columns can be served
-            ! : left out, since a table without a name cannot be referred to
-            ! logins.token: left out, since it looks like a secret; to serve it, write the schema to a file and add "token" to the fields of entity 'login'
-            ! tokens.token: left out, since it looks like a secret; to serve it, write the schema to a file and add "token" to the fields of entity 'token'
-            ! users.password_hash: left out, since it looks like a secret; to serve it, write the schema to a file and add "passwordHash" to the fields of entity 'user' and "passwordHash": "password_hash" to its columns
-            ! users.ApiKey: left out, since it looks like a secret; to serve it, write the schema to a file and add "apiKey" to the fields of entity 'user' and "apiKey": "ApiKey" to its columns
+            ! sessions: omitted: its key looks like a secret, and cursors would contain it
+            ! passwords: omitted: none of its columns can be served
+            ! empty: omitted: none of its columns can be served
+            ! : omitted: a table without a name cannot be referred to
+            ! logins.token: omitted: it looks like a secret; to serve it, write the schema to a file and add "token" to the fields of entity 'login'
+            ! tokens.token: omitted: it looks like a secret; to serve it, write the schema to a file and add "token" to the fields of entity 'token'
+            ! users.password_hash: omitted: it looks like a secret; to serve it, write the schema to a file and add "passwordHash" to the fields of entity 'user' and "passwordHash": "password_hash" to its columns
+            ! users.ApiKey: omitted: it looks like a secret; to serve it, write the schema to a file and add "apiKey" to the fields of entity 'user' and "apiKey": "ApiKey" to its columns
             ! logins: the foreign key (token) gives no relation: the column 'token' of 'logins' looks like a secret
             ! logins: the foreign key (id) gives no relation: the table 'passwords' is not served
             ! logins: the foreign key (id) gives no relation: there is no table 'nowhere'
@@ -459,7 +459,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn what_is_inferred_loads(tables in linked_tables()) {
+    fn inferred_document_loads(tables in linked_tables()) {
         let catalog = Catalog { tables };
         let inference = infer(&catalog);
         let schema = inference.document.load(Some(&catalog));
@@ -470,7 +470,7 @@ proptest! {
     }
 
     #[test]
-    fn no_own_table_and_no_secret_is_served(tables in linked_tables()) {
+    fn internal_tables_and_secrets_are_never_served(tables in linked_tables()) {
         let catalog = Catalog { tables };
         let schema = infer(&catalog).document.load(Some(&catalog)).unwrap();
         for (_, entity) in schema.entities() {

@@ -1,4 +1,4 @@
-//! What does one entity's document mean?
+//! Loading of entities.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::{
 
 impl<'a> Loader<'a> {
     pub(super) fn entity(&mut self, key: &str, document: &EntityDocument) {
-        let place = format!("entities.{key}");
+        let path = format!("entities.{key}");
         if self.schema.by_key.contains_key(key) {
-            self.fault(place, format!("The entity '{key}' is given twice"));
+            self.fault(path, format!("The entity '{key}' is given twice"));
             return;
         }
         let before = self.faults.len();
-        self.check_entity_key(&place, key);
-        let table = self.table_name(&place, key, document);
-        let stored = self.stored_table(&place, &table);
+        self.check_entity_key(&path, key);
+        let table = self.table_name(&path, key, document);
+        let stored = self.stored_table(&path, &table);
         let mut entity = Entity {
             key: key.to_owned(),
             table: stored.map_or(table, name_of),
@@ -34,13 +34,13 @@ impl<'a> Loader<'a> {
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
             members: HashMap::new(),
         };
-        self.fields(&place, document, stored, &mut entity);
-        entity.id = self.id_field(&place, document, &entity);
+        self.fields(&path, document, stored, &mut entity);
+        entity.id = self.id_field(&path, document, &entity);
         for (name, computed) in document.computed.iter() {
-            self.computed(&place, name, computed, &mut entity);
+            self.computed(&path, name, computed, &mut entity);
         }
         entity.tie_break = tie_break(&entity, stored);
-        if self.unsound.contains(&place) {
+        if self.unsound.contains(&path) {
             self.faults.truncate(before);
         }
         self.schema.by_key.insert(key.to_owned(), EntityId(self.schema.entities.len() as u32));
@@ -48,50 +48,46 @@ impl<'a> Loader<'a> {
         self.stored.push(stored);
     }
 
-    fn check_entity_key(&mut self, place: &str, key: &str) {
-        self.check_name(place, "An entity", key);
+    fn check_entity_key(&mut self, path: &str, key: &str) {
+        self.check_name(path, "An entity", key);
         if is_reserved_entity(key) {
-            self.fault(place, format!("The entity key '{key}' is reserved for a route; rename it"));
+            self.fault(path, format!("The entity key '{key}' is reserved for a route; rename it"));
         }
         if key.contains('.') {
             self.fault(
-                place,
-                format!("The entity key '{key}' has a dot, which parts entity from ref in joins; rename it"),
+                path,
+                format!(
+                    "The entity key '{key}' has a dot, which separates entity and ref in join keys; rename it"
+                ),
             );
         }
     }
 
-    fn table_name(&mut self, place: &str, key: &str, document: &EntityDocument) -> TableName {
+    fn table_name(&mut self, path: &str, key: &str, document: &EntityDocument) -> TableName {
         let fallback = TableName { schema: None, name: default_table(key) };
         let Some(text) = &document.table else { return fallback };
         TableName::parse(text).unwrap_or_else(|message| {
-            self.fault(format!("{place}.table"), message);
+            self.fault(format!("{path}.table"), message);
             fallback
         })
     }
 
-    fn stored_table(&mut self, place: &str, name: &TableName) -> Option<&'a Table> {
+    fn stored_table(&mut self, path: &str, name: &TableName) -> Option<&'a Table> {
         let tables = self.tables.as_ref()?;
         let found = tables.find(name);
         if found.is_none() {
             let hint = self.hint(&name.name, tables.names());
-            self.fault(format!("{place}.table"), format!("The database has no table '{name}'{hint}"));
+            self.fault(format!("{path}.table"), format!("The database has no table '{name}'{hint}"));
         }
         found
     }
 
-    fn fields(
-        &mut self,
-        place: &str,
-        document: &EntityDocument,
-        stored: Option<&Table>,
-        entity: &mut Entity,
-    ) {
+    fn fields(&mut self, path: &str, document: &EntityDocument, stored: Option<&Table>, entity: &mut Entity) {
         if document.fields.is_empty() {
-            self.fault(format!("{place}.fields"), "An entity needs at least one field");
+            self.fault(format!("{path}.fields"), "An entity needs at least one field");
         }
         for (index, name) in document.fields.iter().enumerate() {
-            let inner = format!("{place}.fields[{index}]");
+            let inner = format!("{path}.fields[{index}]");
             if entity.members.contains_key(name) {
                 self.fault(inner, format!("The field '{name}' is listed twice"));
                 continue;
@@ -100,44 +96,44 @@ impl<'a> Loader<'a> {
             entity.members.insert(name.clone(), Member::Field(FieldId(entity.fields.len() as u32)));
             entity.fields.push(bare_field(name));
         }
-        self.columns(place, document, entity);
+        self.columns(path, document, entity);
         for (name, ty) in document.types.iter() {
-            self.with_field(place, "types", name, entity, |field| field.ty = Some(*ty));
+            self.with_field(path, "types", name, entity, |field| field.ty = Some(*ty));
         }
         for (name, upload) in document.uploads.iter() {
-            self.upload(place, name, upload, entity);
+            self.upload(path, name, upload, entity);
         }
-        self.writable(place, &document.writable, entity);
+        self.writable(path, &document.writable, entity);
         if let Some(stored) = stored {
-            self.storage(place, document, stored, entity);
+            self.storage(path, document, stored, entity);
         }
     }
 
-    fn columns(&mut self, place: &str, document: &EntityDocument, entity: &mut Entity) {
-        self.refuse_repeats(place, "columns", &document.columns);
-        self.refuse_repeats(place, "types", &document.types);
-        self.refuse_repeats(place, "uploads", &document.uploads);
+    fn columns(&mut self, path: &str, document: &EntityDocument, entity: &mut Entity) {
+        self.refuse_repeats(path, "columns", &document.columns);
+        self.refuse_repeats(path, "types", &document.types);
+        self.refuse_repeats(path, "uploads", &document.uploads);
         for (name, column) in document.columns.iter() {
             if column.is_empty() {
-                self.fault(format!("{place}.columns.{name}"), "A column needs a name");
+                self.fault(format!("{path}.columns.{name}"), "A column needs a name");
             }
-            self.with_field(place, "columns", name, entity, |field| field.column.clone_from(column));
+            self.with_field(path, "columns", name, entity, |field| field.column.clone_from(column));
         }
     }
 
-    fn refuse_repeats<T>(&mut self, place: &str, map: &str, entries: &Entries<T>) {
+    fn refuse_repeats<T>(&mut self, path: &str, map: &str, entries: &Entries<T>) {
         let mut seen = HashSet::new();
         for name in entries.keys() {
             if !seen.insert(name) {
-                self.fault(format!("{place}.{map}.{name}"), format!("'{name}' is given twice"));
+                self.fault(format!("{path}.{map}.{name}"), format!("'{name}' is given twice"));
             }
         }
     }
 
-    /// Changes the field that an entry of a map is about; an entry for no field is a fault.
+    /// Applies an entry of a map to its field. An entry without a field is a fault.
     fn with_field(
         &mut self,
-        place: &str,
+        path: &str,
         map: &str,
         name: &str,
         entity: &mut Entity,
@@ -149,32 +145,32 @@ impl<'a> Loader<'a> {
                     change(field);
                 }
             }
-            _ => self.no_field(format!("{place}.{map}.{name}"), name, entity),
+            _ => self.no_field(format!("{path}.{map}.{name}"), name, entity),
         }
     }
 
-    pub(super) fn no_field(&mut self, place: String, name: &str, entity: &Entity) {
+    pub(super) fn no_field(&mut self, path: String, name: &str, entity: &Entity) {
         let hint = self.hint(name, entity.fields.iter().map(|field| field.name.as_str()));
-        self.fault(place, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
+        self.fault(path, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
     }
 
-    fn upload(&mut self, place: &str, name: &str, upload: &Upload, entity: &mut Entity) {
+    fn upload(&mut self, path: &str, name: &str, upload: &Upload, entity: &mut Entity) {
         if upload.max_bytes == Some(0) {
             self.fault(
-                format!("{place}.uploads.{name}.maxBytes"),
+                format!("{path}.uploads.{name}.maxBytes"),
                 "Expected a whole number of bytes, at least 1",
             );
         }
-        self.with_field(place, "uploads", name, entity, |field| field.upload = Some(upload.clone()));
+        self.with_field(path, "uploads", name, entity, |field| field.upload = Some(upload.clone()));
     }
 
-    fn writable(&mut self, place: &str, writable: &Writable, entity: &mut Entity) {
+    fn writable(&mut self, path: &str, writable: &Writable, entity: &mut Entity) {
         match writable {
             Writable::None => {}
             Writable::All => entity.fields.iter_mut().for_each(|field| field.writable = true),
             Writable::Fields(names) => {
                 for (index, name) in names.iter().enumerate() {
-                    let inner = format!("{place}.writable[{index}]");
+                    let inner = format!("{path}.writable[{index}]");
                     let Some(Member::Field(id)) = entity.member(name) else {
                         self.no_field(inner, name, entity);
                         continue;
@@ -191,8 +187,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Takes what the catalog knows of the fields' columns.
-    fn storage(&mut self, place: &str, document: &EntityDocument, stored: &Table, entity: &mut Entity) {
+    /// Adopts types, nullability and descriptions of the fields' columns from the catalog.
+    fn storage(&mut self, path: &str, document: &EntityDocument, stored: &Table, entity: &mut Entity) {
         for (index, name) in document.fields.iter().enumerate() {
             let Some(Member::Field(id)) = entity.member(name) else { continue };
             let Some(field) = entity.fields.get_mut(id.0 as usize) else { continue };
@@ -202,14 +198,14 @@ impl<'a> Loader<'a> {
             let hint = self.hint(&field.column, stored.columns.iter().map(|column| column.name.as_str()));
             let message = format!("The table '{}' has no column '{}'{hint}", name_of(stored), field.column);
             if document.columns.get(name).is_some() {
-                self.fault(format!("{place}.columns.{name}"), message);
+                self.fault(format!("{path}.columns.{name}"), message);
             } else {
-                self.fault(format!("{place}.fields[{index}]"), message);
+                self.fault(format!("{path}.fields[{index}]"), message);
             }
         }
     }
 
-    fn id_field(&mut self, place: &str, document: &EntityDocument, entity: &Entity) -> Option<FieldId> {
+    fn id_field(&mut self, path: &str, document: &EntityDocument, entity: &Entity) -> Option<FieldId> {
         let name = match &document.id_field {
             IdField::Null => return None,
             IdField::Unset => "id",
@@ -218,27 +214,27 @@ impl<'a> Loader<'a> {
         match entity.member(name) {
             Some(Member::Field(id)) => return Some(id),
             _ if document.id_field != IdField::Unset => {
-                self.no_field(format!("{place}.idField"), name, entity);
+                self.no_field(format!("{path}.idField"), name, entity);
             }
             _ if document.fields.is_empty() => {}
             _ => self.fault(
-                format!("{place}.idField"),
+                format!("{path}.idField"),
                 "There is no field 'id'; set idField to the field that identifies a row, or to null if none does",
             ),
         }
         None
     }
 
-    fn computed(&mut self, place: &str, name: &str, document: &ComputedDocument, entity: &mut Entity) {
-        let place = format!("{place}.computed.{name}");
-        self.check_member_name(&place, "A computed field", name);
+    fn computed(&mut self, path: &str, name: &str, document: &ComputedDocument, entity: &mut Entity) {
+        let path = format!("{path}.computed.{name}");
+        self.check_member_name(&path, "A computed field", name);
         match entity.member(name) {
             Some(Member::Field(_)) => {
-                self.fault(&place, format!("'{name}' is a field of entity '{}' already", entity.key));
+                self.fault(&path, format!("'{name}' is already a field of entity '{}'", entity.key));
                 return;
             }
             Some(_) => {
-                self.fault(&place, format!("The computed field '{name}' is given twice"));
+                self.fault(&path, format!("The computed field '{name}' is given twice"));
                 return;
             }
             None => {}
@@ -246,7 +242,7 @@ impl<'a> Loader<'a> {
         let mut from = Vec::new();
         let mut seen = HashSet::new();
         for (index, field) in document.from.iter().enumerate() {
-            let inner = format!("{place}.from[{index}]");
+            let inner = format!("{path}.from[{index}]");
             match entity.member(field) {
                 Some(Member::Field(id)) if !seen.insert(id) => {
                     self.fault(inner, format!("The field '{field}' is listed twice"));
@@ -255,16 +251,16 @@ impl<'a> Loader<'a> {
                 _ => self.no_field(inner, field, entity),
             }
         }
-        let template = self.template(&format!("{place}.template"), document, entity);
+        let template = self.template(&format!("{path}.template"), document, entity);
         entity.members.insert(name.to_owned(), Member::Computed(entity.computed.len()));
         entity.computed.push(Computed { name: name.to_owned(), from, template });
     }
 
-    fn template(&mut self, place: &str, document: &ComputedDocument, entity: &Entity) -> Vec<Piece> {
+    fn template(&mut self, path: &str, document: &ComputedDocument, entity: &Entity) -> Vec<Piece> {
         let parts = match template::parse(&document.template) {
             Ok(parts) => parts,
             Err(message) => {
-                self.fault(place, message);
+                self.fault(path, message);
                 return Vec::new();
             }
         };
@@ -275,12 +271,9 @@ impl<'a> Loader<'a> {
                 Part::Text(text) => pieces.push(Piece::Text(text)),
                 Part::Name(name) if !listed.contains(name.as_str()) => {
                     let hint = self.hint(&name, document.from.iter().map(String::as_str));
-                    self.fault(
-                        place,
-                        format!("The template uses '{name}', which 'from' does not list{hint}"),
-                    );
+                    self.fault(path, format!("The template uses '{name}', which 'from' does not list{hint}"));
                 }
-                // A name in `from` that is no field has been reported there.
+                // Names in `from` that are not fields have been reported already.
                 Part::Name(name) => {
                     if let Some(Member::Field(id)) = entity.member(&name) {
                         pieces.push(Piece::Field(id));
@@ -292,12 +285,12 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The name of a catalog's table, in the catalog's own spelling.
+/// Returns the name of a table in the spelling of the catalog.
 pub(super) fn name_of(table: &Table) -> TableName {
     TableName { schema: table.schema.clone(), name: table.name.clone() }
 }
 
-/// The storage types that the catalog knows, by column.
+/// Returns the storage types of a table, by column.
 fn native_types(table: &Table) -> HashMap<String, NativeType> {
     let alone = |set: &[String], name: &String| matches!(set, [only] if only == name);
     let known = table.columns.iter().filter_map(|column| {
@@ -308,7 +301,7 @@ fn native_types(table: &Table) -> HashMap<String, NativeType> {
     known.collect()
 }
 
-/// Takes what the catalog knows of a field's column, if it has that column.
+/// Copies the properties of a field's column from the catalog, if it has that column.
 fn adopt(field: &mut Field, stored: &Table) -> bool {
     let Some(found) = find_column(stored, &field.column) else { return false };
     found.name.clone_into(&mut field.column);

@@ -1,4 +1,4 @@
-//! Do the policies name what is there?
+//! Checks of the names in policies.
 
 use std::collections::HashSet;
 
@@ -10,49 +10,49 @@ impl Loader<'_> {
     pub(super) fn policies(&mut self, roles: &Entries<RoleDocument>) {
         let mut seen = HashSet::new();
         for (role, document) in roles.iter() {
-            let place = format!("policies.{role}");
+            let path = format!("policies.{role}");
             let before = self.faults.len();
             if !seen.insert(role) {
-                self.fault(&place, format!("The role '{role}' is given twice"));
+                self.fault(&path, format!("The role '{role}' is given twice"));
             }
             if role.is_empty() {
                 self.fault(
-                    &place,
-                    format!("A role needs a name; '{ANY_ROLE}' stands for all that are not listed"),
+                    &path,
+                    format!("A role needs a name; use '{ANY_ROLE}' for roles that are not listed"),
                 );
             }
             if let RoleDocument::Entities(entities) = document {
                 for (key, rule) in entities.iter() {
-                    self.rule(&format!("{place}.{key}"), key, rule);
+                    self.rule(&format!("{path}.{key}"), key, rule);
                 }
             }
-            if self.unsound.contains(&place) {
+            if self.unsound.contains(&path) {
                 self.faults.truncate(before);
             }
         }
         self.schema.policies = Some(roles.clone());
     }
 
-    fn rule(&mut self, place: &str, key: &str, rule: &RuleDocument) {
+    fn rule(&mut self, path: &str, key: &str, rule: &RuleDocument) {
         let Some(id) = self.schema.find(key) else {
             let hint = self.hint(key, self.schema.entities.iter().map(|entity| entity.key.as_str()));
-            self.fault(place, format!("Entity '{key}' not found{hint}"));
+            self.fault(path, format!("Entity '{key}' not found{hint}"));
             return;
         };
-        // What is wrong with the entity itself has been said.
+        // Faults of the entity itself have been reported already.
         if self.unsound.contains(&format!("entities.{key}")) {
             return;
         }
         let entity = self.schema.entity(id).clone();
         if let RuleDocument::Listed(listed) = rule {
-            self.listed(place, &entity, listed);
+            self.listed(path, &entity, listed);
         }
     }
 
-    fn listed(&mut self, place: &str, entity: &Entity, listed: &ListedDocument) {
+    fn listed(&mut self, path: &str, entity: &Entity, listed: &ListedDocument) {
         let mut seen = HashSet::new();
         for (index, name) in listed.fields.iter().flatten().enumerate() {
-            let inner = format!("{place}.fields[{index}]");
+            let inner = format!("{path}.fields[{index}]");
             match entity.member(name) {
                 _ if !seen.insert(name) => self.fault(inner, format!("The field '{name}' is listed twice")),
                 Some(Member::Field(_) | Member::Computed(_)) => {}
@@ -65,55 +65,55 @@ impl Loader<'_> {
         }
         if let Writable::Fields(names) = &listed.writable {
             for (index, name) in names.iter().enumerate() {
-                self.writable_by_role(format!("{place}.writable[{index}]"), name, entity, listed);
+                self.writable_by_role(format!("{path}.writable[{index}]"), name, entity, listed);
             }
         }
         if let Some(condition) = &listed.condition {
-            self.condition(&format!("{place}.$where"), condition, entity);
+            self.condition(&format!("{path}.$where"), condition, entity);
         }
     }
 
-    fn writable_by_role(&mut self, place: String, name: &str, entity: &Entity, listed: &ListedDocument) {
+    fn writable_by_role(&mut self, path: String, name: &str, entity: &Entity, listed: &ListedDocument) {
         match entity.member(name) {
             Some(Member::Field(id)) if !entity.field(id).writable && entity.field(id).upload.is_none() => {
-                self.fault(place, format!("The field '{name}' is not writable on entity '{}'", entity.key));
+                self.fault(path, format!("The field '{name}' is not writable on entity '{}'", entity.key));
             }
             Some(Member::Field(_))
                 if listed.fields.as_ref().is_some_and(|fields| !fields.iter().any(|field| field == name)) =>
             {
                 self.fault(
-                    place,
+                    path,
                     format!(
                         "The field '{name}' can be written only where it can be read; add it to 'fields'"
                     ),
                 );
             }
             Some(Member::Field(_)) => {}
-            _ => self.no_field(place, name, entity),
+            _ => self.no_field(path, name, entity),
         }
     }
 
-    /// Conditions are nested no deeper than the reader lets them; one made in code is bounded by its maker.
-    fn condition(&mut self, place: &str, condition: &ConditionDocument, entity: &Entity) {
+    /// Checks a condition. The parser bounds its depth; conditions made in code are bounded by their author.
+    fn condition(&mut self, path: &str, condition: &ConditionDocument, entity: &Entity) {
         match condition {
             ConditionDocument::And(parts) | ConditionDocument::Or(parts) => {
                 for (index, part) in parts.iter().enumerate() {
-                    self.condition(&format!("{place}[{index}]"), part, entity);
+                    self.condition(&format!("{path}[{index}]"), part, entity);
                 }
             }
-            ConditionDocument::Not(part) => self.condition(place, part, entity),
+            ConditionDocument::Not(part) => self.condition(path, part, entity),
             ConditionDocument::Compare { field, .. } => {
                 if !matches!(entity.member(field), Some(Member::Field(_))) {
-                    self.no_field(format!("{place}.field"), field, entity);
+                    self.no_field(format!("{path}.field"), field, entity);
                 }
             }
         }
     }
 
-    fn no_readable(&mut self, place: String, name: &str, entity: &Entity) {
+    fn no_readable(&mut self, path: String, name: &str, entity: &Entity) {
         let names = (entity.fields.iter().map(|field| field.name.as_str()))
             .chain(entity.computed.iter().map(|computed| computed.name.as_str()));
         let hint = self.hint(name, names);
-        self.fault(place, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
+        self.fault(path, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
     }
 }

@@ -1,4 +1,4 @@
-//! What does one join's document mean?
+//! Loading of relations.
 
 use super::Loader;
 use super::entity::name_of;
@@ -16,7 +16,7 @@ struct Ends {
     target: EntityId,
 }
 
-/// Which end a table's name stands for.
+/// The end of a relation that a table name refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Parent,
@@ -25,46 +25,46 @@ enum Side {
 
 impl<'a> Loader<'a> {
     pub(super) fn join(&mut self, key: &str, document: &JoinDocument) {
-        let place = format!("joins.{key}");
+        let path = format!("joins.{key}");
         let before = self.faults.len();
-        let ends = self.ends(&place, key, document);
+        let ends = self.ends(&path, key, document);
         let shaky = |key: &str| self.unsound.contains(&format!("entities.{key}"));
         let parent_key = key.split_once('.').map_or(key, |(parent, _)| parent);
-        let unsound = self.unsound.contains(&place) || shaky(parent_key) || shaky(&document.entity);
+        let unsound = self.unsound.contains(&path) || shaky(parent_key) || shaky(&document.entity);
         if let Some((ends, name)) = ends {
-            self.relation(&place, ends, name, document);
+            self.relation(&path, ends, name, document);
         }
         if unsound {
             self.faults.truncate(before);
         }
     }
 
-    fn ends<'k>(&mut self, place: &str, key: &'k str, document: &JoinDocument) -> Option<(Ends, &'k str)> {
+    fn ends<'k>(&mut self, path: &str, key: &'k str, document: &JoinDocument) -> Option<(Ends, &'k str)> {
         let parent = match key.split_once('.') {
-            Some((parent, name)) => Some((self.entity_id(place, parent), name)),
+            Some((parent, name)) => Some((self.entity_id(path, parent), name)),
             None => {
-                self.fault(place, format!("The join key '{key}' is not of the form entityKey.ref"));
+                self.fault(path, format!("The join key '{key}' is not of the form entityKey.ref"));
                 None
             }
         };
-        let target = self.entity_id(&format!("{place}.entity"), &document.entity);
+        let target = self.entity_id(&format!("{path}.entity"), &document.entity);
         let (parent, name) = parent?;
         Some((Ends { parent: parent?, target: target? }, name))
     }
 
-    fn entity_id(&mut self, place: &str, key: &str) -> Option<EntityId> {
+    fn entity_id(&mut self, path: &str, key: &str) -> Option<EntityId> {
         let id = self.schema.find(key);
         if id.is_none() {
             let hint = self.hint(key, self.schema.entities.iter().map(|entity| entity.key.as_str()));
-            self.fault(place, format!("Entity '{key}' not found{hint}"));
+            self.fault(path, format!("Entity '{key}' not found{hint}"));
         }
         id
     }
 
-    fn relation(&mut self, place: &str, ends: Ends, name: &str, document: &JoinDocument) {
-        self.check_member_name(place, "A relation", name);
+    fn relation(&mut self, path: &str, ends: Ends, name: &str, document: &JoinDocument) {
+        self.check_member_name(path, "A relation", name);
         if name.contains('.') {
-            self.fault(place, format!("The ref '{name}' has a dot, which parts refs in paths; rename it"));
+            self.fault(path, format!("The ref '{name}' has a dot, which separates refs in paths; rename it"));
         }
         let parent = self.schema.entity(ends.parent);
         let taken = match parent.member(name) {
@@ -76,11 +76,11 @@ impl<'a> Loader<'a> {
             None => None,
         };
         if let Some(message) = &taken {
-            self.fault(place, message);
+            self.fault(path, message);
         }
         let link = match &document.through {
-            Some(through) => self.through(place, ends, document, through),
-            None => self.direct(place, ends, document),
+            Some(through) => self.through(path, ends, document, through),
+            None => self.direct(path, ends, document),
         };
         let Some(link) = link.filter(|_| taken.is_none()) else { return };
         let Some(entity) = self.schema.entities.get_mut(ends.parent.0 as usize) else { return };
@@ -93,37 +93,37 @@ impl<'a> Loader<'a> {
         });
     }
 
-    fn direct(&mut self, place: &str, ends: Ends, document: &JoinDocument) -> Option<Link> {
-        let place = format!("{place}.on");
+    fn direct(&mut self, path: &str, ends: Ends, document: &JoinDocument) -> Option<Link> {
+        let path = format!("{path}.on");
         let Some(text) = &document.on else {
             let (parent, target) =
                 (&self.schema.entity(ends.parent).table, &self.schema.entity(ends.target).table);
             let message =
                 format!("'on' is missing; write which column of '{target}' equals which of '{parent}'");
-            self.fault(place, message);
+            self.fault(path, message);
             return None;
         };
         let mut pairs = Vec::new();
-        for equality in self.equalities(&place, text)? {
-            pairs.extend(self.pair(&place, ends, &equality));
+        for equality in self.equalities(&path, text)? {
+            pairs.extend(self.pair(&path, ends, &equality));
         }
         Some(Link::Direct { pairs })
     }
 
-    fn equalities(&mut self, place: &str, text: &str) -> Option<Vec<Equality>> {
-        on::parse(text).map_err(|message| self.fault(place, message)).ok()
+    fn equalities(&mut self, path: &str, text: &str) -> Option<Vec<Equality>> {
+        on::parse(text).map_err(|message| self.fault(path, message)).ok()
     }
 
-    /// Which column is the parent's and which the target's.
-    fn pair(&mut self, place: &str, ends: Ends, equality: &Equality) -> Option<ColumnPair> {
+    /// Assigns the sides of an equality to parent and target.
+    fn pair(&mut self, path: &str, ends: Ends, equality: &Equality) -> Option<ColumnPair> {
         let before = self.faults.len();
         let (target, parent) = if self.is_self_join(ends) {
-            // Both tables are one, so the order of the sides tells them apart. `SPEC §6`
-            self.side(place, ends, &equality.left)?;
-            self.side(place, ends, &equality.right)?;
+            // In a self-join the left side is the target. `SPEC §6`
+            self.side(path, ends, &equality.left)?;
+            self.side(path, ends, &equality.right)?;
             (&equality.left, &equality.right)
         } else {
-            let sides = (self.side(place, ends, &equality.left), self.side(place, ends, &equality.right));
+            let sides = (self.side(path, ends, &equality.left), self.side(path, ends, &equality.right));
             match sides {
                 (Some(Side::Target), Some(Side::Parent)) => (&equality.left, &equality.right),
                 (Some(Side::Parent), Some(Side::Target)) => (&equality.right, &equality.left),
@@ -134,14 +134,14 @@ impl<'a> Loader<'a> {
                     };
                     let (this, other) = (&self.schema.entity(this).table, &self.schema.entity(other).table);
                     let message = format!("Both sides name '{this}'; one side has to name '{other}'");
-                    self.fault(place, message);
+                    self.fault(path, message);
                     return None;
                 }
                 _ => return None,
             }
         };
-        let parent = self.end_column(place, ends.parent, &parent.column);
-        let target = self.end_column(place, ends.target, &target.column);
+        let parent = self.end_column(path, ends.parent, &parent.column);
+        let target = self.end_column(path, ends.target, &target.column);
         (self.faults.len() == before).then_some(ColumnPair { parent, target })
     }
 
@@ -149,10 +149,11 @@ impl<'a> Loader<'a> {
         self.schema.entity(ends.parent).table == self.schema.entity(ends.target).table
     }
 
-    /// The end whose table a written column names. In a self-join either will do.
-    fn side(&mut self, place: &str, ends: Ends, written: &ColumnRef) -> Option<Side> {
+    /// Returns the end whose table a column names. In a self-join either end matches.
+    fn side(&mut self, path: &str, ends: Ends, written: &ColumnRef) -> Option<Side> {
         let (parent, target) = (self.schema.entity(ends.parent), self.schema.entity(ends.target));
-        let (as_parent, as_target) = (likeness(written, &parent.table), likeness(written, &target.table));
+        let (as_parent, as_target) =
+            (match_quality(written, &parent.table), match_quality(written, &target.table));
         if as_parent.is_none() && as_target.is_none() {
             let message = if parent.table == target.table {
                 format!("'{written}' does not name '{}', the table of entity '{}'", parent.table, parent.key)
@@ -162,7 +163,7 @@ impl<'a> Loader<'a> {
                     parent.table, parent.key, target.table, target.key
                 )
             };
-            self.fault(place, message);
+            self.fault(path, message);
             return None;
         }
         if as_parent == as_target && parent.table != target.table {
@@ -170,31 +171,31 @@ impl<'a> Loader<'a> {
                 "'{written}' can mean '{}' or '{}'; write it with its schema",
                 parent.table, target.table
             );
-            self.fault(place, message);
+            self.fault(path, message);
             return None;
         }
         Some(if as_parent > as_target { Side::Parent } else { Side::Target })
     }
 
-    /// The column in the catalog's spelling; without a catalog as written.
-    fn end_column(&mut self, place: &str, entity: EntityId, column: &str) -> String {
+    /// Returns the column in the spelling of the catalog, or as written without a catalog.
+    fn end_column(&mut self, path: &str, entity: EntityId, column: &str) -> String {
         let stored = self.stored.get(entity.0 as usize).copied().flatten();
-        self.stored_column(place, stored, column)
+        self.stored_column(path, stored, column)
     }
 
-    fn stored_column(&mut self, place: &str, stored: Option<&Table>, column: &str) -> String {
+    fn stored_column(&mut self, path: &str, stored: Option<&Table>, column: &str) -> String {
         let Some(stored) = stored else { return column.to_owned() };
         if let Some(found) = find_column(stored, column) {
             return found.name.to_owned();
         }
         let hint = self.hint(column, stored.columns.iter().map(|column| column.name.as_str()));
-        self.fault(place, format!("The table '{}' has no column '{column}'{hint}", name_of(stored)));
+        self.fault(path, format!("The table '{}' has no column '{column}'{hint}", name_of(stored)));
         column.to_owned()
     }
 
     fn through(
         &mut self,
-        place: &str,
+        path: &str,
         ends: Ends,
         document: &JoinDocument,
         through: &ThroughDocument,
@@ -202,11 +203,11 @@ impl<'a> Loader<'a> {
         let before = self.faults.len();
         if document.cardinality == Cardinality::One {
             self.fault(
-                format!("{place}.type"),
+                format!("{path}.type"),
                 "A relation through a junction table leads to many rows; set type to 'many'",
             );
         }
-        let inner = format!("{place}.through");
+        let inner = format!("{path}.through");
         for (key, column) in [("from", &through.from), ("to", &through.to)] {
             if column.is_empty() {
                 self.fault(format!("{inner}.{key}"), "A column needs a name");
@@ -226,7 +227,7 @@ impl<'a> Loader<'a> {
         };
         self.junction_columns(&inner, &mut junction);
         if let Some(text) = &document.on {
-            let on = format!("{place}.on");
+            let on = format!("{path}.on");
             for equality in self.equalities(&on, text)? {
                 self.junction_equality(&on, ends, &equality, &mut junction);
             }
@@ -234,34 +235,35 @@ impl<'a> Loader<'a> {
         if self.faults.len() > before {
             return None;
         }
-        let parent = junction.parent.or_else(|| self.key_column(place, ends.parent, "from", &junction.from));
-        let target = junction.target.or_else(|| self.key_column(place, ends.target, "to", &junction.to));
+        let parent = junction.parent.or_else(|| self.key_column(path, ends.parent, "from", &junction.from));
+        let target = junction.target.or_else(|| self.key_column(path, ends.target, "to", &junction.to));
         let Junction { table, from, to, .. } = junction;
         Some(Link::Through { table, from, to, parent: parent?, target: target? })
     }
 
-    fn junction_columns(&mut self, place: &str, junction: &mut Junction) {
+    fn junction_columns(&mut self, path: &str, junction: &mut Junction) {
         let Some(tables) = &self.tables else { return };
         let Some(stored) = tables.find(&junction.table) else {
             let hint = self.hint(&junction.table.name, tables.names());
             self.fault(
-                format!("{place}.table"),
+                format!("{path}.table"),
                 format!("The database has no table '{}'{hint}", junction.table),
             );
             return;
         };
         junction.table = name_of(stored);
         for (key, column) in [("from", &mut junction.from), ("to", &mut junction.to)] {
-            *column = self.stored_column(&format!("{place}.{key}"), Some(stored), column);
+            *column = self.stored_column(&format!("{path}.{key}"), Some(stored), column);
         }
     }
 
-    /// One equality of an `on` beside `through`: it says what `from` or `to` refers to.
-    fn junction_equality(&mut self, place: &str, ends: Ends, equality: &Equality, junction: &mut Junction) {
+    /// Resolves an equality of an `on` beside `through`, which specifies the columns that `from` or `to` refer to.
+    fn junction_equality(&mut self, path: &str, ends: Ends, equality: &Equality, junction: &mut Junction) {
         let (parent, target) =
             (&self.schema.entity(ends.parent).table, &self.schema.entity(ends.target).table);
         let of_junction = |side: &ColumnRef| {
-            likeness(side, &junction.table) > likeness(side, parent).max(likeness(side, target))
+            match_quality(side, &junction.table)
+                > match_quality(side, parent).max(match_quality(side, target))
         };
         let (own, other) = match (of_junction(&equality.left), of_junction(&equality.right)) {
             (true, false) => (&equality.left, &equality.right),
@@ -271,7 +273,7 @@ impl<'a> Loader<'a> {
                     "'{} = {}': exactly one side has to name the junction table '{}'",
                     equality.left, equality.right, junction.table
                 );
-                self.fault(place, message);
+                self.fault(path, message);
                 return;
             }
         };
@@ -286,7 +288,7 @@ impl<'a> Loader<'a> {
         } else {
             let message =
                 format!("'{own}' is neither the junction's column '{}' nor '{}'", junction.from, junction.to);
-            self.fault(place, message);
+            self.fault(path, message);
             return;
         };
         let (id, key) = match side {
@@ -294,51 +296,51 @@ impl<'a> Loader<'a> {
             Side::Target => (ends.target, "to"),
         };
         let entity = self.schema.entity(id);
-        if likeness(other, &entity.table).is_none() {
+        if match_quality(other, &entity.table).is_none() {
             let message =
                 format!("'{own}' is the junction's '{key}', so '{other}' has to name '{}'", entity.table);
-            self.fault(place, message);
+            self.fault(path, message);
             return;
         }
-        let column = self.end_column(place, id, &other.column);
+        let column = self.end_column(path, id, &other.column);
         let slot = match side {
             Side::Parent => &mut junction.parent,
             Side::Target => &mut junction.target,
         };
         if slot.replace(column).is_some() {
-            self.fault(place, format!("'{own}' is equated twice"));
+            self.fault(path, format!("'{own}' is equated twice"));
         }
     }
 
-    /// The id field's column, to which a junction refers unless `on` says otherwise.
-    fn key_column(&mut self, place: &str, entity: EntityId, end: &str, column: &str) -> Option<String> {
+    /// Returns the column of the id field, which a junction refers to by default.
+    fn key_column(&mut self, path: &str, entity: EntityId, end: &str, column: &str) -> Option<String> {
         let entity: &Entity = self.schema.entity(entity);
         if let Some(id) = entity.id {
             return Some(entity.field(id).column.clone());
         }
         let message = format!(
-            "Entity '{}' has no id field that the junction's '{end}' could refer to; say in 'on' what '{column}' equals",
+            "Entity '{}' has no id field for the junction's '{end}' to refer to; specify in 'on' what '{column}' equals",
             entity.key
         );
-        self.fault(format!("{place}.through.{end}"), message);
+        self.fault(format!("{path}.through.{end}"), message);
         None
     }
 }
 
-/// A junction table while its link is put together.
+/// A junction table whose link is being resolved.
 struct Junction {
     table: TableName,
     from: String,
     to: String,
-    /// What `from` refers to, as far as `on` says it.
+    /// The column that `from` refers to, if `on` specifies it.
     parent: Option<String>,
-    /// What `to` refers to, as far as `on` says it.
+    /// The column that `to` refers to, if `on` specifies it.
     target: Option<String>,
 }
 
-/// How well a written table's name fits a table: first by its own spelling, then by its namespace's. The
-/// better fit wins.
-type Likeness = Option<(bool, Namespace)>;
+/// How well a written table name matches a table: first by the spelling of the name, then by that of the namespace.
+/// The better match wins.
+type Match = Option<(bool, Namespace)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Namespace {
@@ -348,7 +350,7 @@ enum Namespace {
     Same,
 }
 
-fn likeness(written: &ColumnRef, table: &TableName) -> Likeness {
+fn match_quality(written: &ColumnRef, table: &TableName) -> Match {
     if !written.table.eq_ignore_ascii_case(&table.name) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Does each rule for schema documents hold, and does its fault say where and what?
+//! The rules for schema documents, with the path and message of each fault.
 
 use expect_test::{Expect, expect};
 
@@ -57,7 +57,7 @@ pub(crate) fn shown(link: &Link) -> String {
 }
 
 #[test]
-fn names_have_rules() {
+fn invalid_names_are_refused() {
     faults(
         &named(""),
         expect![[r#"
@@ -73,8 +73,8 @@ fn names_have_rules() {
     faults(
         &named("a.b"),
         expect![[r#"
-        entities.a.b: The entity key 'a.b' has a dot, which parts entity from ref in joins; rename it
-    "#]],
+            entities.a.b: The entity key 'a.b' has a dot, which separates entity and ref in join keys; rename it
+        "#]],
     );
     for key in ["queries", "auth", "logout", "write", "files"] {
         let message = load(&named(key), None).unwrap_err();
@@ -103,8 +103,8 @@ fn names_have_rules() {
     faults(
         &join("post.a.b", r#"{"entity": "user", "type": "one", "on": "users.id = posts.a"}"#),
         expect![[r#"
-        joins.post.a.b: The ref 'a.b' has a dot, which parts refs in paths; rename it
-    "#]],
+            joins.post.a.b: The ref 'a.b' has a dot, which separates refs in paths; rename it
+        "#]],
     );
     faults(
         &join("post.", r#"{"entity": "user", "type": "one", "on": "users.id = posts.a"}"#),
@@ -119,7 +119,7 @@ fn names_have_rules() {
 }
 
 #[test]
-fn entities_have_fields_and_an_id() {
+fn entities_need_fields_and_an_id() {
     faults(
         r#"{"entities": {"post": {"fields": []}}}"#,
         expect![[r#"
@@ -147,8 +147,8 @@ fn entities_have_fields_and_an_id() {
     faults(
         &entity(r#", "table": "a.b.c""#),
         expect![[r#"
-        entities.post.table: The table 'a.b.c' has more than one dot; put a name that has dots in double quotes
-    "#]],
+            entities.post.table: The table 'a.b.c' has more than one dot; put names with dots in double quotes
+        "#]],
     );
     let schema = load(&entity(r#", "idField": null"#), None).unwrap();
     let post = schema.entity(schema.find("post").unwrap());
@@ -161,7 +161,7 @@ fn entities_have_fields_and_an_id() {
 }
 
 #[test]
-fn maps_speak_of_fields_only() {
+fn entries_of_maps_must_name_fields() {
     faults(
         &entity(
             r#", "columns": {"titel": "t", "title": ""}, "types": {"x": "string"}, "uploads": {"y": {}}, "writable": ["id", "z", "id"]"#,
@@ -188,7 +188,7 @@ fn maps_speak_of_fields_only() {
 }
 
 #[test]
-fn computed_fields_are_made_of_fields() {
+fn computed_fields_depend_on_fields_only() {
     faults(
         &entity(
             r#", "computed": {
@@ -200,7 +200,7 @@ fn computed_fields_are_made_of_fields() {
             }"#,
         ),
         expect![[r#"
-            entities.post.computed.title: 'title' is a field of entity 'post' already
+            entities.post.computed.title: 'title' is already a field of entity 'post'
             entities.post.computed.a.from[0]: Field 'titel' not found on entity 'post'; did you mean 'title'?
             entities.post.computed.a.from[2]: The field 'id' is listed twice
             entities.post.computed.a.template: The template uses 'title', which 'from' does not list; did you mean 'titel'?
@@ -260,7 +260,7 @@ fn joins_connect_entities() {
 }
 
 #[test]
-fn conditions_name_both_tables() {
+fn conditions_must_name_both_tables() {
     for on in ["users.id = posts.author_id", "posts.author_id = users.id", "POSTS.author_id=\"users\".id"] {
         assert_eq!(shown(&link(&to_user(on), None)), "parent.author_id = target.id", "{on}");
     }
@@ -272,8 +272,8 @@ fn conditions_name_both_tables() {
     faults(
         &to_user("users.id"),
         expect![[r#"
-        joins.post.author.on: Expected '=' at character 9, found the end; write table.column = table.column, more of them joined by AND
-    "#]],
+            joins.post.author.on: Expected '=' at character 9, found the end; write table.column = table.column, with further equalities joined by AND
+        "#]],
     );
     faults(
         &to_user("user.id = posts.a"),
@@ -326,7 +326,7 @@ fn self_joins_have_the_target_on_the_left() {
 }
 
 #[test]
-fn tables_of_one_name_in_two_schemas_have_to_be_told_apart() {
+fn ambiguous_table_names_are_refused() {
     let join = |on: &str| {
         format!(
             r#"{{"entities": {{
@@ -376,11 +376,11 @@ fn junctions_refer_to_ids_unless_on_says_otherwise() {
 }
 
 #[test]
-fn junctions_that_lead_nowhere_are_refused() {
+fn unresolvable_junctions_are_refused() {
     faults(
         &through("tag", ""),
         expect![[r#"
-            joins.post.x.through.to: Entity 'tag' has no id field that the junction's 'to' could refer to; say in 'on' what 'user_id' equals
+            joins.post.x.through.to: Entity 'tag' has no id field for the junction's 'to' to refer to; specify in 'on' what 'user_id' equals
         "#]],
     );
     faults(

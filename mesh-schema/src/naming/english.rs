@@ -1,6 +1,6 @@
-//! How do English nouns form their plural? Rules for endings, and lists of the words that follow none.
+//! English singular and plural: rules for endings, and lists of exceptions.
 
-/// Words that are their own plural, or have none.
+/// Words whose plural equals the singular, or that have no plural.
 const SAME: [&str; 44] = [
     "aircraft",
     "analytics",
@@ -48,7 +48,7 @@ const SAME: [&str; 44] = [
     "weather",
 ];
 
-/// Singular and plural of words that follow no rule.
+/// Singular and plural of irregular words.
 const IRREGULAR: [(&str, &str); 41] = [
     ("person", "people"),
     ("child", "children"),
@@ -93,7 +93,7 @@ const IRREGULAR: [(&str, &str); 41] = [
     ("veto", "vetoes"),
 ];
 
-/// Singular words in `s` that the endings `ss`, `us` and `is` do not tell.
+/// Singular words that end in `s`, but not in `ss`, `us` or `is`.
 const SINGULAR_IN_S: [&str; 13] = [
     "alias",
     "atlas",
@@ -110,19 +110,19 @@ const SINGULAR_IN_S: [&str; 13] = [
     "ethos",
 ];
 
-/// Words in `u` and `i`, whose plurals look like singulars in `us` and `is`.
+/// Words that end in `u` and `i`, whose plurals look like singulars in `us` and `is`.
 const IN_VOWEL: [&str; 14] = [
     "menu", "guru", "emu", "gnu", "tofu", "gpu", "cpu", "sku", "bureau", "plateau", "taxi", "ski", "wiki",
     "api",
 ];
 
-/// Words in `ie`, whose plurals look like those of words in `y`.
+/// Words that end in `ie`, whose plurals look like those of words in `y`.
 const IN_IE: [&str; 20] = [
     "movie", "cookie", "zombie", "calorie", "selfie", "pie", "tie", "die", "lie", "prairie", "genie",
     "rookie", "brownie", "smoothie", "hoodie", "birdie", "indie", "newbie", "budgie", "necktie",
 ];
 
-/// Words in `che` and `xe`, whose plurals look like those of words in `ch` and `x`.
+/// Words that end in `che` and `xe`, whose plurals look like those of words in `ch` and `x`.
 const IN_CHE: [&str; 11] = [
     "cache",
     "ache",
@@ -137,10 +137,10 @@ const IN_CHE: [&str; 11] = [
     "deluxe",
 ];
 
-/// Words in `use`, whose plurals look like those of words in `us`.
+/// Words that end in `use`, whose plurals look like those of words in `us`.
 const IN_USE: [&str; 8] = ["use", "excuse", "fuse", "muse", "abuse", "reuse", "accuse", "recluse"];
 
-/// One of many. The word is in small letters; unknown words and singulars come back as they are.
+/// Returns the singular of a lower-case word. Unknown words and singulars are returned unchanged.
 pub(crate) fn singular(word: &str) -> String {
     if SAME.contains(&word) || SINGULAR_IN_S.contains(&word) {
         return word.to_owned();
@@ -168,7 +168,7 @@ pub(crate) fn singular(word: &str) -> String {
     singular_of_es(word).unwrap_or_else(|| stem.to_owned())
 }
 
-/// The singular of a word in `es`, unless it is what stands before the `s`.
+/// Returns the singular of a word that ends in `es`, unless it is the word without the `s`.
 fn singular_of_es(word: &str) -> Option<String> {
     let stem = word.strip_suffix("es")?;
     if let Some(stem) = stem.strip_suffix('i').filter(|stem| stem.chars().count() > 1) {
@@ -184,7 +184,7 @@ fn singular_of_es(word: &str) -> Option<String> {
     (latin || stem == "iris").then(|| stem.to_owned())
 }
 
-/// Many of one. The word is in small letters; what is a plural already comes back as it is.
+/// Returns the plural of a lower-case word. Plurals are returned unchanged.
 pub(crate) fn plural(word: &str) -> String {
     if SAME.contains(&word) || (singular(word) != word) {
         return word.to_owned();

@@ -1,4 +1,4 @@
-//! Do names come out as people would write them?
+//! Names as people would write them.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn tables_become_entity_keys() {
 }
 
 #[test]
-fn names_take_the_plural() {
+fn names_are_pluralized() {
     let cases = [
         ("album", "albums"),
         ("orderDetail", "orderDetails"),
@@ -154,7 +154,7 @@ const NOUNS: [(&str, &str); 84] = [
 ];
 
 #[test]
-fn nouns_have_a_singular_and_a_plural() {
+fn singular_and_plural_of_nouns() {
     for (one, many) in NOUNS {
         assert_eq!(singular(many), one, "singular of {many}");
         assert_eq!(plural(one), many, "plural of {one}");
@@ -164,7 +164,7 @@ fn nouns_have_a_singular_and_a_plural() {
 }
 
 #[test]
-fn odd_words_are_left_alone() {
+fn unusual_words_are_unchanged() {
     for word in ["s", "es", "as", "", "ss", "status", "access", "chess", "côde", "iris", "os"] {
         assert_eq!(singular(word), word);
     }

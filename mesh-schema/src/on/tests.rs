@@ -1,4 +1,4 @@
-//! Does the grammar of join conditions hold?
+//! The grammar of join conditions.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
-fn conditions_are_read() {
+fn conditions_are_parsed() {
     check("posts.author_id = users.id", expect!["posts.author_id = users.id"]);
     check("posts.author_id=users.id", expect!["posts.author_id = users.id"]);
     check("  a.x\t=\n b.y  ", expect!["a.x = b.y"]);
@@ -48,7 +48,7 @@ fn conditions_are_read() {
 }
 
 #[test]
-fn anything_else_is_refused_with_its_place() {
+fn invalid_conditions_are_refused_with_a_position() {
     check("", expect!["fault: Expected table.column at character 1, found the end"]);
     check("id = users.id", expect!["fault: Expected table.column at character 1, found 'i'"]);
     check("posts.id", expect!["fault: Expected '=' at character 9, found the end"]);
@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn what_is_written_is_read_back(names in prop::array::uniform5(".{1,8}")) {
+    fn printed_columns_are_parsed_back(names in prop::array::uniform5(".{1,8}")) {
         let [schema, table, column, other, key] = names;
         let left = ColumnRef { schema: Some(schema), table, column };
         let right = ColumnRef { schema: None, table: other, column: key };
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in ".{0,60}") {
+    fn parsing_never_panics(text in ".{0,60}") {
         let _ = parse(&text);
     }
 }

@@ -1,24 +1,24 @@
-//! What is left of a schema for somebody who may not see all of it?
+//! Schemas restricted to what a role may see.
 
 use std::collections::HashSet;
 
 use crate::{Entity, Member, Schema};
 
-/// What somebody may not do with an entity.
+/// What a role may not do with an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restriction {
-    /// The entity is not there at all.
+    /// Whether the entity is hidden.
     pub hidden: bool,
-    /// Names inside the entity that are not there: fields, relations, computed fields.
+    /// Hidden names of the entity: fields, relations, computed fields.
     pub without: HashSet<String>,
-    /// Fields that cannot be written and take no files, whatever the schema says.
+    /// Fields that cannot be written and accept no files.
     pub fixed: HashSet<String>,
 }
 
 impl Schema {
-    /// The same schema without what somebody may not see: names that are hidden lead nowhere, and neither do
-    /// relations to hidden entities. Ids stay what they are, and storage columns are found as before, so that
-    /// rows are still linked, ordered and told apart by columns that are not shown.
+    /// Returns the schema without hidden names: they cannot be looked up, nor can relations to hidden entities. Ids do
+    /// not change, and storage columns remain, so that rows can still be linked, ordered and identified by hidden
+    /// columns.
     #[must_use]
     pub fn restricted(&self, restrict: impl Fn(&Entity) -> Restriction) -> Self {
         let mut schema = self.clone();
@@ -55,7 +55,7 @@ mod tests {
     use crate::{FieldType, JoinDocument};
 
     #[test]
-    fn what_is_hidden_has_no_name_but_keeps_its_place() {
+    fn hidden_names_cannot_be_looked_up_but_ids_do_not_change() {
         let schema = Schema::builder()
             .entity("user", |user| user.field("id", FieldType::Integer).untyped("name").writable())
             .entity("post", |post| {

@@ -1,4 +1,4 @@
-//! Are policies read as they are written, and is every fault in them found?
+//! Parsing of policies, and their faults.
 
 use expect_test::{Expect, expect};
 
@@ -23,7 +23,7 @@ fn check(policies: &str, expected: Expect) {
 }
 
 #[test]
-fn policies_are_read_and_printed() {
+fn policies_are_parsed_and_printed() {
     let text = document(
         r#"{
             "admin": true,
@@ -59,13 +59,13 @@ fn policies_are_read_and_printed() {
 }
 
 #[test]
-fn without_policies_there_are_none() {
+fn missing_policies_are_none() {
     let schema = Schema::read(r#"{"entities": {"post": {"fields": ["id"]}}}"#, None).unwrap();
     assert!(schema.policies().is_none());
 }
 
 #[test]
-fn names_that_are_not_there_are_faults() {
+fn unknown_names_are_faults() {
     check(
         r#"{
             "": true,
@@ -75,7 +75,7 @@ fn names_that_are_not_there_are_faults() {
             }}
         }"#,
         expect![[r#"
-            policies.: A role needs a name; '*' stands for all that are not listed
+            policies.: A role needs a name; use '*' for roles that are not listed
             policies.author.pots: Entity 'pots' not found; did you mean 'post'?
             policies.author.post.fields[1]: Field 'titel' not found on entity 'post'; did you mean 'title'?
             policies.author.post.fields[2]: The field 'id' is listed twice
@@ -90,7 +90,7 @@ fn names_that_are_not_there_are_faults() {
 }
 
 #[test]
-fn forms_that_mean_nothing_are_faults() {
+fn invalid_structures_are_faults() {
     check(
         r#"{
             "a": false,
@@ -114,7 +114,7 @@ fn forms_that_mean_nothing_are_faults() {
             policies.e.post.$where.value: Expected text, a number, true or false; use 'isNull' to find NULL
             policies.f.post.$where.and: Expected at least one condition
             policies.g.post.$where.value: 'isNull' takes no value
-            policies.h.post.$where.and: 'and' stands alone in its object
+            policies.h.post.$where.and: 'and' must be the only key of its object
             policies.i.post.$where.value: 'eq' needs a value
             policies.j.post.$where.value: Expected a list, found an object
             policies.k.post.$where: 'field' is missing
@@ -124,7 +124,7 @@ fn forms_that_mean_nothing_are_faults() {
 }
 
 #[test]
-fn conditions_are_nested_only_so_deep() {
+fn deeply_nested_conditions_are_refused() {
     let nested = |depth: usize| {
         let open = r#"{"not":"#.repeat(depth - 1);
         let condition = format!(r#"{open}{{"field":"id","op":"isNull"}}{}"#, "}".repeat(depth - 1));

@@ -1,7 +1,7 @@
-//! What stands in the text, and where? JSON values with their positions, opened one level at a time.
+//! JSON values with their positions, parsed one level at a time.
 //!
-//! Values are slices of the text that the JSON parser has found well formed without recursing into them,
-//! so depth costs nothing; only the few levels that a document has are ever opened.
+//! Values are slices of the text that the JSON parser has validated without recursion, so deep nesting costs nothing.
+//! Only the levels that a document has are parsed further.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,9 +10,9 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::Fault;
-use crate::fault::{Places, hint};
+use crate::fault::{Positions, hint};
 
-/// A JSON value that has not been opened.
+/// A JSON value that has not been parsed further.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'t>(&'t RawValue);
 
@@ -29,7 +29,7 @@ impl<'t> Node<'t> {
         self.0.get().starts_with('{')
     }
 
-    /// Text, a number, a truth value or null; `None` for what has parts.
+    /// Returns a string, number, boolean or null; `None` for arrays and objects.
     pub(super) fn scalar(self) -> Option<serde_json::Value> {
         if self.is_object() || self.is_array() { None } else { self.open().ok() }
     }
@@ -46,7 +46,7 @@ impl<'t> Node<'t> {
         serde_json::from_str(self.0.get())
     }
 
-    /// What it is, for messages.
+    /// Returns the kind of the value, for messages.
     fn kind(self) -> &'static str {
         match self.0.get().as_bytes().first() {
             Some(b'{') => "an object",
@@ -59,17 +59,17 @@ impl<'t> Node<'t> {
     }
 }
 
-/// The text that is read, and the faults found so far.
+/// The text being parsed, and the faults found so far.
 pub(super) struct Json<'t> {
     text: &'t str,
     position: Position,
-    places: Places,
+    positions: Positions,
     pub(super) faults: Vec<Fault>,
-    /// Faults that leave open what was meant.
+    /// Number of faults that make the meaning of a part unclear.
     pub(super) unsound: usize,
 }
 
-/// A place in the text that only moves forward, so that all lines are counted once.
+/// A position that only moves forward, so that lines are counted once.
 #[derive(Clone, Copy)]
 struct Position {
     offset: usize,
@@ -82,14 +82,14 @@ const START: Position = Position { offset: 0, line: 1, column: 1 };
 impl<'t> Json<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { text, position: START, places: Places::default(), faults: Vec::new(), unsound: 0 }
+        Self { text, position: START, positions: Positions::default(), faults: Vec::new(), unsound: 0 }
     }
 
-    pub(super) fn finish(self) -> (Places, Vec<Fault>) {
-        (self.places, self.faults)
+    pub(super) fn finish(self) -> (Positions, Vec<Fault>) {
+        (self.positions, self.faults)
     }
 
-    /// The whole text, if it is one JSON value.
+    /// Returns the whole text as a value, if it is valid JSON.
     pub(super) fn root(&mut self) -> Option<Node<'t>> {
         match serde_json::from_str(self.text) {
             Ok(raw) => {
@@ -98,7 +98,7 @@ impl<'t> Json<'t> {
             }
             Err(error) => {
                 let fault = Fault {
-                    place: "document".to_owned(),
+                    path: "document".to_owned(),
                     message: format!("The text is not JSON: {}", reason(&error)),
                     line: u32::try_from(error.line()).ok(),
                     column: self.column_of(&error),
@@ -117,7 +117,7 @@ impl<'t> Json<'t> {
         }
     }
 
-    /// The parser counts bytes, from 0 where the text is empty; people count characters, from 1.
+    /// Converts the byte column of the parser to a column in characters, from 1.
     fn column_of(&self, error: &serde_json::Error) -> Option<u32> {
         let line = self.text.split('\n').nth(error.line().saturating_sub(1))?;
         let end = error.column().saturating_sub(1);
@@ -125,8 +125,8 @@ impl<'t> Json<'t> {
         u32::try_from(before + 1).ok()
     }
 
-    /// Notes where a place stands in the text. To be called before anything is reported about it.
-    pub(super) fn enter(&mut self, place: &str, node: Node<'t>) {
+    /// Records the position of a path. Must be called before a fault is reported for it.
+    pub(super) fn enter(&mut self, path: &str, node: Node<'t>) {
         let offset = (node.0.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         if offset < self.position.offset {
             self.position = START;
@@ -140,106 +140,106 @@ impl<'t> Json<'t> {
             }
         }
         self.position.offset = offset;
-        self.places.record(place, self.position.line, self.position.column);
+        self.positions.record(path, self.position.line, self.position.column);
     }
 
-    pub(super) fn fault(&mut self, place: &str, message: impl Into<String>) {
-        self.faults.push(self.places.fault(place, message));
+    pub(super) fn fault(&mut self, path: &str, message: impl Into<String>) {
+        self.faults.push(self.positions.fault(path, message));
         self.unsound += 1;
     }
 
-    pub(super) fn wrong(&mut self, place: &str, expected: &str, node: Node<'t>) {
-        self.fault(place, format!("Expected {expected}, found {}", node.kind()));
+    pub(super) fn wrong(&mut self, path: &str, expected: &str, node: Node<'t>) {
+        self.fault(path, format!("Expected {expected}, found {}", node.kind()));
     }
 
-    pub(super) fn missing(&mut self, place: &str, key: &str) {
-        self.fault(place, format!("'{key}' is missing"));
+    pub(super) fn missing(&mut self, path: &str, key: &str) {
+        self.fault(path, format!("'{key}' is missing"));
     }
 
-    pub(super) fn unknown(&mut self, place: &str, key: &str, node: Node<'t>, known: &[&str]) {
-        let inner = if place == "document" { key.to_owned() } else { format!("{place}.{key}") };
+    pub(super) fn unknown(&mut self, path: &str, key: &str, node: Node<'t>, known: &[&str]) {
+        let inner = if path == "document" { key.to_owned() } else { format!("{path}.{key}") };
         self.enter(&inner, node);
-        // What has a key too many can be judged all the same.
+        // A part with an unknown key can still be checked.
         let unsound = self.unsound;
         self.unknown_word(&inner, "key", key, known);
         self.unsound = unsound;
     }
 
-    pub(super) fn unknown_word(&mut self, place: &str, what: &str, word: &str, known: &[&str]) {
+    pub(super) fn unknown_word(&mut self, path: &str, what: &str, word: &str, known: &[&str]) {
         let hint = match hint(&self.faults, word, known.iter().copied()) {
             near if !near.is_empty() => near,
             _ => format!("; expected one of {}", known.join(", ")),
         };
-        self.fault(place, format!("Unknown {what} '{word}'{hint}"));
+        self.fault(path, format!("Unknown {what} '{word}'{hint}"));
     }
 
-    /// The entries of an object. Of a key given twice the first counts and the second is a fault.
-    pub(super) fn object(&mut self, place: &str, node: Node<'t>) -> Option<Vec<(String, Node<'t>)>> {
+    /// Returns the entries of an object. The second occurrence of a key is a fault.
+    pub(super) fn object(&mut self, path: &str, node: Node<'t>) -> Option<Vec<(String, Node<'t>)>> {
         if !node.0.get().starts_with('{') {
-            self.wrong(place, "an object", node);
+            self.wrong(path, "an object", node);
             return None;
         }
-        let Pairs(pairs) = self.opened(place, node)?;
+        let Pairs(pairs) = self.opened(path, node)?;
         let mut seen = HashSet::new();
         let mut entries = Vec::with_capacity(pairs.len());
         for (key, raw) in pairs {
             if seen.insert(key.clone()) {
                 entries.push((key, Node(raw)));
             } else {
-                self.fault(place, format!("The key '{key}' is given twice"));
+                self.fault(path, format!("The key '{key}' is given twice"));
             }
         }
         Some(entries)
     }
 
-    pub(super) fn text(&mut self, place: &str, node: Node<'t>) -> Option<String> {
+    pub(super) fn text(&mut self, path: &str, node: Node<'t>) -> Option<String> {
         if !node.0.get().starts_with('"') {
-            self.wrong(place, "text", node);
+            self.wrong(path, "text", node);
             return None;
         }
-        self.opened(place, node)
+        self.opened(path, node)
     }
 
-    /// The entries of a list.
-    pub(super) fn list(&mut self, place: &str, node: Node<'t>) -> Option<Vec<Node<'t>>> {
+    /// Returns the items of a list.
+    pub(super) fn list(&mut self, path: &str, node: Node<'t>) -> Option<Vec<Node<'t>>> {
         if !node.is_array() {
-            self.wrong(place, "a list", node);
+            self.wrong(path, "a list", node);
             return None;
         }
-        let items: Vec<&'t RawValue> = self.opened(place, node)?;
+        let items: Vec<&'t RawValue> = self.opened(path, node)?;
         Some(items.into_iter().map(Node).collect())
     }
 
-    /// A list of texts, without those entries that are none.
-    pub(super) fn texts(&mut self, place: &str, node: Node<'t>) -> Vec<String> {
+    /// Returns the strings of a list. Other items are faults.
+    pub(super) fn texts(&mut self, path: &str, node: Node<'t>) -> Vec<String> {
         if !node.is_array() {
-            self.wrong(place, "a list", node);
+            self.wrong(path, "a list", node);
             return Vec::new();
         }
-        let items: Vec<&'t RawValue> = self.opened(place, node).unwrap_or_default();
+        let items: Vec<&'t RawValue> = self.opened(path, node).unwrap_or_default();
         let read = |(index, raw)| {
-            let inner = format!("{place}[{index}]");
+            let inner = format!("{path}[{index}]");
             self.enter(&inner, Node(raw));
             self.text(&inner, Node(raw))
         };
         items.into_iter().enumerate().filter_map(read).collect()
     }
 
-    /// Well-formed JSON can still fail to open: half of a surrogate pair is no text.
-    fn opened<T: Deserialize<'t>>(&mut self, place: &str, node: Node<'t>) -> Option<T> {
+    /// Parses a value further. Valid JSON can still fail here, for example on an unpaired surrogate.
+    fn opened<T: Deserialize<'t>>(&mut self, path: &str, node: Node<'t>) -> Option<T> {
         node.open()
-            .map_err(|error| self.fault(place, format!("The text is not JSON: {}", reason(&error))))
+            .map_err(|error| self.fault(path, format!("The text is not JSON: {}", reason(&error))))
             .ok()
     }
 }
 
-/// The parser's own words without the position, which the fault carries.
+/// Returns the message of the parser without the position, which the fault contains.
 fn reason(error: &serde_json::Error) -> String {
     let words = error.to_string();
     words.rsplit_once(" at line ").map_or_else(|| words.clone(), |(reason, _)| reason.to_owned())
 }
 
-/// An object's entries in order, equal keys included.
+/// The entries of an object in order, including duplicate keys.
 struct Pairs<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de: 't, 't> Deserialize<'de> for Pairs<'t> {
