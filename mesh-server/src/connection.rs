@@ -4,7 +4,6 @@ pub(crate) mod cpu_affinity;
 mod drain_body;
 mod idle_timeout;
 mod lingering_close;
-mod roused;
 mod serve_connection;
 mod server;
 #[cfg(target_os = "linux")]

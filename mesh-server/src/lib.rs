@@ -48,7 +48,6 @@
 pub mod accounts;
 mod app;
 mod body;
-mod clock;
 mod connection;
 mod events;
 #[cfg(doctest)]

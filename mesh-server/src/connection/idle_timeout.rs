@@ -11,10 +11,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use super::server::Timeouts;
-use crate::{Body, BodyError, clock};
+use crate::{Body, BodyError};
 
 /// How every connection of HTTP/2 begins.
 const PREFACE: &[u8] = b"PRI";
@@ -33,7 +33,8 @@ pub(super) struct Activity {
     leaving: AtomicBool,
     /// Whether frames come, which may be about anything, rather than heads.
     framed: AtomicBool,
-    /// When one of these changed last, in milliseconds of the rough clock.
+    opened_at: Instant,
+    /// When one of these changed last, in milliseconds since the connection was opened.
     since: AtomicU64,
 }
 
@@ -45,7 +46,8 @@ impl Activity {
             reading: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             framed: AtomicBool::new(false),
-            since: AtomicU64::new(clock::rough_millis()),
+            opened_at: Instant::now(),
+            since: AtomicU64::new(0),
         }
     }
 
@@ -54,7 +56,7 @@ impl Activity {
         if self.under_way.load(Ordering::Relaxed) > 0 {
             return None;
         }
-        let silent = clock::rough_millis().saturating_sub(self.since.load(Ordering::Relaxed));
+        let silent = self.age_millis().saturating_sub(self.since.load(Ordering::Relaxed));
         let waits_for_head = self.reading.load(Ordering::Relaxed) || !self.asked.load(Ordering::Relaxed);
         let framed = self.framed.load(Ordering::Relaxed);
         let patience = if waits_for_head && !framed { timeouts.head } else { timeouts.idle };
@@ -88,8 +90,13 @@ impl Activity {
         }
     }
 
+    /// Milliseconds since the connection was opened.
+    fn age_millis(&self) -> u64 {
+        u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
     fn touch(&self) {
-        self.since.store(clock::rough_millis(), Ordering::Relaxed);
+        self.since.store(self.age_millis(), Ordering::Relaxed);
     }
 }
 

@@ -20,7 +20,6 @@ use tokio::time::Instant;
 use super::drain_body::{self, Taken};
 use super::idle_timeout::{Activity, Attended, Noted};
 use super::lingering_close::Lingering;
-use super::roused::Roused;
 use super::server::Timeouts;
 #[cfg(target_os = "linux")]
 use super::socket::Socket;
@@ -162,21 +161,13 @@ impl Host {
         let interval = self.timeouts.head.min(self.timeouts.idle);
         let mut look = std::pin::pin!(tokio::time::sleep(interval));
         loop {
-            let news = {
-                let news = std::pin::pin!(async {
-                    tokio::select! {
-                        biased;
-                        changed = stage.changed() => News::Stage(changed.is_ok()),
-                        () = look.as_mut() => News::Time,
-                    }
-                });
-                tokio::select! {
-                    biased;
-                    done = connection.as_mut() => {
-                        return done.unwrap_or_else(|error| tracing::debug!("connection: {error}"));
-                    }
-                    news = Roused::new(news) => news,
+            let news = tokio::select! {
+                biased;
+                done = connection.as_mut() => {
+                    return done.unwrap_or_else(|error| tracing::debug!("connection: {error}"));
                 }
+                changed = stage.changed() => News::Stage(changed.is_ok()),
+                () = look.as_mut() => News::Time,
             };
             match news {
                 News::Stage(known) => {
