@@ -6,8 +6,6 @@ mod idle_timeout;
 mod lingering_close;
 mod serve_connection;
 mod server;
-#[cfg(target_os = "linux")]
-mod socket;
 #[cfg(feature = "tls")]
 mod tls;
 mod workers;

@@ -21,8 +21,6 @@ use super::drain_body::{self, Taken};
 use super::idle_timeout::{Activity, Attended, Noted};
 use super::lingering_close::Lingering;
 use super::server::Timeouts;
-#[cfg(target_os = "linux")]
-use super::socket::Socket;
 #[cfg(feature = "tls")]
 use super::tls::{Greeted, Tls};
 use crate::app::Begun;
@@ -88,24 +86,12 @@ pub(super) fn builder(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExec
     builder
 }
 
-/// A connection without TLS.
-#[cfg(target_os = "linux")]
-fn plain(stream: TcpStream) -> Socket {
-    Socket::new(stream)
-}
-
-/// A connection without TLS.
-#[cfg(not(target_os = "linux"))]
-fn plain(stream: TcpStream) -> TcpStream {
-    stream
-}
-
 impl Host {
     /// Serves a connection to its end.
     #[cfg(feature = "tls")]
     pub(super) async fn receive(mut self, stream: TcpStream, peer: ClientAddress) {
         let Some(tls) = self.tls.take() else {
-            return self.converse(plain(stream), peer, App::begin_peer).await;
+            return self.converse(stream, peer, App::begin_peer).await;
         };
         let mut stage = self.stage.clone();
         let greeted = tokio::select! {
@@ -124,7 +110,7 @@ impl Host {
     /// Serves a connection to its end.
     #[cfg(not(feature = "tls"))]
     pub(super) async fn receive(self, stream: TcpStream, peer: ClientAddress) {
-        self.converse(plain(stream), peer, App::begin_peer).await;
+        self.converse(stream, peer, App::begin_peer).await;
     }
 
     /// Answers each request by `answer`.
