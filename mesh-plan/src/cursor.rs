@@ -28,18 +28,18 @@ impl CursorKey {
     }
 
     /// What cursors of the read of that scope are sealed with.
-    pub(crate) fn seal(&self, scope: &[u8; 32]) -> Seal {
-        Seal(hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&self.0, scope).as_ref()))
+    pub(crate) fn seal(&self, scope: &[u8; 32]) -> CursorMac {
+        CursorMac(hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&self.0, scope).as_ref()))
     }
 }
 
 /// Seals cursors of one read, and opens those.
 #[derive(Debug)]
-pub(crate) struct Seal(hmac::Key);
+pub(crate) struct CursorMac(hmac::Key);
 
-impl Seal {
+impl CursorMac {
     /// Appends the cursor of a row to `out`.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, row: &mut Unsealed) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, row: &mut CursorValues) {
         let bytes = &mut row.0;
         if let Some((tag, values)) = bytes.split_at_mut_checked(TAG) {
             let made = hmac::sign(&self.0, values);
@@ -57,12 +57,12 @@ impl Seal {
     #[cfg(test)]
     pub(crate) fn text<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> String {
         let mut out = Vec::new();
-        self.write(&mut out, &mut Unsealed::of(values));
+        self.write(&mut out, &mut CursorValues::of(values));
         String::from_utf8(out).unwrap()
     }
 
     /// The sort values of a cursor, if it is one of this read with that many of them.
-    pub(crate) fn open(&self, cursor: Sealed, count: usize) -> Option<Vec<Value>> {
+    pub(crate) fn open(&self, cursor: UnverifiedCursor, count: usize) -> Option<Vec<Value>> {
         let (tag, encoded) = cursor.bytes.split_at_checked(TAG)?;
         let expected = hmac::sign(&self.0, encoded);
         // A cursor opens nothing that a filter could not ask for, so this need not take constant time.
@@ -73,9 +73,9 @@ impl Seal {
 
 /// The sort values of a row, and before them room for the MAC.
 #[derive(Clone)]
-pub(crate) struct Unsealed(Vec<u8>);
+pub(crate) struct CursorValues(Vec<u8>);
 
-impl Unsealed {
+impl CursorValues {
     /// Those of a row.
     pub(crate) fn of<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Self {
         let mut row = Self(Vec::with_capacity(64));
@@ -96,12 +96,12 @@ impl Unsealed {
 }
 
 /// What has the form of a cursor, whoever made it.
-pub(crate) struct Sealed {
+pub(crate) struct UnverifiedCursor {
     bytes: Vec<u8>,
     values: Vec<Value>,
 }
 
-impl Sealed {
+impl UnverifiedCursor {
     /// Reads a cursor's text without asking what it is a cursor of.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn open(key: &CursorKey, scope: u8, text: &str, count: usize) -> Option<Vec<Value>> {
-        key.seal(&[scope; 32]).open(Sealed::read(text)?, count)
+        key.seal(&[scope; 32]).open(UnverifiedCursor::read(text)?, count)
     }
 
     #[test]

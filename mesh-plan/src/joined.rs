@@ -45,8 +45,8 @@ impl Part {
             }
         }
         let named: Vec<usize> =
-            node.identity.iter().filter_map(|column| wide.column(&wide_name(&column.name))).collect();
-        let identity = if named.len() == node.identity.len() && !named.is_empty() {
+            node.row_key.iter().filter_map(|column| wide.column(&wide_name(&column.name))).collect();
+        let identity = if named.len() == node.row_key.len() && !named.is_empty() {
             named
         } else {
             columns.iter().flatten().copied().collect()

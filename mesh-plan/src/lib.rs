@@ -62,22 +62,23 @@ pub use like::Pattern;
 pub use limits::Limits;
 pub use mesh::{Mesh, MeshBuilder, Request, WriteReply};
 pub use mutation::{
-    Action, Assignment, Fields, FieldsError, Key, KeyColumns, Mutation, Mutator, Related, Subject, Written,
+    Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, RelatedRecord, Subject,
+    WriteOutcome,
 };
 pub use persisted::{
     MemoryQueries, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
     Registration,
 };
 pub use plan::{
-    Aggregate, Column, CompareOp, Grouping, Identity, Join, Node, Output, Plan, Predicate, Slice, SortKey,
-    Source, Target, TemplatePiece,
+    Aggregate, Column, ColumnSource, CompareOp, Grouping, Join, Node, Output, Page, Plan, PlanId, Predicate,
+    SortKey, Target, TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use principal::Principal;
 pub use resolver::{Answer, BoxFuture, Context, MaybeReady, Resolver};
 pub use rows::{Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};
-pub use trace::{Trace, Traced};
+pub use trace::{Trace, TracedStatement};
 pub use usage::{Usage, WaitCounter};
 pub use value::{Value, ValueRef};
 

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use mesh_schema::{Cardinality, Link, TableName};
 
 use crate::nest::Key;
-use crate::plan::{CompareOp, Join, Node, Plan, Predicate, Source, Target};
+use crate::plan::{ColumnSource, CompareOp, Join, Node, Plan, Predicate, Target};
 use crate::rows::{Rows, Table, nested_path};
 use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
 use records::Records;
@@ -105,12 +105,12 @@ impl Tables {
             records = group::fold(records, grouping)?;
         }
         order::sort(&mut records, &node.order)?;
-        if let Some(slice) = &node.slice {
+        if let Some(page) = &node.page {
             if let Some(after) = plan.after() {
                 order::start_after(&mut records, &node.order, after)?;
             }
             // One more than the page tells that another follows.
-            records.rows.truncate((slice.first as usize).saturating_add(1));
+            records.rows.truncate((page.first as usize).saturating_add(1));
         }
         let mut rows = Rows::new(plan);
         fill(rows.root(), node, &ParentKey::NONE, &records)?;
@@ -154,8 +154,8 @@ impl Tables {
             predicate::filter(&mut children, &plan.bound(filter))?;
         }
         order::sort(&mut children, &node.order)?;
-        if let Some(slice) = &node.slice {
-            children.rows.truncate(slice.first as usize);
+        if let Some(page) = &node.page {
+            children.rows.truncate(page.first as usize);
         }
         if join.cardinality == Cardinality::One {
             children.rows.truncate(1);
@@ -254,14 +254,14 @@ fn fill(
         Row(usize),
         Parent(&'v Value),
     }
-    let place = |source: &Source| records.place(source).map(Cell::Row);
+    let place = |source: &ColumnSource| records.place(source).map(Cell::Row);
     let mut cells = Vec::with_capacity(table.columns().len());
     for name in table.columns() {
         let of_parent = key.names.iter().zip(key.values).find(|(key, _)| *key == name);
         cells.push(match (node.columns.iter().find(|column| column.name == *name), of_parent) {
             (Some(column), _) => place(&column.source)?,
             (None, Some((_, value))) => Cell::Parent(value),
-            (None, None) => match node.identity.iter().find(|column| column.name == *name) {
+            (None, None) => match node.row_key.iter().find(|column| column.name == *name) {
                 Some(column) => place(&column.source)?,
                 None => return Err(ResolveError::new(format!("nothing is known of the column '{name}'"))),
             },

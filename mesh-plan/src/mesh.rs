@@ -16,7 +16,7 @@ use mesh_schema::Schema;
 use crate::cache;
 use crate::computed::Functions;
 use crate::mutation::Mutators;
-use crate::plan::{Plan, Root, Target};
+use crate::plan::{Plan, PlannedQuery, Target};
 use crate::planner::{self, Kind, literal};
 use crate::policy::{Policy, SchemaPolicy, View, Views};
 use crate::resolver::{Answer, Context, Resolver, Resolvers};
@@ -62,7 +62,7 @@ pub struct Mesh {
     functions: Functions,
     limits: Limits,
     cursors: CursorKey,
-    cache: Generations<Box<str>, Arc<Root>>,
+    cache: Generations<Box<str>, Arc<PlannedQuery>>,
 }
 
 /// A read as it was asked for.
@@ -238,7 +238,7 @@ impl Mesh {
     }
 
     /// Parses and checks: the part of a plan that does not depend on an id.
-    fn root(&self, view: &View, request: &Request<'_>, key: &str) -> Result<Root, Error> {
+    fn root(&self, view: &View, request: &Request<'_>, key: &str) -> Result<PlannedQuery, Error> {
         let query = mesh_ql::parse(request.format, request.text, &self.limits.query)?;
         if let Some(path) = request.entity.filter(|path| *path != query.entity) {
             return Err(mismatch(&query.entity, path));
@@ -290,17 +290,17 @@ impl Answer {
 }
 
 /// Aims a plan at a record or a list.
-fn aim(root: Arc<Root>, request: &Request<'_>) -> Result<Plan, Error> {
+fn aim(root: Arc<PlannedQuery>, request: &Request<'_>) -> Result<Plan, Error> {
     if let Some(path) = request.entity.filter(|path| *path != root.node.entity) {
         return Err(mismatch(&root.node.entity, path));
     }
     let target = target(&root, request.id);
     let session = root.session(request.principal);
     let after = root.after.clone();
-    Ok(Plan { root, target, session, after })
+    Ok(Plan { query: root, target, session, after })
 }
 
-fn target(root: &Root, id: Option<&str>) -> Target {
+fn target(root: &PlannedQuery, id: Option<&str>) -> Target {
     match (id, &root.node.id) {
         // An id that no record can have makes the read answer `null` without asking anyone.
         (Some(id), Some(column)) => {
@@ -314,9 +314,9 @@ impl Plan {
     /// The same plan aimed at another record: that of a point read with an id, of a list without one.
     #[must_use]
     pub fn aimed_at(&self, id: Option<&str>) -> Self {
-        let target = target(&self.root, id);
+        let target = target(&self.query, id);
         Self {
-            root: Arc::clone(&self.root),
+            query: Arc::clone(&self.query),
             target,
             session: self.session.clone(),
             after: self.after.clone(),

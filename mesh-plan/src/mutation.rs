@@ -80,7 +80,7 @@ pub enum Action {
         /// The parent.
         id: Value,
         /// The relation and where it leads.
-        other: Related,
+        other: RelatedRecord,
         /// The child's fields.
         values: Vec<Assignment>,
     },
@@ -89,7 +89,7 @@ pub enum Action {
         /// The record.
         id: Value,
         /// The relation and where it leads.
-        other: Related,
+        other: RelatedRecord,
         /// The record to link.
         to: Value,
     },
@@ -98,7 +98,7 @@ pub enum Action {
         /// The record.
         id: Value,
         /// The relation and where it leads.
-        other: Related,
+        other: RelatedRecord,
         /// The record to connect.
         to: Value,
     },
@@ -107,14 +107,14 @@ pub enum Action {
         /// The record.
         id: Value,
         /// The relation and where it leads.
-        other: Related,
+        other: RelatedRecord,
     },
     /// The end of a record at the other end of a to-many relation; over a junction, the end of the pair only.
     Remove {
         /// The parent.
         id: Value,
         /// The relation and where it leads.
-        other: Related,
+        other: RelatedRecord,
         /// The child.
         child: Value,
     },
@@ -136,7 +136,7 @@ impl Action {
     }
 
     /// The relation that is written, and where it leads.
-    pub fn other(&self) -> Option<&Related> {
+    pub fn other(&self) -> Option<&RelatedRecord> {
         match self {
             Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } => None,
             Self::CreateChild { other, .. }
@@ -242,22 +242,22 @@ impl fmt::Debug for Subject {
 
 /// The other end of a relation that is written.
 #[derive(Clone, Debug)]
-pub struct Related {
+pub struct RelatedRecord {
     /// The relation's ref.
     pub relation: String,
     /// The entity that it leads to.
     pub subject: Subject,
     /// Where the link is stored.
-    pub key: Key,
+    pub key: LinkKey,
 }
 
 /// Where the link between two records is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum LinkKey {
     /// In the record that the path names: its columns refer to the other record.
-    Here(KeyColumns),
+    InSubject(KeyColumns),
     /// In the other record: its columns refer to the one that the path names.
-    There(KeyColumns),
+    InRelated(KeyColumns),
     /// In a junction table.
     Junction {
         /// The junction table.
@@ -292,7 +292,7 @@ impl KeyColumns {
 
 /// What a mutator has done.
 #[derive(Clone, Debug, Default)]
-pub struct Written {
+pub struct WriteOutcome {
     /// The id of the record that the reply shows: the created, the updated, or the connected one.
     pub id: Value,
     /// The reply's body, read inside the transaction that wrote; where it is left out and there is to be one,
@@ -300,7 +300,7 @@ pub struct Written {
     pub body: Option<JsonBody>,
 }
 
-impl Written {
+impl WriteOutcome {
     /// The outcome of a write whose record has that id.
     pub fn new(id: impl Into<Value>) -> Self {
         Self { id: id.into(), body: None }
@@ -308,7 +308,7 @@ impl Written {
 }
 
 /// Carries out writes. Implemented by back ends, and by every function or closure of the form
-/// `async fn(Mutation, Context) -> Result<Written, WriteError>`.
+/// `async fn(Mutation, Context) -> Result<WriteOutcome, WriteError>`.
 ///
 /// A write is done wholly or not at all, and is durable when the future is ready. Dropping the future may
 /// come before or after the moment at which nothing can stop it any more.
@@ -318,15 +318,20 @@ pub trait Mutator: Send + Sync + 'static {
     /// # Errors
     /// [`WriteError::NotFound`] where a record is missing that the write needs, [`WriteError::Conflict`]
     /// where a rule of the storage forbids it, and whatever else goes wrong.
-    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Result<Written, WriteError>>;
+    fn mutate(&self, mutation: Mutation, context: Context)
+    -> BoxFuture<'_, Result<WriteOutcome, WriteError>>;
 }
 
 impl<F, Fut> Mutator for F
 where
     F: Fn(Mutation, Context) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Written, WriteError>> + Send + 'static,
+    Fut: Future<Output = Result<WriteOutcome, WriteError>> + Send + 'static,
 {
-    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Result<Written, WriteError>> {
+    fn mutate(
+        &self,
+        mutation: Mutation,
+        context: Context,
+    ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
         Box::pin(self(mutation, context))
     }
 }

@@ -69,8 +69,8 @@ impl Nest {
     /// Leaves of rows that are there twice below one parent the first.
     fn fold(&mut self, node: &Node) {
         let places: Vec<usize> =
-            node.identity.iter().filter_map(|column| self.table.column(&column.name)).collect();
-        if places.is_empty() || places.len() != node.identity.len() {
+            node.row_key.iter().filter_map(|column| self.table.column(&column.name)).collect();
+        if places.is_empty() || places.len() != node.row_key.len() {
             return;
         }
         let table = &self.table;

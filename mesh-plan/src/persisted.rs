@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use mesh_ql::Format;
 use ring::digest;
 
-use crate::plan::Root;
+use crate::plan::PlannedQuery;
 use crate::planner::Kind;
 use crate::{BoxFuture, Error, Mesh, Request};
 
@@ -78,8 +78,8 @@ pub struct PersistedQuery {
     id: QueryId,
     format: Format,
     text: Box<str>,
-    point: OnceLock<Arc<Root>>,
-    collection: OnceLock<Arc<Root>>,
+    point: OnceLock<Arc<PlannedQuery>>,
+    collection: OnceLock<Arc<PlannedQuery>>,
 }
 
 impl PersistedQuery {
@@ -109,8 +109,8 @@ impl PersistedQuery {
     pub(crate) fn root(
         &self,
         kind: Kind,
-        plan: impl FnOnce() -> Result<Root, Error>,
-    ) -> Result<Arc<Root>, Error> {
+        plan: impl FnOnce() -> Result<PlannedQuery, Error>,
+    ) -> Result<Arc<PlannedQuery>, Error> {
         let kept = match kind {
             Kind::Point => &self.point,
             Kind::Collection => &self.collection,

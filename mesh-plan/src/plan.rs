@@ -6,20 +6,21 @@ mod display;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use mesh_ql::{AggregateFn, Direction, Nulls};
 use mesh_schema::{Cardinality, FieldType, Link, NativeType, TableName, TimeForm};
 use ring::digest;
 
-use crate::cursor::Seal;
-use crate::policy::{SessionValue, Slot};
+use crate::cursor::CursorMac;
+use crate::policy::{SessionBinding, SessionValue};
 use crate::{OutputKey, Principal, Value, cursor};
 
 /// A checked query with its target: all that a resolver needs to know. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub(crate) root: Arc<Root>,
+    pub(crate) query: Arc<PlannedQuery>,
     pub(crate) target: Target,
     /// What the plan's slots hold in this run.
     pub(crate) session: Option<Arc<[Value]>>,
@@ -30,16 +31,16 @@ pub struct Plan {
 /// The part of a plan that depends neither on the id of a point read nor on the values of a cursor, and so is
 /// kept in the plan cache.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub(crate) struct PlannedQuery {
     pub(crate) node: Node,
-    pub(crate) identity: Identity,
+    pub(crate) id: PlanId,
     /// What cursors of this read are sealed with.
-    pub(crate) seal: Seal,
+    pub(crate) seal: CursorMac,
     /// What the cursor held that it was made with.
     pub(crate) after: Option<Arc<[Value]>>,
     pub(crate) rows: usize,
     /// Where values of the session stand in conditions.
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<SessionBinding>,
     /// Stands for all that the plan was made from: equal for equal plans.
     pub(crate) digest: [u8; 32],
     #[cfg(feature = "sql")]
@@ -51,7 +52,7 @@ pub(crate) struct Root {
     pub(crate) size: std::sync::atomic::AtomicUsize,
 }
 
-impl Root {
+impl PlannedQuery {
     /// The same with a digest of what it was made from.
     pub(crate) fn made_from(mut self, key: &str) -> Self {
         self.digest.copy_from_slice(digest::digest(&digest::SHA256, key.as_bytes()).as_ref());
@@ -60,20 +61,27 @@ impl Root {
 
     /// What the slots hold for whoever asks; `None` where there are none.
     pub(crate) fn session(&self, principal: Option<&Principal>) -> Option<Arc<[Value]>> {
-        let bind = |slot: &Slot| slot.bind(principal);
+        let bind = |slot: &SessionBinding| slot.bind(principal);
         (!self.slots.is_empty()).then(|| self.slots.iter().map(bind).collect())
     }
 }
 
-/// What tells a plan from others. It is taken for as long as this lives, though the plan may be gone: who keeps
-/// something by it need not keep the plan, which has many times the size.
+/// Identifies the query of a plan: runs with other targets and pages of the same query that were found in the plan cache
+/// share it. An id stays unique as long as a clone of it exists, and is a cheap key of what a back end keeps for a plan.
 #[derive(Clone, Debug, Default)]
-pub struct Identity(Arc<()>);
+pub struct PlanId(Arc<()>);
 
-impl Identity {
-    /// The number that no other plan has.
-    pub fn number(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+impl PartialEq for PlanId {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for PlanId {}
+
+impl Hash for PlanId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
     }
 }
 
@@ -89,7 +97,7 @@ pub enum Target {
 impl Plan {
     /// The root entity's node.
     pub fn node(&self) -> &Node {
-        &self.root.node
+        &self.query.node
     }
 
     /// One record or many.
@@ -99,7 +107,7 @@ impl Plan {
 
     /// The most objects that the response may hold. `SPEC §3.11`
     pub fn rows_max(&self) -> usize {
-        self.root.rows
+        self.query.rows
     }
 
     /// What the values of the session come to in this run, by [`Predicate::Session`]'s slot; NULL where there
@@ -118,7 +126,7 @@ impl Plan {
     /// same.
     pub fn digest(&self) -> [u8; 32] {
         let mut context = digest::Context::new(&digest::SHA256);
-        context.update(&self.root.digest);
+        context.update(&self.query.digest);
         let mut values = Vec::new();
         match &self.target {
             Target::Collection => values.push(u8::MAX),
@@ -139,27 +147,20 @@ impl Plan {
         predicate.bound(self.session.as_deref().unwrap_or_default())
     }
 
-    /// Tells plans of different queries apart as long as both live; whatever their targets are, plans that were
-    /// found as one query's in the cache share it, and so do those of its later pages. A cheap key, where
-    /// [`Plan::digest`] would be a dear one.
-    pub fn identity(&self) -> usize {
-        self.root.identity.number()
-    }
-
-    /// The same, kept from other plans when this one is gone.
-    pub fn kept_identity(&self) -> Identity {
-        self.root.identity.clone()
+    /// Returns the id of the plan's query.
+    pub fn id(&self) -> &PlanId {
+        &self.query.id
     }
 
     /// Whether an earlier run of this plan took long; see [`Plan::mark_heavy`].
     pub fn is_heavy(&self) -> bool {
-        self.root.heavy.load(std::sync::atomic::Ordering::Relaxed)
+        self.query.heavy.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Remembers, for all runs of the same query, that it takes long, so that a back end can put it where
     /// it does not hold up others.
     pub fn mark_heavy(&self) {
-        self.root.heavy.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.query.heavy.store(true, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
@@ -183,11 +184,11 @@ pub struct Node {
     /// In which order; total, but for rows that nothing distinguishes. Empty for a point read's root.
     pub order: Vec<SortKey>,
     /// Which part of them; `None` means all.
-    pub slice: Option<Slice>,
+    pub page: Option<Page>,
     /// Set where rows are folded into groups.
     pub grouping: Option<Grouping>,
     /// The columns that tell its rows apart, for folding duplicates; empty where unknown.
-    pub identity: Vec<Column>,
+    pub row_key: Vec<Column>,
     /// The id column of a point read's root.
     pub id: Option<Column>,
     /// The storage types of the table's columns, where they are known.
@@ -212,7 +213,7 @@ pub struct Column {
     /// The field's name; of a column that is no field, the storage name; of an aggregate, its alias.
     pub name: String,
     /// Where its value comes from.
-    pub source: Source,
+    pub source: ColumnSource,
     /// The type, where known.
     pub ty: Option<FieldType>,
     /// How the storage writes times in it.
@@ -223,7 +224,7 @@ pub struct Column {
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum ColumnSource {
     /// A storage column of the node's table.
     Column(String),
     /// An aggregate, by its index in [`Grouping::aggregates`].
@@ -304,7 +305,7 @@ pub enum Predicate {
     /// A comparison with a value.
     Compare {
         /// The left side.
-        source: Source,
+        source: ColumnSource,
         /// How.
         op: CompareOp,
         /// The right side. NULL stands there only for what a session lacks.
@@ -314,7 +315,7 @@ pub enum Predicate {
     /// session lacks the value.
     Session {
         /// The left side.
-        source: Source,
+        source: ColumnSource,
         /// How.
         op: CompareOp,
         /// Which value.
@@ -325,7 +326,7 @@ pub enum Predicate {
     /// One of a list, which is not empty; `negated`: none of it.
     In {
         /// The left side.
-        source: Source,
+        source: ColumnSource,
         /// The list.
         values: Vec<Value>,
         /// `nin`.
@@ -334,7 +335,7 @@ pub enum Predicate {
     /// A pattern with `%`, `_` and `\` as in `SPEC §3.7`.
     Like {
         /// The left side.
-        source: Source,
+        source: ColumnSource,
         /// The pattern.
         pattern: String,
         /// `ilike`.
@@ -343,7 +344,7 @@ pub enum Predicate {
     /// NULL; `negated`: anything else.
     IsNull {
         /// The left side.
-        source: Source,
+        source: ColumnSource,
         /// `isNotNull`.
         negated: bool,
     },
@@ -388,7 +389,7 @@ pub enum CompareOp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortKey {
     /// What is compared.
-    pub source: Source,
+    pub source: ColumnSource,
     /// Which way.
     pub direction: Direction,
     /// Where NULL goes.
@@ -401,7 +402,7 @@ pub struct SortKey {
 
 /// A page.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slice {
+pub struct Page {
     /// How many rows. At the root one more should be fetched where there is one, which tells whether
     /// another page follows.
     pub first: u32,

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use mesh_ql::{Controls, Query, ReadNode};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 
-use crate::cursor::{self, CursorKey, Sealed};
-use crate::plan::{Column, Identity, Node, Predicate, Root, Slice, SortKey};
-use crate::policy::{Slot, View};
+use crate::cursor::{self, CursorKey, UnverifiedCursor};
+use crate::plan::{Column, Node, Page, PlanId, PlannedQuery, Predicate, SortKey};
+use crate::policy::{SessionBinding, View};
 use crate::{Limits, PlanError, PlanErrorKind, Value};
 use columns::Columns;
 
@@ -42,7 +42,7 @@ pub(crate) fn plan(
     cursors: &CursorKey,
     query: &Query,
     kind: Kind,
-) -> Result<Root, PlanError> {
+) -> Result<PlannedQuery, PlanError> {
     let mut planner = Planner { view, schema: &view.schema, limits, slots: Vec::new() };
     let entity = find_entity(&view.schema, &query.entity)?;
     let place = match kind {
@@ -52,18 +52,18 @@ pub(crate) fn plan(
     let mut node = planner.node(entity, query.entity.clone(), &query.root, place)?;
     let seal = cursors.seal(&cursor::scope(&node));
     let mut after = None;
-    if let (Some(slice), Some(page)) = (&mut node.slice, &query.root.controls.page)
+    if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
         && let Some(text) = &page.after
     {
-        let values = Sealed::read(text)
+        let values = UnverifiedCursor::read(text)
             .and_then(|sealed| seal.open(sealed, node.order.len()))
             .ok_or_else(|| PlanError { kind: PlanErrorKind::CursorMismatch, path: node.path.clone() })?;
-        slice.after = Some(values.iter().map(|value| *value == Value::Null).collect());
+        planned.after = Some(values.iter().map(|value| *value == Value::Null).collect());
         after = Some(typed(&node.columns, &node.order, values));
     }
-    Ok(Root {
+    Ok(PlannedQuery {
         node,
-        identity: Identity::default(),
+        id: PlanId::default(),
         seal,
         after,
         rows: limits.rows,
@@ -104,7 +104,7 @@ struct Planner<'a> {
     schema: &'a Schema,
     limits: &'a Limits,
     /// The session's values that conditions need.
-    slots: Vec<Slot>,
+    slots: Vec<SessionBinding>,
 }
 
 impl<'a> Planner<'a> {
@@ -143,8 +143,8 @@ impl<'a> Planner<'a> {
             joins,
             filter,
             order,
-            slice: self.slice(&read.controls, place),
-            identity: if grouped { Vec::new() } else { identity(at.entity) },
+            page: self.page(&read.controls, place),
+            row_key: if grouped { Vec::new() } else { row_key(at.entity) },
             id: at.entity.id.map(|id| columns::of_field(at.entity, id, false)),
             native: Arc::clone(&at.entity.native),
             grouping,
@@ -168,14 +168,14 @@ impl<'a> Planner<'a> {
         planned.map(Some).map_err(|error| guard::of_policy(&error))
     }
 
-    fn slice(&self, controls: &Controls, place: Place<'_>) -> Option<Slice> {
+    fn page(&self, controls: &Controls, place: Place<'_>) -> Option<Page> {
         let first = controls.page.as_ref().and_then(|page| page.first).unwrap_or(self.limits.page_default);
         let paged = match place {
             Place::Point => false,
             Place::Collection => true,
             Place::Relation(..) => controls.page.is_some(),
         };
-        paged.then_some(Slice { first, after: None })
+        paged.then_some(Page { first, after: None })
     }
 }
 
@@ -231,7 +231,7 @@ fn check_place(controls: &Controls, place: Place<'_>, at: &At<'_>) -> Result<(),
 }
 
 /// The columns that tell an entity's rows apart; none where only all columns together might.
-fn identity(entity: &Entity) -> Vec<Column> {
+fn row_key(entity: &Entity) -> Vec<Column> {
     let mut columns = Columns::default();
     let is_key = |name: &String| entity.tie_break.iter().any(|key| key.column == *name);
     if entity.id.is_none() && entity.fields.iter().all(|field| is_key(&field.column)) {

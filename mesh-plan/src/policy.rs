@@ -23,7 +23,7 @@ use mesh_schema::{Entity, Member};
 
 use crate::Principal;
 pub use document::SchemaPolicy;
-pub(crate) use view::{Slot, View, Views};
+pub(crate) use view::{SessionBinding, View, Views};
 
 /// Says who may see what. Implemented by closures over the role (empty text where there is none) and the
 /// entity.

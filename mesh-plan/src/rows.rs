@@ -28,7 +28,7 @@ impl Rows {
 
     /// One wide table. Columns of the root node go by their name, those of a nested one by its path and
     /// their name: `comments.author.name`. A nested object is absent from a row where all its columns are
-    /// NULL; what is there in several rows is folded by the node's identity ([`Node::identity`]), or by all
+    /// NULL; what is there in several rows is folded by the node's identity ([`Node::row_key`]), or by all
     /// its columns where it has none.
     pub fn joined(table: Table) -> Self {
         Self { tables: HashMap::from([(String::new(), table)]), joined: true }
@@ -52,7 +52,7 @@ impl Rows {
 
     fn add_node(&mut self, node: &Node, path: String, keys: &[String]) {
         let mut columns: Vec<String> = node.columns.iter().map(|column| column.name.clone()).collect();
-        for key in keys.iter().chain(node.identity.iter().map(|column| &column.name)) {
+        for key in keys.iter().chain(node.row_key.iter().map(|column| &column.name)) {
             if !columns.contains(key) {
                 columns.push(key.clone());
             }

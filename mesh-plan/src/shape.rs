@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 use mesh_schema::Cardinality;
 
-use crate::cursor::Unsealed;
+use crate::cursor::CursorValues;
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
 use crate::{Parts, ResolveError, ValueRef};
 pub use key::OutputKey;
@@ -82,7 +82,7 @@ impl Plan {
     /// # Errors
     /// What the source meets, and [`ResolveError::TooLarge`] past the bound on objects.
     pub fn shape<S: RowSource>(&self, source: &mut S) -> Result<JsonBody, ResolveError> {
-        let size = &self.root.size;
+        let size = &self.query.size;
         let known = size.load(Relaxed);
         let mut shaper =
             Shaper { out: Vec::with_capacity(known.max(SIZE_LEAST)), rows: 0, rows_max: self.rows_max() };
@@ -108,10 +108,10 @@ impl Plan {
     /// `{items, pageInfo}`. The row past the page only tells that there is one. `SPEC §5.2`
     fn collection<S: RowSource>(&self, shaper: &mut Shaper, source: &mut S) -> Result<(), ResolveError> {
         let node = self.node();
-        let first = node.slice.as_ref().map_or(u32::MAX, |slice| slice.first);
+        let first = node.page.as_ref().map_or(u32::MAX, |page| page.first);
         let mut count = 0;
         let mut has_next = false;
-        let mut ends: Option<(Unsealed, Unsealed)> = None;
+        let mut ends: Option<(CursorValues, CursorValues)> = None;
         shaper.out.extend_from_slice(br#"{"items":["#);
         source.visit(None, |row, children| {
             if count == first {
@@ -125,7 +125,7 @@ impl Plan {
             match &mut ends {
                 Some((_, end)) => end.become_of(keys),
                 None => {
-                    let start = Unsealed::of(keys);
+                    let start = CursorValues::of(keys);
                     ends = Some((start.clone(), start));
                 }
             }
@@ -140,9 +140,9 @@ impl Plan {
             None => out.extend_from_slice(br#","startCursor":null,"endCursor":null"#),
             Some((start, end)) => {
                 out.extend_from_slice(br#","startCursor":""#);
-                self.root.seal.write(out, start);
+                self.query.seal.write(out, start);
                 out.extend_from_slice(br#"","endCursor":""#);
-                self.root.seal.write(out, end);
+                self.query.seal.write(out, end);
                 out.push(b'"');
             }
         }
@@ -184,7 +184,7 @@ impl Shaper {
         source: &mut S,
         parent: &S::Row<'_>,
     ) -> Result<(), ResolveError> {
-        let mut left = node.slice.as_ref().map_or(u32::MAX, |slice| slice.first);
+        let mut left = node.page.as_ref().map_or(u32::MAX, |page| page.first);
         let mut separator = b'[';
         source.visit(Some(parent), |row, children| {
             if left == 0 {

@@ -71,7 +71,7 @@ impl Plan {
     /// The plan's statements, made when first asked for and kept with the plan.
     pub fn statements(&self) -> &Statements {
         let point = matches!(self.target, Target::Point(_));
-        self.root.statements.get_or_init(|| lower(&self.root.node, None, point, &mut 0))
+        self.query.statements.get_or_init(|| lower(&self.query.node, None, point, &mut 0))
     }
 }
 

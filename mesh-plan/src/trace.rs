@@ -10,23 +10,23 @@ use crate::Value;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mesh_plan::{Trace, Traced};
+/// use mesh_plan::{Trace, TracedStatement};
 ///
 /// let trace = Trace::new();
-/// trace.record([Traced::new("SELECT 1", Duration::from_micros(3), 1)]);
+/// trace.record([TracedStatement::new("SELECT 1", Duration::from_micros(3), 1)]);
 /// assert_eq!(trace.take().len(), 1);
 /// assert!(trace.take().is_empty());
 /// ```
 #[derive(Debug, Default)]
 pub struct Trace {
-    statements: Mutex<Vec<Traced>>,
+    statements: Mutex<Vec<TracedStatement>>,
     query_plans: bool,
 }
 
 /// A statement that ran for a read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Traced {
+pub struct TracedStatement {
     /// The dotted refs of the plan node that it fetched; empty where it belongs to none.
     pub path: String,
     /// The text, values left out.
@@ -43,7 +43,7 @@ pub struct Traced {
     pub query_plan: Vec<String>,
 }
 
-impl Traced {
+impl TracedStatement {
     /// A statement without parameters that ran once.
     pub fn new(sql: impl Into<String>, duration: Duration, rows: u64) -> Self {
         let (path, sql) = (String::new(), sql.into());
@@ -91,12 +91,12 @@ impl Trace {
     }
 
     /// Adds statements. A back end that has to begin a read again records only the run that counted.
-    pub fn record(&self, statements: impl IntoIterator<Item = Traced>) {
+    pub fn record(&self, statements: impl IntoIterator<Item = TracedStatement>) {
         self.statements.lock().unwrap_or_else(PoisonError::into_inner).extend(statements);
     }
 
     /// Takes what was recorded, in its order.
-    pub fn take(&self) -> Vec<Traced> {
+    pub fn take(&self) -> Vec<TracedStatement> {
         std::mem::take(&mut *self.statements.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -26,7 +26,8 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::sql::Features;
 use mesh_plan::{
-    Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace, Traced, Value,
+    Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace, TracedStatement,
+    Value,
 };
 use mesh_schema::Catalog;
 
@@ -297,13 +298,14 @@ impl Postgres {
     }
 
     /// The statement of a read, for those who want to see it.
-    async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> Traced {
+    async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
         let statement = plan.one_statement(self.features);
         let params = statement
             .bound
             .iter()
             .map(|bound| bound.text(plan).map_or(Value::Null, |text| Value::Text(text.into_owned())));
-        let traced = Traced::new(&*statement.statement.sql, took, body.rows as u64).with_params(params);
+        let traced =
+            TracedStatement::new(&*statement.statement.sql, took, body.rows as u64).with_params(params);
         let traced = traced.of_node(plan.node().path.clone(), 1);
         if !trace.wants_query_plans() {
             return traced;

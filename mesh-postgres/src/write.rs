@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use mesh_plan::sql::{Features, Param, Step};
 use mesh_plan::{
-    BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError, Written,
+    BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError, WriteOutcome,
 };
 use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::Type;
@@ -52,7 +52,7 @@ enum Failure {
 }
 
 impl PostgresWriter {
-    async fn write(&self, mutation: Mutation, context: Context) -> Result<Written, WriteError> {
+    async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
         let writing = async {
             let mut tries = 1;
@@ -72,7 +72,7 @@ impl PostgresWriter {
 
     /// Carries out a write, wholly or not at all: a connection on which something went wrong is not used again
     /// before its transaction has been rolled back.
-    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<Written, Failure> {
+    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<WriteOutcome, Failure> {
         let lease = self.pool.take(fresh).await;
         let mut lease = lease.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         let link = lease.begin();
@@ -103,7 +103,7 @@ impl PostgresWriter {
     }
 
     /// The statements of a write, and the read of its reply, inside the transaction.
-    async fn steps(&self, link: &mut Link, mutation: &Mutation) -> Result<Written, Failure> {
+    async fn steps(&self, link: &mut Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
         let mut id = mutation.expected_id();
         for step in mutation.postgres_steps() {
             let rows = self.run_step(link, &step, &id).await.map_err(|error| broken(error, mutation))?;
@@ -124,7 +124,7 @@ impl PostgresWriter {
                 }
             }
         }
-        let mut written = Written::new(id.clone());
+        let mut written = WriteOutcome::new(id.clone());
         if let Some(plan) = mutation.reply(&id) {
             let body = read::inside(&self.pool, link, &plan, self.features).await;
             written.body = Some(body.map_err(|error| Failure::Final(error.into()))?);
@@ -163,7 +163,11 @@ impl PostgresWriter {
 }
 
 impl Mutator for PostgresWriter {
-    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Result<Written, WriteError>> {
+    fn mutate(
+        &self,
+        mutation: Mutation,
+        context: Context,
+    ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
         Box::pin(self.write(mutation, context))
     }
 }

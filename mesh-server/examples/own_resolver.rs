@@ -33,7 +33,7 @@ async fn resolve(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
         Target::Collection => true,
     };
     // One more than the page holds tells that another page follows.
-    let most = plan.node().slice.as_ref().map_or(usize::MAX, |slice| slice.first as usize + 1);
+    let most = plan.node().page.as_ref().map_or(usize::MAX, |page| page.first as usize + 1);
     for post in posts().iter().filter(wanted).take(most) {
         rows.root().push_with(|column| post.get(column).cloned().unwrap_or_default());
     }

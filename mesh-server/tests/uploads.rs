@@ -16,8 +16,8 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Frame;
 use mesh_server::mesh_plan::policy::{Access, Condition};
 use mesh_server::mesh_plan::{
-    Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, ResolveError, Value, WriteError, Written,
-    memory::Tables,
+    Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, ResolveError, Value, WriteError,
+    WriteOutcome, memory::Tables,
 };
 use mesh_server::mesh_schema::{Document, Entity, Schema};
 use mesh_server::mesh_uploads::{
@@ -87,7 +87,7 @@ impl Fixture {
                     id,
                     values.join(" ")
                 ));
-                Ok(Written { id, body: None })
+                Ok(WriteOutcome { id, body: None })
             }
         };
         let mesh = Mesh::builder(schema).resolver_for_all(tables).mutator_for_all(mutator);

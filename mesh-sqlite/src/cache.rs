@@ -9,12 +9,13 @@
 mod tests;
 
 use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use mesh_plan::sql::{Param, Statements};
-use mesh_plan::{Identity, JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
+use mesh_plan::{JsonBody, Node, Output, Plan, PlanId, Target, TemplatePiece, Value};
 
 use super::stamp::Stamp;
 use mesh_plan::Usage;
@@ -30,6 +31,7 @@ const LARGEST: usize = 16;
 pub(super) struct Cache {
     bytes: usize,
     parts: [Mutex<Part>; PARTS],
+    hasher: RandomState,
 }
 
 /// Two generations: when the newer one has half of the bytes it becomes the older, and what is used of the
@@ -50,7 +52,9 @@ type Entries = HashMap<Key, Entry, RandomState>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    plan: usize,
+    /// Not the plan itself: once the plan cache drops it, the query gets another one, and this entry is not
+    /// found any more.
+    plan: PlanId,
     target: Id,
 }
 
@@ -63,9 +67,6 @@ enum Id {
 }
 
 struct Entry {
-    /// No other plan may take the key's. The plan itself is not kept: once the plan cache lets go of it, the
-    /// same query has another one, and nobody asks for this answer any more.
-    _plan: Identity,
     number: u64,
     body: JsonBody,
 }
@@ -82,29 +83,18 @@ impl Key {
             Target::Point(Value::Text(id)) => Id::Text(id.as_str().into()),
             Target::Point(_) => return None,
         };
-        Some(Self { plan: plan.identity(), target })
-    }
-
-    fn part(&self) -> usize {
-        let target = match &self.target {
-            Id::Collection => 0,
-            Id::Integer(id) => *id as usize,
-            Id::Text(id) => {
-                id.bytes().fold(0usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
-            }
-        };
-        (self.plan >> 6).wrapping_add(target) % PARTS
+        Some(Self { plan: plan.id().clone(), target })
     }
 }
 
 impl Cache {
     /// A cache of that many bytes.
     pub(super) fn new(bytes: usize) -> Self {
-        Self { bytes, parts: std::array::from_fn(|_| Mutex::default()) }
+        Self { bytes, parts: std::array::from_fn(|_| Mutex::default()), hasher: RandomState::default() }
     }
 
     fn with<T>(&self, key: &Key, run: impl FnOnce(&mut Part) -> T) -> Option<T> {
-        let part = self.parts.get(key.part())?;
+        let part = self.parts.get(self.hasher.hash_one(key) as usize % PARTS)?;
         Some(run(&mut part.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
@@ -146,7 +136,7 @@ impl Cache {
             let number = part.number(&state);
             let old = if part.bytes + size > most { part.turn() } else { Entries::default() };
             part.bytes += size;
-            part.newer.insert(key, Entry { _plan: plan.kept_identity(), number, body: kept });
+            part.newer.insert(key, Entry { number, body: kept });
             old
         });
         forget(old);

@@ -3,30 +3,19 @@
 //! Finding a statement by its text costs more than running it for one row. So the statements of a plan are kept
 //! together under the plan's identity, bound to all that does not change from run to run.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
-use mesh_plan::{JsonBody, Plan, ResolveError};
+use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
 
 use super::read::{Source, failed};
 
-/// Plans in the newer of two generations; when there are that many it becomes the older, and what is used of
-/// the older moves on to the newer.
-const PLANS: usize = 64;
+/// Plans with prepared statements on one connection.
+const PLANS: usize = 128;
 
 /// The prepared statements of one connection.
 pub(super) struct Prepared<'c> {
     begin: Statement<'c>,
     commit: Statement<'c>,
-    newer: HashMap<usize, Ready<'c>, RandomState>,
-    older: HashMap<usize, Ready<'c>, RandomState>,
-}
-
-struct Ready<'c> {
-    /// Keeps the plan alive, so that no other can take its identity.
-    _plan: Plan,
-    source: Source<'c>,
+    ready: LocalGenerations<PlanId, Source<'c>>,
 }
 
 impl<'c> Prepared<'c> {
@@ -34,8 +23,7 @@ impl<'c> Prepared<'c> {
         Ok(Self {
             begin: connection.prepare("BEGIN")?,
             commit: connection.prepare("COMMIT")?,
-            newer: HashMap::default(),
-            older: HashMap::default(),
+            ready: LocalGenerations::new(PLANS),
         })
     }
 
@@ -51,22 +39,12 @@ impl<'c> Prepared<'c> {
 
     /// Reads a plan inside of a transaction.
     pub(super) fn read(&mut self, connection: &'c Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
-        let identity = plan.identity();
-        if let Some(ready) = self.newer.get_mut(&identity) {
-            return ready.source.run(plan);
+        if let Some(source) = self.ready.get_mut(plan.id()) {
+            return source.run(plan);
         }
-        let mut ready = match self.older.remove(&identity) {
-            Some(ready) => ready,
-            None => {
-                let source = Source::prepare(connection, plan.statements()).map_err(failed)?;
-                Ready { _plan: plan.clone(), source }
-            }
-        };
-        let read = ready.source.run(plan);
-        if self.newer.len() >= PLANS {
-            self.older = std::mem::take(&mut self.newer);
-        }
-        self.newer.insert(identity, ready);
+        let mut source = Source::prepare(connection, plan.statements()).map_err(failed)?;
+        let read = source.run(plan);
+        self.ready.insert(plan.id().clone(), source, 1);
         read
     }
 }

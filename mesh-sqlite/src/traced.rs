@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::sql::{Param, Statements};
 use mesh_plan::{
-    Cells as _, Context, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, Traced, Value,
-    ValueRef,
+    Cells as _, Context, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, TracedStatement,
+    Value, ValueRef,
 };
 use rusqlite::{CachedStatement, Connection};
 
@@ -117,8 +117,8 @@ impl<'c> Watched<'c> {
     }
 
     /// Plans are nested as deep as queries, which is bounded.
-    fn costs(&self, tree: &Statements, node: &Node, costs: &mut Vec<Traced>) {
-        let cost = Traced::new(tree.statement.sql.as_str(), self.duration, self.rows);
+    fn costs(&self, tree: &Statements, node: &Node, costs: &mut Vec<TracedStatement>) {
+        let cost = TracedStatement::new(tree.statement.sql.as_str(), self.duration, self.rows);
         costs.push(cost.with_params(self.params.iter().cloned()).of_node(&node.path, self.runs));
         for ((join, tree), below) in self.joins.iter().zip(&tree.joins).zip(&node.joins) {
             join.costs(tree, &below.node, costs);

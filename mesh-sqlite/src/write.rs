@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mesh_plan::sql::{Param, Step};
-use mesh_plan::{BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, Written};
+use mesh_plan::{BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use tokio::sync::Semaphore;
 
@@ -57,7 +57,7 @@ impl Sqlite {
 }
 
 impl SqliteWriter {
-    async fn write(&self, mutation: Mutation, context: Context) -> Result<Written, WriteError> {
+    async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
         let turn = tokio::time::timeout_at(deadline.into(), Arc::clone(&self.turn).acquire_owned()).await;
         let turn = turn.map_err(|_| ResolveError::Busy)?.map_err(|_| ResolveError::Busy)?;
@@ -75,7 +75,11 @@ impl SqliteWriter {
 }
 
 impl Mutator for SqliteWriter {
-    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Result<Written, WriteError>> {
+    fn mutate(
+        &self,
+        mutation: Mutation,
+        context: Context,
+    ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
         Box::pin(self.write(mutation, context))
     }
 }
@@ -150,7 +154,7 @@ impl Writer {
     }
 
     /// Carries out a write, wholly or not at all.
-    fn run(&self, mutation: &Mutation, deadline: Instant) -> Result<Written, WriteError> {
+    fn run(&self, mutation: &Mutation, deadline: Instant) -> Result<WriteOutcome, WriteError> {
         let connection = &self.connection;
         self.set_alarm(Some(deadline));
         let result = self.roll_back().and_then(|()| {
@@ -197,7 +201,7 @@ impl Drop for Writer {
 }
 
 /// The statements of a write, and the read of its reply, inside the transaction.
-fn steps(connection: &Connection, mutation: &Mutation) -> Result<Written, WriteError> {
+fn steps(connection: &Connection, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
     let mut id = mutation.expected_id();
     for step in mutation.sqlite_steps() {
         let (rows, first) = run_step(connection, &step, &id).map_err(|error| failed(error, mutation))?;
@@ -220,7 +224,7 @@ fn steps(connection: &Connection, mutation: &Mutation) -> Result<Written, WriteE
         }
     }
     let body = mutation.reply(&id).map(|plan| read::inside(connection, &plan)).transpose()?;
-    let mut written = Written::new(id);
+    let mut written = WriteOutcome::new(id);
     written.body = body;
     Ok(written)
 }

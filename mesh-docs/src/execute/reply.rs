@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use mesh_plan::{Error, JsonBody, Node, Output, Plan, Traced, Value};
+use mesh_plan::{Error, JsonBody, Node, Output, Plan, TracedStatement, Value};
 use mesh_schema::Cardinality;
 use serde::Serialize;
 use serde::ser::Serializer;
 
 /// The answer of a read.
-pub(super) fn ran(duration: Duration, plan: &Plan, body: &JsonBody, statements: Option<&[Traced]>) -> Bytes {
+pub(super) fn ran(
+    duration: Duration,
+    plan: &Plan,
+    body: &JsonBody,
+    statements: Option<&[TracedStatement]>,
+) -> Bytes {
     let sql = statements.map(|traced| traced.iter().map(statement).collect());
     let plan = Some(shown(plan.node()));
     let meta = Meta { duration_ms: milliseconds(duration), rows: body.rows, plan, sql, fault: None };
@@ -120,7 +125,7 @@ impl Serialize for Param<'_> {
     }
 }
 
-fn statement(traced: &Traced) -> Statement<'_> {
+fn statement(traced: &TracedStatement) -> Statement<'_> {
     Statement {
         sql: &traced.sql,
         params: traced.params.iter().map(Param).collect(),

@@ -9,7 +9,7 @@ use mesh_ql::AggregateFn;
 use super::order::{self, Number};
 use super::predicate;
 use super::records::Records;
-use crate::plan::{Aggregate, Grouping, Source};
+use crate::plan::{Aggregate, ColumnSource, Grouping};
 use crate::{ResolveError, Value};
 
 /// The groups that `having` lets pass, each a row of its keys and aggregates. NULL is a key like any other.
@@ -37,8 +37,8 @@ pub(super) fn fold<'a>(mut records: Records<'a>, grouping: &Grouping) -> Result<
         }
         rows.push(Cow::Owned(row));
     }
-    let sources = grouping.keys.iter().cloned().map(Source::Column);
-    let sources = sources.chain((0..grouping.aggregates.len()).map(Source::Aggregate)).collect();
+    let sources = grouping.keys.iter().cloned().map(ColumnSource::Column);
+    let sources = sources.chain((0..grouping.aggregates.len()).map(ColumnSource::Aggregate)).collect();
     let mut groups = Records { table: records.table, sources, rows };
     if let Some(having) = &grouping.having {
         predicate::filter(&mut groups, having)?;

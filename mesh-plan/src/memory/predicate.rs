@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::order::{self, Number};
 use super::records::Records;
-use crate::plan::{CompareOp, Predicate, Source};
+use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::{Pattern, ResolveError, Value};
 
 /// Leaves the rows for which the predicate holds.
@@ -21,7 +21,8 @@ pub(super) fn filter(records: &mut Records<'_>, predicate: &Predicate) -> Result
 
 /// Whether it holds; `None` is unknown. Predicates are nested as deep as the parser lets them.
 fn holds(records: &Records<'_>, row: &[Value], predicate: &Predicate) -> Result<Option<bool>, ResolveError> {
-    let cell = |source: &Source| records.place(source).map(|place| row.get(place).unwrap_or(&Value::Null));
+    let cell =
+        |source: &ColumnSource| records.place(source).map(|place| row.get(place).unwrap_or(&Value::Null));
     Ok(match predicate {
         Predicate::All(parts) => parts
             .iter()

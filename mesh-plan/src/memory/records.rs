@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::plan::Source;
+use crate::plan::ColumnSource;
 use crate::{ResolveError, Value};
 
 /// Rows of a table, or groups of them.
@@ -11,7 +11,7 @@ pub(super) struct Records<'a> {
     /// The table, for error texts.
     pub(super) table: String,
     /// What each cell of a row holds.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<ColumnSource>,
     /// Every row has a cell for each source.
     pub(super) rows: Vec<Cow<'a, [Value]>>,
 }
@@ -21,13 +21,13 @@ impl<'a> Records<'a> {
     pub(super) fn of_table(table: String, columns: &[String], rows: &'a [Vec<Value>]) -> Self {
         Self {
             table,
-            sources: columns.iter().cloned().map(Source::Column).collect(),
+            sources: columns.iter().cloned().map(ColumnSource::Column).collect(),
             rows: rows.iter().map(|row| Cow::Borrowed(row.as_slice())).collect(),
         }
     }
 
     /// Where the cells of that source stand.
-    pub(super) fn place(&self, source: &Source) -> Result<usize, ResolveError> {
+    pub(super) fn place(&self, source: &ColumnSource) -> Result<usize, ResolveError> {
         self.sources.iter().position(|there| there == source).ok_or_else(|| {
             ResolveError::new(format!("the table '{}' in memory has no column '{source}'", self.table))
         })
@@ -35,7 +35,7 @@ impl<'a> Records<'a> {
 
     /// Where the cells of that storage column stand.
     pub(super) fn column(&self, name: &str) -> Result<usize, ResolveError> {
-        self.place(&Source::Column(name.to_owned()))
+        self.place(&ColumnSource::Column(name.to_owned()))
     }
 
     /// Leaves the rows whose cell in that storage column passes.

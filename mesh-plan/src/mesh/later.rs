@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mesh_ql::{Format, Query};
 
 use super::Request;
-use crate::cursor::Sealed;
-use crate::plan::Root;
+use crate::cursor::UnverifiedCursor;
+use crate::plan::PlannedQuery;
 use crate::planner::{self, Kind};
 use crate::{Limits, Value};
 
@@ -15,7 +15,7 @@ pub(super) struct Later<'a> {
     before: &'a str,
     cursor: &'a str,
     behind: &'a str,
-    sealed: Sealed,
+    sealed: UnverifiedCursor,
 }
 
 impl<'a> Later<'a> {
@@ -37,7 +37,7 @@ impl<'a> Later<'a> {
         if !behind.starts_with('"') {
             return None;
         }
-        Some(Self { before, cursor, behind, sealed: Sealed::read(cursor)? })
+        Some(Self { before, cursor, behind, sealed: UnverifiedCursor::read(cursor)? })
     }
 
     /// The key of the plan: what stands before and behind the cursor, and which of its values are NULL. No text of a
@@ -70,7 +70,7 @@ impl<'a> Later<'a> {
     }
 
     /// The values of the cursor, if it is one of that plan's.
-    pub(super) fn open(self, root: &Root) -> Option<Arc<[Value]>> {
+    pub(super) fn open(self, root: &PlannedQuery) -> Option<Arc<[Value]>> {
         let node = &root.node;
         let values = root.seal.open(self.sealed, node.order.len())?;
         Some(planner::typed(&node.columns, &node.order, values))

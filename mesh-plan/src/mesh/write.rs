@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use mesh_ql::{Query, ReadNode, Selection};
 
 use super::{Mesh, MeshBuilder, Request, panicked};
-use crate::mutation::{Action, Mutation, Mutator, Subject, Written};
+use crate::mutation::{Action, Mutation, Mutator, Subject, WriteOutcome};
 use crate::plan::{Plan, Target};
 use crate::planner::write::WriteRequest;
 use crate::planner::{self, Kind};
@@ -65,7 +65,7 @@ impl Mesh {
         let view = self.views.of(request.principal);
         let root = planner::plan(&view, &self.limits, &self.cursors, &query, Kind::Point)?;
         let session = root.session(request.principal);
-        Ok(Plan { root: Arc::new(root), target, session, after: None })
+        Ok(Plan { query: Arc::new(root), target, session, after: None })
     }
 
     /// Carries out a write and returns what it shows.
@@ -81,7 +81,7 @@ impl Mesh {
         let writing = async { mutator.mutate(mutation.clone(), context.clone()).await };
         let written = AssertUnwindSafe(writing).catch_unwind().await.map_err(panicked)??;
         let (shown, changes) = (mutation.written(), mutation.changes(&written.id));
-        let Written { id, body } = written;
+        let WriteOutcome { id, body } = written;
         let body = match (body, mutation.reply(&id)) {
             (Some(body), _) => Some(body),
             (None, Some(plan)) => Some(self.read(&plan, context).await?),

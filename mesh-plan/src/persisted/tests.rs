@@ -93,7 +93,7 @@ fn plans_are_made_once() {
     let query = done(queries.find(&id)).unwrap().unwrap();
     let first = mesh.plan_persisted(&query, Some("1"), Some("post"), None).unwrap();
     let second = mesh.plan_persisted(&query, Some("2"), Some("post"), None).unwrap();
-    assert!(Arc::ptr_eq(&first.root, &second.root), "one plan for all records");
+    assert!(Arc::ptr_eq(&first.query, &second.query), "one plan for all records");
     assert_eq!(*second.target(), Target::Point(Value::Integer(2)));
     let list = mesh.plan_persisted(&query, None, Some("post"), None).unwrap();
     assert_eq!(*list.target(), Target::Collection);

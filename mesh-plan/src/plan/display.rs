@@ -5,7 +5,9 @@ use std::fmt;
 use mesh_ql::{Direction, Nulls};
 use mesh_schema::{Cardinality, Link, TableName};
 
-use super::{Aggregate, CompareOp, Grouping, Join, Node, Output, Plan, Predicate, SortKey, Source, Target};
+use super::{
+    Aggregate, ColumnSource, CompareOp, Grouping, Join, Node, Output, Plan, Predicate, SortKey, Target,
+};
 use crate::Value;
 
 impl fmt::Display for Plan {
@@ -48,8 +50,8 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level
         let order: Vec<_> = node.order.iter().map(SortKey::to_string).collect();
         writeln!(f, "{indent}order   {}", order.join(", "))?;
     }
-    if let Some(slice) = &node.slice {
-        write!(f, "{indent}page    first {}", slice.first)?;
+    if let Some(page) = &node.page {
+        write!(f, "{indent}page    first {}", page.first)?;
         if let Some(after) = after {
             let after: Vec<_> = after.iter().map(|value| Shown(value).to_string()).collect();
             write!(f, " after ({})", after.join(", "))?;
@@ -107,7 +109,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ColumnSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Column(column) => f.write_str(column),

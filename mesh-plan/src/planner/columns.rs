@@ -2,7 +2,7 @@
 
 use mesh_schema::{Entity, FieldId};
 
-use crate::plan::{Column, Source};
+use crate::plan::{Column, ColumnSource};
 
 /// The columns of a node in the making.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Columns {
             Some(id) => self.add_field(entity, id, false),
             None => self.add(Column {
                 name: storage_name(entity, column),
-                source: Source::Column(column.to_owned()),
+                source: ColumnSource::Column(column.to_owned()),
                 ty: None,
                 time_form: None,
                 selected: false,
@@ -31,13 +31,13 @@ impl Columns {
     }
 
     /// Adds whatever an order key compares. Aggregates are there already.
-    pub(super) fn add_source(&mut self, entity: &Entity, source: &Source) -> usize {
+    pub(super) fn add_source(&mut self, entity: &Entity, source: &ColumnSource) -> usize {
         if let Some(place) = self.find(source) {
             return place;
         }
         match source {
-            Source::Column(column) => self.add_storage(entity, column),
-            Source::Aggregate(_) => 0,
+            ColumnSource::Column(column) => self.add_storage(entity, column),
+            ColumnSource::Aggregate(_) => 0,
         }
     }
 
@@ -59,7 +59,7 @@ impl Columns {
     }
 
     /// Where a value with that source stands.
-    pub(super) fn find(&self, source: &Source) -> Option<usize> {
+    pub(super) fn find(&self, source: &ColumnSource) -> Option<usize> {
         self.list.iter().position(|there| there.source == *source)
     }
 }
@@ -79,7 +79,7 @@ pub(super) fn of_field(entity: &Entity, id: FieldId, selected: bool) -> Column {
     let field = entity.field(id);
     Column {
         name: field.name.clone(),
-        source: Source::Column(field.column.clone()),
+        source: ColumnSource::Column(field.column.clone()),
         ty: field.ty,
         time_form: field.time_form,
         selected,

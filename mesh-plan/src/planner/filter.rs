@@ -5,13 +5,13 @@ use mesh_schema::{FieldType, Member, TimeForm};
 
 use super::literal::{self, pattern_of};
 use super::{At, group};
-use crate::plan::{CompareOp, Grouping, Predicate, Source};
+use crate::plan::{ColumnSource, CompareOp, Grouping, Predicate};
 use crate::{PlanError, PlanErrorKind, Value};
 
 /// The left side of a comparison, with what is known of its values.
 pub(super) struct Left<'a> {
     pub(super) name: &'a str,
-    pub(super) source: Source,
+    pub(super) source: ColumnSource,
     pub(super) ty: Option<FieldType>,
     pub(super) time_form: Option<TimeForm>,
 }
@@ -38,7 +38,7 @@ pub(super) fn field<'a>(at: &At<'_>, name: &'a str, control: &'static str) -> Re
             let field = at.entity.field(id);
             Ok(Left {
                 name,
-                source: Source::Column(field.column.clone()),
+                source: ColumnSource::Column(field.column.clone()),
                 ty: field.ty,
                 time_form: field.time_form,
             })

@@ -6,7 +6,7 @@ use mesh_schema::{FieldType, Member};
 use super::At;
 use super::columns::{self, Columns};
 use super::filter::{self, Left};
-use crate::plan::{Aggregate, Column, Grouping, Output, Source};
+use crate::plan::{Aggregate, Column, ColumnSource, Grouping, Output};
 use crate::shape::OutputKey;
 use crate::{PlanError, PlanErrorKind};
 
@@ -34,7 +34,9 @@ pub(super) fn plan(
             return Err(at.error(PlanErrorKind::Unordered { field: name.clone(), ty, control }));
         }
         let selected = read.select.iter().any(|selection| selection.name() == name);
-        if let (Source::Column(storage), Some(Member::Field(id))) = (&left.source, at.entity.member(name)) {
+        if let (ColumnSource::Column(storage), Some(Member::Field(id))) =
+            (&left.source, at.entity.member(name))
+        {
             keys.push(storage.clone());
             let mut column = columns::of_field(at.entity, id, selected);
             if !selected && controls.aggregates.iter().any(|aggregate| aggregate.alias == *name) {
@@ -77,7 +79,7 @@ fn selected(
             Err(at.error(PlanErrorKind::RelationInGroup { relation: name.to_owned() }))
         }
         (Selection::Field(_), Some(Member::Field(id))) if names.iter().any(|key| key == name) => {
-            let source = Source::Column(at.entity.field(id).column.clone());
+            let source = ColumnSource::Column(at.entity.field(id).column.clone());
             let named = |column: &Column| column.source == source && column.name == name;
             Ok(columns.list.iter().position(named).unwrap_or_default())
         }
@@ -103,15 +105,15 @@ fn aggregate(
         alias: written.alias.clone(),
         function: written.function,
         column: left.and_then(|left| match left.source {
-            Source::Column(column) => Some(column),
-            Source::Aggregate(_) => None,
+            ColumnSource::Column(column) => Some(column),
+            ColumnSource::Aggregate(_) => None,
         }),
         distinct: written.distinct,
         ty,
     };
     let column = Column {
         name: written.alias.clone(),
-        source: Source::Aggregate(index),
+        source: ColumnSource::Aggregate(index),
         ty: result_type(&planned),
         time_form,
         selected: true,
@@ -146,7 +148,8 @@ pub(super) fn subject<'q>(
     match subject {
         Subject::Field(name) => {
             let left = filter::field(at, name, control)?;
-            let is_key = matches!(&left.source, Source::Column(column) if grouping.keys.contains(column));
+            let is_key =
+                matches!(&left.source, ColumnSource::Column(column) if grouping.keys.contains(column));
             if is_key {
                 Ok(left)
             } else {
@@ -163,7 +166,12 @@ pub(super) fn subject<'q>(
                 .as_ref()
                 .and_then(|column| at.entity.field_of_column(column))
                 .and_then(|id| at.entity.field(id).time_form);
-            Ok(Left { name: alias, source: Source::Aggregate(index), ty: result_type(aggregate), time_form })
+            Ok(Left {
+                name: alias,
+                source: ColumnSource::Aggregate(index),
+                ty: result_type(aggregate),
+                time_form,
+            })
         }
     }
 }

@@ -5,7 +5,7 @@ use mesh_schema::{EntityId, Schema};
 
 use super::{At, filter};
 use crate::plan::{CompareOp, Predicate};
-use crate::policy::{Condition, Operand, Slot, View};
+use crate::policy::{Condition, Operand, SessionBinding, View};
 use crate::{PlanError, PlanErrorKind, Principal};
 
 /// Plans a condition over the whole schema: it may use what is hidden. The slots are the values of the session
@@ -14,7 +14,7 @@ pub(crate) fn plan(
     schema: &Schema,
     entity: EntityId,
     condition: &Condition,
-) -> Result<(Predicate, Vec<Slot>), PlanError> {
+) -> Result<(Predicate, Vec<SessionBinding>), PlanError> {
     let mut slots = Vec::new();
     let predicate = add(schema, entity, condition, &mut slots)?;
     Ok((predicate, slots))
@@ -25,7 +25,7 @@ pub(super) fn add(
     schema: &Schema,
     entity: EntityId,
     condition: &Condition,
-    slots: &mut Vec<Slot>,
+    slots: &mut Vec<SessionBinding>,
 ) -> Result<Predicate, PlanError> {
     let entity = schema.entity(entity);
     walk(&At { entity, path: &entity.key }, condition, slots)
@@ -50,7 +50,7 @@ pub(super) fn of_policy(error: &PlanError) -> PlanError {
 }
 
 /// Conditions are nested as deep as their author wrote them; documents are bounded.
-fn walk(at: &At<'_>, condition: &Condition, slots: &mut Vec<Slot>) -> Result<Predicate, PlanError> {
+fn walk(at: &At<'_>, condition: &Condition, slots: &mut Vec<SessionBinding>) -> Result<Predicate, PlanError> {
     let mut all =
         |parts: &[Condition]| parts.iter().map(|part| walk(at, part, slots)).collect::<Result<Vec<_>, _>>();
     Ok(match condition {
@@ -90,7 +90,7 @@ fn session(
     left: filter::Left<'_>,
     op: FilterOp,
     value: mesh_schema::policy::SessionValue,
-    slots: &mut Vec<Slot>,
+    slots: &mut Vec<SessionBinding>,
 ) -> Result<Predicate, PlanError> {
     let compare = match op {
         FilterOp::Eq => CompareOp::Eq,
@@ -117,7 +117,7 @@ fn session(
     if let Some(ty) = left.ty.filter(|ty| !filter::applies(op, *ty)) {
         return Err(at.error(PlanErrorKind::Operator { field: left.name.to_owned(), op, ty }));
     }
-    let slot = Slot { value, ty: left.ty, time_form: left.time_form };
+    let slot = SessionBinding { value, ty: left.ty, time_form: left.time_form };
     let place = slots.iter().position(|there| *there == slot).unwrap_or_else(|| {
         slots.push(slot);
         slots.len() - 1

@@ -5,7 +5,7 @@ use mesh_schema::{Entity, FieldType};
 
 use super::columns::Columns;
 use super::{At, filter, group};
-use crate::plan::{Grouping, SortKey, Source};
+use crate::plan::{ColumnSource, Grouping, SortKey};
 use crate::{PlanError, PlanErrorKind};
 
 /// The keys given, then those that break ties, in the direction of the last one given.
@@ -44,7 +44,7 @@ pub(super) fn plan(
         Some(_) => columns
             .list
             .iter()
-            .filter(|column| matches!(column.source, Source::Column(_)))
+            .filter(|column| matches!(column.source, ColumnSource::Column(_)))
             .map(|column| tie(&column.source, nullable(at.entity, &column.source)))
             .collect(),
         None => tie_break(at),
@@ -62,19 +62,22 @@ pub(super) fn plan(
 pub(super) fn tie_break(at: &At<'_>) -> Vec<SortKey> {
     let id = at.entity.id.map(|id| {
         let field = at.entity.field(id);
-        tie(&Source::Column(field.column.clone()), field.nullable)
+        tie(&ColumnSource::Column(field.column.clone()), field.nullable)
     });
-    let others = at.entity.tie_break.iter().map(|key| tie(&Source::Column(key.column.clone()), key.nullable));
+    let others =
+        at.entity.tie_break.iter().map(|key| tie(&ColumnSource::Column(key.column.clone()), key.nullable));
     id.into_iter().chain(others).collect()
 }
 
-fn tie(source: &Source, nullable: bool) -> SortKey {
+fn tie(source: &ColumnSource, nullable: bool) -> SortKey {
     SortKey { source: source.clone(), direction: Direction::Asc, nulls: Nulls::Last, nullable, column: None }
 }
 
-fn nullable(entity: &Entity, source: &Source) -> bool {
+fn nullable(entity: &Entity, source: &ColumnSource) -> bool {
     match source {
-        Source::Column(column) => entity.field_of_column(column).is_none_or(|id| entity.field(id).nullable),
-        Source::Aggregate(_) => true,
+        ColumnSource::Column(column) => {
+            entity.field_of_column(column).is_none_or(|id| entity.field(id).nullable)
+        }
+        ColumnSource::Aggregate(_) => true,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mesh_schema::{Cardinality, Entity, Link, Member, Relation, Schema};
 
 use super::{At, find_entity, guard, literal, nearest};
-use crate::mutation::{Action, Assignment, Fields, Key, Related, Subject};
+use crate::mutation::{Action, Assignment, Fields, LinkKey, RelatedRecord, Subject};
 use crate::policy::View;
 use crate::{Error, PlanError, PlanErrorKind, Principal, Value, WriteError, WriteFault};
 
@@ -133,8 +133,8 @@ pub(crate) fn plan(view: &View, request: &WriteRequest<'_>) -> Result<(Subject, 
         WriteTarget::Remove { id, relation, child, .. } => {
             let other = planner.other(&subject, relation, Cardinality::Many)?;
             match &other.key {
-                Key::Junction { .. } => check_link(&subject, &other)?,
-                Key::Here(_) | Key::There(_) => check_entity(other.subject.entity())?,
+                LinkKey::Junction { .. } => check_link(&subject, &other)?,
+                LinkKey::InSubject(_) | LinkKey::InRelated(_) => check_entity(other.subject.entity())?,
             }
             Action::Remove { id: found(&subject, id)?, child: found(&other.subject, child)?, other }
         }
@@ -164,7 +164,7 @@ impl WritePlanner<'_> {
 
     fn attach(&self, subject: &Subject, id: &str, relation: &str) -> Result<Action, Error> {
         let other = self.other(subject, relation, Cardinality::Many)?;
-        if let Key::Junction { .. } = other.key {
+        if let LinkKey::Junction { .. } = other.key {
             check_link(subject, &other)?;
             let to = self.entity_id(&other)?;
             return Ok(Action::Link { id: found(subject, id)?, to: found(&other.subject, &to)?, other });
@@ -174,7 +174,12 @@ impl WritePlanner<'_> {
     }
 
     /// The relation of that ref, which must be of the kind that the method is for.
-    fn other(&self, subject: &Subject, name: &str, cardinality: Cardinality) -> Result<Related, PlanError> {
+    fn other(
+        &self,
+        subject: &Subject,
+        name: &str,
+        cardinality: Cardinality,
+    ) -> Result<RelatedRecord, PlanError> {
         let entity = subject.entity();
         let relation = match entity.member(name) {
             Some(Member::Relation(id)) => entity.relation(id),
@@ -194,11 +199,11 @@ impl WritePlanner<'_> {
         }
         let other = self.subject_of(relation.target)?;
         let key = key::of(entity, relation, other.entity());
-        Ok(Related { relation: relation.name.clone(), subject: other, key })
+        Ok(RelatedRecord { relation: relation.name.clone(), subject: other, key })
     }
 
     /// The values of the body, and those that the server sets.
-    fn values(&self, subject: &Subject, under: Option<&Related>) -> Result<Vec<Assignment>, PlanError> {
+    fn values(&self, subject: &Subject, under: Option<&RelatedRecord>) -> Result<Vec<Assignment>, PlanError> {
         let entity = subject.entity();
         let at = At { entity, path: &entity.key };
         let mut values = Vec::new();
@@ -250,7 +255,7 @@ impl WritePlanner<'_> {
     }
 
     /// The body `{entityId}`.
-    fn entity_id(&self, other: &Related) -> Result<String, PlanError> {
+    fn entity_id(&self, other: &RelatedRecord) -> Result<String, PlanError> {
         let refused = |found: String| {
             let kind = WriteFault::EntityId { relation: other.relation.clone(), found };
             PlanError { kind: kind.into(), path: String::new() }
@@ -266,12 +271,12 @@ impl WritePlanner<'_> {
     }
 }
 
-impl Related {
+impl RelatedRecord {
     /// Whether the link is stored in that column of the other record.
     fn sets(&self, column: &str) -> bool {
         match &self.key {
-            Key::There(key) => key.all().any(|pair| pair.target == column),
-            Key::Here(_) | Key::Junction { .. } => false,
+            LinkKey::InRelated(key) => key.all().any(|pair| pair.target == column),
+            LinkKey::InSubject(_) | LinkKey::Junction { .. } => false,
         }
     }
 }
@@ -293,11 +298,13 @@ fn check_entity(entity: &Entity) -> Result<(), PlanError> {
 
 /// A link is written where it is stored: a column that is a field has to be writable, else the entity; of a
 /// junction the entity of the path.
-fn check_link(subject: &Subject, other: &Related) -> Result<(), PlanError> {
+fn check_link(subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError> {
     let (entity, columns): (_, Vec<&String>) = match &other.key {
-        Key::Here(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
-        Key::There(key) => (other.subject.entity(), key.set.iter().map(|pair| &pair.target).collect()),
-        Key::Junction { .. } => (subject.entity(), Vec::new()),
+        LinkKey::InSubject(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
+        LinkKey::InRelated(key) => {
+            (other.subject.entity(), key.set.iter().map(|pair| &pair.target).collect())
+        }
+        LinkKey::Junction { .. } => (subject.entity(), Vec::new()),
     };
     for field in columns.into_iter().filter_map(|column| entity.field_of_column(column)) {
         let field = entity.field(field);

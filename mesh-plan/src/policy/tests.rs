@@ -284,10 +284,10 @@ fn plans_are_shared_by_a_class_and_by_nobody_else() {
     let (ada, bo) = (who("author", 1), who("author", 2));
     let first = plan(&mesh, Some(&ada), POSTS, None).unwrap();
     let second = plan(&mesh, Some(&bo), POSTS, None).unwrap();
-    assert!(Arc::ptr_eq(&first.root, &second.root), "one plan for all authors");
+    assert!(Arc::ptr_eq(&first.query, &second.query), "one plan for all authors");
     assert_eq!(mesh.plans_cached(), 1);
     let reader = plan(&mesh, None, POSTS, None).unwrap();
-    assert!(!Arc::ptr_eq(&first.root, &reader.root));
+    assert!(!Arc::ptr_eq(&first.query, &reader.query));
     assert_eq!(mesh.plans_cached(), 2);
     assert!(finish(&mesh, second).starts_with(r#"{"items":[{"id":3},{"id":4}]"#));
     // Whoever is refused is refused although the text is known.

@@ -88,13 +88,13 @@ impl View {
 
 /// A place in a plan for a value of the session, and what it is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct SessionBinding {
     pub(crate) value: SessionValue,
     pub(crate) ty: Option<FieldType>,
     pub(crate) time_form: Option<TimeForm>,
 }
 
-impl Slot {
+impl SessionBinding {
     /// The value there; NULL, with which no comparison holds, where the session has none, or one that the
     /// field cannot hold.
     pub(crate) fn bind(&self, principal: Option<&Principal>) -> Value {

@@ -5,7 +5,7 @@ use sea_query::{Expr, Func, Query, SelectStatement};
 
 use super::functions;
 use super::predicate::Names;
-use crate::plan::{Aggregate, Grouping, Source};
+use crate::plan::{Aggregate, ColumnSource, Grouping};
 
 /// The alias of the groups.
 const GROUPS: &str = "g";
@@ -13,7 +13,7 @@ const GROUPS: &str = "g";
 /// A statement over the groups of `rows`, a statement that has its table and its conditions.
 pub(super) fn lower(mut rows: SelectStatement, names: &Names<'_>, grouping: &Grouping) -> SelectStatement {
     for (index, key) in grouping.keys.iter().enumerate() {
-        let key = names.expr(&Source::Column(key.clone()));
+        let key = names.expr(&ColumnSource::Column(key.clone()));
         rows.expr_as(key.clone(), key_name(index)).add_group_by([key]);
     }
     for (index, aggregate) in grouping.aggregates.iter().enumerate() {
@@ -25,10 +25,10 @@ pub(super) fn lower(mut rows: SelectStatement, names: &Names<'_>, grouping: &Gro
 }
 
 /// What a group has of that source.
-pub(super) fn expr(grouping: &Grouping, source: &Source) -> Expr {
+pub(super) fn expr(grouping: &Grouping, source: &ColumnSource) -> Expr {
     match source {
-        Source::Aggregate(index) => Expr::col((GROUPS, aggregate_name(*index))),
-        Source::Column(column) => {
+        ColumnSource::Aggregate(index) => Expr::col((GROUPS, aggregate_name(*index))),
+        ColumnSource::Column(column) => {
             let index = grouping.keys.iter().position(|key| key == column);
             Expr::col((GROUPS, key_name(index.unwrap_or_default())))
         }
@@ -45,7 +45,7 @@ fn aggregate_name(index: usize) -> String {
 
 fn computed(names: &Names<'_>, aggregate: &Aggregate) -> Expr {
     let Some(column) = &aggregate.column else { return Func::count(Expr::col(sea_query::Asterisk)).into() };
-    let column = names.expr(&Source::Column(column.clone()));
+    let column = names.expr(&ColumnSource::Column(column.clone()));
     match (aggregate.function, aggregate.distinct) {
         (AggregateFn::Count, false) => Func::count(column).into(),
         (AggregateFn::Count, true) => Func::count_distinct(column).into(),

@@ -22,7 +22,7 @@ mod tests;
 use std::borrow::Cow;
 
 use super::{Param, Statement};
-use crate::plan::{Plan, Source};
+use crate::plan::{ColumnSource, Plan};
 use crate::{Target, Value};
 use operand::Class;
 
@@ -125,7 +125,7 @@ impl Plan {
     /// is for one database. It is made once more for a cursor whose values compare in another way than those of
     /// the first one, which cursors of one column's values seldom do.
     pub fn one_statement(&self, features: Features) -> Cow<'_, OneStatement> {
-        let kept = &self.root.one_statement;
+        let kept = &self.query.one_statement;
         if kept.get().is_none() {
             let made = levels::lower(self, features);
             if made.is_closed {
@@ -217,7 +217,7 @@ impl Operand {
 }
 
 /// How values are called where an expression stands.
-type Names<'a> = dyn Fn(&Source) -> Operand + 'a;
+type Names<'a> = dyn Fn(&ColumnSource) -> Operand + 'a;
 
 /// A value as PostgreSQL reads it from text; `None` is NULL, and what no text of it can hold.
 pub fn postgres_text(value: &Value) -> Option<String> {

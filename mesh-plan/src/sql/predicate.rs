@@ -4,7 +4,7 @@ use sea_query::{Expr, ExprTrait, Func};
 
 use super::{bound, functions, group, prefix, slot};
 use crate::like;
-use crate::plan::{CompareOp, Grouping, Predicate, Source};
+use crate::plan::{ColumnSource, CompareOp, Grouping, Predicate};
 
 /// How values are called where an expression stands.
 pub(super) enum Names<'a> {
@@ -16,12 +16,14 @@ pub(super) enum Names<'a> {
 
 impl Names<'_> {
     /// The value of that source.
-    pub(super) fn expr(&self, source: &Source) -> Expr {
+    pub(super) fn expr(&self, source: &ColumnSource) -> Expr {
         match (self, source) {
             (Self::Groups(grouping), source) => group::expr(grouping, source),
-            (Self::Table(alias), Source::Column(column)) => Expr::col(((*alias).to_owned(), column.clone())),
+            (Self::Table(alias), ColumnSource::Column(column)) => {
+                Expr::col(((*alias).to_owned(), column.clone()))
+            }
             // The planner lets aggregates stand in grouped reads only.
-            (Self::Table(_), Source::Aggregate(_)) => Expr::null(),
+            (Self::Table(_), ColumnSource::Aggregate(_)) => Expr::null(),
         }
     }
 }

@@ -9,7 +9,7 @@ use mesh_ql::{Direction, Nulls};
 
 use super::predicate::{self, Names};
 use super::{group, keyset, slot};
-use crate::plan::{Join, Node, SortKey, Source};
+use crate::plan::{ColumnSource, Join, Node, SortKey};
 
 /// The alias of a junction table.
 const JUNCTION: &str = "j";
@@ -57,14 +57,14 @@ fn finish(
         select.expr(Expr::val(1i64));
     }
     let one = point || join.is_some_and(|join| join.cardinality == Cardinality::One);
-    let limit = match &node.slice {
+    let limit = match &node.page {
         // Rows come one by one, and nobody asks for a second; but all would be sorted for the first.
         _ if one => (!node.order.is_empty()).then_some(1),
         // At the root one more, which tells whether another page follows.
-        Some(slice) => Some(u64::from(slice.first) + u64::from(join.is_none())),
+        Some(page) => Some(u64::from(page.first) + u64::from(join.is_none())),
         None => None,
     };
-    let after = node.slice.as_ref().and_then(|slice| slice.after.as_ref());
+    let after = node.page.as_ref().and_then(|page| page.after.as_ref());
     if let (Some(after), Some(limit), None) = (after, limit, &node.grouping)
         && let Some(parts) = keyset::parts(names, &node.order, after)
     {
@@ -124,7 +124,7 @@ fn order(select: &mut SelectStatement, names: &Names<'_>, key: &SortKey) {
 /// The rows that belong to one parent. A junction is asked with `IN`, so that a pair that stands in it twice
 /// gives its row once.
 fn linked(names: &Names<'_>, join: &Join) -> Expr {
-    let column = |name: &String| names.expr(&Source::Column(name.clone()));
+    let column = |name: &String| names.expr(&ColumnSource::Column(name.clone()));
     match &join.link {
         Link::Direct { pairs } => pairs
             .iter()

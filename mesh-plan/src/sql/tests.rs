@@ -292,7 +292,7 @@ fn keyset() {
         let mesh = mesh();
         let first = mesh.plan(&Request::collection(Format::Json, &query(None))).unwrap();
         let value = value.parse().map_or(crate::ValueRef::Null, crate::ValueRef::Real);
-        let cursor = first.root.seal.text([value, crate::ValueRef::Integer(7)]);
+        let cursor = first.query.seal.text([value, crate::ValueRef::Integer(7)]);
         let later = mesh.plan(&Request::collection(Format::Json, &query(Some(&cursor)))).unwrap();
         out.push_str(&format!("{}\n", later.statements().statement));
     }

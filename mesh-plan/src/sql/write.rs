@@ -15,8 +15,8 @@ use sea_query::{
 
 use super::predicate::{self, Names};
 use super::{Statement, bound, param, slot};
-use crate::mutation::{Action, Assignment, Key, KeyColumns, Mutation, Subject};
-use crate::plan::Source;
+use crate::mutation::{Action, Assignment, KeyColumns, LinkKey, Mutation, Subject};
+use crate::plan::ColumnSource;
 use crate::{Rule, Value, WriteError};
 use relation::{Ends, Parent};
 
@@ -154,7 +154,7 @@ impl<B: QueryBuilder> Steps<B> {
         let mut columns: Vec<String> = values.iter().map(|it| it.column.clone()).collect();
         let mut cells: Vec<Expr> = values.iter().map(|it| value(&it.value)).collect();
         if let Some(parent) = &parent
-            && let Key::There(key) = &parent.other.key
+            && let LinkKey::InRelated(key) = &parent.other.key
         {
             self.parent_has_key(parent, key);
             for ColumnPair { parent: from, target } in key.all() {
@@ -245,7 +245,7 @@ fn cell(subject: &Subject, id: &Value, alias: &'static str, name: &str) -> Expr 
 }
 
 fn column(alias: &'static str, name: &str) -> Expr {
-    Names::Table(alias).expr(&Source::Column(name.to_owned()))
+    Names::Table(alias).expr(&ColumnSource::Column(name.to_owned()))
 }
 
 fn value(value: &Value) -> Expr {

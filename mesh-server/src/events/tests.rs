@@ -269,7 +269,7 @@ async fn a_new_stream_shows_what_is_there_now() {
     let mut first = setup.open("{ post title }", "1").await;
     first.data().await;
     tokio::time::sleep(Duration::from_millis(80)).await;
-    // Written by somebody who has not told of it yet.
+    // WriteOutcome by somebody who has not told of it yet.
     setup.records.set(1, "uno");
     let mut second = setup.open("{ post title }", "1").await;
     assert_eq!(second.data().await, r#"{"title":"uno"}"#);

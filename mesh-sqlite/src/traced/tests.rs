@@ -36,7 +36,7 @@ impl Drop for Blog {
     }
 }
 
-async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Vec<Traced>) {
+async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Vec<TracedStatement>) {
     let plan = mesh.plan(request).unwrap();
     let plain = mesh.read(&plan, &Context::new("plain")).await.unwrap();
     let trace = Arc::new(trace);

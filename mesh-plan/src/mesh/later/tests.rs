@@ -29,7 +29,7 @@ fn plan(mesh: &Mesh, text: &str) -> Result<Plan, Error> {
 /// A cursor of that list with these values.
 fn cursor(mesh: &Mesh, list: &str, values: &[Value]) -> String {
     let first = plan(mesh, &list.replace("{}", "null")).unwrap();
-    first.root.seal.text(values.iter().map(Value::as_ref))
+    first.query.seal.text(values.iter().map(Value::as_ref))
 }
 
 fn later(mesh: &Mesh, list: &str, values: &[Value]) -> Plan {
@@ -50,7 +50,7 @@ fn pages_share_a_plan_whose_cursors_have_null_in_the_same_places() {
     let mesh = mesh();
     let values = [[1.5.into(), 7.into()], [(-2.0).into(), 8.into()]];
     let pages = values.each_ref().map(|values| later(&mesh, BY_RATING, values));
-    assert_eq!(pages[0].identity(), pages[1].identity());
+    assert_eq!(pages[0].id(), pages[1].id());
     assert_eq!(
         pages.each_ref().map(|page| page.after().unwrap()),
         values.each_ref().map(|values| &values[..])
@@ -60,8 +60,8 @@ fn pages_share_a_plan_whose_cursors_have_null_in_the_same_places() {
     assert!(pages[0].to_string().contains("after (1.5, 7)"), "{}", pages[0]);
 
     let null = later(&mesh, BY_RATING, &[Value::Null, 7.into()]);
-    assert_ne!(null.identity(), pages[0].identity());
-    assert_eq!(null.identity(), later(&mesh, BY_RATING, &[Value::Null, 9.into()]).identity());
+    assert_ne!(null.id(), pages[0].id());
+    assert_eq!(null.id(), later(&mesh, BY_RATING, &[Value::Null, 9.into()]).id());
     let first = plan(&mesh, &BY_RATING.replace("{}", "null")).unwrap();
     assert_eq!((first.after(), mesh.plans_cached()), (None, 3));
 }

@@ -2,16 +2,16 @@
 
 use mesh_schema::{Cardinality, ColumnPair, Entity, Link, Relation};
 
-use crate::mutation::{Key, KeyColumns};
+use crate::mutation::{KeyColumns, LinkKey};
 
 /// Where a relation's link is stored. Many records at the other end each refer to the parent. Of a to-one
 /// relation it is the side whose column is compared with the other's id; where neither id takes part, the
 /// side whose column is named after the other's, as `user_uuid` is after `uuid`.
-pub(super) fn of(parent: &Entity, relation: &Relation, target: &Entity) -> Key {
+pub(super) fn of(parent: &Entity, relation: &Relation, target: &Entity) -> LinkKey {
     let pairs = match &relation.link {
         Link::Direct { pairs } => pairs,
         Link::Through { table, from, to, parent, target } => {
-            return Key::Junction {
+            return LinkKey::Junction {
                 table: table.clone(),
                 from: from.clone(),
                 to: to.clone(),
@@ -22,7 +22,7 @@ pub(super) fn of(parent: &Entity, relation: &Relation, target: &Entity) -> Key {
     };
     let all = || KeyColumns { set: pairs.clone(), same: Vec::new() };
     if relation.cardinality == Cardinality::Many {
-        return Key::There(all());
+        return LinkKey::InRelated(all());
     }
     let is_id = |entity: &Entity, column: &str| {
         entity.id.is_some_and(|id| entity.field(id).column.eq_ignore_ascii_case(column))
@@ -30,13 +30,17 @@ pub(super) fn of(parent: &Entity, relation: &Relation, target: &Entity) -> Key {
     // Beside an id, other pairs (a tenant's, say) only narrow down which records may be linked.
     let (set, same): (Vec<_>, Vec<_>) = pairs.iter().cloned().partition(|pair| is_id(target, &pair.target));
     if !set.is_empty() {
-        return Key::Here(KeyColumns { set, same });
+        return LinkKey::InSubject(KeyColumns { set, same });
     }
     let (set, same): (Vec<_>, Vec<_>) = pairs.iter().cloned().partition(|pair| is_id(parent, &pair.parent));
     if !set.is_empty() {
-        return Key::There(KeyColumns { set, same });
+        return LinkKey::InRelated(KeyColumns { set, same });
     }
-    if pairs.iter().all(is_named_after_parent) { Key::There(all()) } else { Key::Here(all()) }
+    if pairs.iter().all(is_named_after_parent) {
+        LinkKey::InRelated(all())
+    } else {
+        LinkKey::InSubject(all())
+    }
 }
 
 fn is_named_after_parent(pair: &ColumnPair) -> bool {

@@ -4,11 +4,11 @@ use expect_test::{Expect, expect};
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
 
 use super::{WriteRequest, WriteTarget};
-use crate::{Context, Fields, Mesh, Mutation, WriteError, Written};
+use crate::{Context, Fields, Mesh, Mutation, WriteError, WriteOutcome};
 
 /// Where writes go in tests of planning and lowering.
 pub(crate) fn blog() -> Mesh {
-    async fn nobody(_: Mutation, _: Context) -> Result<Written, WriteError> {
+    async fn nobody(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
         Err(WriteError::new("nothing is stored here"))
     }
     let schema = Schema::builder()

@@ -1,10 +1,10 @@
 //! Do policies hold for writes as they do for reads?
 
 use super::*;
-use crate::plan::{CompareOp, Predicate, Source};
-use crate::{Fields, Mutation, Value, WriteError, WriteRequest, WriteTarget, Written};
+use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::{Fields, Mutation, Value, WriteError, WriteOutcome, WriteRequest, WriteTarget};
 
-async fn never(_: Mutation, _: Context) -> Result<Written, WriteError> {
+async fn never(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
     Err(WriteError::new("nothing is written here"))
 }
 
@@ -23,7 +23,7 @@ fn the_condition_guards_the_record() {
     let guard = |mutation: Mutation| mutation.subject().guard().cloned();
     let title = r#"{"title": "x"}"#;
     let own = |user: i64| Predicate::Compare {
-        source: Source::Column("ownerId".to_owned()),
+        source: ColumnSource::Column("ownerId".to_owned()),
         op: CompareOp::Eq,
         value: Value::Integer(user),
     };

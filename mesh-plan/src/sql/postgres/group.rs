@@ -4,7 +4,7 @@ use mesh_ql::AggregateFn;
 
 use super::operand::Class;
 use super::{Names, Operand};
-use crate::plan::{Aggregate, Grouping, Source};
+use crate::plan::{Aggregate, ColumnSource, Grouping};
 
 /// The list and the end of a statement that folds rows: what it selects, and `GROUP BY` with a blank before it.
 pub(super) fn fold(names: &Names<'_>, grouping: &Grouping) -> (String, String) {
@@ -22,13 +22,13 @@ pub(super) fn fold(names: &Names<'_>, grouping: &Grouping) -> (String, String) {
 }
 
 /// What a group has of a source.
-pub(super) fn operand(names: &Names<'_>, grouping: &Grouping, source: &Source) -> Operand {
+pub(super) fn operand(names: &Names<'_>, grouping: &Grouping, source: &ColumnSource) -> Operand {
     match source {
-        Source::Aggregate(index) => {
+        ColumnSource::Aggregate(index) => {
             let class = grouping.aggregates.get(*index).map(|aggregate| computed(names, aggregate).class);
             Operand { sql: format!("\"g\".\"a{index}\""), class: class.unwrap_or(Class::Unknown) }
         }
-        Source::Column(column) => {
+        ColumnSource::Column(column) => {
             let index = grouping.keys.iter().position(|key| key == column).unwrap_or_default();
             Operand { sql: format!("\"g\".\"k{index}\""), class: key_of(names, column).class }
         }
@@ -36,7 +36,7 @@ pub(super) fn operand(names: &Names<'_>, grouping: &Grouping, source: &Source) -
 }
 
 fn key_of(names: &Names<'_>, column: &str) -> Operand {
-    names(&Source::Column(column.to_owned())).comparable()
+    names(&ColumnSource::Column(column.to_owned())).comparable()
 }
 
 /// Sums of integers are cast to what a sum may be, which fails where it does not fit; averages are made of sums,
@@ -46,7 +46,7 @@ fn computed(names: &Names<'_>, aggregate: &Aggregate) -> Operand {
     let Some(column) = &aggregate.column else {
         return Operand { sql: "COUNT(*)".to_owned(), class: integer() };
     };
-    let value = names(&Source::Column(column.clone()));
+    let value = names(&ColumnSource::Column(column.clone()));
     let distinct = if aggregate.distinct { "DISTINCT " } else { "" };
     let (number, sum_class) = match &value.class {
         Class::Integer(_) => (value.sql.clone(), integer()),

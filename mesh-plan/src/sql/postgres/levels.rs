@@ -8,7 +8,7 @@ use super::links::{has_unique_id, leads_to_one, linked, links_id, mark};
 use super::operand::Class;
 use super::render::{self, Level};
 use super::{Features, OneStatement, Operand, Params, Part, group, keyset, predicate, quoted};
-use crate::plan::{Join, Node, Output, Plan, Slice, Source, TemplatePiece};
+use crate::plan::{ColumnSource, Join, Node, Output, Page, Plan, TemplatePiece};
 use crate::sql::Statement;
 use crate::{Target, Value};
 
@@ -91,9 +91,9 @@ impl<'p> Lowering<'p> {
         let select = match &node.grouping {
             Some(_) => self.groups(node, &columns),
             None => {
-                let limit = match &node.slice {
+                let limit = match &node.page {
                     _ if self.point => (!has_unique_id(node)).then_some(1),
-                    slice => slice.as_ref().map(past_the_page),
+                    page => page.as_ref().map(past_the_page),
                 };
                 self.rows(node, number, &columns, None, limit)
             }
@@ -104,7 +104,7 @@ impl<'p> Lowering<'p> {
             is_one: self.point,
             ..Level::default()
         });
-        let page = node.slice.as_ref().filter(|_| !self.point).map(|slice| slice.first);
+        let page = node.page.as_ref().filter(|_| !self.point).map(|page| page.first);
         let part = self.part(node, &Place { level: 0, alias: &alias, path: &[], page }, columns, None);
         let only = self.levels.first().is_some_and(|level| level.parts.len() == 1);
         let order = if only { String::new() } else { self.outer_order(node, &alias, &part) };
@@ -116,7 +116,7 @@ impl<'p> Lowering<'p> {
 
     /// The order of the page once more, now that joins are laid beside it.
     fn outer_order(&self, node: &Node, alias: &str, part: &Part) -> String {
-        let names = |source: &Source| {
+        let names = |source: &ColumnSource| {
             let place = node.columns.iter().position(|column| column.source == *source);
             let number = place.and_then(|place| part.columns.get(place).copied().flatten());
             Operand { sql: column(alias, number.unwrap_or_default()), class: class_of(node, source) }
@@ -131,7 +131,7 @@ impl<'p> Lowering<'p> {
             if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
                 let class = match &node.grouping {
                     Some(grouping) => {
-                        let names = |source: &Source| table_operand(node, "", source);
+                        let names = |source: &ColumnSource| table_operand(node, "", source);
                         group::operand(&names, grouping, &known.source).class
                     }
                     None => class_of(node, &known.source),
@@ -176,7 +176,8 @@ impl<'p> Lowering<'p> {
         // A column that the link compares is never NULL where there is a row.
         let found = match &join.link {
             Link::Direct { pairs } => node.columns.iter().enumerate().find_map(|(index, known)| {
-                let is_linked = pairs.iter().any(|pair| known.source == Source::Column(pair.target.clone()));
+                let is_linked =
+                    pairs.iter().any(|pair| known.source == ColumnSource::Column(pair.target.clone()));
                 if is_linked && is_shown(node, index) { columns.get(index).copied() } else { None }
             }),
             Link::Through { .. } => None,
@@ -211,7 +212,7 @@ impl<'p> Lowering<'p> {
         };
         let linked = linked(join, parent, &format!("\"t{number}\""), &keys);
         let most = self.rows_max as u64 + 1;
-        let limit = node.slice.as_ref().map_or(most, |slice| most.min(slice.first.into()));
+        let limit = node.page.as_ref().map_or(most, |page| most.min(page.first.into()));
         let select = self.rows(node, number, &columns, Some(&linked), Some(limit));
         let shown = page.map(|page| format!(" WHERE \"h\".\"o\" <= {page}")).unwrap_or_default();
         // The rows of a single parent are bounded already.
@@ -248,7 +249,7 @@ impl<'p> Lowering<'p> {
         limit: Option<u64>,
     ) -> String {
         let alias = format!("\"t{number}\"");
-        let names = |source: &Source| table_operand(node, &alias, source);
+        let names = |source: &ColumnSource| table_operand(node, &alias, source);
         let list: Vec<_> = (node.columns.iter().zip(columns))
             .map(|(known, number)| format!("{} AS \"c{number}\"", names(&known.source).sql))
             .collect();
@@ -269,14 +270,14 @@ impl<'p> Lowering<'p> {
     /// The rows of a grouped node: its groups.
     fn groups(&mut self, node: &Node, columns: &[usize]) -> String {
         let Some(grouping) = &node.grouping else { return String::new() };
-        let names = |source: &Source| table_operand(node, "\"t\"", source);
+        let names = |source: &ColumnSource| table_operand(node, "\"t\"", source);
         let (list, by) = group::fold(&names, grouping);
         let mut rows = format!("SELECT {list} FROM {} AS \"t\"", table(&node.table));
         let wheres = self.conditions(node, "\"t\"", None);
         push_where(&mut rows, &wheres);
         rows.push_str(&by);
 
-        let of_group = |source: &Source| group::operand(&names, grouping, source);
+        let of_group = |source: &ColumnSource| group::operand(&names, grouping, source);
         let list: Vec<_> = (node.columns.iter().zip(columns))
             .map(|(known, number)| format!("{} AS \"c{number}\"", of_group(&known.source).sql))
             .collect();
@@ -291,15 +292,15 @@ impl<'p> Lowering<'p> {
         let mut sql = format!("SELECT {list} FROM ({rows}) AS \"g\"");
         push_where(&mut sql, &wheres);
         sql.push_str(&keyset::order_by(&of_group, &node.order));
-        if let Some(slice) = &node.slice {
-            sql.push_str(&format!(" LIMIT {}", past_the_page(slice)));
+        if let Some(page) = &node.page {
+            sql.push_str(&format!(" LIMIT {}", past_the_page(page)));
         }
         sql
     }
 
     /// The conditions on a table's rows.
     fn conditions(&mut self, node: &Node, alias: &str, linked: Option<&str>) -> Vec<String> {
-        let names = |source: &Source| table_operand(node, alias, source);
+        let names = |source: &ColumnSource| table_operand(node, alias, source);
         let mut wheres = Vec::new();
         if let (true, None, Some(id)) = (self.point, linked, &node.id) {
             let id = names(&id.source);
@@ -337,8 +338,8 @@ fn is_shown(node: &Node, column: usize) -> bool {
     shown || node.order.iter().any(|key| key.column == Some(column))
 }
 
-fn past_the_page(slice: &Slice) -> u64 {
-    u64::from(slice.first) + 1
+fn past_the_page(page: &Page) -> u64 {
+    u64::from(page.first) + 1
 }
 
 fn push_where(sql: &mut String, wheres: &[String]) {
@@ -348,18 +349,18 @@ fn push_where(sql: &mut String, wheres: &[String]) {
     }
 }
 
-pub(super) fn class_of(node: &Node, source: &Source) -> Class {
+pub(super) fn class_of(node: &Node, source: &ColumnSource) -> Class {
     match source {
-        Source::Column(column) => Class::of(node.native.get(column)),
+        ColumnSource::Column(column) => Class::of(node.native.get(column)),
         // The planner lets aggregates stand in grouped reads only.
-        Source::Aggregate(_) => Class::Unknown,
+        ColumnSource::Aggregate(_) => Class::Unknown,
     }
 }
 
-pub(super) fn table_operand(node: &Node, alias: &str, source: &Source) -> Operand {
+pub(super) fn table_operand(node: &Node, alias: &str, source: &ColumnSource) -> Operand {
     let sql = match source {
-        Source::Column(column) => format!("{alias}.{}", quoted(column)),
-        Source::Aggregate(_) => "NULL".to_owned(),
+        ColumnSource::Column(column) => format!("{alias}.{}", quoted(column)),
+        ColumnSource::Aggregate(_) => "NULL".to_owned(),
     };
     Operand { sql, class: class_of(node, source) }
 }

@@ -5,7 +5,7 @@ use mesh_schema::Link;
 use super::levels::{table, table_operand};
 use super::operand::Class;
 use super::{Operand, quoted};
-use crate::plan::{Join, Node, Source};
+use crate::plan::{ColumnSource, Join, Node};
 
 /// The rows that belong to one parent. A junction is asked with `IN`, so that a pair that stands in it twice
 /// gives its row once.
@@ -15,7 +15,7 @@ pub(super) fn linked(join: &Join, parent: &Node, alias: &str, keys: &[String]) -
         Link::Direct { pairs } => {
             let parts: Vec<_> = (pairs.iter().zip(keys))
                 .map(|(pair, key)| {
-                    let target = table_operand(node, alias, &Source::Column(pair.target.clone()));
+                    let target = table_operand(node, alias, &ColumnSource::Column(pair.target.clone()));
                     let key = Operand { sql: key.clone(), class: Class::of(parent.native.get(&pair.parent)) };
                     if target.class.compares_with(&key.class) {
                         format!("{} = {}", target.sql, key.sql)
@@ -28,7 +28,7 @@ pub(super) fn linked(join: &Join, parent: &Node, alias: &str, keys: &[String]) -
         }
         Link::Through { table: junction, from, to, target, .. } => format!(
             "{} IN (SELECT \"j\".{} FROM {} AS \"j\" WHERE \"j\".{} = {})",
-            table_operand(node, alias, &Source::Column(target.clone())).sql,
+            table_operand(node, alias, &ColumnSource::Column(target.clone())).sql,
             quoted(to),
             table(junction),
             quoted(from),
@@ -45,7 +45,7 @@ pub(super) fn leads_to_one(join: &Join) -> bool {
 
 /// Whether the database itself sees to it that one record at most has the id of a point read.
 pub(super) fn has_unique_id(node: &Node) -> bool {
-    let Some(Source::Column(id)) = node.id.as_ref().map(|id| &id.source) else { return false };
+    let Some(ColumnSource::Column(id)) = node.id.as_ref().map(|id| &id.source) else { return false };
     node.native.get(id).is_some_and(|native| native.unique && Class::of(Some(native)).holds())
 }
 
@@ -54,7 +54,7 @@ pub(super) fn has_unique_id(node: &Node) -> bool {
 pub(super) fn mark(join: &Join, alias: &str) -> (String, Class) {
     let number = match &join.link {
         Link::Direct { pairs } => {
-            let compared = pairs.iter().map(|pair| Source::Column(pair.target.clone()));
+            let compared = pairs.iter().map(|pair| ColumnSource::Column(pair.target.clone()));
             let mut compared = compared.map(|source| table_operand(&join.node, alias, &source));
             compared.find(|operand| matches!(operand.class, Class::Integer(_)))
         }

@@ -207,7 +207,7 @@ fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
         (&by_status, [Value::Null, 1.into()]),
     ] {
         let first = mesh.plan(&Request::collection(Format::Json, list)).unwrap();
-        let cursor = first.root.seal.text(values.iter().map(Value::as_ref));
+        let cursor = first.query.seal.text(values.iter().map(Value::as_ref));
         let list = list.replace("null", &format!("\"{cursor}\""));
         let plan = mesh.plan(&Request::collection(Format::Json, &list)).unwrap();
         let lowered = plan.one_statement(Features::default());

@@ -4,21 +4,21 @@ use mesh_schema::ColumnPair;
 use sea_query::{Expr, ExprTrait, InsertStatement, OnConflict, Query, QueryBuilder, SelectStatement};
 
 use super::{JUNCTION, Missing, PARENT, Steps, TARGET, cell, column, guarded, is, table, value, writable};
-use crate::mutation::{Key, KeyColumns, Related, Subject};
+use crate::mutation::{KeyColumns, LinkKey, RelatedRecord, Subject};
 use crate::{Rule, Value};
 
 /// The record that the path names, and a relation of it.
 pub(super) struct Parent<'a> {
     pub(super) subject: &'a Subject,
     pub(super) id: &'a Value,
-    pub(super) other: &'a Related,
+    pub(super) other: &'a RelatedRecord,
 }
 
 /// Both ends of a link.
 pub(super) struct Ends<'a> {
     pub(super) subject: &'a Subject,
     pub(super) id: &'a Value,
-    pub(super) other: &'a Related,
+    pub(super) other: &'a RelatedRecord,
     pub(super) to: &'a Value,
 }
 
@@ -56,7 +56,7 @@ impl<B: QueryBuilder> Steps<B> {
     /// junction has a rule against it. Some other rule of it may be why no pair was added; hence the look
     /// afterwards.
     pub(super) fn link(&mut self, ends: &Ends<'_>) {
-        let Key::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
+        let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
         let mut pair = Query::select();
         pair.expr(column(JUNCTION, from))
             .from_as(table(junction), JUNCTION)
@@ -83,7 +83,7 @@ impl<B: QueryBuilder> Steps<B> {
         self.find(subject, ends.id, Missing::Subject);
         self.find(other, ends.to, Missing::Other);
         match &ends.other.key {
-            Key::Here(key) => {
+            LinkKey::InSubject(key) => {
                 self.may_link(ends, key);
                 let mut update = Query::update();
                 update.table(table(subject.table())).and_where(is(subject, ends.id));
@@ -94,7 +94,7 @@ impl<B: QueryBuilder> Steps<B> {
                 self.push(update.build_any(&self.builder), Some(Missing::Subject));
                 self.still_guarded(subject, ends.id);
             }
-            Key::There(key) => {
+            LinkKey::InRelated(key) => {
                 self.may_link(ends, key);
                 self.empty(&ends.parent(), key, Some(ends.to));
                 let mut update = Query::update();
@@ -106,7 +106,7 @@ impl<B: QueryBuilder> Steps<B> {
                 self.push(update.build_any(&self.builder), Some(Missing::Other));
                 self.still_guarded(other, ends.to);
             }
-            Key::Junction { target, .. } => {
+            LinkKey::Junction { target, .. } => {
                 self.unlink(&ends.parent(), Some(Link { value: ends.target(target), kept: true }));
                 self.link(ends);
             }
@@ -165,7 +165,7 @@ impl<B: QueryBuilder> Steps<B> {
     pub(super) fn disconnect(&mut self, parent: &Parent<'_>) {
         let subject = parent.subject;
         match &parent.other.key {
-            Key::Here(key) => {
+            LinkKey::InSubject(key) => {
                 let mut update = Query::update();
                 update.table(table(subject.table())).and_where(is(subject, parent.id));
                 for pair in &key.set {
@@ -175,11 +175,11 @@ impl<B: QueryBuilder> Steps<B> {
                 self.push(update.build_any(&self.builder), Some(Missing::Subject));
                 self.still_guarded(subject, parent.id);
             }
-            Key::There(key) => {
+            LinkKey::InRelated(key) => {
                 self.find(subject, parent.id, Missing::Subject);
                 self.empty(parent, key, None);
             }
-            Key::Junction { .. } => {
+            LinkKey::Junction { .. } => {
                 self.find(subject, parent.id, Missing::Subject);
                 self.unlink(parent, None);
             }
@@ -189,7 +189,7 @@ impl<B: QueryBuilder> Steps<B> {
     pub(super) fn remove(&mut self, ends: &Ends<'_>) {
         self.find(ends.subject, ends.id, Missing::Subject);
         match &ends.other.key {
-            Key::There(key) | Key::Here(key) => {
+            LinkKey::InRelated(key) | LinkKey::InSubject(key) => {
                 let other = &ends.other.subject;
                 let mut delete = Query::delete();
                 delete.from_table(table(other.table())).and_where(is(other, ends.to));
@@ -200,7 +200,7 @@ impl<B: QueryBuilder> Steps<B> {
                 delete.returning_col(other.id_column().to_owned());
                 self.push(delete.build_any(&self.builder), Some(Missing::Other));
             }
-            Key::Junction { target, .. } => {
+            LinkKey::Junction { target, .. } => {
                 self.find(&ends.other.subject, ends.to, Missing::Other);
                 self.unlink(&ends.parent(), Some(Link { value: ends.target(target), kept: false }));
                 if let Some(step) = self.list.last_mut() {
@@ -212,7 +212,9 @@ impl<B: QueryBuilder> Steps<B> {
 
     /// Takes the parent's pairs out of the junction: all of them, one, or all but one.
     fn unlink(&mut self, parent: &Parent<'_>, link: Option<Link>) {
-        let Key::Junction { table: junction, from, to, parent: key, .. } = &parent.other.key else { return };
+        let LinkKey::Junction { table: junction, from, to, parent: key, .. } = &parent.other.key else {
+            return;
+        };
         let mut delete = Query::delete();
         delete.from_table(table(junction)).and_where(Expr::col(from.clone()).eq(parent.value(key)));
         if let Some(Link { value, kept }) = link {

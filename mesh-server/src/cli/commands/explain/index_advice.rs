@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mesh_plan::{CompareOp, Join, Node, Pattern, Predicate, Source};
+use mesh_plan::{ColumnSource, CompareOp, Join, Node, Pattern, Predicate};
 use mesh_schema::{Link, TableName};
 
 /// Why a statement will be slow on a large table.
@@ -29,7 +29,7 @@ impl Advice {
         let looks_through = |step: &&String| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery");
         let sorts = |step: &&String| step.contains("TEMP B-TREE FOR ORDER BY");
         let chooses = node.filter.is_some() || join.is_some();
-        let paged = node.slice.is_some() && join.is_none() && node.grouping.is_none();
+        let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
         let why = if chooses && steps.iter().any(|step| looks_through(&step)) {
             Why::Scan
         } else if paged && steps.iter().any(|step| sorts(&step)) {
@@ -73,17 +73,17 @@ fn wanted(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
     while let Some(part) = parts.pop() {
         match part {
             Predicate::All(more) => parts.extend(more.iter().rev()),
-            Predicate::Compare { source: Source::Column(column), op, .. }
-            | Predicate::Session { source: Source::Column(column), op, .. } => match op {
+            Predicate::Compare { source: ColumnSource::Column(column), op, .. }
+            | Predicate::Session { source: ColumnSource::Column(column), op, .. } => match op {
                 CompareOp::Eq => columns.push(column.clone()),
                 CompareOp::Ne => {}
                 _ => ranges.push(column.clone()),
             },
-            Predicate::In { source: Source::Column(column), negated: false, .. }
-            | Predicate::IsNull { source: Source::Column(column), negated: false } => {
+            Predicate::In { source: ColumnSource::Column(column), negated: false, .. }
+            | Predicate::IsNull { source: ColumnSource::Column(column), negated: false } => {
                 columns.push(column.clone());
             }
-            Predicate::Like { source: Source::Column(column), pattern, ignore_case }
+            Predicate::Like { source: ColumnSource::Column(column), pattern, ignore_case }
                 if !Pattern::new(pattern, *ignore_case).beginning().is_empty() =>
             {
                 ranges.push(column.clone());
@@ -92,8 +92,8 @@ fn wanted(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
         }
     }
     let orders = node.order.iter().filter_map(|key| match &key.source {
-        Source::Column(column) => Some(column.clone()),
-        Source::Aggregate(_) => None,
+        ColumnSource::Column(column) => Some(column.clone()),
+        ColumnSource::Aggregate(_) => None,
     });
     if ranges.is_empty() && !columns.is_empty() || node.filter.is_none() && join.is_none() {
         columns.extend(orders);
