@@ -173,7 +173,7 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         folder.display()
     );
     if !options.no_build {
-        for arguments in ["build --quiet --release -p mesh-server", &peers] {
+        for arguments in ["build --quiet --profile dist -p mesh-server", &peers] {
             eprintln!("cargo {arguments}");
             let status = steps::command(root, arguments, &[]).status();
             let status = status.map_err(|error| format!("cannot start cargo: {error}"))?;
@@ -183,7 +183,7 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         }
     }
     Ok(Ground {
-        server: target.join("release").join("mesh-server"),
+        server: target.join("dist").join("mesh-server"),
         peers: folder.join("release"),
         folder,
         cores: Cores::found(),

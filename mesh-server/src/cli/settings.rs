@@ -28,7 +28,7 @@ pub(crate) fn settings_and_print(flags: Flags, file: Option<&Path>) -> Result<(C
     for warning in &loaded.warnings {
         remark(format_args!("warning: {warning}"));
     }
-    let printed = loaded.printed.to_toml();
+    let printed = loaded.effective.to_toml();
     let config =
         loaded.config.map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     Ok((config, printed))

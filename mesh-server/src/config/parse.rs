@@ -1,37 +1,70 @@
-//! What does a written value mean? Addresses, paths, counts, sizes and times, each with its bounds.
+//! Parsers of setting values: addresses, paths, counts, sizes and times, each with its bounds.
 //!
-//! A refusal is the end of a sentence that begins with the setting's name.
+//! An error message is the end of a sentence that begins with the setting's name.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use mesh_schema::nearest;
+use mesh_server::{Proxies, Rate};
 use mesh_wire::Base;
 
-use crate::config::sections::features::Hidden;
+use crate::config::secret_text::SecretText;
 use crate::config::sources::Value;
 
-/// Any text.
+/// One second.
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+/// One hour.
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+/// Bytes of a mebibyte.
+pub(crate) const MEBIBYTE: u64 = 1 << 20;
+/// Bytes of a gibibyte.
+pub(crate) const GIBIBYTE: u64 = 1 << 30;
+
+/// A type with a fixed set of named values.
+pub(crate) trait Choice: Copy + PartialEq + 'static {
+    /// The values, by name.
+    const CHOICES: &[(&'static str, Self)];
+}
+
+/// Parses any text.
 pub(crate) fn text(value: &Value) -> Result<String, String> {
     match value {
         Value::Text(text) => Ok(text.clone()),
-        other => Err(format!("must be text in quotes, not {other}")),
+        other => Err(format!("must be a quoted string, not {other}")),
     }
 }
 
-/// A text that says something; an empty one is as good as none.
+/// Parses text; blank text counts as not set.
 pub(crate) fn present<T: From<String>>(value: &Value) -> Result<Option<T>, String> {
     let text = text(value)?;
     Ok((!text.trim().is_empty()).then(|| T::from(text)))
 }
 
-/// A text that says something, where there has to be one.
+/// Parses text that must not be blank.
 pub(crate) fn filled(value: &Value) -> Result<String, String> {
-    present(value)?.ok_or_else(|| "cannot be empty".to_owned())
+    present(value)?.ok_or_else(|| "must not be empty".to_owned())
 }
 
-/// Yes or no.
+/// Parses a value that may be left blank.
+pub(crate) fn optional<T>(
+    parse: impl FnOnce(&Value) -> Result<T, String>,
+) -> impl FnOnce(&Value) -> Result<Option<T>, String> {
+    move |value| match value {
+        Value::Text(text) if text.trim().is_empty() => Ok(None),
+        value => parse(value).map(Some),
+    }
+}
+
+/// Parses a value that cannot be unset once it is written.
+pub(crate) fn some<T>(
+    parse: impl FnOnce(&Value) -> Result<T, String>,
+) -> impl FnOnce(&Value) -> Result<Option<T>, String> {
+    move |value| parse(value).map(Some)
+}
+
+/// Parses `true` or `false`.
 pub(crate) fn boolean(value: &Value) -> Result<bool, String> {
     match value {
         Value::Boolean(value) => Ok(*value),
@@ -41,7 +74,7 @@ pub(crate) fn boolean(value: &Value) -> Result<bool, String> {
     }
 }
 
-/// Texts: a list of them, or one text with commas between, as flags and variables have it.
+/// Parses a list of strings, or one string with commas, which is how flags and variables write a list.
 pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Text(text) => {
@@ -52,34 +85,34 @@ pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
             .iter()
             .map(|item| match item {
                 Value::Text(text) => Ok(text.clone()),
-                other => Err(format!("must be a list of texts in quotes, not with {other} in it")),
+                other => Err(format!("must be a list of quoted strings, not a list with {other}")),
             })
             .collect(),
-        other => Err(format!("must be a list of texts such as [\"one\", \"two\"], not {other}")),
+        other => Err(format!("must be a list such as [\"one\", \"two\"], not {other}")),
     }
 }
 
-/// A text that is not shown again, not even where it is wrong.
-pub(crate) fn secret(value: &Value) -> Result<Option<Hidden>, String> {
-    present(value).map_err(|_| "must be text in quotes".to_owned())
+/// Parses a secret; the message does not quote it.
+pub(crate) fn secret(value: &Value) -> Result<Option<SecretText>, String> {
+    present(value).map_err(|_| "must be a quoted string".to_owned())
 }
 
-/// Origins of pages.
+/// Parses a list of web origins.
 pub(crate) fn origins(value: &Value) -> Result<Vec<String>, String> {
     let origins = list(value)?;
-    mesh_wire::Cors::new(&origins).map_err(|error| format!("cannot be so: {error}"))?;
+    mesh_wire::Cors::new(&origins).map_err(|error| format!("is invalid: {error}"))?;
     Ok(origins)
 }
 
-/// Texts that are not shown again.
-pub(crate) fn secrets(value: &Value) -> Result<Vec<Hidden>, String> {
+/// Parses a list of secrets; the message does not quote them.
+pub(crate) fn secrets(value: &Value) -> Result<Vec<SecretText>, String> {
     match list(value) {
-        Ok(items) => Ok(items.into_iter().map(Hidden).collect()),
-        Err(_) => Err("must be a list of texts in quotes".to_owned()),
+        Ok(items) => Ok(items.into_iter().map(SecretText).collect()),
+        Err(_) => Err("must be a list of quoted strings".to_owned()),
     }
 }
 
-/// One segment of a path, without slashes.
+/// Parses one path segment.
 pub(crate) fn segment(value: &Value) -> Result<String, String> {
     let text = filled(value)?;
     match Base::parse(&format!("/{text}")) {
@@ -88,16 +121,16 @@ pub(crate) fn segment(value: &Value) -> Result<String, String> {
     }
 }
 
-/// A path that begins with a slash and is not the root.
+/// Parses a path other than the root.
 pub(crate) fn path(value: &Value) -> Result<String, String> {
     let base = base(value)?;
     match base.as_str() {
-        "" => Err("cannot be the root".to_owned()),
+        "" => Err("must not be the root".to_owned()),
         path => Ok(path.to_owned()),
     }
 }
 
-/// An address and a port; `localhost` is the IPv4 loopback address.
+/// Parses an address and a port; `localhost` is the IPv4 loopback address.
 pub(crate) fn address(value: &Value) -> Result<SocketAddr, String> {
     let text = text(value)?;
     let local = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
@@ -107,30 +140,40 @@ pub(crate) fn address(value: &Value) -> Result<SocketAddr, String> {
     })
 }
 
-/// A base path.
+/// Parses a base path.
 pub(crate) fn base(value: &Value) -> Result<Base, String> {
-    Base::parse(&text(value)?).map_err(|error| format!("cannot be {value}: {error}"))
+    Base::parse(&text(value)?).map_err(|error| format!("is invalid, {value}: {error}"))
 }
 
-/// One of a few words.
-pub(crate) fn choice<T: Copy>(choices: &[(&'static str, T)]) -> impl FnOnce(&Value) -> Result<T, String> {
-    move |value| {
-        let word = match value {
-            // `false` without its quotes is the word all the same.
-            Value::Boolean(value) => value.to_string(),
-            value => text(value)?,
-        };
-        if let Some((_, choice)) = choices.iter().find(|(name, _)| *name == word) {
-            return Ok(*choice);
-        }
-        let names: Vec<_> = choices.iter().map(|(name, _)| format!("'{name}'")).collect();
-        let hint = nearest(&word, choices.iter().map(|(name, _)| *name))
-            .map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
-        Err(format!("must be {}, not {value}{hint}", names.join(" or ")))
+/// Parses a rate such as `100/s`; a count of 0 turns the limit off.
+pub(crate) fn rate(value: &Value) -> Result<Option<Rate>, String> {
+    let text = text(value)
+        .map_err(|_| format!("must be a quoted rate such as '100/s', or '0/s' for no limit, not {value}"))?;
+    Rate::parse(&text).map_err(|error| format!("is invalid: {error}"))
+}
+
+/// Parses a list of addresses and networks.
+pub(crate) fn proxies(value: &Value) -> Result<Proxies, String> {
+    Proxies::parse(list(value)?).map_err(|error| format!("is invalid: {error}"))
+}
+
+/// Parses one of a few names.
+pub(crate) fn choice<T: Choice>(value: &Value) -> Result<T, String> {
+    let name = match value {
+        // `false` is a name of some settings, and may be written without quotes.
+        Value::Boolean(value) => value.to_string(),
+        value => text(value)?,
+    };
+    if let Some((_, choice)) = T::CHOICES.iter().find(|(known, _)| *known == name) {
+        return Ok(*choice);
     }
+    let names: Vec<_> = T::CHOICES.iter().map(|(name, _)| format!("'{name}'")).collect();
+    let hint = nearest(&name, T::CHOICES.iter().map(|(name, _)| *name))
+        .map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
+    Err(format!("must be {}, not {value}{hint}", names.join(" or ")))
 }
 
-/// A whole number within bounds.
+/// Parses a whole number within bounds.
 pub(crate) fn count<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<T, String> {
     move |value| {
         let number = match value {
@@ -145,7 +188,7 @@ pub(crate) fn count<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Valu
     }
 }
 
-/// A number of bytes within bounds, plain or with a unit.
+/// Parses a number of bytes within bounds, with or without a unit.
 pub(crate) fn size(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<usize, String> {
     const UNITS: [(&str, u64); 5] = [("", 1), ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
     move |value| {
@@ -159,13 +202,13 @@ pub(crate) fn size(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<usize
             .and_then(|bytes| usize::try_from(bytes).ok())
             .ok_or_else(|| {
                 format!(
-                    "must be a number of bytes from {least} to {most}, plain or as '64KiB' or '1MiB', not {value}"
+                    "must be a number of bytes from {least} to {most}, such as 4096, '64KiB' or '1MiB', not {value}"
                 )
             })
     }
 }
 
-/// A span of time within bounds; it always has a unit.
+/// Parses a time within bounds; the unit is required.
 pub(crate) fn duration(least: Duration, most: Duration) -> impl FnOnce(&Value) -> Result<Duration, String> {
     const UNITS: [(&str, u64); 5] =
         [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
@@ -175,13 +218,13 @@ pub(crate) fn duration(least: Duration, most: Duration) -> impl FnOnce(&Value) -
             Value::Integer(_) | Value::Boolean(_) | Value::List(_) | Value::Other(_) => None,
         };
         milliseconds.map(Duration::from_millis).filter(|span| (least..=most).contains(span)).ok_or_else(|| {
-            let (least, most) = (Span(least), Span(most));
+            let (least, most) = (DisplayDuration(least), DisplayDuration(most));
             format!("must be a time with its unit, such as '500ms', '10s' or '15m', from {least} to {most}, not {value}")
         })
     }
 }
 
-/// A whole number, then one of the units; blanks between the two are let pass.
+/// Parses a whole number and a unit, which blanks may separate.
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -190,10 +233,15 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// A time in its largest whole unit, as it could be written.
-pub(crate) struct Span(pub(crate) Duration);
+/// Parses the age of a flag, such as `7d`.
+pub(crate) fn age(text: &str) -> Result<Duration, String> {
+    duration(Duration::ZERO, Duration::from_secs(100_000 * 86_400))(&Value::Text(text.to_owned()))
+}
 
-impl fmt::Display for Span {
+/// A time in its largest whole unit, in the form that [`duration`] parses.
+pub(crate) struct DisplayDuration(pub(crate) Duration);
+
+impl fmt::Display for DisplayDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let milliseconds = self.0.as_millis();
         for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)] {

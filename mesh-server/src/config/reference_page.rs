@@ -1,4 +1,4 @@
-//! Which bounds, errors and operators are there? The page of the guides that lists them, written from the code.
+//! The reference page of the guides, `docs/reference.md`, written from the code.
 
 use std::fmt::Write as _;
 
@@ -8,98 +8,34 @@ use mesh_ql::FilterOp;
 use mesh_schema::{FieldType, Schema};
 use mesh_wire::{Code, ErrorKind, WireError};
 
-use super::{Config, load};
+use crate::config::Config;
+use crate::config::print::{EffectiveSettings, PrintedValue};
 
-/// A setting's default, what it bounds, what passing it is answered with, and the paragraph.
-#[allow(clippy::too_many_lines, reason = "a table is as long as it is")]
-fn limits() -> Vec<(&'static str, String, &'static str, String, &'static str)> {
-    let limits = Config::default().limits;
-    let refused = "400 `ValidationError`".to_owned();
-    let wire = |error: WireError| format!("{} `{}`", error.status.as_u16(), error.kind.name());
-    let code = |code: Code, error: &str| format!("400 `{error}`, `{}`", code.name());
-    vec![
-        ("query_bytes", limits.query_bytes.to_string(), "bytes of a query's text", refused.clone(), "§3.5"),
-        ("depth", limits.depth.to_string(), "levels of nested relations", refused.clone(), "§3.5"),
-        (
-            "fields",
-            limits.fields.to_string(),
-            "selected fields and relations of a query",
-            refused.clone(),
-            "§3.5",
-        ),
-        ("page_max", limits.page_max.to_string(), "`first` of a page", refused.clone(), "§3.11"),
-        (
-            "page_default",
-            limits.page_default.to_string(),
-            "records of a page that says no `first`",
-            "–".to_owned(),
-            "§3.10",
-        ),
-        ("filter_depth", limits.filter_depth.to_string(), "levels of a filter", refused.clone(), "§3.11"),
-        (
-            "filter_nodes",
-            limits.filter_nodes.to_string(),
-            "combinators and conditions of a filter",
-            refused.clone(),
-            "§3.11",
-        ),
-        ("in_values", limits.in_values.to_string(), "values of `in` or `nin`", refused.clone(), "§3.11"),
-        (
-            "group_keys",
-            limits.group_keys.to_string(),
-            "fields of `$groupBy` or `$distinct`, keys of `$orderBy`",
-            refused.clone(),
-            "§3.11",
-        ),
-        ("aggregates", limits.aggregates.to_string(), "entries of `$aggregate`", refused, "§3.11"),
-        (
-            "rows",
-            limits.rows.to_string(),
-            "objects of one answer",
-            code(Code::ResultTooLarge, "ValidationError"),
-            "§3.11",
-        ),
-        (
-            "header_bytes",
-            limits.header_bytes.to_string(),
-            "bytes of request line and headers",
-            format!("{}, or 414", wire(WireError::headers_too_large(0))),
-            "§12.2",
-        ),
-        (
-            "body_bytes",
-            limits.body_bytes.to_string(),
-            "bytes of a JSON body",
-            wire(WireError::payload_too_large(0)),
-            "§12.2",
-        ),
-        (
-            "connections",
-            limits.connections.to_string(),
-            "connections open at a time",
-            "the next one waits".to_owned(),
-            "",
-        ),
-        (
-            "requests",
-            limits.requests.to_string(),
-            "requests that wait for a database or a resolver at a time",
-            wire(WireError::unavailable(1)),
-            "§12.1",
-        ),
-        (
-            "login_per_minute",
-            limits.login_per_minute.to_string(),
-            "attempts to log in, per account and per address",
-            wire(WireError::rate_limit(1)),
-            "§12.6",
-        ),
-        ("per_address", "off".to_owned(), "requests of one address", wire(WireError::rate_limit(1)), "§12.6"),
-        ("per_session", "off".to_owned(), "requests of one session", wire(WireError::rate_limit(1)), "§12.6"),
-    ]
+fn defaults() -> EffectiveSettings {
+    Config::load(Vec::new(), [], None).effective
 }
 
-/// What an error means, and what to do about it.
+/// The answer to a request that exceeds a limit, and the section of SPEC.md.
+fn exceeded(limit: &str) -> [String; 2] {
+    let wire = |error: WireError| format!("{} `{}`", error.status.as_u16(), error.kind.name());
+    let (answer, section) = match limit {
+        "query_bytes" | "depth" | "fields" => ("400 `ValidationError`".to_owned(), "§3.5"),
+        "page_max" | "filter_depth" | "filter_nodes" | "in_values" | "group_keys" | "aggregates" => {
+            ("400 `ValidationError`".to_owned(), "§3.11")
+        }
+        "page_default" => ("–".to_owned(), "§3.10"),
+        "rows" => (format!("400 `ValidationError`, `{}`", Code::ResultTooLarge.name()), "§3.11"),
+        "header_bytes" => (format!("{}, or 414", wire(WireError::headers_too_large(0))), "§12.2"),
+        "body_bytes" => (wire(WireError::payload_too_large(0)), "§12.2"),
+        "connections" => ("the next one waits".to_owned(), ""),
+        "requests" => (wire(WireError::unavailable(1)), "§12.1"),
+        "login_per_minute" | "per_address" | "per_session" => (wire(WireError::rate_limit(1)), "§12.6"),
+        other => panic!("{other} has no answer yet"),
+    };
+    [answer, section.to_owned()]
+}
+
+/// Returns what an error means and what to do about it.
 fn kind(kind: ErrorKind) -> [&'static str; 2] {
     match kind {
         ErrorKind::Transport => [
@@ -107,86 +43,93 @@ fn kind(kind: ErrorKind) -> [&'static str; 2] {
             "correct the request",
         ],
         ErrorKind::Validation => [
-            "the query, or a write, does not fit the schema or a bound",
-            "correct the query: `message` names what, `path`, `line` and `column` say where",
+            "the query or write does not fit the schema, or exceeds a limit",
+            "correct the query: `message` says what is wrong, `path`, `line` and `column` say where",
         ],
         ErrorKind::Integrity => {
-            ["token or signature is missing or wrong, or does not permit this", "see the codes below"]
+            ["the token or the signature is missing, invalid or not sufficient", "see the codes below"]
         }
         ErrorKind::Resolver => {
-            ["the data could not be read", "look into the server's log, under `requestId`"]
+            ["the data could not be read", "see the server's log; its lines have the `requestId`"]
         }
-        ErrorKind::Internal => ["something failed that should not", "the same, and report it"],
+        ErrorKind::Internal => ["an unexpected failure", "see the server's log, and report the failure"],
         ErrorKind::NotFound => [
-            "nothing is at the path; in writes and uploads, there is no such record",
-            "correct the path; mind the base path",
+            "there is nothing at the path; for writes and uploads, there is no such record",
+            "correct the path; it includes the base path",
         ],
         ErrorKind::MethodNotAllowed => [
-            "the path does not take the method, or only in a profile that is off",
-            "`Allow` says what it takes",
+            "the path does not accept the method, or its profile is off",
+            "see `Allow` for the accepted methods",
         ],
-        ErrorKind::Conflict => {
-            ["a rule of the database forbids the write", "change the values, or what refers to the record"]
-        }
-        ErrorKind::RateLimit => ["too many requests", "wait as long as `Retry-After` says"],
+        ErrorKind::Conflict => [
+            "a rule of the database forbids the write",
+            "change the values, or the records that refer to this one",
+        ],
+        ErrorKind::RateLimit => ["too many requests", "try again after the seconds in `Retry-After`"],
         ErrorKind::Unavailable => [
-            "the server is busy, is stopping, or has lost its database",
-            "wait as long as `Retry-After` says, and try again",
+            "the server is overloaded or stopping, or its database is unavailable",
+            "try again after the seconds in `Retry-After`",
         ],
     }
 }
 
-/// Which error a code is of, what it means, and what to do about it.
+/// Returns the error of a code, what the code means and what to do about it.
 fn code(code: Code) -> (WireError, [&'static str; 2]) {
-    let words = match code {
+    let texts = match code {
         Code::CursorMismatch => [
-            "the cursor is of another query, or was altered",
-            "begin again with the first page; `first` and `$select` may differ between pages, nothing else",
+            "the cursor belongs to another query, or was altered",
+            "start again at the first page; only `first` and `$select` may differ between pages",
         ],
         Code::ResultTooLarge => [
-            "the answer would hold more objects than `limits.rows`",
-            "ask for less with `$page`, at the root or on a relation",
+            "the answer would have more objects than `limits.rows`",
+            "read smaller pages with `$page`, at the root or on a relation",
         ],
         Code::SumOverflow => {
-            ["a sum of integers leaves 64 bits", "sum fewer records, by a filter or in groups"]
+            ["a sum of integers exceeds 64 bits", "sum fewer records, by a filter or in groups"]
         }
         Code::Timeout => [
-            "the read took longer than `request_timeout`, and was stopped",
-            "look at it with `mesh-server explain`: is an index missing?",
+            "the read exceeded `request_timeout`",
+            "check with `mesh-server explain` whether an index is missing",
         ],
         Code::QueryIdUnknown => {
             ["the query id is not registered", "register the query again, or send it as text"]
         }
-        Code::TokenMissing => ["there is no `X-Mesh-Token`", "log in"],
+        Code::TokenMissing => ["`X-Mesh-Token` is missing", "log in"],
         Code::TokenInvalid => [
-            "the token is of another deployment, or was altered",
-            "log in; do all servers have the same secret?",
+            "the token belongs to another deployment, or was altered",
+            "log in; check that all servers have the same secret",
         ],
-        Code::TokenExpired => ["the session's time is over", "log in again"],
+        Code::TokenExpired => ["the session has expired", "log in again"],
         Code::TokenRevoked => ["the session was logged out", "log in again"],
         Code::SignatureMissing => [
-            "there is no signature, or a plain one where bound ones are required",
-            "sign; send timestamp and nonce",
+            "the signature is missing, or lacks the required timestamp and nonce",
+            "sign the request, with timestamp and nonce",
         ],
-        Code::Replayed => {
-            ["the nonce was used before, or the clocks are too far apart", "sign anew; set the clock"]
+        Code::Replayed => [
+            "the nonce was used before, or the clocks are too far apart",
+            "sign again; synchronize the clock",
+        ],
+        Code::BadCredentials => {
+            ["there is no such account, or the password is wrong", "check login and password"]
         }
-        Code::BadCredentials => ["no such account, or another password", "try another password"],
         Code::SignatureInvalid => [
-            "the signature is of something else",
-            "sign exactly what is sent, with the text of the signing token as the key",
+            "the signature does not match the request",
+            "sign exactly what is sent; the key is the text of the signing token",
         ],
         Code::ContentHashMissing => {
             ["an upload's statement has no `contentHash`", "add the file's SHA-256 to the statement"]
         }
         Code::ContentHashMismatch => {
-            ["the file is not the one whose hash was stated", "send the file that was hashed"]
+            ["the file does not match the stated hash", "send the file that was hashed"]
         }
-        Code::QueryNotAllowed => {
-            ["only registered queries may be run, or nobody may register", "send the id of one that is known"]
+        Code::QueryNotAllowed => [
+            "only registered queries are answered, or registration is closed",
+            "send the id of a registered query",
+        ],
+        Code::Forbidden => {
+            ["the session is valid but lacks the permission", "use a session with another role"]
         }
-        Code::Forbidden => ["the session is good, but may not do this", "ask with another role"],
-        other => panic!("{} has no words yet", other.name()),
+        other => panic!("{} has no description yet", other.name()),
     };
     let error = match code {
         Code::CursorMismatch | Code::ResultTooLarge | Code::SumOverflow => WireError::validation(""),
@@ -194,10 +137,10 @@ fn code(code: Code) -> (WireError, [&'static str; 2]) {
         Code::QueryIdUnknown => WireError::query_id_unknown(),
         code => WireError::integrity(code, ""),
     };
-    (error, words)
+    (error, texts)
 }
 
-/// A value of a type, as a filter has it.
+/// Returns a value of a type, as a filter writes it.
 fn sample(ty: FieldType) -> &'static str {
     match ty {
         FieldType::String => r#""a""#,
@@ -211,7 +154,7 @@ fn sample(ty: FieldType) -> &'static str {
     }
 }
 
-/// Whether fields of a type can be filtered by an operator: the planner is asked.
+/// Whether fields of a type can be filtered by an operator, according to the planner.
 fn takes(ty: FieldType, op: FilterOp) -> bool {
     let schema =
         Schema::builder().entity("thing", |thing| thing.field("id", FieldType::Integer).field("value", ty));
@@ -226,22 +169,46 @@ fn takes(ty: FieldType, op: FilterOp) -> bool {
     mesh.plan(&Request::collection(mesh_ql::Format::Json, &query)).is_ok()
 }
 
-fn page() -> String {
-    let mut page = "# Limits, errors and operators\n\nThis page is written from the code by `cargo xtask reference`. \
-        The rules themselves are in [SPEC.md](../SPEC.md), the other settings in the [README](../README.md#settings).\n\n\
-        ## Limits\n\nEach is a setting of the section `[limits]`; sizes may have a unit (`64KiB`). A message names the bound that was passed.\n\n\
-        | setting | default | bounds | passing it | SPEC |\n|---|---|---|---|---|\n"
-        .to_owned();
-    for (name, default, what, status, paragraph) in limits() {
-        let _ = writeln!(page, "| `{name}` | {default} | {what} | {status} | {paragraph} |");
+/// Writes a table of settings; `columns` adds to the columns that every setting has.
+fn table<'a>(page: &mut String, paths: impl Iterator<Item = (&'a str, String)>) {
+    let settings = defaults();
+    for (path, columns) in paths {
+        let setting = &settings.0[path];
+        let default = match &setting.value {
+            PrintedValue::Toml(value) => format!("`{value}`"),
+            PrintedValue::Unset | PrintedValue::Secret => String::new(),
+        };
+        let name = path.strip_prefix("limits.").unwrap_or(path);
+        let _ = writeln!(page, "| `{name}` | {default} | {}{columns} |", setting.description.trim());
     }
+}
+
+fn page() -> String {
+    let settings = defaults();
+    let (limits, others): (Vec<&str>, Vec<&str>) =
+        settings.0.keys().partition(|path| path.starts_with("limits."));
+    let mut page = "# Settings, limits, errors and operators\n\nThis page is generated by `cargo xtask reference`. \
+        The rules themselves are in [SPEC.md](../SPEC.md).\n\n\
+        ## Settings\n\nA setting can be written in the configuration file, where the part before the last dot is the \
+        section, or as an environment variable: `MESH_` and the path in capitals, with `__` for each dot, as in \
+        `MESH_LIMITS__PAGE_MAX`. Flags override variables, and variables override the file. Times need a unit (`500ms`, \
+        `10s`, `15m`); sizes may have one (`64KiB`, `1MiB`).\n\n\
+        | setting | default | meaning |\n|---|---|---|\n"
+        .to_owned();
+    table(&mut page, others.into_iter().map(|path| (path, String::new())));
+    page.push_str(
+        "\n## Limits\n\nEach limit is a setting of the section `[limits]`. The error message names the limit that was exceeded.\n\n\
+        | setting | default | limits | when exceeded | SPEC |\n|---|---|---|---|---|\n",
+    );
+    let columns =
+        |path: &str| exceeded(&path["limits.".len()..]).map(|column| format!(" | {column}")).concat();
+    table(&mut page, limits.into_iter().map(|path| (path, columns(path))));
     let (depth, filter) = (mesh_ql::Limits::MAX_DEPTH, mesh_ql::Limits::MAX_FILTER_DEPTH);
     let _ = write!(
         page,
-        "\n`depth` can be {depth} at most, and `filter_depth` {filter}. `request_timeout` ({} s unless set) bounds the time of a request.\n\n\
+        "\n`depth` can be at most {depth}, and `filter_depth` at most {filter}. `request_timeout` limits the time of a request.\n\n\
          ## Errors\n\nAn error's body is `{{error, message, requestId}}`, with `code`, `path`, `line` and `column` where they apply. \
-         `error` is one of:\n\n| `error` | status | when | what to do |\n|---|---|---|---|\n",
-        Config::default().request_timeout.as_secs()
+         `error` is one of:\n\n| `error` | status | when | what to do |\n|---|---|---|---|\n"
     );
     for each in ErrorKind::ALL {
         let [when, what] = kind(each);
@@ -251,7 +218,7 @@ fn page() -> String {
         };
         let _ = writeln!(page, "| `{}` | {status} | {when} | {what} |", each.name());
     }
-    page.push_str("\n`code` tells causes apart that a program may want to handle:\n\n| `code` | of | when | what to do |\n|---|---|---|---|\n");
+    page.push_str("\n`code` identifies causes that a program may want to handle:\n\n| `code` | error | when | what to do |\n|---|---|---|---|\n");
     for each in Code::ALL {
         let (error, [when, what]) = code(each);
         let _ = writeln!(
@@ -262,7 +229,7 @@ fn page() -> String {
             error.kind.name()
         );
     }
-    page.push_str("\n## Operators\n\nWhich fields can be filtered by which operator (SPEC §3.7). A computed field by none.\n\n| type |");
+    page.push_str("\n## Operators\n\nWhich types can be filtered by which operators (SPEC §3.7). Computed fields cannot be filtered.\n\n| type |");
     for op in FilterOp::ALL {
         let _ = write!(page, " `{}` |", op.name());
     }
@@ -279,23 +246,13 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_is_what_the_code_says() {
+fn page_is_current() {
     expect_file![concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference.md")].assert_eq(&page());
 }
 
+/// The table of the README names settings in full, or in the row of their section with a leading dot.
 #[test]
-fn every_limit_is_on_the_page() {
-    let mut known: Vec<&str> =
-        load::names().into_iter().filter_map(|name| name.strip_prefix("limits.")).collect();
-    let mut listed: Vec<&str> = limits().into_iter().map(|(name, ..)| name).collect();
-    known.sort_unstable();
-    listed.sort_unstable();
-    assert_eq!(listed, known);
-}
-
-/// The settings that the table of the README names: in full, or in a row of their section with a dot before.
-#[test]
-fn the_readme_names_every_setting_and_no_other() {
+fn readme_names_every_setting_and_no_other() {
     let readme = include_str!("../../../README.md");
     let table = readme.split("| setting | default | meaning |").nth(1).unwrap().split("\n\n").next().unwrap();
     let mut named = Vec::new();
@@ -316,6 +273,6 @@ fn the_readme_names_every_setting_and_no_other() {
         );
     }
     named.sort_unstable();
-    let known: Vec<&str> = load::names().into_iter().collect();
+    let known: Vec<&str> = defaults().0.into_keys().collect();
     assert_eq!(named, known);
 }

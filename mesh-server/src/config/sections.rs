@@ -1,13 +1,12 @@
-//! One struct for each section of the settings file.
+//! The sections of the settings file.
 
-pub(super) mod admin;
-pub(super) mod core_limits;
-pub(super) mod features;
-pub(super) mod observability;
-pub(super) mod postgres;
-pub(super) mod rate_limits;
-pub(super) mod sqlite;
-pub(super) mod tls;
+pub(super) mod database;
+pub(super) mod docs;
+pub(super) mod integrity;
+pub(super) mod limits;
+pub(super) mod network;
+pub(super) mod persisted;
+pub(super) mod uploads;
 
 #[cfg(test)]
 mod tests;

@@ -1,109 +1,109 @@
-//! What was written, where, and in which source? Settings by name, before anything is known of their meaning.
+//! The sources of settings: flags, environment variables and the configuration file, by name and uninterpreted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::config::{ConfigFault, SettingsFile};
-
-/// The settings that were given as flags: their path and the text after the flag.
+/// Settings given as flags: the path and the argument.
 pub(crate) type Flags = Vec<(&'static str, String)>;
 
-/// The variables that are ours begin with this.
+/// Prefix of the environment variables that are settings.
 const PREFIX: &str = "MESH_";
 
-/// Everything that was written, by source; nothing needs to be there.
+/// Values from all sources.
 #[derive(Debug, Default)]
-pub(crate) struct RawConfig {
-    flags: BTreeMap<&'static str, Written>,
-    /// By the whole name of the variable.
-    environment: BTreeMap<String, Written>,
+pub(crate) struct Sources {
+    /// By path.
+    flags: BTreeMap<&'static str, WrittenValue>,
+    /// By name of the variable.
+    environment: BTreeMap<String, WrittenValue>,
     /// By dotted path.
-    file: BTreeMap<String, Written>,
-    /// The file's tables by dotted path, empty ones included.
-    tables: BTreeMap<String, Place>,
-    /// Lines of the file that are not TOML.
+    file: BTreeMap<String, WrittenValue>,
+    /// Tables of the file by dotted path, empty ones included.
+    tables: BTreeMap<String, Origin>,
+    /// Lines of the file that are not valid TOML.
     broken: BTreeSet<usize>,
 }
 
-impl RawConfig {
-    /// Collects the three sources; what the file's syntax has wrong is added to `faults`.
+impl Sources {
+    /// Collects the values; `file` is a name and a text. Syntax errors of the file are added to `faults`.
     pub(crate) fn collect(
         flags: Flags,
         environment: impl IntoIterator<Item = (String, String)>,
-        file: Option<&SettingsFile>,
+        file: Option<(&str, &str)>,
         faults: &mut Vec<ConfigFault>,
     ) -> Self {
-        let mut raw = Self::default();
+        let mut sources = Self::default();
         for (path, text) in flags {
-            let place = Place::Flag(format!("--{}", path.replace('_', "-")));
-            raw.flags.insert(path, Written { place, value: Value::Text(text) });
+            let origin = Origin::Flag(format!("--{}", path.replace('_', "-")));
+            sources.flags.insert(path, WrittenValue { origin, value: Value::Text(text) });
         }
         for (name, text) in environment {
             if name.starts_with(PREFIX) {
-                let place = Place::Variable(name.clone());
-                raw.environment.insert(name, Written { place, value: Value::Text(text) });
+                let origin = Origin::Variable(name.clone());
+                sources.environment.insert(name, WrittenValue { origin, value: Value::Text(text) });
             }
         }
-        if let Some(file) = file {
-            raw.take_file(file, faults);
+        if let Some((name, text)) = file {
+            sources.add_file(name, text, faults);
         }
-        raw
+        sources
     }
 
-    /// The strongest writing of a setting.
-    pub(crate) fn find(&self, path: &str) -> Option<&Written> {
+    /// Returns the value of the strongest source.
+    pub(crate) fn find(&self, path: &str) -> Option<&WrittenValue> {
         self.flags.get(path).or_else(|| self.environment.get(&variable(path))).or_else(|| self.file.get(path))
     }
 
-    /// The names of the variables that were given.
+    /// Returns the names of the variables with the prefix.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         self.environment.keys().map(String::as_str)
     }
 
-    /// Whether the file is TOML throughout; else some of its names are the parser's guess.
-    pub(crate) fn is_whole(&self) -> bool {
+    /// Whether the file has no syntax errors.
+    pub(crate) fn is_valid_toml(&self) -> bool {
         self.broken.is_empty()
     }
 
-    /// The settings of the file.
-    pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &Place)> {
-        self.file.iter().map(|(path, written)| (path.as_str(), &written.place))
+    /// Returns the settings of the file.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.file.iter().map(|(path, written)| (path.as_str(), &written.origin))
     }
 
-    /// The tables of the file.
-    pub(crate) fn tables(&self) -> impl Iterator<Item = (&str, &Place)> {
-        self.tables.iter().map(|(path, place)| (path.as_str(), place))
+    /// Returns the tables of the file.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.tables.iter().map(|(path, origin)| (path.as_str(), origin))
     }
 
-    fn take_file(&mut self, file: &SettingsFile, faults: &mut Vec<ConfigFault>) {
+    fn add_file(&mut self, name: &str, text: &str, faults: &mut Vec<ConfigFault>) {
         let line = |offset: usize| {
-            let before = file.text.as_bytes().iter().take(offset);
+            let before = text.as_bytes().iter().take(offset);
             1 + before.filter(|byte| **byte == b'\n').count()
         };
-        let place = |line: usize| Place::File(file.name.clone(), line);
-        let (document, errors) = DeTable::parse_recoverable(&file.text);
+        let origin = |line: usize| Origin::File(name.to_owned(), line);
+        let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let line = line(error.span().map_or(0, |span| span.start));
             self.broken.insert(line);
-            faults.push(ConfigFault { place: place(line), message: sentence(error.message()) });
+            let message = error.message().lines().collect::<Vec<_>>().join("; ");
+            faults.push(ConfigFault { origin: origin(line), message: format!("not valid TOML: {message}") });
         }
-        // A stack of its own rather than the thread's: the depth of the tables is the file's choice.
+        // An explicit stack, because the file determines how deep tables are nested.
         let mut open = vec![(String::new(), document.get_ref())];
         while let Some((prefix, table)) = open.pop() {
             for (key, value) in table {
                 let path = join(&prefix, key.get_ref());
                 let line = line(key.span().start);
-                let place = place(line);
+                let origin = origin(line);
                 match value.get_ref() {
                     _ if self.broken.contains(&line) => {}
                     DeValue::Table(table) => {
-                        self.tables.insert(path.clone(), place);
+                        self.tables.insert(path.clone(), origin);
                         open.push((path, table));
                     }
                     value => {
-                        self.file.insert(path, Written { place, value: Value::from_toml(value) });
+                        self.file.insert(path, WrittenValue { origin, value: Value::from_toml(value) });
                     }
                 }
             }
@@ -111,36 +111,32 @@ impl RawConfig {
     }
 }
 
-/// The environment variable of a setting.
+/// Returns the environment variable of a setting.
 pub(crate) fn variable(path: &str) -> String {
     format!("{PREFIX}{}", path.to_ascii_uppercase().replace('.', "__"))
 }
 
 fn join(prefix: &str, key: &str) -> String {
-    // A quoted key with a dot in it is one name, and never the name of a setting.
+    // A quoted key that contains a dot is one name, and is not the name of any setting.
     let key = if key.contains('.') { format!("\"{key}\"") } else { key.to_owned() };
     if prefix.is_empty() { key } else { format!("{prefix}.{key}") }
 }
 
-fn sentence(message: &str) -> String {
-    format!("not valid TOML: {}", message.lines().collect::<Vec<_>>().join("; "))
-}
-
-/// One setting as written.
+/// A value and where it was written.
 #[derive(Debug)]
-pub(crate) struct Written {
-    pub(crate) place: Place,
+pub(crate) struct WrittenValue {
+    pub(crate) origin: Origin,
     pub(crate) value: Value,
 }
 
-/// What stands at a setting. Flags and variables always hold text.
+/// An uninterpreted value. Flags and variables are always text.
 #[derive(Debug)]
 pub(crate) enum Value {
     Text(String),
     Integer(i64),
     Boolean(bool),
     List(Vec<Self>),
-    /// A value that no setting takes, by the name of its type.
+    /// A value of a type that no setting has; the name of the type.
     Other(&'static str),
 }
 
@@ -160,7 +156,7 @@ impl Value {
         }
     }
 
-    /// An item of a list; lists in lists mean nothing to any setting.
+    /// Converts an item of a list. No setting has nested lists.
     fn from_scalar(value: &DeValue<'_>) -> Self {
         match value {
             DeValue::Array(_) => Self::Other("a list in a list"),
@@ -169,7 +165,7 @@ impl Value {
     }
 }
 
-/// As a message cites it.
+/// The value as messages quote it.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -182,22 +178,37 @@ impl fmt::Display for Value {
     }
 }
 
-/// Where a setting is written. The order is that of strength.
+/// Where a setting is written; the strongest source is the least.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum Origin {
     /// A flag, by its name.
     Flag(String),
     /// An environment variable, by its name.
     Variable(String),
-    /// A file and the line in it, counted from 1.
+    /// A file and a line in it, counted from 1.
     File(String, usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Variable(name) => f.write_str(name),
             Self::File(name, line) => write!(f, "{name}:{line}"),
         }
+    }
+}
+
+/// A fault of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ConfigFault {
+    /// Where it is written.
+    pub(crate) origin: Origin,
+    /// What is wrong, and what is allowed.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.origin, self.message)
     }
 }

@@ -1,9 +1,10 @@
-//! Does every way to write a setting give the value it should, and every wrong one its fault?
+//! Loading of settings from every source, and the messages for wrong ones.
 
 use expect_test::{Expect, expect};
 
 use super::*;
 use crate::config::load::Loaded;
+use crate::config::sources::ConfigFault;
 
 fn load(flags: &[(&'static str, &str)], environment: &[(&str, &str)], file: &str) -> Loaded {
     let flags = flags.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
@@ -25,7 +26,7 @@ fn check(file: &str, expected: Expect) {
 }
 
 #[test]
-fn nothing_written_is_the_default() {
+fn empty_sources_give_the_defaults() {
     let loaded = Config::load(Vec::new(), [], None);
     assert_eq!(loaded.config.unwrap(), Config::default());
     assert_eq!(loaded.warnings, []);
@@ -33,7 +34,7 @@ fn nothing_written_is_the_default() {
 }
 
 #[test]
-fn the_defaults_are_within_their_own_bounds() {
+fn defaults_are_within_their_bounds() {
     let default = Config::default();
     let limits = &default.limits;
     let file = format!(
@@ -69,7 +70,7 @@ fn the_defaults_are_within_their_own_bounds() {
 }
 
 #[test]
-fn every_setting_of_the_file_arrives() {
+fn file_sets_every_value() {
     let config = config(
         r#"
         listen = "[::1]:0"
@@ -136,6 +137,7 @@ fn every_setting_of_the_file_arrives() {
             in_values: 3,
             group_keys: 4,
             aggregates: 5,
+            ..Limits::default()
         },
         ..Config::default()
     };
@@ -143,7 +145,7 @@ fn every_setting_of_the_file_arrives() {
 }
 
 #[test]
-fn the_stronger_source_wins() {
+fn flag_overrides_variable_overrides_file() {
     let file = "listen = '1.1.1.1:1'\nbase = '/file'\nthreads = 1\n[limits]\npage_max = 60";
     let environment = [
         ("MESH_LISTEN", "2.2.2.2:2"),
@@ -167,7 +169,7 @@ fn the_stronger_source_wins() {
 }
 
 #[test]
-fn a_wrong_value_that_a_stronger_source_hides_is_no_fault() {
+fn overridden_wrong_value_is_no_fault() {
     assert!(load(&[("listen", "127.0.0.1:1")], &[("MESH_LISTEN", "?")], "listen = 5").config.is_ok());
 }
 
@@ -184,15 +186,15 @@ fn unknown_variables_are_warnings() {
     let loaded = load(&[], &environment, "");
     assert_eq!(loaded.config.unwrap(), Config::default());
     expect![[r#"
-        MESH_LIMITS_PAGE_MAX: no setting has this variable, it is ignored; did you mean MESH_LIMITS__PAGE_MAX?
-        MESH_LIMITS__PAGE_MX: no setting has this variable, it is ignored; did you mean MESH_LIMITS__PAGE_MAX?
-        MESH_REQUIRE_SERVICES: no setting has this variable, it is ignored
+        MESH_LIMITS_PAGE_MAX: ignored, no setting has this variable; did you mean MESH_LIMITS__PAGE_MAX?
+        MESH_LIMITS__PAGE_MX: ignored, no setting has this variable; did you mean MESH_LIMITS__PAGE_MAX?
+        MESH_REQUIRE_SERVICES: ignored, no setting has this variable
     "#]]
     .assert_eq(&lines(&loaded.warnings));
 }
 
 #[test]
-fn all_faults_come_at_once_with_their_places() {
+fn all_faults_are_reported_with_their_origins() {
     let file =
         "lisen = '127.0.0.1:4000'\n\nthreads = -1\n\n[limits]\ndepth = 33\nrowz = 5\n\n[limit]\nrows = 5\n";
     let loaded = load(&[("listen", "4000")], &[("MESH_LIMITS__ROWS", "0")], file);
@@ -216,31 +218,31 @@ fn values_of_the_wrong_kind_are_refused() {
          [limits]\nquery_bytes = '64KB'\nbody_bytes = '99999999999GiB'\nrows = 9223372036854775808\n\
          page_max = 'many'\npage_default = 100000\nheader_bytes = 10\n",
         expect![[r#"
-            mesh.toml:1: 'listen' must be text in quotes, not 4000
-            mesh.toml:2: 'base' cannot be 'mesh?x': a base path begins with '/', as '/mesh' does
-            mesh.toml:3: 'database' must be text in quotes, not true
+            mesh.toml:1: 'listen' must be a quoted string, not 4000
+            mesh.toml:2: 'base' is invalid, 'mesh?x': a base path begins with '/', as '/mesh' does
+            mesh.toml:3: 'database' must be a quoted string, not true
             mesh.toml:4: 'threads' must be a whole number from 0 to 1024, not a number with a fraction
             mesh.toml:5: 'request_timeout' must be a time with its unit, such as '500ms', '10s' or '15m', from 1ms to 24h, not 10
             mesh.toml:6: 'shutdown_timeout' must be a time with its unit, such as '500ms', '10s' or '15m', from 0ms to 1h, not '2 days'
-            mesh.toml:7: 'log' must be text in quotes, not a list
+            mesh.toml:7: 'log' must be a quoted string, not a list
             mesh.toml:8: 'log_format' must be 'pretty' or 'json', not 'jsn'; did you mean 'json'?
-            mesh.toml:9: 'schema' must be text in quotes, not a date or time
-            mesh.toml:11: 'limits.query_bytes' must be a number of bytes from 1 to 1073741824, plain or as '64KiB' or '1MiB', not '64KB'
-            mesh.toml:12: 'limits.body_bytes' must be a number of bytes from 1 to 1073741824, plain or as '64KiB' or '1MiB', not '99999999999GiB'
+            mesh.toml:9: 'schema' must be a quoted string, not a date or time
+            mesh.toml:11: 'limits.query_bytes' must be a number of bytes from 1 to 1073741824, such as 4096, '64KiB' or '1MiB', not '64KB'
+            mesh.toml:12: 'limits.body_bytes' must be a number of bytes from 1 to 1073741824, such as 4096, '64KiB' or '1MiB', not '99999999999GiB'
             mesh.toml:13: 'limits.rows' must be a whole number from 1 to 100000000, not an integer beyond 64 bits
             mesh.toml:14: 'limits.page_max' must be a whole number from 1 to 1000000, not 'many'
-            mesh.toml:16: 'limits.header_bytes' must be a number of bytes from 1024 to 16777216, plain or as '64KiB' or '1MiB', not 10
+            mesh.toml:16: 'limits.header_bytes' must be a number of bytes from 1024 to 16777216, such as 4096, '64KiB' or '1MiB', not 10
         "#]],
     );
 }
 
 #[test]
-fn unknown_names_get_the_nearest_right_one() {
+fn unknown_names_suggest_the_nearest() {
     check(
         "page_max = 5\nlimits = 5\n'limits.rows' = 5\nzebra = 1\n[listen]\nport = 1\n[cache.plans]\n[metrics.deep]\nx = 1\n",
         expect![[r#"
             mesh.toml:1: there is no setting 'page_max'; did you mean 'limits.page_max'?
-            mesh.toml:2: 'limits' is a section with settings of its own: write [limits]
+            mesh.toml:2: 'limits' is a section with several settings: write [limits]
             mesh.toml:3: there is no setting '"limits.rows"'; did you mean 'limits.rows'?
             mesh.toml:4: there is no setting 'zebra'
             mesh.toml:5: 'listen' is a setting with one value, not a section
@@ -251,7 +253,7 @@ fn unknown_names_get_the_nearest_right_one() {
 }
 
 #[test]
-fn syntax_errors_have_a_line_and_hide_no_wrong_value() {
+fn syntax_errors_have_a_line_and_do_not_hide_wrong_values() {
     check(
         "threads = 9999\nlisten = \"127.0.0.1:4000\nbase = '/a'\nbase = '/b'\n",
         expect![[r#"
@@ -276,7 +278,7 @@ fn syntax_errors_have_a_line_and_hide_no_wrong_value() {
 }
 
 #[test]
-fn the_page_default_follows_a_smaller_maximum_unless_it_is_written() {
+fn page_default_follows_a_smaller_page_max_unless_written() {
     assert_eq!(config("limits.page_max = 20").limits.page_default, 20);
     assert_eq!(config("limits.page_max = 500").limits.page_default, 50);
     check(
@@ -294,7 +296,7 @@ fn the_page_default_follows_a_smaller_maximum_unless_it_is_written() {
 }
 
 #[test]
-fn the_base_may_be_empty() {
+fn base_may_be_empty() {
     assert_eq!(config("base = ''").base.as_str(), "");
     let loaded = load(&[], &[("MESH_BASE", ""), ("MESH_SCHEMA", "")], "schema = 'x.json'");
     let config = loaded.config.unwrap();
@@ -303,27 +305,27 @@ fn the_base_may_be_empty() {
 }
 
 #[test]
-fn rates_and_proxies() {
+fn rates_and_proxies_are_parsed() {
     let file = "trusted_proxies = ['127.0.0.1', '10.0.0.0/8']\n[limits]\nper_address = '100/s'\nper_session = '30/m'";
-    let rates = config(file).rates;
-    assert_eq!(rates.per_address, mesh_server::Rate::parse("100/s").unwrap());
-    assert_eq!(rates.per_session, mesh_server::Rate::parse("30/m").unwrap());
-    assert_eq!(rates.trusted_proxies, mesh_server::Proxies::parse(["127.0.0.1", "10.0.0.0/8"]).unwrap());
-    assert_eq!(config("limits.per_address = '0/s'").rates, Rates::default());
+    let limited = config(file);
+    assert_eq!(limited.limits.per_address, mesh_server::Rate::parse("100/s").unwrap());
+    assert_eq!(limited.limits.per_session, mesh_server::Rate::parse("30/m").unwrap());
+    assert_eq!(limited.trusted_proxies, Proxies::parse(["127.0.0.1", "10.0.0.0/8"]).unwrap());
+    assert_eq!(config("limits.per_address = '0/s'"), Config::default());
     let environment = [("MESH_TRUSTED_PROXIES", "::1, 10.1.2.3"), ("MESH_LIMITS__PER_SESSION", "1/h")];
     assert!(load(&[], &environment, "").config.is_ok());
     check(
         "trusted_proxies = ['proxy.example']\n[limits]\nper_address = 100\nper_session = '5 per minute'",
         expect![[r#"
-            mesh.toml:1: 'trusted_proxies' cannot be so: 'proxy.example' is neither an address nor a network such as '10.0.0.0/8'
-            mesh.toml:3: 'limits.per_address' must be a rate in quotes, such as '100/s', or '0/s' for none, not 100
-            mesh.toml:4: 'limits.per_session' cannot be so: '5 per minute' is not a rate such as '100/s', '30/m' or '500/h', of at most 1000000
+            mesh.toml:1: 'trusted_proxies' is invalid: 'proxy.example' is neither an address nor a network such as '10.0.0.0/8'
+            mesh.toml:3: 'limits.per_address' must be a quoted rate such as '100/s', or '0/s' for no limit, not 100
+            mesh.toml:4: 'limits.per_session' is invalid: '5 per minute' is not a rate such as '100/s', '30/m' or '500/h', of at most 1000000
         "#]],
     );
 }
 
 #[test]
-fn deep_tables_are_no_danger() {
+fn deeply_nested_tables_are_refused() {
     let path = vec!["a"; 5_000].join(".");
     assert!(load(&[], &[], &format!("{path} = 1")).config.is_err());
 }

@@ -34,9 +34,12 @@ pub struct Events {
 }
 
 impl Events {
-    /// Streams with the protocol's heartbeat of 15 seconds.
+    /// The protocol's time between two heartbeats.
+    pub const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(15);
+
+    /// Streams with the protocol's heartbeat.
     pub fn new() -> Self {
-        Self { heartbeat: Duration::from_secs(15), read_timeout: Duration::from_secs(10) }
+        Self { heartbeat: Self::DEFAULT_HEARTBEAT, read_timeout: Duration::from_secs(10) }
     }
 
     /// Sets how often a stream without news says that it is alive.

@@ -48,8 +48,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 
 fn measure(root: &Path, build: bool) -> Result<bool, String> {
     if build {
-        eprintln!("cargo build --release -p mesh-server");
-        let status = steps::command(root, "build --quiet --release -p mesh-server", &[]).status();
+        eprintln!("cargo build --profile dist -p mesh-server");
+        let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
         if !status.is_ok_and(|status| status.success()) {
             return Err("the server could not be built".to_owned());
         }
@@ -122,7 +122,7 @@ struct Ground {
 impl Ground {
     fn start(root: &Path) -> Result<Self, String> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let program = target.join("release").join("mesh-server");
+        let program = target.join("dist").join("mesh-server");
         let database = Database::blog();
         let folder: &TempDir = &database.dir;
         let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": true}}}"#;

@@ -52,14 +52,14 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 
 fn measure(root: &Path, build: bool) -> Result<bool, String> {
     if build {
-        eprintln!("cargo build --release -p mesh-server");
-        let status = steps::command(root, "build --quiet --release -p mesh-server", &[]).status();
+        eprintln!("cargo build --profile dist -p mesh-server");
+        let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
         if !status.is_ok_and(|status| status.success()) {
             return Err("the server could not be built".to_owned());
         }
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let program = target.join("release").join("mesh-server");
+    let program = target.join("dist").join("mesh-server");
     let server = start(&program)?;
     std::thread::sleep(Duration::from_millis(500));
     println!("idle: {:.1} MiB", mebibytes(resident(&server)?));

@@ -45,8 +45,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 
 fn measure(root: &Path, size: u64, build: bool) -> Result<bool, String> {
     if build {
-        eprintln!("cargo build --release -p mesh-server");
-        let status = steps::command(root, "build --quiet --release -p mesh-server", &[]).status();
+        eprintln!("cargo build --profile dist -p mesh-server");
+        let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
         if !status.is_ok_and(|status| status.success()) {
             return Err("the server could not be built".to_owned());
         }
@@ -105,7 +105,7 @@ impl Ground {
         let files = folder.path().join("files");
         let config = format!("[uploads]\nenabled = true\nstore = \"file:{}\"\n", files.display());
         let config = folder.write("mesh.toml", &config);
-        let mut command = Command::new(target.join("release").join("mesh-server"));
+        let mut command = Command::new(target.join("dist").join("mesh-server"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--database", &database.url()]);
         command.args(["--schema", &schema, "--config", &config]).stdin(Stdio::null());
         let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;

@@ -1,4 +1,4 @@
-//! What does `files` take?
+//! Arguments of `files`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::SourceArgs;
-use crate::config::{Flags, age};
+use crate::config::{Flags, parse};
 
-/// What `files` takes.
+/// Arguments of `files`.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArgs {
     /// TOML file with settings [variable: MESH_CONFIG]
@@ -16,22 +16,17 @@ pub(crate) struct FilesArgs {
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
-    /// Leave files alone that came later than this ago
-    #[arg(long, value_name = "TIME", default_value = "1d")]
-    older_than: String,
-    /// Remove what is listed
+    /// Skip files that are younger than this, such as 1h or 7d
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = parse::age)]
+    pub(crate) older_than: Duration,
+    /// Remove the listed files
     #[arg(long)]
     pub(crate) remove: bool,
 }
 
 impl FilesArgs {
-    /// The settings among the flags.
+    /// Returns the flags that are settings.
     pub(crate) fn settings(&self) -> Flags {
         self.source.settings().collect()
-    }
-
-    /// How long a file must have been there.
-    pub(crate) fn min_age(&self) -> Result<Duration, String> {
-        age(&self.older_than).map_err(|why| format!("--older-than {why}"))
     }
 }

@@ -19,7 +19,6 @@ use crate::cli::terminal::Waiting;
 pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let config =
         settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
-    let min_age = args.min_age().map_err(Failure::start)?;
     if !config.uploads.enabled {
         return Err(Failure::start(
             "'uploads.enabled' is false in these settings: there is no store to look at",
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {
         let _waiting = Waiting::on("looking for the records of stored files");
-        runtime.map_err(Failure::start)?.block_on(app.sweep_uploads(min_age, args.remove))
+        runtime.map_err(Failure::start)?.block_on(app.sweep_uploads(args.older_than, args.remove))
     };
     let swept = swept.map_err(|error| {
         let source = std::error::Error::source(&error).map(|source| format!(": {source}"));

@@ -12,7 +12,7 @@ use crate::config::Config;
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let mut notes = Vec::new();
     let mut config = Config::default();
-    config.postgres.schemas.clone_from(&args.schema);
+    config.schemas.clone_from(&args.schema);
     let waiting = Waiting::on(data_source::OPENING);
     let opened = Database::open(&args.database, &config, &[], &mut notes);
     let (_, catalog) = opened.map_err(Failure::start)?;

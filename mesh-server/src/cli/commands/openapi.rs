@@ -44,7 +44,7 @@ fn options(config: &Config) -> openapi::Options {
         Binding::Accept => openapi::Bound::Accepted,
         Binding::Require => openapi::Bound::Required,
     });
-    options.rates = config.rates.per_address.is_some() || config.rates.per_session.is_some();
+    options.rates = config.limits.per_address.is_some() || config.limits.per_session.is_some();
     let by_default = if config.integrity.enabled { Registration::Signed } else { Registration::Open };
     options.persisted = config.persisted.enabled.then(|| config.persisted.registration.unwrap_or(by_default));
     options.only = config.persisted.only;

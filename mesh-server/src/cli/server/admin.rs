@@ -53,16 +53,16 @@ fn tell(database: &Database, out: &mut Exposition) {
 #[cfg(feature = "otlp")]
 pub(crate) fn spans(config: &Config) -> Result<Option<mesh_server::otlp::Spans>, Failure> {
     use mesh_server::otlp::{Endpoint, Spans};
-    let Some(endpoint) = &config.telling.endpoint else { return Ok(None) };
+    let Some(endpoint) = &config.otlp.endpoint else { return Ok(None) };
     let endpoint =
         Endpoint::parse(endpoint).map_err(|error| Failure::start(format!("'otlp.endpoint': {error}")))?;
-    Ok(Some(Spans::to(endpoint, &config.telling.service)))
+    Ok(Some(Spans::to(endpoint, &config.otlp.service)))
 }
 
 /// Refuses what this build cannot do.
 #[cfg(not(feature = "otlp"))]
 pub(crate) fn no_spans(config: &Config) -> Result<(), Failure> {
-    match &config.telling.endpoint {
+    match &config.otlp.endpoint {
         None => Ok(()),
         Some(_) => Err(Failure::start(
             "'otlp.endpoint': this server was built without the feature 'otlp'; build it with `--features otlp`",

@@ -82,7 +82,7 @@ impl Parts {
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors).map_err(Failure::start)?) },
-            rates: Rates::new().per_address(config.rates.per_address).per_session(config.rates.per_session),
+            rates: Rates::new().per_address(config.limits.per_address).per_session(config.limits.per_session),
         })
     }
 
@@ -129,9 +129,9 @@ impl Parts {
             .at(config.base.clone())
             .limits(config.transport_limits())
             .rates(self.rates.clone())
-            .trusted_proxies(config.rates.trusted_proxies.clone())
+            .trusted_proxies(config.trusted_proxies.clone())
             .mutations(config.mutations.enabled);
-        app = app.server_timing(config.telling.server_timing);
+        app = app.server_timing(config.server_timing);
         #[cfg(feature = "otlp")]
         if let Some(spans) = &self.spans {
             app = app.spans(spans.clone());

@@ -200,9 +200,9 @@ fn settings(config: &Config) -> Settings {
     settings.statement_timeout = config.request_timeout;
     settings.pooler = postgres.pooler;
     settings.listen_url.clone_from(&postgres.listen_url);
-    settings.replicas.clone_from(&postgres.replicas);
+    settings.replicas.clone_from(&config.replicas);
     settings.lag = postgres.lag;
-    settings.schemas.clone_from(&postgres.schemas);
+    settings.schemas.clone_from(&config.schemas);
     settings
 }
 

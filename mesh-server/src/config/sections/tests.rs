@@ -1,8 +1,11 @@
-//! Do the sections of the optional parts mean what they say?
+//! Settings of the optional sections.
 
-use super::features::*;
 use crate::config::load::Loaded;
-use crate::config::{Config, HOUR, SECOND, SettingsFile};
+use crate::config::parse::{HOUR, SECOND};
+use crate::config::{
+    Config, Docs, DocsAuth, Events, Integrity, Persisted, SecretText, SettingsFile, State, Store, Uploads,
+    Users,
+};
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::Registration;
@@ -19,7 +22,7 @@ fn faults(file: &str) -> Vec<String> {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one file with every setting in it")]
-fn every_setting_arrives() {
+fn file_sets_every_value_of_optional_sections() {
     let config = load(
         &[],
         r#"
@@ -73,9 +76,9 @@ fn every_setting_arrives() {
     .unwrap();
     let integrity = Integrity {
         enabled: true,
-        secret: Some(Hidden("0123456789abcdef0123456789abcdef".to_owned())),
+        secret: Some(SecretText("0123456789abcdef0123456789abcdef".to_owned())),
         secret_file: None,
-        previous_secrets: vec![Hidden("one".to_owned()), Hidden("two".to_owned())],
+        previous_secrets: vec![SecretText("one".to_owned()), SecretText("two".to_owned())],
         ttl: HOUR,
         binding: Binding::Require,
         replay_window: 30 * SECOND,
@@ -126,7 +129,7 @@ fn every_setting_arrives() {
 }
 
 #[test]
-fn words_without_quotes_and_variables_mean_the_same() {
+fn unquoted_choices_and_variables_are_accepted() {
     let environment = [
         ("MESH_DOCS__ENTITIES", "post, user,"),
         ("MESH_EVENTS__ENABLED", "false"),
@@ -140,32 +143,32 @@ fn words_without_quotes_and_variables_mean_the_same() {
 }
 
 #[test]
-fn what_is_wrong_is_said_without_showing_a_secret() {
+fn messages_do_not_contain_secrets() {
     let wrong = faults(
         "[integrity]\nsecret = 1234567\nenabled = 'yes'\nprevious_secrets = [7654321]\n[uploads]\npath = 'a/b'\n\
          [docs]\npath = '/'\nentities = [1]\ntheme = 'drak'\n[persisted]\nregistration = 'opened'\n[cors]\norigins = ['app.example']",
     );
     expect_test::expect![[r#"
-        mesh.toml:2: 'integrity.secret' must be text in quotes
+        mesh.toml:2: 'integrity.secret' must be a quoted string
         mesh.toml:3: 'integrity.enabled' must be true or false, not 'yes'
-        mesh.toml:4: 'integrity.previous_secrets' must be a list of texts in quotes
+        mesh.toml:4: 'integrity.previous_secrets' must be a list of quoted strings
         mesh.toml:6: 'uploads.path' must be one segment of a path, such as 'files', not 'a/b'
-        mesh.toml:8: 'docs.path' cannot be the root
-        mesh.toml:9: 'docs.entities' must be a list of texts in quotes, not with 1 in it
+        mesh.toml:8: 'docs.path' must not be the root
+        mesh.toml:9: 'docs.entities' must be a list of quoted strings, not a list with 1
         mesh.toml:10: 'docs.theme' must be 'dark' or 'light', not 'drak'; did you mean 'dark'?
         mesh.toml:12: 'persisted.registration' must be 'open' or 'signed' or 'closed', not 'opened'; did you mean 'open'?
-        mesh.toml:14: 'cors.origins' cannot be so: 'app.example' is no origin; write scheme and host, such as 'https://app.example', or '*'"#]]
+        mesh.toml:14: 'cors.origins' is invalid: 'app.example' is no origin; write scheme and host, such as 'https://app.example', or '*'"#]]
     .assert_eq(&wrong.join("\n"));
     let both = faults("[integrity]\nsecret = 'hush-hush'\nsecret_file = 'f'");
     assert_eq!(
         both,
-        ["mesh.toml:2: 'integrity.secret' and 'integrity.secret_file' exclude each other; write one of them"]
+        ["mesh.toml:2: 'integrity.secret' and 'integrity.secret_file' exclude each other; set one of them"]
     );
     assert!(!format!("{:?}", load(&[], "[integrity]\nsecret = 'hush-hush'")).contains("hush"));
 }
 
 #[test]
-fn the_playground_is_not_where_the_reads_are() {
+fn playground_path_must_differ_from_the_base() {
     let wrong = faults("base = '/api'\n[docs]\npath = '/api/'");
-    assert_eq!(wrong, ["mesh.toml:3: 'docs.path' cannot be '/api', where the base path is"]);
+    assert_eq!(wrong, ["mesh.toml:3: 'docs.path' must not be '/api', which is the base path"]);
 }

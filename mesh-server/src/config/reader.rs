@@ -1,0 +1,150 @@
+//! Lookup of each setting in its sources, and the faults found on the way.
+
+use std::collections::BTreeSet;
+
+use mesh_schema::nearest;
+
+use crate::config::print::{EffectiveSettings, SettingValue};
+use crate::config::sources::{ConfigFault, Origin, Sources, Value, variable};
+
+/// Reads settings by path and records which paths exist.
+pub(crate) struct Reader<'a> {
+    sources: &'a Sources,
+    known: BTreeSet<&'static str>,
+    faulty: BTreeSet<&'static str>,
+    faults: Vec<ConfigFault>,
+    effective: EffectiveSettings,
+}
+
+impl<'a> Reader<'a> {
+    /// Creates a reader that adds to `faults`.
+    pub(super) fn new(sources: &'a Sources, faults: Vec<ConfigFault>) -> Self {
+        Self {
+            sources,
+            known: BTreeSet::new(),
+            faulty: BTreeSet::new(),
+            faults,
+            effective: EffectiveSettings::default(),
+        }
+    }
+
+    /// Returns the parsed value of a setting, or the default if it is not written anywhere.
+    pub(super) fn read<T: SettingValue>(
+        &mut self,
+        path: &'static str,
+        description: &'static str,
+        parse: impl FnOnce(&Value) -> Result<T, String>,
+        default: T,
+    ) -> T {
+        self.known.insert(path);
+        let Some(written) = self.sources.find(path) else {
+            self.effective.add(path, description, &default, None);
+            return default;
+        };
+        match parse(&written.value) {
+            Ok(value) => {
+                self.effective.add(path, description, &value, Some(&written.origin));
+                value
+            }
+            Err(message) => {
+                self.faulty.insert(path);
+                self.fault(&written.origin, format!("'{path}' {message}"));
+                default
+            }
+        }
+    }
+
+    /// Reports two settings that do not go together, unless one of them is already at fault.
+    pub(super) fn conflict(&mut self, paths: [&'static str; 2], message: &str) {
+        if paths.iter().any(|path| self.faulty.contains(path)) {
+            return;
+        }
+        if let Some(written) = paths.iter().find_map(|path| self.sources.find(path)) {
+            self.fault(&written.origin, format!("'{}' {message}", paths[0]));
+        }
+    }
+
+    /// Returns all faults, unknown names included, and the settings in effect.
+    pub(super) fn finish(mut self) -> (Vec<ConfigFault>, EffectiveSettings) {
+        // Names in a file with syntax errors are the parser's guesses.
+        if self.sources.is_valid_toml() {
+            self.find_unknown();
+        }
+        self.faults.sort();
+        (self.faults, self.effective)
+    }
+
+    fn fault(&mut self, origin: &Origin, message: String) {
+        self.faults.push(ConfigFault { origin: origin.clone(), message });
+    }
+
+    fn find_unknown(&mut self) {
+        let sections: BTreeSet<_> = self.known.iter().flat_map(|path| prefixes(path)).collect();
+        let mut unknown = BTreeSet::new();
+        for (path, origin) in self.sources.tables() {
+            if sections.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
+                continue;
+            }
+            unknown.insert(path);
+            let message = if self.known.contains(path) {
+                format!("'{path}' is a setting with one value, not a section")
+            } else {
+                let hint = nearest(path, sections.iter().copied()).map(|name| format!("[{name}]"));
+                format!("there is no section [{path}]{}", did_you_mean(hint))
+            };
+            self.fault(origin, message);
+        }
+        for (path, origin) in self.sources.settings() {
+            if self.known.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
+                continue;
+            }
+            let message = if sections.contains(path) {
+                format!("'{path}' is a section with several settings: write [{path}]")
+            } else {
+                let hint = self.nearest_setting(path).map(|name| format!("'{name}'"));
+                format!("there is no setting '{path}'{}", did_you_mean(hint))
+            };
+            self.fault(origin, message);
+        }
+    }
+
+    /// Returns the setting that was probably meant. A setting of this name in another section is preferred to a
+    /// similar spelling.
+    fn nearest_setting(&self, path: &str) -> Option<&'static str> {
+        let name = last_part(path);
+        let named = |name: &str| self.known.iter().copied().find(|known| last_part(known) == name);
+        named(name).or_else(|| nearest(path, self.known.iter().copied())).or_else(|| {
+            let names = self.known.iter().map(|known| last_part(known));
+            named(nearest(name, names)?)
+        })
+    }
+
+    /// Returns a warning for each variable with our prefix that is neither a setting nor one of `others`.
+    pub(super) fn unknown_variables(&self, others: &[&str]) -> Vec<ConfigFault> {
+        let mut known: BTreeSet<_> = self.known.iter().map(|path| variable(path)).collect();
+        known.extend(others.iter().map(|name| (*name).to_owned()));
+        let unknown = self.sources.variables().filter(|name| !known.contains(*name));
+        unknown
+            .map(|name| {
+                let hint = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+                ConfigFault {
+                    origin: Origin::Variable(name.to_owned()),
+                    message: format!("ignored, no setting has this variable{}", did_you_mean(hint)),
+                }
+            })
+            .collect()
+    }
+}
+
+/// Returns the sections that contain a path, outermost first.
+fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('.').filter_map(|(at, _)| path.get(..at))
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+fn did_you_mean(hint: Option<String>) -> String {
+    hint.map_or_else(String::new, |hint| format!("; did you mean {hint}?"))
+}
