@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mesh_server::backend::postgres;
-
 use crate::config::define::settings;
 use crate::config::parse::{self, GIBIBYTE, HOUR};
 
@@ -21,13 +19,13 @@ settings! {
     /// Connections to a PostgreSQL database: the section `[postgres]`.
     Postgres["postgres."] {
         /// Most connections to one server.
-        connections: usize = postgres::Settings::default().connections, parse::count(1, 10_000);
+        connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
         /// Time that a request waits for a connection.
-        wait: Duration = postgres::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
+        wait: Duration = mesh_postgres::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
         /// How far a replica may be behind the primary.
-        lag: Duration = postgres::Settings::default().lag, parse::duration(Duration::from_millis(1), HOUR);
+        lag: Duration = mesh_postgres::Settings::default().lag, parse::duration(Duration::from_millis(1), HOUR);
         /// Whether a pooler assigns a connection to each transaction.
-        pooler: bool = postgres::Settings::default().pooler, parse::boolean;
+        pooler: bool = mesh_postgres::Settings::default().pooler, parse::boolean;
         /// URL of the primary itself, for connections that listen for changes past a pooler.
         listen_url: Option<String> = None, parse::present;
     }
