@@ -11,7 +11,6 @@ use mesh_wire::Base;
 use define::settings;
 pub(crate) use load::{FILE_VARIABLE, PASSWORD_VARIABLE, SettingsFile};
 use parse::{HOUR, SECOND};
-pub(crate) use secret_text::SecretText;
 pub(crate) use sections::database::{Cache, Postgres, Sqlite, State, Store};
 pub(crate) use sections::docs::{Docs, DocsAuth};
 pub(crate) use sections::integrity::{Integrity, Users};

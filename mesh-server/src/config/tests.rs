@@ -70,6 +70,7 @@ fn defaults_are_within_their_bounds() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one file with every setting in it")]
 fn file_sets_every_value() {
     let config = config(
         r#"

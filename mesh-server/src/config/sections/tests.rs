@@ -2,9 +2,9 @@
 
 use crate::config::load::Loaded;
 use crate::config::parse::{HOUR, SECOND};
+use crate::config::secret_text::SecretText;
 use crate::config::{
-    Config, Docs, DocsAuth, Events, Integrity, Persisted, SecretText, SettingsFile, State, Store, Uploads,
-    Users,
+    Config, Docs, DocsAuth, Events, Integrity, Persisted, SettingsFile, State, Store, Uploads, Users,
 };
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
