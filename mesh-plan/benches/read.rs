@@ -134,7 +134,7 @@ fn planning(criterion: &mut Criterion) {
 
 fn shaping(criterion: &mut Criterion) {
     let mesh = mesh(100);
-    let shape = |plan: &Plan, rows: &mut Rows| plan.shape(rows).unwrap().bytes.len();
+    let shape = |plan: &Plan, rows: &mut Rows| plan.shape(rows, 0).unwrap().bytes.len();
     for (name, request, count) in [("w1", point(W1, "7"), 1), ("w2", point(W2, "7"), 1), ("w4", page(W4), 21)]
     {
         let plan = mesh.plan(&request).unwrap();
@@ -161,12 +161,12 @@ fn paging(criterion: &mut Criterion) {
         join.count = 0;
     }
     criterion.bench_function("shape a page without rows", |bench| {
-        bench.iter(|| plan.shape(&mut none).unwrap().bytes.len());
+        bench.iter(|| plan.shape(&mut none, 0).unwrap().bytes.len());
     });
     criterion.bench_function("shape a page of one row, its two cursors sealed", |bench| {
-        bench.iter(|| plan.shape(&mut one).unwrap().bytes.len());
+        bench.iter(|| plan.shape(&mut one, 0).unwrap().bytes.len());
     });
-    let body = String::from_utf8(plan.shape(&mut one).unwrap().bytes.to_vec()).unwrap();
+    let body = String::from_utf8(plan.shape(&mut one, 0).unwrap().bytes.to_vec()).unwrap();
     let (_, end) = body.split_once("\"endCursor\":\"").unwrap();
     let cursor = end.split('"').next().unwrap();
     let after = W4.replace("\"first\":20", &format!("\"first\":20,\"after\":\"{cursor}\""));

@@ -24,7 +24,7 @@ impl Plan {
         } else {
             Nest::build(self.node(), &mut rows, String::new(), Parents::Root)?
         };
-        self.shape(&mut source)
+        self.shape(&mut source, 0)
     }
 }
 

@@ -47,9 +47,6 @@ pub(crate) struct PlannedQuery {
     pub(crate) statements: std::sync::OnceLock<crate::sql::Statements>,
     #[cfg(feature = "sql")]
     pub(crate) one_statement: std::sync::OnceLock<crate::sql::OneStatement>,
-    pub(crate) heavy: std::sync::atomic::AtomicBool,
-    /// Bytes that a response is expected to have.
-    pub(crate) size: std::sync::atomic::AtomicUsize,
 }
 
 impl PlannedQuery {
@@ -150,17 +147,6 @@ impl Plan {
     /// Returns the id of the plan's query.
     pub fn id(&self) -> &PlanId {
         &self.query.id
-    }
-
-    /// Whether an earlier run of this plan took long; see [`Plan::mark_heavy`].
-    pub fn is_heavy(&self) -> bool {
-        self.query.heavy.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
-    /// Remembers, for all runs of the same query, that it takes long, so that a back end can put it where
-    /// it does not hold up others.
-    pub fn mark_heavy(&self) {
-        self.query.heavy.store(true, std::sync::atomic::Ordering::Relaxed);
     }
 }
 

@@ -73,8 +73,6 @@ pub(crate) fn plan(
         statements: std::sync::OnceLock::new(),
         #[cfg(feature = "sql")]
         one_statement: std::sync::OnceLock::new(),
-        heavy: std::sync::atomic::AtomicBool::new(false),
-        size: std::sync::atomic::AtomicUsize::new(0),
     })
 }
 

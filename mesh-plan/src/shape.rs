@@ -10,8 +10,6 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use bytes::Bytes;
 use mesh_schema::Cardinality;
 
@@ -21,9 +19,9 @@ use crate::{Parts, ResolveError, ValueRef};
 pub use key::OutputKey;
 pub(crate) use scalar::{number_text, write_text};
 
-/// Bytes that are set aside for a response at the least, and for one that has been seen larger at the most.
-const SIZE_LEAST: usize = 512;
-const SIZE_MOST: usize = 64 * 1_024;
+/// Bounds of the memory in bytes that is reserved for a response.
+const SIZE_MIN: usize = 512;
+const SIZE_MAX: usize = 64 * 1_024;
 
 /// The cells of one row, by their place in [`Node::columns`].
 pub trait Cells {
@@ -77,25 +75,17 @@ impl JsonBody {
 }
 
 impl Plan {
-    /// Writes the response from a source of rows for the root node. `SPEC §5`
+    /// Writes the response from a source of rows for the root node. `size_hint` is the expected length of the response
+    /// in bytes, or 0 if it is unknown. `SPEC §5`
     ///
     /// # Errors
-    /// What the source meets, and [`ResolveError::TooLarge`] past the bound on objects.
-    pub fn shape<S: RowSource>(&self, source: &mut S) -> Result<JsonBody, ResolveError> {
-        let size = &self.query.size;
-        let known = size.load(Relaxed);
-        let mut shaper =
-            Shaper { out: Vec::with_capacity(known.max(SIZE_LEAST)), rows: 0, rows_max: self.rows_max() };
+    /// Errors of the source, and [`ResolveError::TooLarge`] for a response of more objects than [`Plan::rows_max`].
+    pub fn shape<S: RowSource>(&self, source: &mut S, size_hint: usize) -> Result<JsonBody, ResolveError> {
+        let out = Vec::with_capacity(size_hint.clamp(SIZE_MIN, SIZE_MAX));
+        let mut shaper = Shaper { out, rows: 0, rows_max: self.rows_max() };
         match self.target {
             Target::Point(_) => shaper.one(self.node(), source, None)?,
             Target::Collection => self.collection(&mut shaper, source)?,
-        }
-        // Follows the largest responses, and lets go of what has not been seen again for long.
-        let length = shaper.out.len();
-        if length > known {
-            size.store(length.saturating_add(length / 8).min(SIZE_MOST), Relaxed);
-        } else if length < known / 4 {
-            size.store(known - known / 16, Relaxed);
         }
         Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows, digest: None })
     }

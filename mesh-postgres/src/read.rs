@@ -170,7 +170,7 @@ pub(super) async fn inside(
 }
 
 fn shape(plan: &Plan, statement: &OneStatement, fetched: &Fetched) -> Result<JsonBody, ResolveError> {
-    plan.shape(&mut Source::new(fetched, &statement.part, plan.node()))
+    plan.shape(&mut Source::new(fetched, &statement.part, plan.node()), 0)
 }
 
 /// Whether a number out of range can be nothing but a sum: averages are made of sums.

@@ -233,6 +233,11 @@ impl Opened {
         self.read_in_line(plan, stamp, deadline)
     }
 
+    /// Remembers that runs of the plan's query take long.
+    fn mark_heavy(&self, plan: &Plan) {
+        self.heavy.insert(plan.id().clone(), (), 1);
+    }
+
     /// Reads on the runtime's own thread; `None` where that is not the place for it.
     fn read_in_line(
         &self,
@@ -240,7 +245,7 @@ impl Opened {
         stamp: Option<Stamp>,
         deadline: Option<Instant>,
     ) -> Option<Result<JsonBody, ResolveError>> {
-        if plan.is_heavy() {
+        if self.heavy.get(plan.id()).is_some() {
             return None;
         }
         let budget = Budget::Steps { looks: INLINE_LOOKS, time: INLINE_TIME };
@@ -248,7 +253,7 @@ impl Opened {
             Ok(read) => Some(Ok(self.keep(plan, read))),
             // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
-                plan.mark_heavy();
+                self.mark_heavy(plan);
                 None
             }
             Err(ResolveError::Busy) => None,

@@ -44,6 +44,8 @@ pub(super) struct Source<'c> {
     session: Vec<(usize, usize)>,
     /// Places of values of a cursor, and which ones.
     after: Vec<(usize, usize)>,
+    /// The expected size of a response in bytes.
+    size_hint: usize,
     joins: Vec<Self>,
 }
 
@@ -54,7 +56,7 @@ impl<'c> Source<'c> {
         let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree));
         let joins = joins.collect::<Result<_, _>>()?;
         let (parents, ids, session, after) = Default::default();
-        let mut source = Self { statement, parents, ids, session, after, joins };
+        let mut source = Self { statement, parents, ids, session, after, size_hint: 0, joins };
         for (place, param) in (1..).zip(&tree.statement.params) {
             match param {
                 Param::Value(value) => source.statement.raw_bind_parameter(place, Bound(value.as_ref()))?,
@@ -80,7 +82,15 @@ impl<'c> Source<'c> {
             self.statement.raw_bind_parameter(*place, Bound(value)).map_err(failed)?;
         }
         self.bind_session(plan).map_err(failed)?;
-        plan.shape(self)
+        let body = plan.shape(self, self.size_hint)?;
+        // Follows the largest responses, and decays while they are much smaller.
+        let size = body.bytes.len();
+        if size > self.size_hint {
+            self.size_hint = size.saturating_add(size / 8);
+        } else if size < self.size_hint / 4 {
+            self.size_hint -= self.size_hint / 16;
+        }
+        Ok(body)
     }
 
     /// Plans are nested as deep as queries, which is bounded.

@@ -64,7 +64,7 @@ fn waiting(
 fn shape(connection: &Connection, plan: &Plan, trace: &Trace) -> Result<JsonBody, ResolveError> {
     let statements = plan.statements();
     let mut source = Watched::prepare(connection, statements, plan).map_err(failed)?;
-    let body = plan.shape(&mut source)?;
+    let body = plan.shape(&mut source, 0)?;
     let mut costs = Vec::new();
     source.costs(statements, plan.node(), &mut costs);
     if trace.wants_query_plans() {

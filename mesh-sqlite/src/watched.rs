@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use mesh_plan::ResolveError;
+use mesh_plan::{Generations, PlanId, ResolveError};
 
 use super::cache::Cache;
 use super::pool::Pool;
@@ -17,6 +17,9 @@ use super::write::Writer;
 
 /// How long a look at the path counts.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Queries that are remembered as heavy.
+const HEAVY: usize = 512;
 
 /// What tells files apart that have one path after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub(super) fn log_of(path: &Path) -> PathBuf {
 pub(super) struct Opened {
     pub(super) pool: Arc<Pool>,
     pub(super) cache: Option<Arc<Cache>>,
+    /// The queries that take too long for the runtime's thread.
+    pub(super) heavy: Arc<Generations<PlanId, ()>>,
     id: Option<FileId>,
 }
 
@@ -72,7 +77,7 @@ impl Opened {
         // Looked at first: what is put there meanwhile is then opened once more, and not missed.
         let id = FileId::of(path);
         let pool = Arc::new(Pool::open(path, mapped)?);
-        Ok(Self { pool, cache: cache_of(cache_bytes), id })
+        Ok(Self { pool, cache: cache_of(cache_bytes), heavy: Arc::new(Generations::new(HEAVY)), id })
     }
 }
 
