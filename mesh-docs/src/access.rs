@@ -1,4 +1,4 @@
-//! Who may see the schema and run queries?
+//! Access control of the docs surface.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,74 +9,73 @@ use mesh_plan::Context;
 
 use crate::Error;
 
-/// The role that [`Access::Admin`] wants.
+/// The role that [`Access::Admin`] requires.
 const ADMIN: &str = "admin";
 
-/// Who may see the schema and run queries. The page itself is nobody's secret: it holds no data. `SPEC §13.3`
+/// Who may see the schema and run queries. The page itself contains no data and is public. `SPEC §13.3`
 #[derive(Clone, Default)]
 pub enum Access {
-    /// Everybody.
+    /// Everyone.
     #[default]
     Open,
-    /// Sessions with the role `admin`. The server checks the token; headers and bodies claim nothing.
+    /// Sessions with the role `admin`. The role comes from a verified token, never from headers or bodies.
     Admin,
-    /// Whoever the application lets in.
+    /// Visitors that a predicate of the application admits.
     Predicate(Arc<Predicate>),
 }
 
-/// Decides over the context of a request.
+/// Decides from the context of a request.
 pub type Predicate = dyn Fn(&Visitor<'_>) -> bool + Send + Sync;
 
-/// What is known of a request before it is let in.
+/// A request before it is admitted.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Visitor<'r> {
-    /// The request's headers.
+    /// The headers of the request.
     pub headers: &'r HeaderMap,
-    /// Who sent it, where the server knows.
+    /// The address of the client, if known.
     pub peer: Option<IpAddr>,
-    /// The role of the session whose token was checked; `None` without a session.
+    /// The role of the verified session; `None` without a session.
     pub role: Option<&'r str>,
-    /// The user of that session.
+    /// The user of the verified session.
     pub user: Option<&'r str>,
-    /// What a read of this request is run with.
+    /// The context for reads of this request.
     pub context: &'r Context,
 }
 
 impl<'r> Visitor<'r> {
-    /// A request without a session.
+    /// Creates a visitor without a session.
     pub fn new(headers: &'r HeaderMap, context: &'r Context) -> Self {
         Self { headers, peer: None, role: None, user: None, context }
     }
 
-    /// The same from that address.
+    /// Sets the address of the client.
     #[must_use]
-    pub fn from_peer(mut self, peer: Option<IpAddr>) -> Self {
+    pub fn with_peer(mut self, peer: Option<IpAddr>) -> Self {
         self.peer = peer;
         self
     }
 
-    /// The same in a session whose token was checked.
+    /// Sets the user and role of a verified session.
     #[must_use]
-    pub fn in_session(mut self, user: &'r str, role: Option<&'r str>) -> Self {
+    pub fn with_session(mut self, user: &'r str, role: Option<&'r str>) -> Self {
         (self.user, self.role) = (Some(user), role);
         self
     }
 }
 
 impl Access {
-    /// Lets in whoever `decide` says.
+    /// Admits the visitors for which `decide` returns `true`.
     pub fn predicate(decide: impl Fn(&Visitor<'_>) -> bool + Send + Sync + 'static) -> Self {
         Self::Predicate(Arc::new(decide))
     }
 
-    /// Whether everybody is let in.
+    /// Whether everyone is admitted.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open)
     }
 
-    /// Refuses whoever is not let in: without a session a login may help, if there are sessions; with one it
-    /// does not.
+    /// Refuses visitors that are not admitted. The error asks for a login if that can help.
     pub(crate) fn check(&self, visitor: &Visitor<'_>, has_sessions: bool) -> Result<(), Error> {
         let admitted = match self {
             Self::Open => true,
@@ -108,10 +107,10 @@ mod tests {
 
     fn outcome(access: &Access, session: Option<(&str, Option<&str>)>) -> &'static str {
         let (mut headers, context) = (HeaderMap::new(), Context::default());
-        // What a request says of itself must not count.
+        // A role in a header must be ignored.
         headers.insert("x-mesh-role", http::HeaderValue::from_static("admin"));
         let visitor = Visitor::new(&headers, &context);
-        let visitor = session.map_or(visitor, |(user, role)| visitor.in_session(user, role));
+        let visitor = session.map_or(visitor, |(user, role)| visitor.with_session(user, role));
         match access.check(&visitor, true) {
             Ok(()) => "in",
             Err(Error::NoSession) => "login",
@@ -121,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_checked_role_opens_the_door() {
+    fn only_the_role_of_a_verified_session_counts() {
         let sessions = [None, Some(("1", None)), Some(("1", Some("editor"))), Some(("1", Some("admin")))];
         assert_eq!(sessions.map(|session| outcome(&Access::Open, session)), ["in"; 4]);
         assert_eq!(sessions.map(|session| outcome(&Access::Admin, session)), ["login", "out", "out", "in"]);
     }
 
     #[test]
-    fn a_predicate_sees_the_request() {
+    fn predicate_decides_from_the_request() {
         let access = Access::predicate(|visitor| visitor.user == Some("7") || visitor.headers.is_empty());
         assert_eq!(outcome(&access, None), "login");
         assert_eq!(outcome(&access, Some(("7", None))), "in");
@@ -137,7 +136,7 @@ mod tests {
             HeaderMap::from_iter([(http::header::HOST, http::HeaderValue::from_static("x"))]),
             Context::default(),
         );
-        // Where nobody can log in, nobody is told to.
+        // Without sessions, a login is not suggested.
         assert!(matches!(access.check(&Visitor::new(&headers, &context), false), Err(Error::Forbidden)));
     }
 }

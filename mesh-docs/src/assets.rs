@@ -1,6 +1,6 @@
-//! Which files does the page load? They are built from `ui/`, committed, and part of the program.
+//! The files of the page. They are built from `ui/`, committed, and embedded in the program.
 
-/// A file of the page. Its URL has a digest of its bytes, so that caches may keep it for good.
+/// A file of the page. Its URL contains a digest of its content, so that caches may keep it forever.
 #[derive(Debug)]
 pub(crate) struct Asset {
     stem: &'static str,
@@ -33,18 +33,18 @@ pub(crate) static ICON: Asset = Asset {
 static ALL: [&Asset; 3] = [&SCRIPT, &STYLE, &ICON];
 
 impl Asset {
-    /// The last segment of its URL.
+    /// Returns the last segment of its URL.
     pub(crate) fn name(&self) -> String {
         format!("{}.{}.{}", self.stem, digest(self.bytes), self.end)
     }
 
-    /// The file of that name, which must carry the digest of this very build.
+    /// Returns the file with that name, digest included.
     pub(crate) fn find(name: &str) -> Option<&'static Self> {
         ALL.into_iter().find(|asset| name == asset.name())
     }
 }
 
-/// A digest that tells builds apart (FNV-1a); it guards nothing.
+/// Returns a digest that identifies a build (FNV-1a). It is not cryptographic.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     let digest = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
         (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! What does a request to the docs surface get? Its routes, without an HTTP server.
+//! The routes of the docs surface, without an HTTP server.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,8 +20,8 @@ use crate::{Error, Options, Visitor, page};
 const READS: &str = "GET, HEAD, OPTIONS";
 const RUNS: &str = "POST, OPTIONS";
 const JSON: &str = "application/json; charset=utf-8";
-/// The name is in the file's digest, so another build has another URL.
-const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+/// For files whose URL contains a digest of their content.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// The docs surface: page, introspection and execute. `SPEC §13`
 #[derive(Debug)]
@@ -32,15 +32,15 @@ pub struct Docs {
     page: Bytes,
 }
 
-/// What a request asks of the surface.
+/// A request to the surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    what: What,
+    target: Target,
     is_head: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum Target {
     Page,
     Asset(&'static Asset),
     Schema,
@@ -49,20 +49,20 @@ enum What {
 }
 
 impl Call {
-    /// Whether it has a body that has to be read first.
+    /// Whether it has a body, which must be read before [`Docs::answer`].
     pub fn takes_body(&self) -> bool {
-        matches!(self.what, What::Execute)
+        matches!(self.target, Target::Execute)
     }
 
-    /// Whether it answers with data, for which the visitor must be let in; so the server has to look for a
-    /// session. The page and its files are for everybody.
+    /// Whether the reply contains data, so that the server must authenticate the visitor. The page and its files are
+    /// public.
     pub fn is_guarded(&self) -> bool {
-        matches!(self.what, What::Schema | What::Execute)
+        matches!(self.target, Target::Schema | Target::Execute)
     }
 }
 
 impl Docs {
-    /// A surface over a core, which it reads through like any other client, but in this process.
+    /// Creates a surface that runs queries through `mesh`.
     pub fn new(mesh: impl Into<Arc<Mesh>>, options: Options) -> Self {
         let mesh = mesh.into();
         let visible = Visible::new(&mesh, options.entities.as_deref());
@@ -70,48 +70,48 @@ impl Docs {
         Self { mesh, options, visible, page }
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The introspection, as it is for whoever asks.
+    /// Returns the introspection for the principal of the context.
     #[expect(clippy::expect_used, reason = "strings and numbers always have a JSON text")]
     fn schema(&self, context: &Context) -> Bytes {
         let schema = self.mesh.schema_for(context.principal.as_deref());
         let title = self.options.title.as_deref();
-        let shown = Introspection::of(&schema, &self.visible, self.mesh.limits(), title);
+        let shown = Introspection::new(&schema, &self.visible, self.mesh.limits(), title);
         serde_json::to_vec(&shown).expect("plain data").into()
     }
 
-    /// What a request asks of the surface; `None` where its path is not the surface's.
+    /// Matches a request. Returns `None` if its path does not belong to the surface.
     pub fn call(&self, method: &Method, path: &str) -> Option<Result<Call, Error>> {
         let below = path.strip_prefix(&self.options.path)?;
-        let what = match below.strip_suffix('/').unwrap_or(below) {
-            "" => What::Page,
-            "/schema" => What::Schema,
-            "/execute" => What::Execute,
+        let target = match below.strip_suffix('/').unwrap_or(below) {
+            "" => Target::Page,
+            "/schema" => Target::Schema,
+            "/execute" => Target::Execute,
             other => match other.strip_prefix("/assets/").and_then(Asset::find) {
-                Some(asset) => What::Asset(asset),
-                // Mounted at the root, the surface must leave the other paths to others.
+                Some(asset) => Target::Asset(asset),
+                // A surface mounted at the root claims only its own paths.
                 None if self.options.path.is_empty() || !other.starts_with('/') => return None,
                 None => return Some(Err(Error::NotFound)),
             },
         };
-        let allow = if matches!(what, What::Execute) { RUNS } else { READS };
+        let allow = if matches!(target, Target::Execute) { RUNS } else { READS };
         let is_head = *method == Method::HEAD;
         Some(match *method {
-            Method::OPTIONS => Ok(Call { what: What::Allow(allow), is_head }),
-            Method::POST if allow == RUNS => Ok(Call { what, is_head }),
-            Method::GET | Method::HEAD if allow == READS => Ok(Call { what, is_head }),
+            Method::OPTIONS => Ok(Call { target: Target::Allow(allow), is_head }),
+            Method::POST if allow == RUNS => Ok(Call { target, is_head }),
+            Method::GET | Method::HEAD if allow == READS => Ok(Call { target, is_head }),
             _ => Err(Error::MethodNotAllowed(allow)),
         })
     }
 
-    /// Answers a call. `body` is read where [`Call::takes_body`] says so; `now` measures how long it took.
+    /// Answers a call. `body` is used if [`Call::takes_body`] returns `true`; `now` measures the duration.
     ///
     /// # Errors
-    /// Whatever the surface refuses, and what reading meets.
+    /// If the visitor is not admitted, the body is invalid, or the query is invalid or fails.
     pub async fn answer(
         &self,
         call: Call,
@@ -123,25 +123,25 @@ impl Docs {
             self.options.auth.check(visitor, self.options.offers.integrity)?;
         }
         let headers = visitor.headers;
-        let mut reply = match call.what {
-            What::Page => {
+        let mut reply = match call.target {
+            Target::Page => {
                 let mut reply = cached(headers, self.page.clone(), "no-cache");
                 set(&mut reply, CONTENT_TYPE, "text/html; charset=utf-8");
                 set(&mut reply, CONTENT_SECURITY_POLICY, page::POLICY);
                 reply
             }
-            What::Asset(asset) => {
-                let mut reply = cached(headers, Bytes::from_static(asset.bytes), FOR_GOOD);
+            Target::Asset(asset) => {
+                let mut reply = cached(headers, Bytes::from_static(asset.bytes), IMMUTABLE);
                 set(&mut reply, CONTENT_TYPE, asset.content_type);
                 reply
             }
-            What::Schema => {
+            Target::Schema => {
                 let policy = if self.options.auth.is_open() { "no-cache" } else { "private, no-cache" };
                 let mut reply = cached(headers, self.schema(visitor.context), policy);
                 set(&mut reply, CONTENT_TYPE, JSON);
                 reply
             }
-            What::Execute => {
+            Target::Execute => {
                 let (mesh, visible, sql) = (&*self.mesh, &self.visible, self.options.sql);
                 let context = visitor.context.clone();
                 let body = execute(mesh, visible, sql, (headers, body), context, now).await?;
@@ -150,7 +150,7 @@ impl Docs {
                 set(&mut reply, CACHE_CONTROL, "no-store");
                 reply
             }
-            What::Allow(allow) => {
+            Target::Allow(allow) => {
                 let mut reply = Response::new(Bytes::new());
                 *reply.status_mut() = StatusCode::NO_CONTENT;
                 set(&mut reply, ALLOW, allow);
@@ -172,7 +172,7 @@ fn set(reply: &mut Response<Bytes>, name: HeaderName, value: &'static str) {
     reply.headers_mut().insert(name, HeaderValue::from_static(value));
 }
 
-/// A reply that caches may keep as `policy` says; 304 for a client that has it.
+/// Returns a cacheable reply, or 304 if the client has the body already.
 fn cached(headers: &HeaderMap, body: Bytes, policy: &'static str) -> Response<Bytes> {
     let tag = format!("\"{}\"", assets::digest(&body));
     let tags = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());

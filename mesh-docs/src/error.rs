@@ -1,34 +1,34 @@
-//! Why did the docs surface refuse a request? Facts, not statuses: those are the server's.
+//! Errors of the docs surface. The server maps them to status codes.
 
 use std::fmt;
 
-/// Why a request got no answer.
+/// The reason why a request was refused or failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing is at this path.
+    /// The path does not exist.
     NotFound,
-    /// The path does not take the method; it takes these.
+    /// The path does not accept the method. Contains the accepted methods.
     MethodNotAllowed(&'static str),
-    /// Nobody is let in without a session.
+    /// A session is required.
     NoSession,
-    /// The session is not one that is let in.
+    /// The session is not admitted.
     Forbidden,
-    /// The body of an execute is not declared as JSON.
+    /// The content type of the body is not JSON.
     NotJson,
-    /// The body of an execute cannot be read; says why.
+    /// The body is invalid. Contains the reason.
     Body(String),
-    /// The query does not fit, or reading it failed.
+    /// The query is invalid, or running it failed.
     Read(mesh_plan::Error),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound => f.write_str("Nothing is at this path of the docs"),
-            Self::MethodNotAllowed(allow) => write!(f, "This path of the docs takes {allow} only"),
-            Self::NoSession => f.write_str("The docs need a login"),
-            Self::Forbidden => f.write_str("This session may not use the docs"),
+            Self::NotFound => f.write_str("The docs surface has no such path"),
+            Self::MethodNotAllowed(allow) => write!(f, "This path of the docs surface accepts only {allow}"),
+            Self::NoSession => f.write_str("The docs surface requires a login"),
+            Self::Forbidden => f.write_str("This session has no access to the docs surface"),
             Self::NotJson => f.write_str("The body must be JSON; send Content-Type: application/json"),
             Self::Body(why) => f.write_str(why),
             Self::Read(error) => error.fmt(f),

@@ -1,4 +1,4 @@
-//! What does `POST {docs}/execute` do? A read in this process, and what it took.
+//! `POST {docs}/execute`: runs a query in this process and reports its plan, duration and SQL.
 
 mod body;
 mod reply;
@@ -15,7 +15,7 @@ use crate::visible::Visible;
 use crate::{Error, Sql};
 use body::Posted;
 
-/// Reads the body, checks the query and runs it, unless only the check was asked for. `SPEC §13.2`
+/// Decodes the body and plans the query, and runs it unless only a check is requested. `SPEC §13.2`
 pub(crate) async fn execute(
     mesh: &Mesh,
     visible: &Visible,
@@ -27,7 +27,7 @@ pub(crate) async fn execute(
     let start = now();
     let posted = Posted::decode(headers, body)?;
     let plan = match plan(mesh, visible, &posted, context.principal.as_deref()) {
-        // That a query is wrong is what a check asks for, so it is an answer and no error.
+        // For a check, an invalid query is a result, not an error.
         Err(Error::Read(fault)) if posted.check => {
             return Ok(reply::checked(now() - start, None, Some(&fault)));
         }
@@ -46,7 +46,7 @@ pub(crate) async fn execute(
     Ok(reply::ran(now() - start, &plan, &read, statements.as_deref()))
 }
 
-/// The plan of a query that stays among the visible entities.
+/// Plans a query, which may use visible entities only.
 fn plan(
     mesh: &Mesh,
     visible: &Visible,
@@ -62,5 +62,5 @@ fn plan(
         Some(id) => Request::point(posted.format, &posted.text, id),
         None => Request::collection(posted.format, &posted.text),
     };
-    Ok(mesh.plan(&request.by(principal)).map_err(|error| visible.veil(error))?)
+    Ok(mesh.plan(&request.by(principal)).map_err(|error| visible.redact(error))?)
 }

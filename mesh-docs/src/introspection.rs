@@ -1,4 +1,4 @@
-//! What does `GET {docs}/schema` say? The schema as clients see it: never a table, never a column.
+//! `GET {docs}/schema`: the schema as clients see it, without tables and columns.
 
 use mesh_plan::Limits;
 use mesh_ql::{AggregateFn, CONTROLS, FilterOp, Format};
@@ -77,8 +77,13 @@ struct ShownUpload<'s> {
 }
 
 impl<'s> Introspection<'s> {
-    /// Of a schema as it is for whoever asks.
-    pub(crate) fn of(schema: &'s Schema, visible: &Visible, limits: &Limits, title: Option<&'s str>) -> Self {
+    /// Creates the introspection of a schema that policies have already restricted.
+    pub(crate) fn new(
+        schema: &'s Schema,
+        visible: &Visible,
+        limits: &Limits,
+        title: Option<&'s str>,
+    ) -> Self {
         let pagination = Pagination {
             style: "keyset",
             default_first: limits.page_default,

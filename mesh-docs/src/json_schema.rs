@@ -1,7 +1,7 @@
-//! What may a query say? A JSON Schema of the queries on one schema, by which editors complete and underline.
+//! JSON Schema of the queries on a schema, for completion and validation in editors.
 //!
-//! What it accepts may still be refused: bounds on depth and size, cursors, and what several controls have to agree
-//! on, such as the keys of a group, are no matter of a schema. What it refuses is always wrong.
+//! A query that the schema rejects is always invalid. A query that it accepts may still be refused: bounds on depth and
+//! size, cursors, and rules across several controls cannot be expressed.
 
 mod controls;
 mod filter;
@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use crate::names::Names;
 
-/// The dialect that is written.
+/// The JSON Schema dialect.
 pub(crate) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The JSON Schema of queries in JSON on a schema, for reads of lists and of records. `SPEC §3`
+/// Returns the JSON Schema of JSON queries on a schema, for collection and point reads. `SPEC §3`
 pub fn of_queries(schema: &Schema, limits: &Limits) -> Value {
-    let names = Names::of(schema);
+    let names = Names::new(schema);
     let mut roots = Map::new();
     let mut defs = Map::new();
     for (entity, name) in names.entities() {
@@ -38,12 +38,12 @@ pub fn of_queries(schema: &Schema, limits: &Limits) -> Value {
     })
 }
 
-/// The address of a part of an entity's definitions.
+/// Returns the reference to a definition of an entity.
 fn reference(name: &str, part: &str) -> String {
     format!("#/$defs/{name}.{part}")
 }
 
-/// Writes what belongs to one entity.
+/// Writes the definitions of one entity.
 struct Writer<'s> {
     schema: &'s Schema,
     names: &'s Names<'s>,
@@ -80,12 +80,12 @@ impl Writer<'_> {
         json!({"$ref": reference(self.name, part)})
     }
 
-    /// A selection of at least one name.
+    /// Returns a selection of at least one name.
     fn some_selected(&self) -> Value {
         json!({"$ref": reference(self.name, "select"), "minProperties": 1})
     }
 
-    /// Every name with what it can be: fields in the order of the document, then what leads elsewhere.
+    /// Returns the selectable names: fields in document order, then relations.
     fn selectable(&self) -> Map<String, Value> {
         let entity = self.entity;
         let mut all = self.plain();
@@ -96,24 +96,27 @@ impl Writer<'_> {
                 Cardinality::Many => "many",
             };
             let leads = self.schema.entity(relation.target);
-            let said = format!("{} of {}", part, leads.key);
-            all.insert(relation.name.clone(), json!({"$ref": reference(target, part), "description": said}));
+            let description = format!("{} of {}", part, leads.key);
+            all.insert(
+                relation.name.clone(),
+                json!({"$ref": reference(target, part), "description": description}),
+            );
         }
         all
     }
 
-    /// Fields and computed fields.
+    /// Returns the fields and computed fields.
     fn plain(&self) -> Map<String, Value> {
         let entity = self.entity;
         let mut all = Map::new();
         for field in entity.fields.iter().filter(|field| entity.member(&field.name).is_some()) {
             let kind = field.ty.map(|ty| ty.name());
-            let said = match (&field.description, kind) {
-                (Some(said), Some(kind)) => format!("{said} ({kind})"),
-                (Some(said), None) => said.clone(),
+            let description = match (&field.description, kind) {
+                (Some(description), Some(kind)) => format!("{description} ({kind})"),
+                (Some(description), None) => description.clone(),
                 (None, kind) => kind.unwrap_or("scalar").to_owned(),
             };
-            all.insert(field.name.clone(), json!({"const": true, "description": said}));
+            all.insert(field.name.clone(), json!({"const": true, "description": description}));
         }
         for computed in entity.computed.iter().filter(|it| entity.member(&it.name).is_some()) {
             all.insert(computed.name.clone(), json!({"const": true, "description": "computed"}));
@@ -121,7 +124,8 @@ impl Writer<'_> {
         all
     }
 
-    /// The node at the root, whose rows may be folded: then only fields are selected, and beside aggregates even none.
+    /// Returns the root node. With aggregates, groups or `$distinct` it selects fields only, and with aggregates it may
+    /// select nothing.
     fn root(&self) -> Value {
         let groupable = controls::groupable(self.entity);
         let keys: Map<_, _> = groupable.iter().map(|name| (name.clone(), json!(true))).collect();
@@ -137,11 +141,11 @@ impl Writer<'_> {
             "$having": self.part("having"),
         }));
         let has = |control: &str| json!({"required": [control]});
-        let folded = json!({"anyOf": [has("$aggregate"), has("$groupBy"), has("$distinct")]});
+        let grouped = json!({"anyOf": [has("$aggregate"), has("$groupBy"), has("$distinct")]});
         let keys = json!({"properties": {"$select": {"properties": keys, "additionalProperties": false}}});
         let some = json!({"properties": {"$select": {"minProperties": 1}}});
         let rules = json!([
-            {"if": folded, "then": keys},
+            {"if": grouped, "then": keys},
             {"if": {"not": has("$aggregate")}, "then": some},
             {"if": has("$having"), "then": {"anyOf": [has("$aggregate"), has("$groupBy")]}},
             {"if": has("$distinct"), "then": {"not": {"anyOf": [has("$aggregate"), has("$groupBy")]}}},

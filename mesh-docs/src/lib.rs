@@ -1,13 +1,13 @@
 //! The docs surface of a Mesh server: a page to explore a schema and try queries on, and the routes behind it.
 //!
 //! [`Docs`] answers requests as values of the `http` crate and runs queries through [`mesh_plan::Mesh`] in the
-//! same process; a server only has to hand it requests and send its replies. Reading order: `docs` (the
-//! routes), `options` and `access` (what can be set, who is let in), `introspection` and `execute` (the data),
-//! `visible` (the allowlist of entities), `page` and `assets` (what the browser loads); [`typescript`], [`openapi`]
-//! and [`json_schema`] write down what programs, tools and editors are to know of a schema.
+//! same process; a server passes requests to it and sends its replies. Reading order: `docs` (the routes), `options`
+//! and `access` (settings and access control), `introspection` and `execute` (the data), `visible` (the allowlist of
+//! entities), `page` and `assets` (the files for the browser). [`typescript`], [`openapi`] and [`json_schema`]
+//! generate code and descriptions from a schema.
 //!
-//! The page's sources are under `ui/`. What is built from them lies under `assets/`, so that Rust alone builds
-//! the program.
+//! The sources of the page are in `ui/`. The files built from them are committed in `assets/`, so that building the
+//! crate needs Rust only.
 //!
 //! ```
 //! use http::Method;
@@ -28,9 +28,8 @@
 //!
 //! # Invariants
 //! - Introspection and execute answer only visitors that [`Access`] lets in; the page holds no data.
-//! - An entity that is not on the allowlist does not exist here: not in the introspection, not in queries, not
-//!   in the words of an error.
-//! - Nothing here reads a clock, and nothing knows a status of an error: both are the server's.
+//! - An entity that is not on the allowlist does not exist here: not in introspection, queries or error messages.
+//! - The crate reads no clock and assigns no status codes to errors; the server does both.
 
 #![deny(missing_docs)]
 

@@ -1,42 +1,42 @@
-//! What are entities called in documents whose names have few letters? Each by one of its own.
+//! Unique ASCII names of entities, for documents that restrict the characters of names.
 
 use std::collections::{HashMap, HashSet};
 
 use mesh_schema::{Entity, EntityId, Schema};
 
-/// A name of ASCII letters, digits, `-` and `_` for each entity that is to be seen.
+/// A unique name of ASCII letters, digits, `-` and `_` for each visible entity.
 pub(crate) struct Names<'s> {
     all: Vec<(&'s Entity, String)>,
-    places: HashMap<EntityId, usize>,
+    indexes: HashMap<EntityId, usize>,
 }
 
 impl<'s> Names<'s> {
-    pub(crate) fn of(schema: &'s Schema) -> Self {
-        let (mut taken, mut places) = (HashSet::new(), HashMap::new());
+    pub(crate) fn new(schema: &'s Schema) -> Self {
+        let (mut taken, mut indexes) = (HashSet::new(), HashMap::new());
         let all: Vec<_> = schema
             .entities()
             .map(|(id, entity)| {
                 let plain = |letter: char| if is_plain(letter) { letter } else { '_' };
                 let mut name: String = entity.key.chars().map(plain).collect();
-                // Lengthened, a name may be another entity's own.
+                // A name must not equal the key of another entity.
                 while (name != entity.key && schema.find(&name).is_some()) || !taken.insert(name.clone()) {
                     name.push('_');
                 }
-                places.insert(id, places.len());
+                indexes.insert(id, indexes.len());
                 (entity, name)
             })
             .collect();
-        Self { all, places }
+        Self { all, indexes }
     }
 
-    /// The entities with their names, in the order of the schema.
+    /// Iterates over the entities with their names, in schema order.
     pub(crate) fn entities(&self) -> impl Iterator<Item = (&'s Entity, &str)> {
         self.all.iter().map(|(entity, name)| (*entity, name.as_str()))
     }
 
-    /// The name of an entity that can be seen.
+    /// Returns the name of a visible entity.
     pub(crate) fn get(&self, id: EntityId) -> &str {
-        let found = self.places.get(&id).and_then(|place| self.all.get(*place));
+        let found = self.indexes.get(&id).and_then(|index| self.all.get(*index));
         found.map_or("", |(_, name)| name)
     }
 }
@@ -52,14 +52,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_entity_has_a_name_of_its_own() {
+    fn names_are_unique() {
         let mut builder = Schema::builder();
         for (index, key) in ["post", "a b", "a-b", "größe", "a/b", "a_b", "gr__e"].into_iter().enumerate() {
             builder =
                 builder.entity(key, |it| it.field("id", FieldType::Integer).table(&format!("t{index}")));
         }
         let schema = builder.build().unwrap();
-        let names = Names::of(&schema);
+        let names = Names::new(&schema);
         let all: Vec<_> = names.entities().map(|(_, name)| name).collect();
         assert_eq!(all, ["post", "a_b_", "a-b", "gr__e_", "a_b__", "a_b", "gr__e"]);
     }

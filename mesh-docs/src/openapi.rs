@@ -1,67 +1,68 @@
-//! Which requests does a server take, and what does it answer? A description in OpenAPI 3.1.
+//! An OpenAPI 3.1 description of a server.
 //!
-//! Entities stand in it by their own paths, so that tools show what there is. What a request selects is in a header
-//! and no part of this description, so in answers every member may be missing; [`crate::json_schema`] says what a
-//! query may be.
+//! Each entity has its own paths, so that tools list them. The selection of a request is in a header, which this
+//! description does not cover, so every member of a response is optional; [`crate::json_schema`] describes queries.
 
-mod answer;
-mod failure;
-mod parameter;
-mod read;
-mod session;
-mod write;
+mod components;
+mod failures;
+mod parameters;
+mod reads;
+mod schemas;
+mod sessions;
+mod writes;
 
 use mesh_plan::Registration;
 use mesh_schema::{Entity, Relation, Schema};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use self::Segment::{Any, Fixed};
 use crate::json_schema::DIALECT;
 use crate::names::Names;
 
-/// What the server around a schema offers: only that is described.
+/// The features of the described server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a profile of the protocol, on or off")]
 pub struct Options {
-    /// What the interface is called.
+    /// The title of the description.
     pub title: String,
-    /// The path that all routes lie under, empty for the root.
+    /// The base path of all routes; empty for the root.
     pub base: String,
-    /// Login and signed requests.
+    /// Logins and signed requests.
     pub integrity: Option<Bound>,
-    /// Bounds on how often somebody may ask.
+    /// Whether there are rate limits.
     pub rates: bool,
-    /// Reads by the id of a query, and who may register queries.
+    /// Persisted queries, and who may register them.
     pub persisted: Option<Registration>,
-    /// Whether queries are taken by their id alone.
+    /// Whether only persisted queries are accepted.
     pub only: bool,
-    /// Streams of changes.
+    /// Event streams.
     pub events: bool,
     /// Write routes.
     pub mutations: bool,
-    /// Uploads, with the segment under the base where files are served.
+    /// Uploads, with the path segment below the base where files are served.
     pub uploads: Option<String>,
-    /// The playground, with its path.
+    /// The path of the playground.
     pub docs: Option<String>,
-    /// Whether the playground's data are for sessions only.
+    /// Whether the data of the playground require a session.
     pub docs_guarded: bool,
 }
 
-/// What becomes of signatures that are bound to one use. `SPEC §7.9`
+/// How the server handles signatures bound to a single use. `SPEC §7.9`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Timestamp and nonce mean nothing.
+    /// Timestamp and nonce are ignored.
     Ignored,
-    /// A client may send both.
+    /// Timestamp and nonce are optional.
     Accepted,
-    /// A client has to.
+    /// Timestamp and nonce are required.
     Required,
 }
 
 impl Options {
-    /// A server at that base path with none of the optional profiles.
-    pub fn at(base: impl Into<String>) -> Self {
+    /// Describes a server at a base path without optional profiles.
+    pub fn new(base: impl Into<String>) -> Self {
         Self {
             title: "Mesh".to_owned(),
             base: base.into(),
@@ -78,9 +79,9 @@ impl Options {
     }
 }
 
-/// The description of a server, as a JSON document.
+/// Returns the description of a server as a JSON document.
 pub fn document(schema: &Schema, options: &Options) -> Value {
-    let names = Names::of(schema);
+    let names = Names::new(schema);
     let api = Api { schema, names: &names, options };
     let mut paths = Paths::default();
     for (entity, name) in names.entities() {
@@ -105,30 +106,33 @@ pub fn document(schema: &Schema, options: &Options) -> Value {
         "components": {
             "schemas": api.schemas(),
             "parameters": api.parameters(),
-            "headers": parameter::headers(),
-            "responses": failure::responses(options),
+            "headers": parameters::headers(),
+            "responses": failures::responses(options),
         },
     });
     if let Some(document) = document.as_object_mut().filter(|_| options.integrity.is_some()) {
         document.insert("security".to_owned(), json!([{"token": [], "signature": []}]));
         if let Some(components) = document.get_mut("components").and_then(Value::as_object_mut) {
-            components.insert("securitySchemes".to_owned(), parameter::security());
+            components.insert("securitySchemes".to_owned(), parameters::security());
         }
     }
     document
 }
 
-const INTRODUCTION: &str = "Reads take a query, a selection of fields and related records, and are answered with JSON \
-    of exactly that shape. What is not selected is not in the answer.";
+const INTRODUCTION: &str = "Reads take a query, which selects fields and related records, and return JSON of \
+    exactly that shape. Fields that are not selected are not returned.";
 
 fn tag(entity: &Entity) -> Value {
     match &entity.description {
-        Some(said) => json!({"name": entity.key, "description": said}),
+        Some(description) => json!({"name": entity.key, "description": description}),
         None => json!({"name": entity.key}),
     }
 }
 
-/// What the description is made from.
+/// Characters that are escaped in segments of paths: all but the unreserved ones.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The inputs of the description.
 struct Api<'s> {
     schema: &'s Schema,
     names: &'s Names<'s>,
@@ -136,20 +140,20 @@ struct Api<'s> {
 }
 
 impl Api<'_> {
-    /// The path of these segments under the base.
+    /// Returns the path with these segments below the base.
     fn path(&self, segments: &[Segment<'_>]) -> String {
         let mut path = self.options.base.clone();
         for segment in segments {
             path.push('/');
             match segment {
-                Fixed(name) => percent(&mut path, name),
+                Fixed(name) => path.extend(utf8_percent_encode(name, ESCAPED)),
                 Any(parameter) => path.push_str(&format!("{{{parameter}}}")),
             }
         }
         if path.is_empty() { "/".to_owned() } else { path }
     }
 
-    /// The relations of an entity that lead to where something can be seen, with the target and its name.
+    /// Iterates over the visible relations of an entity with their targets and the names of the targets.
     fn relations<'a>(
         &'a self,
         entity: &'a Entity,
@@ -162,7 +166,7 @@ impl Api<'_> {
 /// A segment of a path.
 #[derive(Clone, Copy)]
 enum Segment<'a> {
-    /// As it stands.
+    /// A literal segment.
     Fixed(&'a str),
     /// A parameter.
     Any(&'static str),
@@ -180,26 +184,15 @@ impl Paths {
         }
     }
 
-    /// The operation of a path that is described already.
+    /// Returns an operation that has been added.
     fn find(&mut self, path: &str, method: &str) -> Option<&mut Map<String, Value>> {
         self.0.get_mut(path)?.get_mut(method)?.as_object_mut()
     }
 }
 
-/// A reference to a component.
+/// Returns a reference to a component.
 fn component(kind: &str, name: &str) -> Value {
     json!({"$ref": format!("#/components/{kind}/{name}")})
-}
-
-/// A segment of a path with all escaped that does not stand for itself there.
-fn percent(path: &mut String, segment: &str) {
-    for byte in segment.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            path.push(char::from(byte));
-        } else {
-            path.push_str(&format!("%{byte:02X}"));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What can be set about the docs surface? The options of the protocol, and what the server around it offers.
+//! Options of the docs surface, and the features of the server that it is mounted in.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use crate::Access;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The URL prefix, `/docs` unless set.
+    /// The URL prefix; `/docs` by default.
     pub path: String,
-    /// Shown in the page's header and in the introspection.
+    /// The title in the page header and in introspection.
     pub title: Option<String>,
-    /// The theme that the page starts in.
+    /// The initial theme of the page.
     pub theme: Theme,
     /// Who may see the schema and run queries.
     pub auth: Access,
-    /// Whether replies tell the statements that ran.
+    /// Whether replies contain the SQL statements.
     pub sql: Sql,
-    /// The entities that can be seen and read; `None` is all of them.
+    /// The visible entities; `None` for all.
     pub entities: Option<Vec<String>>,
-    /// What the page may use of the server that it is mounted in.
+    /// The features of the server that the page may use.
     pub offers: Offers,
 }
 
@@ -39,50 +39,50 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets the prefix. `docs`, `/docs` and `/docs/` are the same; the empty path is the root.
+    /// Sets the URL prefix. `docs`, `/docs` and `/docs/` are equivalent; the empty path is the root.
     #[must_use]
-    pub fn at(mut self, path: &str) -> Self {
+    pub fn path(mut self, path: &str) -> Self {
         let path = path.trim_matches('/');
         self.path = if path.is_empty() { String::new() } else { format!("/{path}") };
         self
     }
 
-    /// Sets the title; an empty one is none.
+    /// Sets the title. An empty title is ignored.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into()).filter(|title| !title.is_empty());
         self
     }
 
-    /// Sets the theme that the page starts in.
+    /// Sets the initial theme of the page.
     #[must_use]
     pub fn theme(mut self, theme: Theme) -> Self {
         self.theme = theme;
         self
     }
 
-    /// Sets who may use the surface.
+    /// Sets who may see the schema and run queries.
     #[must_use]
     pub fn auth(mut self, auth: Access) -> Self {
         self.auth = auth;
         self
     }
 
-    /// Sets whether replies tell the statements that ran.
+    /// Sets whether replies contain the SQL statements.
     #[must_use]
     pub fn sql(mut self, sql: Sql) -> Self {
         self.sql = sql;
         self
     }
 
-    /// Sets the entities that can be seen and read.
+    /// Sets the visible entities.
     #[must_use]
     pub fn entities<N: Into<String>>(mut self, entities: impl IntoIterator<Item = N>) -> Self {
         self.entities = Some(entities.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets what the page may use of the server around it.
+    /// Sets the features of the server that the page may use.
     #[must_use]
     pub fn offers(mut self, offers: Offers) -> Self {
         self.offers = offers;
@@ -90,18 +90,18 @@ impl Options {
     }
 }
 
-/// The page's colors.
+/// The colors of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Light text on a dark ground.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// Dark text on a light ground.
+    /// Dark text on a light background.
     Light,
 }
 
 impl Theme {
-    /// The name in settings and in the page.
+    /// Returns the name used in settings and in the page.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dark => "dark",
@@ -109,7 +109,7 @@ impl Theme {
         }
     }
 
-    /// The theme of that name.
+    /// Returns the theme with that name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Dark, Self::Light].into_iter().find(|theme| theme.name() == name)
     }
@@ -121,10 +121,10 @@ impl fmt::Display for Theme {
     }
 }
 
-/// Whether replies tell the statements that ran.
+/// Whether replies contain the SQL statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sql {
-    /// They do: for development, since statements name tables and columns.
+    /// They do. For development only, because statements reveal tables and columns.
     #[default]
     Dev,
     /// They do not.
@@ -132,7 +132,7 @@ pub enum Sql {
 }
 
 impl Sql {
-    /// The name in settings.
+    /// Returns the name used in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dev => "dev",
@@ -140,43 +140,43 @@ impl Sql {
         }
     }
 
-    /// The choice of that name.
+    /// Returns the option with that name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Dev, Self::Hidden].into_iter().find(|sql| sql.name() == name)
     }
 }
 
-/// What the server around the surface offers, so that the page shows no button that cannot work.
+/// The features of the server, so that the page shows no controls that cannot work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a profile of the protocol, on or off")]
 pub struct Offers {
-    /// The base path of the reads, empty for the root.
+    /// The base path of reads; empty for the root.
     pub base: String,
-    /// Login and signed requests.
+    /// Whether there are logins and signed requests.
     pub integrity: bool,
-    /// Whether a read needs a signature that covers method and path as well.
+    /// Whether signatures must cover method and path.
     pub binding: bool,
-    /// Persisted queries that clients may register.
+    /// Whether clients may register queries.
     pub persisted: bool,
-    /// Event streams of point reads.
+    /// Whether there are event streams.
     pub events: bool,
 }
 
 impl Offers {
-    /// A server at that base path with none of the optional profiles.
-    pub fn at(base: impl Into<String>) -> Self {
+    /// Describes a server at a base path without optional profiles.
+    pub fn new(base: impl Into<String>) -> Self {
         Self { base: base.into(), ..Self::default() }
     }
 
-    /// The profiles as the page is told of them.
-    pub(crate) fn words(&self) -> String {
+    /// Returns the enabled profiles, separated by blanks.
+    pub(crate) fn profile_list(&self) -> String {
         let all = [
             (self.integrity, "integrity"),
             (self.binding, "binding"),
             (self.persisted, "persisted"),
             (self.events, "events"),
         ];
-        let words: Vec<_> = all.into_iter().filter_map(|(on, word)| on.then_some(word)).collect();
-        words.join(" ")
+        let enabled: Vec<_> = all.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
+        enabled.join(" ")
     }
 }

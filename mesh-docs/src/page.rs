@@ -1,14 +1,14 @@
-//! What is the page's HTML? A frame without data: what it shows it asks for, once it may.
+//! The HTML of the page. It contains no data; the page requests data after it has loaded.
 
 use crate::Options;
 use crate::Sql;
 use crate::assets::{Asset, ICON, SCRIPT, STYLE};
 
-/// What the page may load: this server's own files and answers, and nothing that is written into it.
+/// Permits files and replies of this server only, and nothing inline.
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page of a surface with these options.
+/// Returns the page for these options.
 pub(crate) fn html(options: &Options) -> String {
     let asset = |asset: &Asset| format!("{}/assets/{}", escape(&options.path), asset.name());
     let title = options.title.as_deref().unwrap_or("Mesh");
@@ -30,14 +30,14 @@ pub(crate) fn html(options: &Options) -> String {
 </head>
 <body>
 <div id="app"></div>
-<noscript>The playground is a program that runs in the browser: allow scripts of this page to use it.</noscript>
+<noscript>The playground needs JavaScript: allow scripts for this page.</noscript>
 </body>
 </html>
 "#,
         theme = options.theme,
         path = escape(&options.path),
         base = escape(&options.offers.base),
-        offers = options.offers.words(),
+        offers = options.offers.profile_list(),
         sql = Sql::name(options.sql),
         title = escape(title),
         icon = asset(&ICON),
@@ -46,7 +46,7 @@ pub(crate) fn html(options: &Options) -> String {
     )
 }
 
-/// Text that stands for itself between tags and in quoted attributes.
+/// Escapes text for element content and quoted attributes.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,7 +1,7 @@
-//! Which entities does the surface know? Those of the allowlist; to it the others do not exist.
+//! The allowlist of entities. Other entities do not exist for the surface.
 //!
-//! A query that names a hidden entity, or a relation that leads to one, is refused in the words that a name
-//! that is nowhere gets, so that errors do not tell what the introspection keeps back.
+//! A query that names a hidden entity, or a relation to one, is refused with the message for unknown names, so that
+//! errors do not reveal hidden entities.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use mesh_plan::{Error, Mesh, PlanError, PlanErrorKind};
 use mesh_ql::{Query, ReadNode, Selection};
 use mesh_schema::{Entity, EntityId, Member, Relation, Schema};
 
-/// The part of a schema that the surface shows.
+/// The part of a schema that is visible on the surface.
 #[derive(Clone, Debug)]
 pub(crate) struct Visible {
     schema: Arc<Schema>,
-    /// `None` is all of them.
+    /// `None` permits all entities.
     allowed: Option<HashSet<EntityId>>,
 }
 
@@ -25,8 +25,7 @@ impl Visible {
         Self { schema, allowed }
     }
 
-    /// The entities that are shown of a schema, in the order of their names. What policies have taken out of it
-    /// has no name there any more.
+    /// Returns the visible entities of a schema, sorted by name. Entities hidden by policies have no name in it.
     pub(crate) fn entities<'s>(&self, schema: &'s Schema) -> Vec<&'s Entity> {
         let shown =
             schema.entities().filter(|(id, entity)| self.shows(*id) && schema.find(&entity.key).is_some());
@@ -35,7 +34,7 @@ impl Visible {
         shown
     }
 
-    /// The relations of an entity that are shown, with where they lead, in the order of their names.
+    /// Returns the visible relations of an entity with their targets, sorted by name.
     pub(crate) fn relations<'s>(
         &self,
         schema: &'s Schema,
@@ -50,7 +49,7 @@ impl Visible {
         shown
     }
 
-    /// Whether anything is hidden.
+    /// Whether any entity is hidden.
     pub(crate) fn is_partial(&self) -> bool {
         self.allowed.is_some()
     }
@@ -59,7 +58,7 @@ impl Visible {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&id))
     }
 
-    /// Whether the name is a relation of the entity that leads to a hidden one.
+    /// Whether a name is a relation to a hidden entity.
     fn hides(&self, entity: &Entity, name: &str) -> bool {
         match entity.member(name) {
             Some(Member::Relation(id)) => !self.shows(entity.relation(id).target),
@@ -67,9 +66,9 @@ impl Visible {
         }
     }
 
-    /// Refuses a query that selects from a hidden entity.
+    /// Refuses queries that select from hidden entities.
     pub(crate) fn check(&self, query: &Query) -> Result<(), Error> {
-        // A root that is nowhere is refused by the planner, in its own words.
+        // The planner refuses unknown roots.
         let Some(root) = self.schema.find(&query.entity) else { return Ok(()) };
         if !self.shows(root) {
             let kind = PlanErrorKind::UnknownEntity { entity: query.entity.clone(), nearest: None };
@@ -78,7 +77,7 @@ impl Visible {
         self.check_node(self.schema.entity(root), &query.root, &query.entity)
     }
 
-    /// Queries are nested as deep as the bound allows.
+    /// Checks a node and its relations. Recursion is bounded by the depth of queries.
     fn check_node(&self, entity: &Entity, node: &ReadNode, path: &str) -> Result<(), Error> {
         for selection in &node.select {
             let name = selection.name();
@@ -98,8 +97,8 @@ impl Visible {
         Ok(())
     }
 
-    /// Takes names of what is hidden out of an error of the planner: hints, and relations in controls.
-    pub(crate) fn veil(&self, error: Error) -> Error {
+    /// Removes hidden names from an error of the planner: hints, and relations in controls.
+    pub(crate) fn redact(&self, error: Error) -> Error {
         let Error::Plan(PlanError { kind, path }) = error else { return error };
         let hidden = |entity: &str, name: &str| {
             let entity = self.schema.find(entity).map(|id| self.schema.entity(id));

@@ -1,4 +1,4 @@
-//! Are the routes as the protocol has them, and is what is hidden hidden?
+//! The routes of the protocol, and the allowlist of entities.
 
 use std::future::Future;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -105,7 +105,7 @@ fn introspection_is_exact() {
 }
 
 #[test]
-fn execute_answers_data_and_how_it_came_about() {
+fn execute_returns_data_and_metadata() {
     let docs = Docs::new(mesh(), Options::default().sql(Sql::Hidden));
     let nested = r#"{"query": "{ user name posts { title author { first } } }", "format": "ql", "id": 1}"#;
     check(
@@ -157,7 +157,7 @@ fn execute_answers_data_and_how_it_came_about() {
 }
 
 #[test]
-fn statements_are_told_in_development_only() {
+fn statements_are_returned_in_development_only() {
     let query = r#"{"query": "{ post title }", "format": "ql"}"#;
     let meta = |sql| execute(&Docs::new(mesh(), Options::default().sql(sql)), query).unwrap()["meta"].clone();
     // There are none in memory.
@@ -198,7 +198,7 @@ fn hidden_entities_do_not_exist() {
 }
 
 #[test]
-fn the_page_is_open_and_its_data_is_not() {
+fn page_is_public_and_its_data_is_not() {
     let docs = Docs::new(mesh(), Options::default().auth(Access::Admin));
     assert_eq!(get(&docs, "/docs").status(), 200);
     assert_eq!(get(&docs, "/docs/").status(), 200);
@@ -210,9 +210,9 @@ fn the_page_is_open_and_its_data_is_not() {
 }
 
 #[test]
-fn the_page_says_nothing_unescaped_and_loads_nothing_foreign() {
+fn page_escapes_text_and_loads_only_local_files() {
     let title = r#"</title><script>alert("1")</script>"#;
-    let docs = Docs::new(mesh(), Options::default().title(title).theme(Theme::Light).at("try/it/"));
+    let docs = Docs::new(mesh(), Options::default().title(title).theme(Theme::Light).path("try/it/"));
     let reply = get(&docs, "/try/it");
     let policy = reply.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
@@ -225,7 +225,7 @@ fn the_page_says_nothing_unescaped_and_loads_nothing_foreign() {
 }
 
 #[test]
-fn files_are_kept_for_good_and_the_page_is_asked_for_again() {
+fn files_are_cached_forever_and_the_page_is_revalidated() {
     let docs = Docs::new(mesh(), Options::default());
     let path = format!("/docs/assets/{}", assets::SCRIPT.name());
     let policy = |path: &str| get(&docs, path).headers()[CACHE_CONTROL].to_str().unwrap().to_owned();
@@ -243,7 +243,7 @@ fn files_are_kept_for_good_and_the_page_is_asked_for_again() {
 }
 
 #[test]
-fn other_paths_and_methods_are_not_the_surfaces() {
+fn other_paths_and_methods_are_refused() {
     let docs = Docs::new(mesh(), Options::default());
     for path in ["/mesh/post", "/", "/document", "/docs2/schema"] {
         assert!(docs.call(&Method::GET, path).is_none(), "{path}");
@@ -257,7 +257,7 @@ fn other_paths_and_methods_are_not_the_surfaces() {
     }
     let allow = send(&docs, &Method::OPTIONS, "/docs/execute", &[], "").unwrap();
     assert_eq!((allow.status().as_u16(), allow.headers()[ALLOW].to_str().unwrap()), (204, "POST, OPTIONS"));
-    let root = Docs::new(mesh(), Options::default().at("/"));
+    let root = Docs::new(mesh(), Options::default().path("/"));
     assert!(root.call(&Method::GET, "/").is_some() && root.call(&Method::GET, "/schema").is_some());
     assert!(root.call(&Method::GET, "/mesh/post").is_none());
 }

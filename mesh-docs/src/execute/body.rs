@@ -1,4 +1,4 @@
-//! What does the body of an execute say?
+//! Decoding of execute bodies.
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
@@ -8,20 +8,20 @@ use serde_json::value::RawValue;
 
 use crate::Error;
 
-/// A decoded body: `{query, format?, id?, check?, explain?}`. The last two are additions of this surface.
+/// A decoded body: `{query, format?, id?, check?, explain?}`. The last two extend the protocol.
 #[derive(Debug, PartialEq)]
 pub(super) struct Posted {
     pub(super) format: Format,
     pub(super) text: String,
-    /// The record, for a point read. A number keeps the text it was written as.
+    /// The id of a point read. Numbers keep their digits.
     pub(super) id: Option<String>,
-    /// Whether to stop before the read.
+    /// Whether to plan the query without running it.
     pub(super) check: bool,
-    /// Whether the database's own query plans are asked for.
+    /// Whether to return the query plans of the database.
     pub(super) explain: bool,
 }
 
-/// The members as they were written; others are ignored, and one that stands twice is refused.
+/// The raw members. Unknown members are ignored, duplicate ones refused.
 #[derive(Deserialize)]
 struct Members<'b> {
     #[serde(default, borrow, deserialize_with = "written")]
@@ -36,7 +36,7 @@ struct Members<'b> {
     explain: Option<&'b RawValue>,
 }
 
-/// A value that is there, even if it is `null`.
+/// Deserializes a value that is present, even if it is `null`.
 fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -79,7 +79,7 @@ impl Posted {
     }
 }
 
-/// A web page of another origin cannot send this type without asking first.
+/// Whether the content type is JSON, which pages of other origins cannot send without a CORS preflight.
 fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let (Some(only), None) = (types.next(), types.next()) else { return false };
@@ -91,7 +91,7 @@ fn parsed<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// A number's text, so that ids past 53 bits stay exact.
+/// Returns the digits of a number, so that ids above 2^53 stay exact.
 fn number(value: &RawValue) -> Option<String> {
     let text = value.get();
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| text.to_owned())
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn invalid_bodies_are_refused_with_the_reason() {
         let cases = [
             ("[]", "must be a JSON object"),
             ("{", "not a JSON object as expected"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_json_is_read() {
+    fn only_json_content_types_are_accepted() {
         for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, HeaderValue::from_str(kind).unwrap());

@@ -1,4 +1,4 @@
-//! What does an execute answer? The data as it is, and an account of how it came about.
+//! Replies of execute: the data, and metadata about the plan and the statements.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mesh_schema::Cardinality;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-/// The answer of a read.
+/// Returns the reply to a read.
 pub(super) fn ran(
     duration: Duration,
     plan: &Plan,
@@ -21,7 +21,7 @@ pub(super) fn ran(
     assemble(&body.bytes, &meta)
 }
 
-/// The answer of a check: the plan, or what is wrong.
+/// Returns the reply to a check: the plan or the fault.
 pub(super) fn checked(duration: Duration, plan: Option<&Plan>, fault: Option<&Error>) -> Bytes {
     let plan = plan.map(|plan| shown(plan.node()));
     let fault = fault.map(Fault::of);
@@ -29,7 +29,7 @@ pub(super) fn checked(duration: Duration, plan: Option<&Plan>, fault: Option<&Er
     assemble(b"null", &meta)
 }
 
-/// The data is not parsed again, only put in its place.
+/// Joins data and metadata without parsing the data.
 #[expect(clippy::expect_used, reason = "strings and numbers always have a JSON text")]
 fn assemble(data: &[u8], meta: &Meta<'_>) -> Bytes {
     let meta = serde_json::to_vec(meta).expect("plain data");
@@ -49,7 +49,7 @@ struct Meta<'p> {
     fault: Option<Fault<'p>>,
 }
 
-/// What is wrong with a query that was only checked, as an error reply would say it.
+/// The fault of a checked query, with the members of an error body.
 #[derive(Serialize)]
 struct Fault<'p> {
     message: String,
@@ -95,7 +95,7 @@ struct ShownJoin<'p> {
     fields: Vec<&'p str>,
 }
 
-/// A statement. `path`, `runs` and `queryPlan` are additions of this surface.
+/// A statement. `path`, `runs` and `queryPlan` extend the protocol.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Statement<'p> {
@@ -137,7 +137,7 @@ fn statement(traced: &TracedStatement) -> Statement<'_> {
     }
 }
 
-/// To a thousandth.
+/// Returns milliseconds, rounded to microseconds.
 fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
@@ -148,7 +148,7 @@ fn shown(root: &Node) -> ShownPlan<'_> {
     ShownPlan { entity: &root.entity, fields: fields(root), joins }
 }
 
-/// Plans are nested as deep as queries, which is bounded.
+/// Collects the joins of a plan. Recursion is bounded by the depth of queries.
 fn collect<'p>(node: &'p Node, joins: &mut Vec<ShownJoin<'p>>) {
     for join in &node.joins {
         let ty = Cardinality::name(join.cardinality);
@@ -162,7 +162,7 @@ fn collect<'p>(node: &'p Node, joins: &mut Vec<ShownJoin<'p>>) {
     }
 }
 
-/// What the objects of a node show beside its relations, in the order of the selection.
+/// Returns the selected fields of a node, without relations, in selection order.
 fn fields(node: &Node) -> Vec<&str> {
     let names = node.output.iter().filter_map(|output| match output {
         Output::Field { key, .. } | Output::Computed { key, .. } => Some(key.name()),

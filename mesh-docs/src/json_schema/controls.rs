@@ -1,22 +1,22 @@
-//! How do order, pages, groups and aggregates look? `SPEC §3.8` to `SPEC §3.13`
+//! Definitions of order, page, group and aggregate controls. `SPEC §3.8` to `SPEC §3.13`
 
 use mesh_ql::{Direction, Limits, Nulls};
 use mesh_schema::{Entity, FieldType};
 use serde_json::{Value, json};
 
-/// The fields of an entity whose type is none of these.
+/// Returns the fields of an entity, except those of the given types.
 pub(super) fn fields(entity: &Entity, without: &[FieldType]) -> Vec<String> {
     let seen = entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
     let fit = seen.filter(|field| field.ty.is_none_or(|ty| !without.contains(&ty)));
     fit.map(|field| field.name.clone()).collect()
 }
 
-/// The fields that can be keys of a group.
+/// Returns the fields that can be group keys.
 pub(super) fn groupable(entity: &Entity) -> Vec<String> {
     fields(entity, &[FieldType::Json])
 }
 
-/// `$groupBy` and `$distinct`.
+/// Returns the definition of `$groupBy` and `$distinct`.
 pub(super) fn names(fields: Vec<String>, limits: &Limits) -> Value {
     list(&json!({"enum": fields}), 1, limits.group_keys)
 }
@@ -25,7 +25,7 @@ fn list(items: &Value, at_least: usize, at_most: usize) -> Value {
     json!({"type": "array", "items": items, "minItems": at_least, "maxItems": at_most, "uniqueItems": true})
 }
 
-/// `$orderBy`; at roots by aggregates too.
+/// Returns the definition of `$orderBy`, which at roots accepts aggregates.
 pub(super) fn order(entity: &Entity, limits: &Limits, at_root: bool) -> Value {
     let field = json!({"enum": groupable(entity)});
     let direction = json!({"enum": Direction::ALL.map(Direction::name)});
@@ -49,7 +49,7 @@ pub(super) fn order(entity: &Entity, limits: &Limits, at_root: bool) -> Value {
     list(&items, 0, limits.group_keys)
 }
 
-/// `$page`.
+/// Returns the definition of `$page`.
 pub(super) fn page(limits: &Limits, after: &Value) -> Value {
     json!({
         "type": "object",
@@ -58,7 +58,7 @@ pub(super) fn page(limits: &Limits, after: &Value) -> Value {
     })
 }
 
-/// `$aggregate`.
+/// Returns the definition of `$aggregate`.
 pub(super) fn aggregate(entity: &Entity, limits: &Limits) -> Value {
     use FieldType::{Binary, Boolean, Date, Datetime, Json, String, Uuid};
     let mut countable = fields(entity, &[]);

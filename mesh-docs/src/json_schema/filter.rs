@@ -1,17 +1,17 @@
-//! How does a filter look, and what is each kind of field compared with? `SPEC §3.7`
+//! Definitions of filters and of their values by field type. `SPEC §3.7`
 
 use mesh_ql::{FilterOp, Limits};
 use mesh_schema::{Entity, FieldType};
 use serde_json::{Map, Value, json};
 
-/// What is compared with fields of unknown type.
+/// The name of fields without a known type.
 const UNKNOWN: &str = "scalar";
 
-/// A filter tree of an entity; `own` is the address that it will have. In `$having` aggregates are compared too.
-pub(super) fn tree(entity: &Entity, own: &str, having: bool) -> Value {
+/// Returns the filter tree of an entity, which refers to itself as `reference`. In `$having` it accepts aggregates.
+pub(super) fn tree(entity: &Entity, reference: &str, having: bool) -> Value {
     let seen = || entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
     let names: Vec<_> = seen().map(|field| &field.name).collect();
-    let below = json!({"$ref": own});
+    let below = json!({"$ref": reference});
     let list = json!({"type": "array", "items": below, "minItems": 1});
     let operators = FilterOp::ALL.map(FilterOp::name);
     let mut properties = json!({
@@ -24,7 +24,7 @@ pub(super) fn tree(entity: &Entity, own: &str, having: bool) -> Value {
     });
     let alone = |name: &str| json!({"required": [name], "maxProperties": 1});
     let mut forms = vec![json!({"required": ["field", "op"]}), alone("and"), alone("or"), alone("not")];
-    // One rule for each kind, with the names of all its fields.
+    // One rule per type, for all fields of that type.
     let mut rules: Vec<Value> = Vec::new();
     for ty in FieldType::ALL.into_iter().map(Some).chain([None]) {
         let of_kind: Vec<_> = seen().filter(|field| field.ty == ty).map(|field| &field.name).collect();
@@ -52,7 +52,7 @@ pub(super) fn tree(entity: &Entity, own: &str, having: bool) -> Value {
     tree
 }
 
-/// What conditions on fields of each kind have: operators, and values that go with them.
+/// Adds the definitions of conditions by field type: operators with their values.
 pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
     for ty in FieldType::ALL.into_iter().map(Some).chain([None]) {
         let op = |names: &[&str]| json!({"enum": names});
@@ -83,7 +83,7 @@ fn kind(ty: Option<FieldType>) -> &'static str {
     ty.map_or(UNKNOWN, FieldType::name)
 }
 
-/// A value that a field of the type is compared with; `None` where it is compared with nothing.
+/// Returns the values that a field of the type is compared with; `None` for types without comparisons.
 fn literal(ty: Option<FieldType>) -> Option<Value> {
     use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
     let text_like = |pattern: &str| json!({"type": "string", "pattern": pattern});

@@ -1,4 +1,4 @@
-//! How does the schema of a small entity look? Whether it agrees with a server is judged where there is one.
+//! Snapshots of definitions. Black-box tests compare the schema with a server.
 
 use expect_test::expect;
 
@@ -19,7 +19,7 @@ fn written() -> Value {
 }
 
 #[test]
-fn what_can_be_selected() {
+fn selectable_names() {
     let written = written();
     let select = &written["$defs"]["post.select"];
     expect![[r##"
@@ -54,7 +54,7 @@ fn what_can_be_selected() {
 }
 
 #[test]
-fn what_it_is_compared_with() {
+fn filter_values_by_type() {
     let written = written();
     expect![[r##"
         [

@@ -1,4 +1,4 @@
-//! Is exactly that described which is on? Validity and answers are judged where there is a server.
+//! The description covers exactly the enabled features. Black-box tests validate it against a server.
 
 use expect_test::{Expect, expect};
 
@@ -15,7 +15,7 @@ const BLOG: &str = r#"{
 #[track_caller]
 fn check(change: impl FnOnce(&mut Options), expected: &Expect) {
     let schema = Schema::read(BLOG, None).unwrap_or_else(|faults| panic!("{faults:?}"));
-    let mut options = Options::at("/mesh");
+    let mut options = Options::new("/mesh");
     change(&mut options);
     let document = document(&schema, &options);
     let mut shown = String::new();
@@ -31,7 +31,7 @@ fn check(change: impl FnOnce(&mut Options), expected: &Expect) {
 }
 
 #[test]
-fn reads_alone() {
+fn reads_without_optional_profiles() {
     check(
         |_| (),
         &expect![[r#"
@@ -45,7 +45,7 @@ fn reads_alone() {
 }
 
 #[test]
-fn everything() {
+fn all_optional_profiles() {
     let all = |options: &mut Options| {
         options.integrity = Some(Bound::Accepted);
         options.persisted = Some(Registration::Signed);
@@ -80,7 +80,7 @@ fn everything() {
 }
 
 #[test]
-fn queries_by_id_alone() {
+fn persisted_queries_only() {
     let only = |options: &mut Options| {
         options.base.clear();
         options.persisted = Some(Registration::Closed);
@@ -98,7 +98,7 @@ fn queries_by_id_alone() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
         match value {
             Value::Object(members) => {
@@ -111,7 +111,7 @@ fn every_reference_leads_somewhere() {
     }
     let schema = Schema::read(BLOG, None).unwrap();
     for profiles in 0..16 {
-        let mut options = Options::at("");
+        let mut options = Options::new("");
         let is = |bit: u32| profiles & (1 << bit) != 0;
         options.integrity = is(0).then_some(Bound::Required);
         options.persisted = is(1).then_some(Registration::Open);

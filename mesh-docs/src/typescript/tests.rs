@@ -1,4 +1,4 @@
-//! Does each kind of member get the right type? One snapshot for each kind of relation, and for each kind of field.
+//! Snapshots of the types for each kind of field and relation.
 
 use expect_test::{Expect, expect};
 use mesh_schema::policy::Restriction;
@@ -48,7 +48,7 @@ fn fields_of_every_kind() {
               label: string;
             }
 
-            /** What can be read: every entity, with what its names stand for. */
+            /** Every entity, with the meaning of its names. */
             export interface Entities {
               thing: {
                 fields: Thing;
@@ -81,7 +81,7 @@ fn to_one_and_to_many() {
               id: string | number | boolean | null;
             }
 
-            /** What can be read: every entity, with what its names stand for. */
+            /** Every entity, with the meaning of its names. */
             export interface Entities {
               post: {
                 fields: Post;
@@ -124,7 +124,7 @@ fn many_to_many() {
               label: string | number | boolean | null;
             }
 
-            /** What can be read: every entity, with what its names stand for. */
+            /** Every entity, with the meaning of its names. */
             export interface Entities {
               post: {
                 fields: Post;
@@ -148,7 +148,7 @@ fn many_to_many() {
 }
 
 #[test]
-fn an_entity_that_leads_to_itself() {
+fn self_relation() {
     check(
         r#"{"entities": {"user": {"fields": ["id"]}},
             "joins": {"user.manager": {"entity": "user", "on": "users.id = users.manager_id", "type": "one"},
@@ -160,7 +160,7 @@ fn an_entity_that_leads_to_itself() {
               id: string | number | boolean | null;
             }
 
-            /** What can be read: every entity, with what its names stand for. */
+            /** Every entity, with the meaning of its names. */
             export interface Entities {
               user: {
                 fields: User;
@@ -176,14 +176,14 @@ fn an_entity_that_leads_to_itself() {
 }
 
 #[test]
-fn a_description_cannot_end_its_comment() {
+fn description_cannot_end_its_comment() {
     let mut out = String::new();
     comment(&mut out, "  ", "What was\nwritten. */ evil() /*", false);
     assert_eq!(out, "  /** What was written. * / evil() /* */\n");
 }
 
 #[test]
-fn what_a_policy_hides_is_not_there() {
+fn names_hidden_by_policies_are_omitted() {
     let schema =
         schema(r#"{"entities": {"post": {"fields": ["id", "secret"]}, "user": {"fields": ["id"]}}}"#);
     let seen = schema.restricted(|entity| Restriction {
@@ -199,7 +199,7 @@ fn what_a_policy_hides_is_not_there() {
 }
 
 #[test]
-fn types_have_names_of_their_own() {
+fn type_names_are_unique() {
     for (key, name) in [
         ("post", "Post"),
         ("orderDetail", "OrderDetail"),

@@ -76,9 +76,9 @@ impl Hit {
             Bytes::new()
         };
         let context = cx.context(&admitted);
-        let mut visitor = Visitor::new(cx.asked.headers, &context).from_peer(cx.peer());
+        let mut visitor = Visitor::new(cx.asked.headers, &context).with_peer(cx.peer());
         if let Some(session) = admitted.session() {
-            visitor = visitor.in_session(&session.user, session.role.as_deref());
+            visitor = visitor.with_session(&session.user, session.role.as_deref());
         }
         let _waiting = cx.shared.admission.acquire()?;
         let answering = docs.answer(call, &visitor, &body, Instant::now);

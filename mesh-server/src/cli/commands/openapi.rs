@@ -35,7 +35,7 @@ fn described(
 
 /// What the settings turn on.
 fn options(config: &Config) -> openapi::Options {
-    let mut options = openapi::Options::at(config.base.as_str());
+    let mut options = openapi::Options::new(config.base.as_str());
     if !config.docs.title.is_empty() {
         options.title.clone_from(&config.docs.title);
     }

@@ -171,7 +171,8 @@ fn docs(config: &Config) -> Options {
     };
     let binding = config.integrity.enabled && config.integrity.binding == Binding::Require;
     let offers = Offers { binding, ..Offers::default() };
-    let options = Options::default().at(&settings.path).title(settings.title.as_str()).theme(settings.theme);
+    let options =
+        Options::default().path(&settings.path).title(settings.title.as_str()).theme(settings.theme);
     let options = options.auth(auth).sql(settings.sql).offers(offers);
     if settings.entities.is_empty() { options } else { options.entities(settings.entities.iter().cloned()) }
 }

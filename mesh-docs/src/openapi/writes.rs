@@ -1,19 +1,13 @@
-//! How are records written, linked, and given files? `SPEC §9`, `SPEC §11`
+//! Write, link and upload operations. `SPEC §9`, `SPEC §11`
 
 use mesh_schema::{Cardinality, Entity, Link, Relation};
 use serde_json::{Map, Value, json};
 
 use super::Segment::{Any, Fixed};
-use super::answer::{LINK, UPLOADED, id};
-use super::failure::with;
-use super::parameter::in_path;
-use super::read::{good, json_body};
+use super::components::{LINK, UPLOADED, id, json_body, json_response, takes_writes};
+use super::failures::with;
+use super::parameters::in_path;
 use super::{Api, Paths, component};
-
-/// Whether an entity takes writes at all.
-pub(super) fn takes_writes(entity: &Entity) -> bool {
-    entity.id.is_some() && entity.fields.iter().any(|field| field.writable)
-}
 
 impl Api<'_> {
     pub(super) fn writes(&self, paths: &mut Paths, entity: &Entity, name: &str) {
@@ -28,22 +22,22 @@ impl Api<'_> {
                 "summary": format!("Creates a `{key}`"),
                 "parameters": self.shaped(&[]),
                 "requestBody": written(),
-                "responses": with(self.options, json!({"201": made(&record)}), &["404", "409", "413", "415"]),
+                "responses": with(self.options, json!({"201": created(&record)}), &["404", "409", "413", "415"]),
             });
             paths.add(self.path(&[Fixed(key)]), "post", create);
             let update = json!({
                 "operationId": format!("{name}.update"),
                 "tags": [key],
-                "summary": format!("Changes a `{key}`; without a body reads it"),
+                "summary": format!("Updates a `{key}`; without a body, reads it"),
                 "parameters": self.shaped(&[&id]),
                 "requestBody": written(),
-                "responses": with(self.options, json!({"200": good("The record", &record)}), &["404", "409", "413", "415"]),
+                "responses": with(self.options, json!({"200": json_response("The record", &record)}), &["404", "409", "413", "415"]),
             });
             paths.add(self.path(&[Fixed(key), Any("id")]), "put", update);
             paths.add(
                 self.path(&[Fixed(key), Any("id")]),
                 "delete",
-                self.removal(&format!("{name}.delete"), key, "Deletes it", &[&id]),
+                self.removal(&format!("{name}.delete"), key, "Deletes the record", &[&id]),
             );
         }
         for (relation, target, target_name) in self.relations(entity) {
@@ -73,67 +67,71 @@ impl Api<'_> {
                 let connect = json!({
                     "operationId": operation("connect"),
                     "tags": [key],
-                    "summary": format!("Makes another record the `{own}` of a `{key}`"),
+                    "summary": format!("Sets the `{own}` of a `{key}`"),
                     "parameters": self.shaped(&[&parent]),
                     "requestBody": link,
-                    "responses": with(self.options, json!({"200": good("The related record", &record)}), &failures),
+                    "responses": with(self.options, json!({"200": json_response("The related record", &record)}), &failures),
                 });
                 paths.add(at.clone(), "put", connect);
                 paths.add(
                     at,
                     "delete",
-                    self.removal(&operation("disconnect"), key, "Parts the two", &[&parent]),
+                    self.removal(&operation("disconnect"), key, "Unlinks the records", &[&parent]),
                 );
             }
             Cardinality::Many
                 if (junction && takes_writes(entity)) || (!junction && takes_writes(target)) =>
             {
                 let child = in_path("childId", &id(target));
-                let (body, good, said) = if junction {
+                let (body, good, description) = if junction {
                     (
                         link,
-                        json!({"204": {"description": "They are linked"}}),
+                        json!({"204": {"description": "The records are linked"}}),
                         format!("Links a record to the `{own}` of a `{key}`"),
                     )
                 } else {
                     let body = json_body(&component("schemas", &format!("{target_name}.written")));
-                    (body, json!({"201": made(&record)}), format!("Creates one of the `{own}` of a `{key}`"))
+                    (
+                        body,
+                        json!({"201": created(&record)}),
+                        format!("Creates a record in the `{own}` of a `{key}`"),
+                    )
                 };
                 let attach = json!({
                     "operationId": operation("add"),
                     "tags": [key],
-                    "summary": said,
+                    "summary": description,
                     "parameters": self.shaped(&[&parent]),
                     "requestBody": body,
                     "responses": with(self.options, good, &failures),
                 });
                 paths.add(at, "post", attach);
-                let said = if junction { "Parts the two" } else { "Deletes the child" };
-                let remove = self.removal(&operation("remove"), key, said, &[&parent, &child]);
+                let description = if junction { "Unlinks the records" } else { "Deletes the child" };
+                let remove = self.removal(&operation("remove"), key, description, &[&parent, &child]);
                 paths.add(self.path(&[Fixed(key), Any("id"), Fixed(own), Any("childId")]), "delete", remove);
             }
             Cardinality::One | Cardinality::Many => {}
         }
     }
 
-    /// The headers of a write, after what stands in its path.
+    /// Returns the parameters of a write: those of the path, then the headers.
     fn shaped(&self, in_path: &[&Value]) -> Vec<Value> {
         let own = in_path.iter().map(|parameter| (*parameter).clone());
-        own.chain([component("parameters", "Shape")]).chain(self.signed()).collect()
+        own.chain([component("parameters", "Shape")]).chain(self.common_headers()).collect()
     }
 
-    fn removal(&self, operation: &str, key: &str, said: &str, in_path: &[&Value]) -> Value {
+    fn removal(&self, operation: &str, key: &str, description: &str, in_path: &[&Value]) -> Value {
         let own = in_path.iter().map(|parameter| (*parameter).clone());
         json!({
             "operationId": operation,
             "tags": [key],
-            "summary": said,
-            "parameters": own.chain(self.signed()).collect::<Vec<_>>(),
-            "responses": with(self.options, json!({"204": {"description": "It is done"}}), &["404", "409"]),
+            "summary": description,
+            "parameters": own.chain(self.common_headers()).collect::<Vec<_>>(),
+            "responses": with(self.options, json!({"204": {"description": "Done"}}), &["404", "409"]),
         })
     }
 
-    /// Files of the fields that take them, and where files are served.
+    /// Adds uploads to the fields that accept files.
     pub(super) fn uploads(&self, paths: &mut Paths, entity: &Entity, name: &str) {
         let key = &entity.key;
         let seen = |name: &str| entity.member(name).is_some();
@@ -143,7 +141,7 @@ impl Api<'_> {
             return;
         }
         let failures = ["403", "404", "409", "413", "415"];
-        let headers = || std::iter::once(component("parameters", "Statement")).chain(self.signed());
+        let headers = || std::iter::once(component("parameters", "Statement")).chain(self.common_headers());
         let stored = component("schemas", UPLOADED);
         let form = form();
         for field in fields {
@@ -151,14 +149,14 @@ impl Api<'_> {
             let attach = json!({
                 "operationId": format!("{name}.{}.upload", field.name),
                 "tags": [key],
-                "summary": format!("Sends the file of a record's `{}`", field.name),
+                "summary": format!("Uploads a file to the `{}` of a record", field.name),
                 "parameters": std::iter::once(id).chain(headers()).collect::<Vec<_>>(),
                 "requestBody": {"required": true, "content": form},
-                "responses": with(self.options, json!({"200": good("It is stored", &stored)}), &failures),
+                "responses": with(self.options, json!({"200": json_response("The file is stored", &stored)}), &failures),
             });
             paths.add(self.path(&[Fixed(key), Any("id"), Fixed(&field.name)]), "post", attach);
         }
-        // With write routes on, the same path takes JSON too; the content type decides.
+        // With write routes enabled, the path also accepts JSON; the content type decides.
         let create = paths.find(&self.path(&[Fixed(key)]), "post");
         let content = create.and_then(|it| it.get_mut("requestBody")?.get_mut("content")?.as_object_mut());
         if let Some(content) = content {
@@ -167,10 +165,10 @@ impl Api<'_> {
             let create = json!({
                 "operationId": format!("{name}.createWithFile"),
                 "tags": [key],
-                "summary": format!("Creates a `{key}` of a file and, in `meta`, further fields"),
+                "summary": format!("Creates a `{key}` from a file and the fields in `meta`"),
                 "parameters": headers().collect::<Vec<_>>(),
                 "requestBody": {"required": true, "content": form},
-                "responses": with(self.options, json!({"201": made(&stored)}), &failures),
+                "responses": with(self.options, json!({"201": created(&stored)}), &failures),
             });
             paths.add(self.path(&[Fixed(key)]), "post", create);
         }
@@ -178,7 +176,7 @@ impl Api<'_> {
 }
 
 impl Api<'_> {
-    /// Where stored files are served.
+    /// Adds the route that serves stored files.
     pub(super) fn files(&self, paths: &mut Paths) {
         let Some(segment) = &self.options.uploads else { return };
         let part = |name: &str, digits: u8| {
@@ -187,30 +185,30 @@ impl Api<'_> {
         let range = json!({"name": "Range", "in": "header", "required": false, "schema": {"type": "string"}});
         let parameters =
             [part("first", 2), part("rest", 62), range, component("parameters", "If-None-Match")];
-        let bytes = |said: &str| {
+        let bytes = |description: &str| {
             json!({
-                "description": said,
+                "description": description,
                 "headers": {"ETag": component("headers", "ETag")},
                 "content": {"*/*": {"schema": {}}},
             })
         };
         let good = json!({
             "200": bytes("The file"),
-            "206": bytes("A part of it"),
-            "302": {"description": "It is in a bucket", "headers": {"Location": component("headers", "Location")}},
-            "304": {"description": "It has not changed"},
+            "206": bytes("A range of the file"),
+            "302": {"description": "The file is stored in a bucket", "headers": {"Location": component("headers", "Location")}},
+            "304": {"description": "Not changed"},
         });
         let get = json!({
             "operationId": "mesh.file",
             "summary": "Serves a stored file; `sha256/{first}/{rest}` is its storage key",
-            "parameters": parameters.into_iter().chain(self.signed()).collect::<Vec<_>>(),
+            "parameters": parameters.into_iter().chain(self.common_headers()).collect::<Vec<_>>(),
             "responses": with(self.options, good, &["404", "416"]),
         });
         paths.add(self.path(&[Fixed(segment), Fixed("sha256"), Any("first"), Any("rest")]), "get", get);
     }
 }
 
-/// Whether the side of a to-one relation that stores it can be written.
+/// Whether the columns that store a to-one relation are writable.
 fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
     let Link::Direct { pairs } = &relation.link else { return takes_writes(entity) };
     let writable = |entity: &Entity, column: &str| {
@@ -220,22 +218,22 @@ fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
     pairs.iter().any(|pair| writable(entity, &pair.parent) || writable(target, &pair.target))
 }
 
-/// A response that says where the new record is.
-fn made(schema: &Value) -> Value {
-    let mut made = good("The new record", schema);
-    if let Some(headers) = made.get_mut("headers").and_then(Value::as_object_mut) {
+/// Returns the response with a new record and its location.
+fn created(schema: &Value) -> Value {
+    let mut response = json_response("The new record", schema);
+    if let Some(headers) = response.get_mut("headers").and_then(Value::as_object_mut) {
         headers.insert("Location".to_owned(), component("headers", "Location"));
     }
-    made
+    response
 }
 
-/// A form with a file.
+/// Returns a form with a file.
 fn form() -> Map<String, Value> {
     let schema = json!({
         "type": "object",
         "properties": {
             "file": {"type": "string", "contentMediaType": "application/octet-stream"},
-            "meta": {"type": "object", "description": "further fields of the record"},
+            "meta": {"type": "object", "description": "other fields of the record"},
         },
         "required": ["file"],
         "additionalProperties": false,

@@ -1,10 +1,10 @@
-//! How does a session begin and end, and where is the playground? `SPEC §7`, `SPEC §13`
+//! Session and playground operations. `SPEC §7`, `SPEC §13`
 
 use serde_json::json;
 
 use super::Segment::Fixed;
-use super::failure::with;
-use super::read::{good, json_body};
+use super::components::{json_body, json_response};
+use super::failures::with;
 use super::{Api, Paths, component};
 
 impl Api<'_> {
@@ -19,7 +19,7 @@ impl Api<'_> {
             "properties": {
                 "signingToken": text,
                 "token": text,
-                "expiresAt": {"type": "integer", "description": "milliseconds since 1970"},
+                "expiresAt": {"type": "integer", "description": "milliseconds since the Unix epoch"},
             },
             "required": ["signingToken", "token", "expiresAt"],
         });
@@ -27,20 +27,20 @@ impl Api<'_> {
         let id = component("parameters", "X-Request-Id");
         let login = json!({
             "operationId": "mesh.login",
-            "summary": "Begins a session",
+            "summary": "Starts a session",
             "security": [],
             "parameters": [id],
             "requestBody": json_body(&credentials),
-            "responses": with(self.options, json!({"200": good("The session", &session)}), &failures),
+            "responses": with(self.options, json!({"200": json_response("The session", &session)}), &failures),
         });
         paths.add(self.path(&[Fixed("auth")]), "post", login);
         let ended = json!({"type": "object", "properties": {"loggedOut": {"const": true}}, "required": ["loggedOut"]});
         let logout = json!({
             "operationId": "mesh.logout",
-            "summary": "Ends the session, on all servers",
+            "summary": "Revokes the session on all servers",
             "security": [{"token": []}, {"token": [], "signature": []}],
-            "parameters": self.signed().collect::<Vec<_>>(),
-            "responses": with(self.options, json!({"200": good("It has ended", &ended)}), &[]),
+            "parameters": self.common_headers().collect::<Vec<_>>(),
+            "responses": with(self.options, json!({"200": json_response("The session is revoked", &ended)}), &[]),
         });
         paths.add(self.path(&[Fixed("logout")]), "post", logout);
     }
@@ -50,7 +50,7 @@ impl Api<'_> {
         let security = if self.options.docs_guarded { json!([{"token": []}]) } else { json!([]) };
         let page = json!({
             "operationId": "mesh.playground",
-            "summary": "The playground's page",
+            "summary": "The playground",
             "security": [],
             "responses": {"200": {"description": "The page", "content": {"text/html": {"schema": {"type": "string"}}}}},
         });
@@ -62,9 +62,9 @@ impl Api<'_> {
         });
         let schema = json!({
             "operationId": "mesh.introspect",
-            "summary": "Tells what can be read",
+            "summary": "Returns the schema",
             "security": security,
-            "responses": with(self.options, json!({"200": good("The schema as clients see it", &document)}), &[]),
+            "responses": with(self.options, json!({"200": json_response("The schema as clients see it", &document)}), &[]),
         });
         paths.add(format!("{docs}/schema"), "get", schema);
         let body = json!({
@@ -79,10 +79,10 @@ impl Api<'_> {
         let answer = json!({"type": "object", "properties": {"data": {}, "meta": {"type": "object"}}, "required": ["data", "meta"]});
         let execute = json!({
             "operationId": "mesh.execute",
-            "summary": "Runs a query in the server's own process",
+            "summary": "Runs a query",
             "security": security,
             "requestBody": json_body(&body),
-            "responses": with(self.options, json!({"200": good("Data, and how they came about", &answer)}), &["413", "415"]),
+            "responses": with(self.options, json!({"200": json_response("The result and metadata", &answer)}), &["413", "415"]),
         });
         paths.add(format!("{docs}/execute"), "post", execute);
     }

@@ -1,29 +1,23 @@
-//! What is in answers? A schema for each entity, and those that all share. `SPEC §5`
+//! Schemas of bodies: one per entity, and those that all entities share. `SPEC §5`
 
 use mesh_schema::{Cardinality, Entity, Field, FieldType};
 use serde_json::{Map, Value, json};
 
+use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, takes_writes};
 use super::{Api, component};
-
-/// Names of the schemas that are the same for every server; no entity's key has a dot.
-pub(super) const ERROR: &str = "mesh.error";
-pub(super) const PAGE_INFO: &str = "mesh.pageInfo";
-pub(super) const GROUP: &str = "mesh.group";
-pub(super) const UPLOADED: &str = "mesh.uploaded";
-pub(super) const LINK: &str = "mesh.link";
 
 impl Api<'_> {
     pub(super) fn schemas(&self) -> Value {
         let mut all = Map::new();
         for (entity, name) in self.names.entities() {
             all.insert(name.to_owned(), self.record(entity));
-            if self.options.mutations && super::write::takes_writes(entity) {
+            if self.options.mutations && takes_writes(entity) {
                 all.insert(format!("{name}.written"), written(entity));
             }
         }
         all.insert(PAGE_INFO.to_owned(), page_info());
         all.insert(GROUP.to_owned(), group());
-        all.insert(ERROR.to_owned(), super::failure::body());
+        all.insert(ERROR.to_owned(), error());
         if self.options.mutations {
             let id = json!({"type": ["string", "integer"]});
             let link = json!({"type": "object", "properties": {"entityId": id}, "required": ["entityId"],
@@ -36,7 +30,7 @@ impl Api<'_> {
         all.into()
     }
 
-    /// A record as answers hold it: of all these members, those that were selected.
+    /// Returns the schema of a record. Responses contain the selected members.
     fn record(&self, entity: &Entity) -> Value {
         let mut properties = Map::new();
         for field in seen(entity) {
@@ -54,8 +48,8 @@ impl Api<'_> {
             properties.insert(relation.name.clone(), leads);
         }
         let mut record = json!({"type": "object", "properties": properties, "additionalProperties": false});
-        if let Some((record, said)) = record.as_object_mut().zip(entity.description.clone()) {
-            record.insert("description".to_owned(), said.into());
+        if let Some((record, description)) = record.as_object_mut().zip(entity.description.clone()) {
+            record.insert("description".to_owned(), description.into());
         }
         record
     }
@@ -65,14 +59,14 @@ fn seen(entity: &Entity) -> impl Iterator<Item = &Field> {
     entity.fields.iter().filter(|field| entity.member(&field.name).is_some())
 }
 
-/// What a write may set.
+/// Returns the schema of the body of a write.
 fn written(entity: &Entity) -> Value {
     let properties: Map<_, _> =
         seen(entity).filter(|field| field.writable).map(|field| (field.name.clone(), value(field))).collect();
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
-/// The form of a field's values. `SPEC §5.5`
+/// Returns the schema of a field's values. `SPEC §5.5`
 fn value(field: &Field) -> Value {
     use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
     let (mut types, more) = match field.ty {
@@ -89,36 +83,25 @@ fn value(field: &Field) -> Value {
         Some(Uuid) => (vec!["string"], Some(("format", "uuid"))),
         Some(Decimal) => (vec!["string"], Some(("description", "a decimal number"))),
     };
-    // What is no number stands in JSON as `null`.
+    // NaN and infinity are `null` in JSON.
     if field.nullable || field.ty == Some(Number) {
         types.push("null");
     }
     let mut form: Map<_, _> = more.into_iter().map(|(key, text)| (key.to_owned(), json!(text))).collect();
     match types.as_slice() {
-        // Any JSON, `null` included.
+        // JSON columns contain any JSON value.
         _ if field.ty == Some(Json) => {}
         [one] => drop(form.insert("type".to_owned(), json!(one))),
         several => drop(form.insert("type".to_owned(), json!(several))),
     }
-    if let Some(said) = &field.description {
-        form.insert("description".to_owned(), said.as_str().into());
+    if let Some(description) = &field.description {
+        form.insert("description".to_owned(), description.as_str().into());
     }
     form.into()
 }
 
-/// The type of ids in paths.
-pub(super) fn id(entity: &Entity) -> Value {
-    let ty = entity.id.and_then(|id| entity.field(id).ty);
-    match ty {
-        Some(FieldType::Integer) => json!({"type": "integer", "format": "int64"}),
-        Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),
-        _ => json!({"type": "string"}),
-    }
-}
-
 fn page_info() -> Value {
-    let cursor =
-        json!({"type": ["string", "null"], "description": "opaque; `null` exactly where there are no items"});
+    let cursor = json!({"type": ["string", "null"], "description": "opaque; `null` if and only if there are no items"});
     json!({
         "type": "object",
         "properties": {"hasNextPage": {"type": "boolean"}, "startCursor": cursor, "endCursor": cursor},
@@ -129,7 +112,7 @@ fn page_info() -> Value {
 fn group() -> Value {
     json!({
         "type": "object",
-        "description": "Where the query has aggregates: the group's selected keys and every alias",
+        "description": "For queries with aggregates: the selected group keys and all aliases",
         "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
     })
 }
@@ -137,7 +120,7 @@ fn group() -> Value {
 fn uploaded() -> Value {
     json!({
         "type": "object",
-        "description": "Beside these the field, with the file's storage key, and of a new record the id",
+        "description": "Also contains the field with the storage key of the file and, for a new record, the id",
         "properties": {
             "contentHash": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
             "size": {"type": "integer"},
@@ -145,5 +128,22 @@ fn uploaded() -> Value {
             "url": {"type": "string"},
         },
         "required": ["contentHash", "size", "contentType", "url"],
+    })
+}
+
+/// Returns the schema of error bodies.
+fn error() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "error": {"type": "string"},
+            "message": {"type": "string"},
+            "requestId": {"type": "string"},
+            "code": {"type": "string", "description": "the precise cause", "examples": ["CURSOR_MISMATCH", "TOKEN_EXPIRED"]},
+            "path": {"type": "string", "description": "the position in the query", "examples": ["post.comments.author"]},
+            "line": {"type": "integer", "minimum": 1},
+            "column": {"type": "integer", "minimum": 1},
+        },
+        "required": ["error", "message", "requestId"],
     })
 }
