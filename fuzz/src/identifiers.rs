@@ -2,7 +2,7 @@
 //! those that plans make up themselves; nothing else.
 
 use mesh_plan::Plan;
-use mesh_plan::sql::Statements;
+use mesh_plan::sql::sqlite::Statements;
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
 
 /// The tables that [`schema`] describes, with rows to read.
@@ -66,7 +66,8 @@ pub fn schema() -> Schema {
 }
 
 /// Names as they stand between quotes.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
+    "BINARY",
     "users",
     "posts",
     "tags",
@@ -139,7 +140,8 @@ const WORDS: [&str; 42] = [
 
 /// Checks the statements of all nodes of a plan.
 pub fn check(plan: &Plan) {
-    let mut trees: Vec<&Statements> = vec![plan.statements()];
+    let statements = Statements::from_plan(plan);
+    let mut trees = vec![&statements];
     while let Some(tree) = trees.pop() {
         check_text(&tree.statement.sql);
         trees.extend(&tree.joins);

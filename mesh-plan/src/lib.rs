@@ -4,7 +4,7 @@
 //! entity and nests what that returns. Each stage is a public function of its own and can print its result:
 //!
 //! 1. [`Mesh::plan`]: text → [`Plan`], the checked query with every name resolved;
-//! 2. [`sql::Statements`] (feature `sql`): plan → SQL text with bound parameters;
+//! 2. [`sql`] (feature `sql`): plan → SQL text with bound parameters;
 //! 3. a [`Resolver`]: plan → [`Rows`], or rows pushed straight through [`Plan::shape`];
 //! 4. [`Plan::nest`] and [`Plan::shape`]: rows → JSON.
 //!

@@ -43,10 +43,6 @@ pub(crate) struct PlannedQuery {
     pub(crate) slots: Vec<SessionBinding>,
     /// Stands for all that the plan was made from: equal for equal plans.
     pub(crate) digest: [u8; 32],
-    #[cfg(feature = "sql")]
-    pub(crate) statements: std::sync::OnceLock<crate::sql::Statements>,
-    #[cfg(feature = "sql")]
-    pub(crate) one_statement: std::sync::OnceLock<crate::sql::OneStatement>,
 }
 
 impl PlannedQuery {
@@ -111,6 +107,11 @@ impl Plan {
     /// is none.
     pub fn session_value(&self, slot: usize) -> &Value {
         self.session.as_deref().and_then(|values| values.get(slot)).unwrap_or(&Value::Null)
+    }
+
+    /// Whether conditions compare with values of the session.
+    pub fn uses_session(&self) -> bool {
+        !self.query.slots.is_empty()
     }
 
     /// The sort values of the row after which the page starts, in the order of [`Node::order`]; `None` for a first

@@ -69,10 +69,6 @@ pub(crate) fn plan(
         rows: limits.rows,
         slots: planner.slots,
         digest: [0; 32],
-        #[cfg(feature = "sql")]
-        statements: std::sync::OnceLock::new(),
-        #[cfg(feature = "sql")]
-        one_statement: std::sync::OnceLock::new(),
     })
 }
 

@@ -8,7 +8,7 @@ mod types;
 
 use std::collections::{HashMap, HashSet};
 
-use mesh_plan::sql::Features;
+use mesh_plan::sql::postgres::Features;
 use mesh_schema::{Catalog, Column, ForeignKey, Table, TableName};
 use tokio_postgres::{Client, Error, SimpleQueryMessage, SimpleQueryRow};
 

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use mesh_plan::sql::Part;
+use mesh_plan::sql::postgres::Layout;
 use mesh_plan::{Cells, Flow, Node, ResolveError, RowSource, Value, ValueRef};
 use mesh_schema::Cardinality;
 use tokio_postgres::Row;
@@ -78,19 +78,19 @@ impl Level {
 /// One node's rows.
 pub(super) struct Source<'f> {
     fetched: &'f Fetched,
-    part: &'f Part,
+    layout: &'f Layout,
     is_one: bool,
     joins: Vec<Self>,
 }
 
 impl<'f> Source<'f> {
     /// The root's source, with those below it. Plans are nested as deep as queries, which is bounded.
-    pub(super) fn new(fetched: &'f Fetched, part: &'f Part, node: &Node) -> Self {
-        let joins = part.joins.iter().zip(&node.joins).map(|(part, join)| Self {
+    pub(super) fn new(fetched: &'f Fetched, layout: &'f Layout, node: &Node) -> Self {
+        let joins = layout.joins.iter().zip(&node.joins).map(|(layout, join)| Self {
             is_one: join.cardinality == Cardinality::One,
-            ..Self::new(fetched, part, &join.node)
+            ..Self::new(fetched, layout, &join.node)
         });
-        Self { fetched, part, is_one: false, joins: joins.collect() }
+        Self { fetched, layout, is_one: false, joins: joins.collect() }
     }
 }
 
@@ -102,13 +102,13 @@ impl RowSource for Source<'_> {
         parent: Option<&PostgresRow<'p>>,
         mut visitor: impl FnMut(&PostgresRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError> {
-        let (part, kinds) = (self.part, self.fetched.kinds.as_slice());
-        let level = self.fetched.levels.get(part.level);
+        let (layout, kinds) = (self.layout, self.fetched.kinds.as_slice());
+        let level = self.fetched.levels.get(layout.level);
         let rows = match parent {
             Some(parent) if self.is_one => {
-                let found = part.found.is_some_and(|place| raw(parent.row, place).is_some());
+                let found = layout.presence.is_some_and(|index| raw(parent.row, index).is_some());
                 return if found {
-                    visitor(&PostgresRow::new(parent.row, kinds, part), &mut self.joins).map(|_| ())
+                    visitor(&PostgresRow::new(parent.row, kinds, layout), &mut self.joins).map(|_| ())
                 } else {
                     Ok(())
                 };
@@ -120,7 +120,7 @@ impl RowSource for Source<'_> {
             None => level.map(|level| level.rows.as_slice()).unwrap_or_default(),
         };
         for row in rows {
-            if visitor(&PostgresRow::new(row, kinds, part), &mut self.joins)? == Flow::Stop {
+            if visitor(&PostgresRow::new(row, kinds, layout), &mut self.joins)? == Flow::Stop {
                 break;
             }
         }
@@ -132,7 +132,7 @@ impl RowSource for Source<'_> {
 pub(super) struct PostgresRow<'r> {
     row: &'r Row,
     kinds: &'r [Kind],
-    part: &'r Part,
+    layout: &'r Layout,
     /// Cells whose text has to be made, by column.
     made: OnceCell<Box<[OnceCell<Made>]>>,
 }
@@ -145,12 +145,12 @@ enum Made {
 }
 
 impl<'r> PostgresRow<'r> {
-    fn new(row: &'r Row, kinds: &'r [Kind], part: &'r Part) -> Self {
-        Self { row, kinds, part, made: OnceCell::new() }
+    fn new(row: &'r Row, kinds: &'r [Kind], layout: &'r Layout) -> Self {
+        Self { row, kinds, layout, made: OnceCell::new() }
     }
 
     fn made(&self, column: usize, make: impl FnOnce() -> Option<Made>) -> ValueRef<'_> {
-        let cells = self.made.get_or_init(|| self.part.columns.iter().map(|_| OnceCell::new()).collect());
+        let cells = self.made.get_or_init(|| self.layout.columns.iter().map(|_| OnceCell::new()).collect());
         let Some(cell) = cells.get(column) else { return ValueRef::Null };
         // A value that the database sent and that cannot be read has no text; there is none such.
         match cell.get_or_init(|| make().unwrap_or(Made::Text(String::new()))) {
@@ -163,8 +163,8 @@ impl<'r> PostgresRow<'r> {
 
 impl Cells for PostgresRow<'_> {
     fn cell(&self, column: usize) -> ValueRef<'_> {
-        let Some(place) = self.part.columns.get(column).copied().flatten() else { return ValueRef::Null };
-        let (Some(bytes), Some(kind)) = (raw(self.row, place), self.kinds.get(place)) else {
+        let Some(index) = self.layout.columns.get(column).copied().flatten() else { return ValueRef::Null };
+        let (Some(bytes), Some(kind)) = (raw(self.row, index), self.kinds.get(index)) else {
             return ValueRef::Null;
         };
         match kind {
@@ -190,10 +190,10 @@ impl Cells for PostgresRow<'_> {
 }
 
 /// A cell that outlives its row.
-pub(super) fn value(row: &Row, place: usize) -> Value {
+pub(super) fn value(row: &Row, index: usize) -> Value {
     let kinds: Vec<_> = row.columns().iter().map(|column| Kind::of(column.type_())).collect();
-    let part = Part { columns: vec![Some(place)], ..Part::default() };
-    PostgresRow::new(row, &kinds, &part).cell(0).to_value()
+    let layout = Layout { columns: vec![Some(index)], ..Layout::default() };
+    PostgresRow::new(row, &kinds, &layout).cell(0).to_value()
 }
 
 /// How the bytes of a column are read.

@@ -12,6 +12,7 @@ mod pool;
 mod read;
 mod replicas;
 mod state;
+mod statements;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::Features;
 use mesh_plan::{
     Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace, TracedStatement,
     Value,
@@ -37,6 +37,7 @@ use peers::Peers;
 use pool::{Pool, PoolError, Purpose};
 use replicas::Replicas;
 pub use state::PostgresState;
+use statements::StatementCache;
 use target::{Target, without_password};
 pub use write::PostgresWriter;
 
@@ -91,7 +92,7 @@ pub struct Postgres {
     listening: Arc<Pool>,
     replicas: Arc<Replicas>,
     peers: Arc<Peers>,
-    features: Features,
+    statements: Arc<StatementCache>,
     schemas: Arc<[String]>,
 }
 
@@ -168,7 +169,7 @@ impl Postgres {
             listening,
             pool,
             replicas,
-            features,
+            statements: Arc::new(StatementCache::new(features)),
             schemas: settings.schemas.clone().into(),
         })
     }
@@ -200,8 +201,8 @@ impl Postgres {
     /// When the statement cannot be prepared.
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
         let mut lease = self.pool.take(false).await.map_err(read::failed)?;
-        let statement = plan.one_statement(self.features);
-        let steps = read::query_plan(lease.begin().client(), plan, &statement).await;
+        let statement = self.statements.of_plan(plan);
+        let steps = read::query_plan(lease.begin().client(), plan, &statement.statement).await;
         let steps = steps.map_err(read::failed)?;
         lease.done();
         Ok((statement.statement.to_string(), steps))
@@ -274,9 +275,9 @@ impl Postgres {
     /// Nothing where there is no replica to answer. One that fails a read is left out.
     async fn read_replica(&self, plan: &Plan) -> Option<Result<JsonBody, ResolveError>> {
         let replica = self.replicas.choose()?;
-        let mut result = read::run(replica, plan, self.features, false).await;
+        let mut result = read::run(replica, plan, &self.statements, false).await;
         if let Err(read::Failure::Stale(_)) = result {
-            result = read::run(replica, plan, self.features, true).await;
+            result = read::run(replica, plan, &self.statements, true).await;
         }
         if let Err(read::Failure::Stale(_) | read::Failure::Away(_)) = result {
             self.replicas.leave_out(replica);
@@ -288,10 +289,10 @@ impl Postgres {
     /// A read that finds its connection broken, or its prepared statement out of date, begins once more on a
     /// new one.
     async fn read_primary(&self, plan: &Plan) -> Result<JsonBody, read::Failure> {
-        match read::run(&self.pool, plan, self.features, false).await {
+        match read::run(&self.pool, plan, &self.statements, false).await {
             Err(read::Failure::Stale(error)) => {
                 tracing::debug!("a read begins once more on another connection: {error}");
-                read::run(&self.pool, plan, self.features, true).await
+                read::run(&self.pool, plan, &self.statements, true).await
             }
             result => result,
         }
@@ -299,11 +300,12 @@ impl Postgres {
 
     /// The statement of a read, for those who want to see it.
     async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
-        let statement = plan.one_statement(self.features);
+        let statement = self.statements.of_plan(plan);
         let params = statement
-            .bound
+            .statement
+            .params
             .iter()
-            .map(|bound| bound.text(plan).map_or(Value::Null, |text| Value::Text(text.into_owned())));
+            .map(|param| param.for_read(plan).map_or(Value::Null, |text| Value::Text(text.into_owned())));
         let traced =
             TracedStatement::new(&*statement.statement.sql, took, body.rows as u64).with_params(params);
         let traced = traced.of_node(plan.node().path.clone(), 1);

@@ -5,7 +5,8 @@ use std::error::Error as StdError;
 
 use bytes::BytesMut;
 use futures_util::TryStreamExt as _;
-use mesh_plan::sql::{Features, OneStatement};
+use mesh_plan::sql::Statement;
+use mesh_plan::sql::postgres::{Param, ReadStatement};
 use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError};
 use mesh_ql::AggregateFn;
 use tokio_postgres::error::SqlState;
@@ -14,6 +15,7 @@ use tokio_postgres::{Client, Error, RowStream};
 
 use super::cells::{Fetched, Source};
 use super::pool::{Lease, Link, Pool, PoolError};
+use super::statements::StatementCache;
 
 /// Why a read failed.
 #[derive(Debug)]
@@ -131,10 +133,10 @@ pub(super) fn with_causes(error: &dyn StdError) -> String {
 pub(super) async fn run(
     pool: &Pool,
     plan: &Plan,
-    features: Features,
+    statements: &StatementCache,
     fresh: bool,
 ) -> Result<JsonBody, Failure> {
-    let statement = plan.one_statement(features);
+    let statement = statements.of_plan(plan);
     let mut lease = pool.take(fresh).await.map_err(|error| match error {
         PoolError::Exhausted => Failure::Final(ResolveError::Busy),
         error => Failure::Away(error),
@@ -151,10 +153,10 @@ pub(super) async fn inside(
     pool: &Pool,
     link: &mut Link,
     plan: &Plan,
-    features: Features,
+    statements: &StatementCache,
 ) -> Result<JsonBody, ResolveError> {
-    let statement = plan.one_statement(features);
-    let params = params(plan, &statement);
+    let statement = statements.of_plan(plan);
+    let params = params(plan, &statement.statement);
     let reading = async {
         let rows = if pool.has_pooler() {
             let typed = params.iter().map(|param| (param, Type::UNKNOWN));
@@ -169,8 +171,8 @@ pub(super) async fn inside(
     shape(plan, &statement, &fetched)
 }
 
-fn shape(plan: &Plan, statement: &OneStatement, fetched: &Fetched) -> Result<JsonBody, ResolveError> {
-    plan.shape(&mut Source::new(fetched, &statement.part, plan.node()), 0)
+fn shape(plan: &Plan, statement: &ReadStatement, fetched: &Fetched) -> Result<JsonBody, ResolveError> {
+    plan.shape(&mut Source::new(fetched, &statement.layout, plan.node()), 0)
 }
 
 /// Whether a number out of range can be nothing but a sum: averages are made of sums.
@@ -183,9 +185,9 @@ async fn fetch(
     pool: &Pool,
     lease: &mut Lease,
     plan: &Plan,
-    statement: &OneStatement,
+    statement: &ReadStatement,
 ) -> Result<Fetched, Error> {
-    let params = params(plan, statement);
+    let params = params(plan, &statement.statement);
     let link = lease.begin();
     if pool.has_pooler() {
         return through_pooler(pool, link, statement, &params).await;
@@ -199,7 +201,7 @@ async fn fetch(
 async fn through_pooler(
     pool: &Pool,
     link: &Link,
-    statement: &OneStatement,
+    statement: &ReadStatement,
     params: &[TextParam<'_>],
 ) -> Result<Fetched, Error> {
     let client = link.client();
@@ -218,7 +220,7 @@ async fn through_pooler(
     Ok(fetched)
 }
 
-async fn collect(rows: RowStream, statement: &OneStatement) -> Result<Fetched, Error> {
+async fn collect(rows: RowStream, statement: &ReadStatement) -> Result<Fetched, Error> {
     let mut rows = std::pin::pin!(rows);
     let mut fetched = Fetched::new(statement.levels);
     while let Some(row) = rows.try_next().await? {
@@ -228,19 +230,19 @@ async fn collect(rows: RowStream, statement: &OneStatement) -> Result<Fetched, E
     Ok(fetched)
 }
 
-fn params<'p>(plan: &Plan, statement: &'p OneStatement) -> Vec<TextParam<'p>> {
-    statement.bound.iter().map(|bound| TextParam(bound.text(plan))).collect()
+fn params<'p>(plan: &Plan, statement: &'p Statement<Param>) -> Vec<TextParam<'p>> {
+    statement.params.iter().map(|param| TextParam(param.for_read(plan))).collect()
 }
 
 /// The database's own account of how it would run a plan's statement.
 pub(super) async fn query_plan(
     client: &Client,
     plan: &Plan,
-    statement: &OneStatement,
+    statement: &Statement<Param>,
 ) -> Result<Vec<String>, Error> {
     let params = params(plan, statement);
     let typed = params.iter().map(|param| (param, Type::UNKNOWN));
-    let sql = format!("EXPLAIN {}", statement.statement.sql);
+    let sql = format!("EXPLAIN {}", statement.sql);
     let rows = client.query_typed_raw(&sql, typed).await?;
     rows.map_ok(|row| row.get::<_, String>(0)).try_collect().await
 }

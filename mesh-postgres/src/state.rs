@@ -217,7 +217,7 @@ pub(super) fn now() -> u64 {
 
 fn bytes(bytes: &[u8]) -> TextParam<'static> {
     let value = mesh_plan::Value::Bytes(bytes.to_vec());
-    TextParam(mesh_plan::sql::postgres_text(&value).map(Cow::Owned))
+    TextParam(mesh_plan::sql::postgres::text(&value).map(Cow::Owned))
 }
 
 /// Times past what the database's integers hold are as good as the last one that they do.

@@ -1,11 +1,11 @@
 //! How is a PostgreSQL database written? One transaction for each write. `SPEC §11`
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::sql::{Features, Param, Step};
+use mesh_plan::sql::postgres::{self, Param};
+use mesh_plan::sql::{Statement, Step};
 use mesh_plan::{
     BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError, WriteOutcome,
 };
@@ -16,6 +16,7 @@ use tokio_postgres::{Error, Row};
 use super::peers::Peers;
 use super::pool::{Link, Pool};
 use super::read::{self, TextParam};
+use super::statements::StatementCache;
 use super::{Postgres, WITHOUT_DEADLINE, cells};
 
 /// How often a write begins again that the database ended for the sake of another one.
@@ -25,7 +26,7 @@ const TRIES: usize = 5;
 #[derive(Clone)]
 pub struct PostgresWriter {
     pool: Arc<Pool>,
-    features: Features,
+    statements: Arc<StatementCache>,
     peers: Arc<Peers>,
 }
 
@@ -37,7 +38,7 @@ impl Postgres {
         }
         PostgresWriter {
             pool: Arc::clone(&self.writes),
-            features: self.features,
+            statements: Arc::clone(&self.statements),
             peers: Arc::clone(&self.peers),
         }
     }
@@ -105,7 +106,7 @@ impl PostgresWriter {
     /// The statements of a write, and the read of its reply, inside the transaction.
     async fn steps(&self, link: &mut Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
         let mut id = mutation.expected_id();
-        for step in mutation.postgres_steps() {
+        for step in postgres::write_steps(mutation, self.statements.features()) {
             let rows = self.run_step(link, &step, &id).await.map_err(|error| broken(error, mutation))?;
             if rows.is_empty()
                 && let Some(error) = step.failure(mutation)
@@ -126,36 +127,23 @@ impl PostgresWriter {
         }
         let mut written = WriteOutcome::new(id.clone());
         if let Some(plan) = mutation.reply(&id) {
-            let body = read::inside(&self.pool, link, &plan, self.features).await;
+            let body = read::inside(&self.pool, link, &plan, &self.statements).await;
             written.body = Some(body.map_err(|error| Failure::Final(error.into()))?);
         }
         Ok(written)
     }
 
-    async fn run_step(&self, link: &mut Link, step: &Step, id: &Value) -> Result<Vec<Row>, Error> {
-        // The database's own operators in the place of the functions that SQLite is given. What is joined to an
-        // empty text is text, whatever it was, and of the collation of that.
-        let folds = if self.features.icu_folds { " COLLATE \"und-x-icu\"" } else { "" };
-        let sql = step.statement.sql.replace("mesh_like(", "textlike('' || ");
-        let sql = sql.replace("mesh_ilike(", &format!("texticlike(''{folds} || "));
-        let params: Vec<TextParam<'_>> = step
-            .statement
-            .params
-            .iter()
-            .map(|param| match param {
-                Param::Value(value) => bound(value),
-                // A write has no parents, and its conditions no names.
-                _ => bound(id),
-            })
-            .collect();
+    async fn run_step(&self, link: &mut Link, step: &Step<Param>, id: &Value) -> Result<Vec<Row>, Error> {
+        let Statement { sql, params } = &step.statement;
+        let params: Vec<TextParam<'_>> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
         if self.pool.has_pooler() {
             let typed: Vec<_> = params
                 .iter()
                 .map(|param| (param as &(dyn tokio_postgres::types::ToSql + Sync), Type::UNKNOWN))
                 .collect();
-            return link.client().query_typed(&sql, &typed).await;
+            return link.client().query_typed(sql, &typed).await;
         }
-        let statement = link.prepare(&sql).await?;
+        let statement = link.prepare(sql).await?;
         let params: Vec<_> =
             params.iter().map(|param| param as &(dyn tokio_postgres::types::ToSql + Sync)).collect();
         link.client().query(&statement, &params).await
@@ -176,14 +164,6 @@ impl fmt::Debug for PostgresWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresWriter").field("database", &self.pool.name()).finish_non_exhaustive()
     }
-}
-
-/// A value as text of whatever type the statement compares it with.
-fn bound(value: &Value) -> TextParam<'_> {
-    TextParam(match value {
-        Value::Text(text) => Some(Cow::Borrowed(text)),
-        value => mesh_plan::sql::postgres_text(value).map(Cow::Owned),
-    })
 }
 
 /// What a failure inside a transaction means, of which nothing has been committed yet.

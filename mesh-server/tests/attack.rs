@@ -6,7 +6,7 @@ mod attack {
     use std::sync::Arc;
 
     use mesh_plan::memory::Tables;
-    use mesh_plan::sql::Statements;
+    use mesh_plan::sql::sqlite::Statements;
     use mesh_plan::{Context, CursorKey, Limits, Mesh, Plan, Request, Value};
     use mesh_ql::Format;
     use mesh_schema::{FieldType, JoinDocument, Schema};
@@ -171,7 +171,7 @@ mod attack {
             tree.joins.iter().for_each(|join| add(out, join));
         }
         let mut out = Vec::new();
-        add(&mut out, plan.statements());
+        add(&mut out, &Statements::from_plan(plan));
         out
     }
 

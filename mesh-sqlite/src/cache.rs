@@ -14,7 +14,6 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use foldhash::fast::RandomState;
-use mesh_plan::sql::{Param, Statements};
 use mesh_plan::{JsonBody, Node, Output, Plan, PlanId, Target, TemplatePiece, Value};
 
 use super::stamp::Stamp;
@@ -184,13 +183,7 @@ fn forget(entries: Option<Entries>) {
 
 /// Whether the answer depends on the plan, its target and the database alone, and may be asked for again.
 fn is_lasting(plan: &Plan) -> bool {
-    !is_personal(plan.statements()) && !has_code(plan.node())
-}
-
-/// Plans are nested as deep as queries, which is bounded.
-fn is_personal(tree: &Statements) -> bool {
-    tree.statement.params.iter().any(|param| matches!(param, Param::Session(_)))
-        || tree.joins.iter().any(is_personal)
+    !plan.uses_session() && !has_code(plan.node())
 }
 
 fn has_code(node: &Node) -> bool {

@@ -14,6 +14,7 @@ mod prepared;
 mod read;
 mod stamp;
 mod state;
+mod statements;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -188,7 +189,8 @@ impl Sqlite {
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(read::failed)?;
-        let steps = read::query_plan(reader.connection(), plan.statements()).map_err(read::failed)?;
+        let steps =
+            read::query_plan(reader.connection(), &pool.statements().of_plan(plan)).map_err(read::failed)?;
         pool.give(reader);
         Ok(steps)
     }
@@ -288,7 +290,7 @@ impl Opened {
     ) -> Result<JsonBody, ResolveError> {
         let left = deadline.saturating_duration_since(Instant::now());
         reader.wait_for_writers(left).map_err(read::failed)?;
-        let result = reader.read(plan, Budget::Until(deadline), self.pool.stamps());
+        let result = reader.read(plan, Budget::Until(deadline), &self.pool);
         reader.wait_for_writers(Duration::ZERO).map_err(read::failed)?;
         result.map(|read| self.keep(plan, read))
     }

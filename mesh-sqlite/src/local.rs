@@ -15,7 +15,7 @@ use super::alarm::Budget;
 use super::pool::{Pool, Reader};
 use super::prepared::Prepared;
 use super::read::failed;
-use super::stamp::{Stamp, Stamps};
+use super::stamp::Stamp;
 
 thread_local! {
     static LOCALS: RefCell<Vec<Local>> = const { RefCell::new(Vec::new()) };
@@ -68,7 +68,7 @@ pub(super) fn read(
         Some(local) => local,
         None => Local::open(pool).map_err(failed)?,
     };
-    let result = local.read(plan, budget, stamp, pool.stamps());
+    let result = local.read(plan, budget, stamp, pool);
     if local.is_good() {
         LOCALS.with_borrow_mut(|locals| locals.push(local));
     }
@@ -95,11 +95,12 @@ impl Local {
         plan: &Plan,
         budget: Budget,
         stamp: Option<Stamp>,
-        stamps: &Stamps,
+        pool: &Pool,
     ) -> Result<(JsonBody, Option<Stamp>), ResolveError> {
         if self.snapshot.is_some() && self.snapshot != stamp {
             self.close_snapshot();
         }
+        let stamps = pool.stamps();
         let fresh = self.snapshot.is_none();
         let snapshot = &mut self.snapshot;
         self.kept.with_dependent_mut(|reader, prepared| {
@@ -107,7 +108,7 @@ impl Local {
             if fresh {
                 prepared.begin()?;
             }
-            let read = prepared.read(reader.connection(), plan);
+            let read = prepared.read(reader.connection(), plan, pool.statements());
             // The snapshot was taken between two stamps; where they are equal it is of that state.
             let state = stamp.filter(|stamp| !fresh || stamps.now() == Some(*stamp));
             if state.is_some() && read.is_ok() && stamps.is_wal() && PARKS.get() {

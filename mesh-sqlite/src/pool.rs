@@ -8,10 +8,11 @@ use std::time::Duration;
 use super::alarm::{Alarm, Budget};
 use super::read::{self, failed};
 use super::stamp::{Stamp, Stamps};
+use super::statements::StatementCache;
 use super::sum::Sum;
 use super::turns::Turns;
-use mesh_plan::Usage;
-use mesh_plan::{JsonBody, Pattern, Plan, ResolveError, sql::functions};
+use mesh_plan::sql::sqlite::functions;
+use mesh_plan::{JsonBody, Pattern, Plan, ResolveError, Usage};
 use rusqlite::config::DbConfig;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
@@ -32,6 +33,7 @@ pub(super) struct Pool {
     idle: Mutex<Vec<Reader>>,
     turns: Arc<Turns>,
     stamps: Stamps,
+    statements: StatementCache,
 }
 
 impl Pool {
@@ -45,6 +47,7 @@ impl Pool {
             idle: Mutex::new(vec![first]),
             turns: Turns::new(),
             stamps: Stamps::new(path, connect(path)?),
+            statements: StatementCache::new(),
         })
     }
 
@@ -67,6 +70,11 @@ impl Pool {
     /// The state that the database is in.
     pub(super) fn stamps(&self) -> &Stamps {
         &self.stamps
+    }
+
+    /// The statements of plans.
+    pub(super) fn statements(&self) -> &StatementCache {
+        &self.statements
     }
 
     /// An idle connection, or a new one.
@@ -138,14 +146,15 @@ impl Reader {
         &self,
         plan: &Plan,
         budget: Budget,
-        stamps: &Stamps,
+        pool: &Pool,
     ) -> Result<(JsonBody, Option<Stamp>), ResolveError> {
+        let statements = pool.statements.of_plan(plan);
         self.alarm.begin(budget);
-        let before = stamps.now();
+        let before = pool.stamps.now();
         self.connection.execute_batch("BEGIN").map_err(failed)?;
-        let result = read::inside(&self.connection, plan);
+        let result = read::inside(&self.connection, plan, &statements);
         // The snapshot was taken between two stamps; where they are equal it is of that state.
-        let state = before.filter(|stamp| stamps.now() == Some(*stamp));
+        let state = before.filter(|stamp| pool.stamps.now() == Some(*stamp));
         let ended = self.connection.execute_batch("COMMIT").map_err(failed);
         result.and_then(|body| ended.map(|()| (body, state)))
     }

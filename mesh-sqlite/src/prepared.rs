@@ -7,6 +7,7 @@ use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
 
 use super::read::{Source, failed};
+use super::statements::StatementCache;
 
 /// Plans with prepared statements on one connection.
 const PLANS: usize = 128;
@@ -38,11 +39,16 @@ impl<'c> Prepared<'c> {
     }
 
     /// Reads a plan inside of a transaction.
-    pub(super) fn read(&mut self, connection: &'c Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
+    pub(super) fn read(
+        &mut self,
+        connection: &'c Connection,
+        plan: &Plan,
+        statements: &StatementCache,
+    ) -> Result<JsonBody, ResolveError> {
         if let Some(source) = self.ready.get_mut(plan.id()) {
             return source.run(plan);
         }
-        let mut source = Source::prepare(connection, plan.statements()).map_err(failed)?;
+        let mut source = Source::prepare(connection, &statements.of_plan(plan)).map_err(failed)?;
         let read = source.run(plan);
         self.ready.insert(plan.id().clone(), source, 1);
         read

@@ -4,14 +4,18 @@
 mod tests;
 
 use super::sum;
-use mesh_plan::sql::{Param, Statements};
+use mesh_plan::sql::sqlite::{Param, Statements};
 use mesh_plan::{Cells, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Value, ValueRef};
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, Row, ToSql};
 
 /// Reads a plan inside a transaction that is under way.
-pub(super) fn inside(connection: &Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
-    Source::prepare(connection, plan.statements()).map_err(failed)?.run(plan)
+pub(super) fn inside(
+    connection: &Connection,
+    plan: &Plan,
+    statements: &Statements,
+) -> Result<JsonBody, ResolveError> {
+    Source::prepare(connection, statements).map_err(failed)?.run(plan)
 }
 
 /// A cell that outlives its row.

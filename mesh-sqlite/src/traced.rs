@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::{Param, Statements};
+use mesh_plan::sql::sqlite::{Param, Statements};
 use mesh_plan::{
     Cells as _, Context, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, TracedStatement,
     Value, ValueRef,
@@ -62,7 +62,7 @@ fn waiting(
 
 /// Shapes a plan's answer and records the statements that ran, parents before children.
 fn shape(connection: &Connection, plan: &Plan, trace: &Trace) -> Result<JsonBody, ResolveError> {
-    let statements = plan.statements();
+    let statements = &Statements::from_plan(plan);
     let mut source = Watched::prepare(connection, statements, plan).map_err(failed)?;
     let body = plan.shape(&mut source, 0)?;
     let mut costs = Vec::new();

@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::{Param, Step};
+use mesh_plan::sql::Step;
+use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use tokio::sync::Semaphore;
 
 use super::read::{self, Bound};
+use super::statements::StatementCache;
 use super::watched::{FileId, log_of};
 use super::{Cause, OpenError, Sqlite, WITHOUT_DEADLINE, pool, watched};
 
@@ -93,6 +95,7 @@ pub(super) struct Writer {
     /// Its log, once there is one.
     log: Option<FileId>,
     connection: Connection,
+    statements: StatementCache,
     start: Instant,
     /// When the current write has to end, in nanoseconds after `start`.
     deadline: Arc<AtomicU64>,
@@ -123,7 +126,15 @@ impl Writer {
         let is_past = move || start.elapsed().as_nanos() >= u128::from(end.load(Ordering::Relaxed));
         connection.progress_handler(STEPS_PER_LOOK, Some(is_past))?;
         let log = FileId::of(&log_of(path));
-        Ok(Self { path: path.to_owned(), id, log, connection, start, deadline })
+        Ok(Self {
+            path: path.to_owned(),
+            id,
+            log,
+            connection,
+            statements: StatementCache::new(),
+            start,
+            deadline,
+        })
     }
 
     /// Opens the file that lies at the path, where that is another one by now. What was written to a file that
@@ -163,7 +174,7 @@ impl Writer {
             connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])
         });
         let result = result.map_err(|error| failed(error, mutation)).and_then(|_| {
-            let written = steps(connection, mutation)?;
+            let written = self.steps(mutation)?;
             if Instant::now() >= deadline {
                 return Err(ResolveError::TimedOut.into());
             }
@@ -184,6 +195,38 @@ impl Writer {
         self.deadline.store(nanos, Ordering::Relaxed);
     }
 
+    /// The statements of a write, and the read of its reply, inside the transaction.
+    fn steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
+        let connection = &self.connection;
+        let mut id = mutation.expected_id();
+        for step in sqlite::write_steps(mutation) {
+            let (rows, first) = run_step(connection, &step, &id).map_err(|error| failed(error, mutation))?;
+            if rows == 0
+                && let Some(error) = step.failure(mutation)
+            {
+                return Err(error);
+            }
+            if step.returns_id {
+                if rows > 1 {
+                    return Err(WriteError::conflict(Rule::Unique));
+                }
+                id = first;
+                if id == Value::Null {
+                    let subject = mutation.written();
+                    let fields =
+                        subject.field_of_column(subject.id_column()).into_iter().map(str::to_owned).collect();
+                    return Err(WriteError::Conflict { rule: Rule::NotEmpty, fields });
+                }
+            }
+        }
+        let body =
+            mutation.reply(&id).map(|plan| read::inside(connection, &plan, &self.statements.of_plan(&plan)));
+        let body = body.transpose()?;
+        let mut written = WriteOutcome::new(id);
+        written.body = body;
+        Ok(written)
+    }
+
     /// Ends a transaction that is still open.
     fn roll_back(&self) -> rusqlite::Result<()> {
         if self.connection.is_autocommit() {
@@ -200,37 +243,8 @@ impl Drop for Writer {
     }
 }
 
-/// The statements of a write, and the read of its reply, inside the transaction.
-fn steps(connection: &Connection, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
-    let mut id = mutation.expected_id();
-    for step in mutation.sqlite_steps() {
-        let (rows, first) = run_step(connection, &step, &id).map_err(|error| failed(error, mutation))?;
-        if rows == 0
-            && let Some(error) = step.failure(mutation)
-        {
-            return Err(error);
-        }
-        if step.returns_id {
-            if rows > 1 {
-                return Err(WriteError::conflict(Rule::Unique));
-            }
-            id = first;
-            if id == Value::Null {
-                let subject = mutation.written();
-                let fields =
-                    subject.field_of_column(subject.id_column()).into_iter().map(str::to_owned).collect();
-                return Err(WriteError::Conflict { rule: Rule::NotEmpty, fields });
-            }
-        }
-    }
-    let body = mutation.reply(&id).map(|plan| read::inside(connection, &plan)).transpose()?;
-    let mut written = WriteOutcome::new(id);
-    written.body = body;
-    Ok(written)
-}
-
 /// How many rows the step returned, and the first cell of the first one.
-fn run_step(connection: &Connection, step: &Step, id: &Value) -> rusqlite::Result<(usize, Value)> {
+fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite::Result<(usize, Value)> {
     let mut statement = connection.prepare_cached(&step.statement.sql)?;
     for (index, param) in step.statement.params.iter().enumerate() {
         let value = match param {

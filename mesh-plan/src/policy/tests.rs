@@ -364,14 +364,16 @@ fn cursors_of_one_class_do_not_open_for_another() {
 #[cfg(feature = "sql")]
 #[test]
 fn sql_has_the_condition_and_no_value_of_a_session() {
+    use crate::sql::sqlite::{Param, Statements};
+
     let query = r#"{"user":{"$select":{"name":true,"posts":{"$select":{"id":true}}}}}"#;
     let plan = plan(&mesh(), Some(&who("author", 7)), query, None).unwrap();
-    let statements = plan.statements();
+    let statements = Statements::from_plan(&plan);
     assert!(statements.statement.sql.contains(r#"WHERE "t0"."id" = ?"#), "{}", statements.statement.sql);
-    assert!(statements.statement.params.contains(&crate::sql::Param::Session(0)));
+    assert!(statements.statement.params.contains(&Param::Session(0)));
     let posts = &statements.joins[0].statement;
     assert!(posts.sql.contains(r#""t1"."ownerId" = ?"#), "{}", posts.sql);
-    assert_eq!(posts.params, [crate::sql::Param::Parent(1), crate::sql::Param::Session(0)]);
+    assert_eq!(posts.params, [Param::Parent(1), Param::Session(0)]);
     assert_eq!(plan.session_value(0), &crate::Value::Integer(7));
     assert_eq!(plan.session_value(1), &crate::Value::Null);
 }

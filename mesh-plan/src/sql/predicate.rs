@@ -1,89 +1,70 @@
-//! How is a predicate said?
+//! The structure of predicates. Each database lowers the single conditions.
 
-use sea_query::{Expr, ExprTrait, Func};
+use sea_query::{BinOper, Expr, ExprTrait as _};
 
-use super::{bound, functions, group, prefix, slot};
-use crate::like;
-use crate::plan::{ColumnSource, CompareOp, Grouping, Predicate};
+use crate::Value;
+use crate::plan::{ColumnSource, CompareOp, Predicate};
 
-/// How values are called where an expression stands.
-pub(super) enum Names<'a> {
-    /// Columns of the node's table, by its alias.
-    Table(&'a str),
-    /// Columns of its groups.
-    Groups(&'a Grouping),
+/// Returns the expression for a value of a node's rows.
+pub(super) type Columns<'a> = dyn Fn(&ColumnSource) -> Expr + 'a;
+
+/// Lowers single conditions.
+pub(super) trait Conditions {
+    /// Returns the expression for a value of a row.
+    fn column(&self, source: &ColumnSource) -> Expr;
+
+    /// Compares with a value of the query.
+    fn compare(&mut self, source: &ColumnSource, op: CompareOp, value: &Value) -> Expr;
+
+    /// Compares with the session's value of that slot.
+    fn compare_session(&mut self, source: &ColumnSource, op: CompareOp, slot: usize) -> Expr;
+
+    /// Looks for the column's value in a list that is not empty.
+    fn is_in(&mut self, source: &ColumnSource, values: &[Value], negated: bool) -> Expr;
+
+    /// Matches text against a [`crate::Pattern`].
+    fn like(&mut self, source: &ColumnSource, pattern: &str, ignore_case: bool) -> Expr;
 }
 
-impl Names<'_> {
-    /// The value of that source.
-    pub(super) fn expr(&self, source: &ColumnSource) -> Expr {
-        match (self, source) {
-            (Self::Groups(grouping), source) => group::expr(grouping, source),
-            (Self::Table(alias), ColumnSource::Column(column)) => {
-                Expr::col(((*alias).to_owned(), column.clone()))
-            }
-            // The planner lets aggregates stand in grouped reads only.
-            (Self::Table(_), ColumnSource::Aggregate(_)) => Expr::null(),
-        }
-    }
-}
-
-/// A predicate as SQLite serves it best.
-pub(super) fn lower(names: &Names<'_>, predicate: &Predicate) -> Expr {
-    say(names, predicate, |text, pattern, ignore_case| {
-        let range = if ignore_case { None } else { prefix::range(&text, pattern) };
-        let matches = matches(text, pattern, ignore_case);
-        match range {
-            Some(range) => range.and(matches),
-            None => matches,
-        }
-    })
-}
-
-/// The same in words that other databases can be told too.
-pub(super) fn portable(names: &Names<'_>, predicate: &Predicate) -> Expr {
-    say(names, predicate, matches)
-}
-
-/// How it is said that a text matches a pattern, letter case aside or not.
-type Like = fn(Expr, &str, bool) -> Expr;
-
-fn matches(text: Expr, pattern: &str, ignore_case: bool) -> Expr {
-    let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
-    Func::cust(function).arg(text).arg(Expr::val(like::closed(pattern))).into()
-}
-
-/// Filters are nested as deep as the parser lets them.
-fn say(names: &Names<'_>, predicate: &Predicate, like: Like) -> Expr {
-    let list = |parts: &[Predicate], join: fn(Expr, Expr) -> Expr, empty: bool| {
-        let parts = parts.iter().map(|part| say(names, part, like));
-        parts.reduce(join).unwrap_or_else(|| Expr::val(empty))
-    };
+/// Lowers a predicate. Its nesting is bounded by the parser.
+pub(super) fn lower(conditions: &mut impl Conditions, predicate: &Predicate) -> Expr {
     match predicate {
-        Predicate::All(parts) => list(parts, Expr::and, true),
-        Predicate::Any(parts) => list(parts, Expr::or, false),
-        Predicate::Not(part) => say(names, part, like).not(),
-        Predicate::Compare { source, op, value } => compare(names.expr(source), *op, Expr::val(bound(value))),
-        Predicate::Session { source, op, slot, .. } => {
-            compare(names.expr(source), *op, Expr::val(slot::session(*slot)))
-        }
-        Predicate::In { source, values, negated } => {
-            let (left, values) = (names.expr(source), values.iter().map(bound));
-            if *negated { left.is_not_in(values) } else { left.is_in(values) }
-        }
-        Predicate::Like { source, pattern, ignore_case } => like(names.expr(source), pattern, *ignore_case),
-        Predicate::IsNull { source, negated: false } => names.expr(source).is_null(),
-        Predicate::IsNull { source, negated: true } => names.expr(source).is_not_null(),
+        Predicate::All(parts) => combine(conditions, parts, Expr::and, true),
+        Predicate::Any(parts) => combine(conditions, parts, Expr::or, false),
+        Predicate::Not(part) => lower(conditions, part).not(),
+        Predicate::Compare { source, op, value } => conditions.compare(source, *op, value),
+        Predicate::Session { source, op, slot, .. } => conditions.compare_session(source, *op, *slot),
+        Predicate::In { source, values, negated } => conditions.is_in(source, values, *negated),
+        Predicate::Like { source, pattern, ignore_case } => conditions.like(source, pattern, *ignore_case),
+        Predicate::IsNull { source, negated: false } => conditions.column(source).is_null(),
+        Predicate::IsNull { source, negated: true } => conditions.column(source).is_not_null(),
     }
 }
 
-fn compare(left: Expr, op: CompareOp, right: Expr) -> Expr {
-    match op {
-        CompareOp::Eq => left.eq(right),
-        CompareOp::Ne => left.ne(right),
-        CompareOp::Gt => left.gt(right),
-        CompareOp::Gte => left.gte(right),
-        CompareOp::Lt => left.lt(right),
-        CompareOp::Lte => left.lte(right),
-    }
+fn combine(
+    conditions: &mut impl Conditions,
+    parts: &[Predicate],
+    join: fn(Expr, Expr) -> Expr,
+    empty: bool,
+) -> Expr {
+    let parts = parts.iter().map(|part| lower(conditions, part));
+    parts.reduce(join).unwrap_or_else(|| Expr::Constant(empty.into()))
+}
+
+/// Compares two expressions.
+pub(super) fn compare(left: Expr, op: CompareOp, right: Expr) -> Expr {
+    let op = match op {
+        CompareOp::Eq => BinOper::Equal,
+        CompareOp::Ne => BinOper::NotEqual,
+        CompareOp::Gt => BinOper::GreaterThan,
+        CompareOp::Gte => BinOper::GreaterThanOrEqual,
+        CompareOp::Lt => BinOper::SmallerThan,
+        CompareOp::Lte => BinOper::SmallerThanOrEqual,
+    };
+    left.binary(op, right)
+}
+
+/// Applies a collation.
+pub(super) fn collate(text: Expr, collation: &'static str) -> Expr {
+    text.binary(BinOper::Custom("COLLATE"), Expr::col(collation))
 }

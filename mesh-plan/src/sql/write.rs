@@ -1,59 +1,53 @@
-//! How is a write said in SQL? A few statements in turn, all of them in one transaction. `SPEC §11`
+//! Lowering of writes to a few statements that run one after the other in one transaction. `SPEC §11`
 //!
-//! Keys that lead from one record to another are looked up by the statements themselves, so that nothing is
-//! bound but what the request says, and both ends are as the transaction sees them.
+//! The statements themselves look up the keys that link records. So only values of the request are bound, and both
+//! ends of a link are as the transaction sees them.
 
 mod relation;
 #[cfg(test)]
 mod tests;
 
-use mesh_schema::{ColumnPair, TableName};
-use sea_query::{
-    Expr, ExprTrait, PostgresQueryBuilder, Query, QueryBuilder, SelectStatement, SqliteQueryBuilder,
-    TableRef, Values,
-};
+use mesh_schema::ColumnPair;
+use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, SelectStatement};
 
-use super::predicate::{self, Names};
-use super::{Statement, bound, param, slot};
+use super::dialect::Dialect;
+use super::links::table;
+use super::statement::{Params, Statement};
 use crate::mutation::{Action, Assignment, KeyColumns, LinkKey, Mutation, Subject};
-use crate::plan::ColumnSource;
 use crate::{Rule, Value, WriteError};
 use relation::{Ends, Parent};
 
-/// The alias of the record that the path names, where it stands in a subquery.
+/// The alias of the record that the path names.
 const PARENT: &str = "p";
 /// The alias of the other record.
 const TARGET: &str = "t";
-/// The alias of a junction.
-const JUNCTION: &str = "j";
 
 /// One statement of a write.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// The statement. It returns rows, if only to show that there are some. [`super::Param::Id`] stands for
-    /// the id that an earlier step has returned.
-    pub statement: Statement,
+pub struct Step<P> {
+    /// The statement. The rows that it returns show at least that there are some.
+    pub statement: Statement<P>,
     /// Whether the first cell of its row is the id of the record that was written.
     pub returns_id: bool,
-    /// What it means when it returns no row; `None`: nothing.
+    /// What it means if it returns no row; `None`: nothing.
     pub if_none: Option<Missing>,
 }
 
-/// What is amiss when a step returns no row.
+/// Why a step returns no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The record that the path names is not there.
+    /// The record that the path names does not exist.
     Subject,
-    /// The other record is not there, or is not linked.
+    /// The other record does not exist, or is not linked.
     Other,
-    /// A rule of the storage stood in the way without an error.
+    /// A rule of the storage prevented it without an error.
     Rule(Rule),
-    /// The record that would result is none that may be written.
+    /// The record that would result may not be written.
     Guard,
 }
 
-impl Step {
-    /// The failure of a write of which this step returned no row.
+impl<P> Step<P> {
+    /// Returns the failure of a write in which this step returned no row.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
         let action = mutation.action();
         Some(match self.if_none? {
@@ -70,17 +64,7 @@ impl Step {
 }
 
 impl Mutation {
-    /// The write in SQLite's SQL.
-    pub fn sqlite_steps(&self) -> Vec<Step> {
-        lower(self, SqliteQueryBuilder)
-    }
-
-    /// The write in PostgreSQL's SQL.
-    pub fn postgres_steps(&self) -> Vec<Step> {
-        lower(self, PostgresQueryBuilder)
-    }
-
-    /// The id of the record that the reply shows, as far as it is known before the write.
+    /// Returns the id of the record that the reply shows, if it is known before the write.
     pub fn expected_id(&self) -> Value {
         match &self.action {
             Action::Create { .. } | Action::CreateChild { .. } => Value::Null,
@@ -89,18 +73,18 @@ impl Mutation {
     }
 }
 
-fn lower(mutation: &Mutation, builder: impl QueryBuilder) -> Vec<Step> {
-    let mut steps = Steps { builder, list: Vec::new() };
+/// Lowers a write.
+pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::Param>> {
+    let mut steps = Steps { dialect, params: Params::new(None), list: Vec::new() };
     let subject = &mutation.subject;
     match &mutation.action {
         Action::Create { values } => steps.create(subject, values, None),
         Action::Update { id, values } => steps.update(subject, id, values),
         Action::Delete { id } => {
             let mut delete = Query::delete();
-            delete.from_table(table(subject.table())).and_where(is(subject, id));
+            delete.from_table(table(subject.table())).and_where(steps.is_record(subject, id));
             delete.returning_col(subject.id_column().to_owned());
-            let built = delete.build_any(&steps.builder);
-            steps.push(built, Some(Missing::Subject));
+            steps.push(&delete, Some(Missing::Subject));
             if let Some(step) = steps.list.last_mut() {
                 step.returns_id = true;
             }
@@ -121,45 +105,58 @@ fn lower(mutation: &Mutation, builder: impl QueryBuilder) -> Vec<Step> {
     steps.list
 }
 
-struct Steps<B> {
-    builder: B,
-    list: Vec<Step>,
+struct Steps<D: Dialect> {
+    dialect: D,
+    /// The parameters of the next step.
+    params: Params<D::Param>,
+    list: Vec<Step<D::Param>>,
 }
 
-impl<B: QueryBuilder> Steps<B> {
-    fn push(&mut self, (sql, values): (String, Values), if_none: Option<Missing>) {
-        let params = values.0.into_iter().map(|value| param(value, None)).collect();
-        self.list.push(Step { statement: Statement { sql, params }, returns_id: false, if_none });
+impl<D: Dialect> Steps<D> {
+    fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<Missing>) {
+        let params = std::mem::replace(&mut self.params, Params::new(None));
+        let statement = params.render(statement, self.dialect.builder());
+        self.list.push(Step { statement, returns_id: false, if_none });
     }
 
-    /// Marks the last step as the one that returns the id, and sees to it that the record it wrote is still
-    /// one that may be written.
+    /// Adds a parameter for a value of the request.
+    fn value(&mut self, value: &Value) -> Expr {
+        self.params.add(self.dialect.value(value))
+    }
+
+    /// Marks the last step as the one that returns the id, and adds a check that the record it wrote may be written.
     fn returns_id(&mut self, subject: &Subject) {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
         }
         if subject.guard.is_some() {
-            let select = guarded(subject, Expr::val(slot::id()));
-            self.push(select.build_any(&self.builder), Some(Missing::Guard));
+            let id = self.params.add(self.dialect.written_id());
+            let select = self.guarded(subject, id);
+            self.push(&select, Some(Missing::Guard));
         }
     }
 
-    /// Makes sure that a record is there.
+    /// Adds a check that a record exists and may be written.
     fn find(&mut self, subject: &Subject, id: &Value, missing: Missing) {
-        let select = guarded(subject, value(id));
-        self.push(select.build_any(&self.builder), Some(missing));
+        let id = self.value(id);
+        let select = self.guarded(subject, id);
+        self.push(&select, Some(missing));
     }
 
     fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<Parent<'_>>) {
         let mut columns: Vec<String> = values.iter().map(|it| it.column.clone()).collect();
-        let mut cells: Vec<Expr> = values.iter().map(|it| value(&it.value)).collect();
         if let Some(parent) = &parent
             && let LinkKey::InRelated(key) = &parent.other.key
         {
             self.parent_has_key(parent, key);
+        }
+        let mut cells: Vec<Expr> = values.iter().map(|it| self.value(&it.value)).collect();
+        if let Some(parent) = &parent
+            && let LinkKey::InRelated(key) = &parent.other.key
+        {
             for ColumnPair { parent: from, target } in key.all() {
                 columns.push(target.clone());
-                cells.push(parent.value(from));
+                cells.push(self.parent_value(parent, from));
             }
         }
         let mut insert = Query::insert();
@@ -171,18 +168,19 @@ impl<B: QueryBuilder> Steps<B> {
             insert.columns(columns).values_panic(cells);
         }
         insert.returning_col(subject.id_column().to_owned());
-        self.push(insert.build_any(&self.builder), Some(Missing::Rule(Rule::Other)));
+        self.push(&insert, Some(Missing::Rule(Rule::Other)));
         self.returns_id(subject);
     }
 
-    /// A child of a parent whose key is empty would belong to nobody.
+    /// Adds a check that the parent has a key. A child of a parent without one would have no parent.
     fn parent_has_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
         let others = key.all().filter(|pair| pair.parent != parent.subject.id_column());
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
         if let Some(filled) = filled {
-            let mut select = guarded(parent.subject, value(parent.id));
+            let id = self.value(parent.id);
+            let mut select = self.guarded(parent.subject, id);
             select.and_where(filled);
-            self.push(select.build_any(&self.builder), Some(Missing::Rule(Rule::NotEmpty)));
+            self.push(&select, Some(Missing::Rule(Rule::NotEmpty)));
         }
     }
 
@@ -191,12 +189,12 @@ impl<B: QueryBuilder> Steps<B> {
             self.find(subject, id, Missing::Subject);
         } else {
             let mut update = Query::update();
-            update.table(table(subject.table())).and_where(is(subject, id));
+            update.table(table(subject.table())).and_where(self.is_record(subject, id));
             for it in values {
-                update.value(it.column.clone(), value(&it.value));
+                update.value(it.column.clone(), self.value(&it.value));
             }
             update.returning_col(subject.id_column().to_owned());
-            self.push(update.build_any(&self.builder), Some(Missing::Subject));
+            self.push(&update, Some(Missing::Subject));
         }
         self.returns_id(subject);
     }
@@ -206,55 +204,50 @@ impl<B: QueryBuilder> Steps<B> {
             self.find(subject, id, Missing::Guard);
         }
     }
-}
 
-/// A select of the record with that id, if it may be written.
-fn guarded(subject: &Subject, id: Expr) -> SelectStatement {
-    let mut select = writable(subject);
-    select.and_where(column(PARENT, subject.id_column()).eq(id));
-    select
-}
-
-/// A select of the ids of all records that may be written.
-fn writable(subject: &Subject) -> SelectStatement {
-    let mut select = Query::select();
-    select.expr(column(PARENT, subject.id_column())).from_as(table(subject.table()), PARENT);
-    if let Some(guard) = &subject.guard {
-        select.and_where(predicate::portable(&Names::Table(PARENT), guard));
+    /// Returns a select of the record with that id, if it may be written.
+    fn guarded(&mut self, subject: &Subject, id: Expr) -> SelectStatement {
+        let mut select = self.writable(subject);
+        select.and_where(column(PARENT, subject.id_column()).eq(id));
+        select
     }
-    select
-}
 
-/// Whether a row of a statement without alias is that record, and one that may be written.
-fn is(subject: &Subject, id: &Value) -> Expr {
-    let own = Expr::col(subject.id_column().to_owned()).eq(value(id));
-    match subject.guard {
-        None => own,
-        Some(_) => own.and(Expr::exists(guarded(subject, value(id)))),
+    /// Returns a select of the ids of all records that may be written.
+    fn writable(&mut self, subject: &Subject) -> SelectStatement {
+        let mut select = Query::select();
+        select.expr(column(PARENT, subject.id_column())).from_as(table(subject.table()), PARENT);
+        if let Some(guard) = &subject.guard {
+            select.and_where(self.dialect.condition(&mut self.params, subject, PARENT, guard));
+        }
+        select
     }
-}
 
-/// A column of one record, as a subquery.
-fn cell(subject: &Subject, id: &Value, alias: &'static str, name: &str) -> Expr {
-    let mut select = Query::select();
-    select
-        .expr(column(alias, name))
-        .from_as(table(subject.table()), alias)
-        .and_where(column(alias, subject.id_column()).eq(value(id)));
-    Expr::SubQuery(None, Box::new(select.into()))
+    /// Returns the condition that a row of a statement without alias is that record, and one that may be written.
+    fn is_record(&mut self, subject: &Subject, id: &Value) -> Expr {
+        let has_id = Expr::col(subject.id_column().to_owned()).eq(self.value(id));
+        if subject.guard.is_none() {
+            return has_id;
+        }
+        let id = self.value(id);
+        has_id.and(Expr::exists(self.guarded(subject, id)))
+    }
+
+    /// Returns a subquery for a column of one record.
+    fn cell(&mut self, subject: &Subject, id: &Value, alias: &'static str, name: &str) -> Expr {
+        let mut select = Query::select();
+        select
+            .expr(column(alias, name))
+            .from_as(table(subject.table()), alias)
+            .and_where(column(alias, subject.id_column()).eq(self.value(id)));
+        select.into()
+    }
+
+    /// Returns a subquery for a column of the parent.
+    fn parent_value(&mut self, parent: &Parent<'_>, column: &str) -> Expr {
+        self.cell(parent.subject, parent.id, PARENT, column)
+    }
 }
 
 fn column(alias: &'static str, name: &str) -> Expr {
-    Names::Table(alias).expr(&ColumnSource::Column(name.to_owned()))
-}
-
-fn value(value: &Value) -> Expr {
-    Expr::val(bound(value))
-}
-
-fn table(name: &TableName) -> TableRef {
-    match &name.schema {
-        Some(schema) => (schema.clone(), name.name.clone()).into(),
-        None => name.name.clone().into(),
-    }
+    Expr::col((alias, name.to_owned()))
 }

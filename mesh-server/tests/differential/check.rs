@@ -5,7 +5,8 @@ use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mesh_plan::sql::Statements;
+use mesh_plan::sql::postgres::ReadStatement;
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, Request, ResolveError, Value};
 use mesh_ql::Format;
 use mesh_sqlite::Sqlite;
@@ -227,7 +228,7 @@ impl<'o> Pair<'o> {
             write_sql(&mut sql, &plan);
         }
         if let Some(Ok(plan)) = self.postgres.as_ref().map(|mesh| mesh.plan(&request)) {
-            writeln!(sql, "{}", plan.one_statement(self.others.features()).statement).unwrap();
+            writeln!(sql, "{}", ReadStatement::from_plan(&plan, self.others.features()).statement).unwrap();
         }
         let Self { seed, database, .. } = self;
         format!(
@@ -257,7 +258,7 @@ fn write_sql(out: &mut String, plan: &Plan) {
         writeln!(out, "{}{}", "  ".repeat(depth), statements.statement).unwrap();
         statements.joins.iter().for_each(|join| tree(out, join, depth + 1));
     }
-    tree(out, plan.statements(), 0);
+    tree(out, &Statements::from_plan(plan), 0);
 }
 
 /// A folder of its own for each database, removed with all that is in it.

@@ -1,6 +1,6 @@
 //! Which databases are there beside SQLite? PostgreSQL, where it is installed and built in.
 
-use mesh_plan::sql::Features;
+use mesh_plan::sql::postgres::Features;
 use tokio::runtime::{Builder, Runtime};
 
 /// What all seeds of a run share.

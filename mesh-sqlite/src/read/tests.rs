@@ -1,6 +1,7 @@
 //! What do more rows and later pages cost? Counted in SQLite's steps and in pieces of memory, so that no clock is
 //! needed to see that a row costs the same in a page of any size, and a later page what the first costs.
 
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Mesh, Plan, Request};
 use mesh_ql::Format;
 use rusqlite::{Connection, StatementStatus};
@@ -56,7 +57,7 @@ struct Cost {
 }
 
 fn cost(connection: &Connection, plan: &Plan) -> Cost {
-    let mut source = Source::prepare(connection, plan.statements()).unwrap();
+    let mut source = Source::prepare(connection, &Statements::from_plan(plan)).unwrap();
     // How long the answer gets is known from the second time on.
     for _ in 0..2 {
         source.run(plan).unwrap();
@@ -96,7 +97,7 @@ fn nulls_after_all_values_do_not_make_later_pages_dearer() {
     let mut after: Option<String> = None;
     loop {
         let plan = rank(6_990, after.as_deref());
-        let body = Source::prepare(&connection, plan.statements()).unwrap().run(&plan).unwrap();
+        let body = Source::prepare(&connection, &Statements::from_plan(&plan)).unwrap().run(&plan).unwrap();
         let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
         seen.extend(body["items"].as_array().unwrap().iter().map(|post| post["id"].as_i64().unwrap()));
         if body["pageInfo"]["hasNextPage"] == false {
@@ -119,7 +120,7 @@ fn page_one_thousand_costs_what_the_first_costs() {
     let (connection, mesh) = blog();
     // As many posts as 1,000 pages of 20 have, in one.
     let before = page(&mesh, POSTS, 20_000, None);
-    let body = Source::prepare(&connection, before.statements()).unwrap().run(&before).unwrap();
+    let body = Source::prepare(&connection, &Statements::from_plan(&before)).unwrap().run(&before).unwrap();
     let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
     let cursor = body["pageInfo"]["endCursor"].as_str().unwrap();
     for select in [POSTS, NESTED] {

@@ -1,78 +1,90 @@
-//! How are rows folded into groups? A subquery, so that groups are filtered, ordered and paged like rows.
+//! Groups as a subquery, so that they are filtered, ordered and paged like rows.
 
 use mesh_ql::AggregateFn;
+use sea_query::{Asterisk, Expr, ExprTrait as _, Func, SelectStatement};
 
-use super::operand::Class;
-use super::{Names, Operand};
+use super::class::Class;
+use super::operand::{Operand, Operands, aggregate, cast};
 use crate::plan::{Aggregate, ColumnSource, Grouping};
 
-/// The list and the end of a statement that folds rows: what it selects, and `GROUP BY` with a blank before it.
-pub(super) fn fold(names: &Names<'_>, grouping: &Grouping) -> (String, String) {
-    let keys: Vec<_> = grouping.keys.iter().map(|key| key_of(names, key).sql).collect();
-    let mut list: Vec<_> =
-        keys.iter().enumerate().map(|(index, key)| format!("{key} AS \"k{index}\"")).collect();
+/// The alias of the groups.
+pub(super) const GROUPS: &str = "g";
+
+/// Folds the rows of a statement that has a table and conditions.
+pub(super) fn fold(rows: &mut SelectStatement, operands: &Operands<'_>, grouping: &Grouping) {
+    for (index, key) in grouping.keys.iter().enumerate() {
+        let key = key_of(operands, key).expr;
+        rows.expr_as(key.clone(), key_name(index)).add_group_by([key]);
+    }
     for (index, aggregate) in grouping.aggregates.iter().enumerate() {
-        list.push(format!("{} AS \"a{index}\"", computed(names, aggregate).sql));
+        rows.expr_as(call(operands, aggregate).expr, aggregate_name(index));
     }
-    if list.is_empty() {
-        list.push("1 AS \"k0\"".to_owned());
+    if grouping.keys.is_empty() && grouping.aggregates.is_empty() {
+        rows.expr_as(Expr::Constant(1.into()), key_name(0));
     }
-    let by = if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", keys.join(", ")) };
-    (list.join(", "), by)
 }
 
-/// What a group has of a source.
-pub(super) fn operand(names: &Names<'_>, grouping: &Grouping, source: &ColumnSource) -> Operand {
-    match source {
+/// Returns a value of the groups.
+pub(super) fn operand(operands: &Operands<'_>, grouping: &Grouping, source: &ColumnSource) -> Operand {
+    let (name, class) = match source {
         ColumnSource::Aggregate(index) => {
-            let class = grouping.aggregates.get(*index).map(|aggregate| computed(names, aggregate).class);
-            Operand { sql: format!("\"g\".\"a{index}\""), class: class.unwrap_or(Class::Unknown) }
+            let class = grouping.aggregates.get(*index).map(|aggregate| call(operands, aggregate).class);
+            (aggregate_name(*index), class.unwrap_or(Class::Unknown))
         }
         ColumnSource::Column(column) => {
             let index = grouping.keys.iter().position(|key| key == column).unwrap_or_default();
-            Operand { sql: format!("\"g\".\"k{index}\""), class: key_of(names, column).class }
+            (key_name(index), key_of(operands, column).class)
         }
-    }
+    };
+    Operand { expr: Expr::col((GROUPS, name)), class }
 }
 
-fn key_of(names: &Names<'_>, column: &str) -> Operand {
-    names(&ColumnSource::Column(column.to_owned())).comparable()
+fn key_name(index: usize) -> String {
+    format!("k{index}")
 }
 
-/// Sums of integers are cast to what a sum may be, which fails where it does not fit; averages are made of sums,
-/// since those that the database offers round in ways of their own.
-fn computed(names: &Names<'_>, aggregate: &Aggregate) -> Operand {
+fn aggregate_name(index: usize) -> String {
+    format!("a{index}")
+}
+
+fn key_of(operands: &Operands<'_>, column: &str) -> Operand {
+    operands(&ColumnSource::Column(column.to_owned())).comparable()
+}
+
+/// Casts sums of integers to the type that a sum may have, which fails if it does not fit. Averages are made of sums,
+/// because those of the database round differently.
+fn call(operands: &Operands<'_>, call: &Aggregate) -> Operand {
     let integer = || Class::Integer("int8");
-    let Some(column) = &aggregate.column else {
-        return Operand { sql: "COUNT(*)".to_owned(), class: integer() };
+    let Some(column) = &call.column else {
+        return Operand { expr: Func::count(Expr::col(Asterisk)).into(), class: integer() };
     };
-    let value = names(&ColumnSource::Column(column.clone()));
-    let distinct = if aggregate.distinct { "DISTINCT " } else { "" };
+    let value = operands(&ColumnSource::Column(column.clone()));
     let (number, sum_class) = match &value.class {
-        Class::Integer(_) => (value.sql.clone(), integer()),
-        Class::Numeric => (value.sql.clone(), Class::Numeric),
-        Class::Real8 => (value.sql.clone(), Class::Real8),
-        Class::Real4 => (format!("{}::float8", value.sql), Class::Real8),
-        _ => (format!("{}::text::numeric", value.sql), Class::Numeric),
+        Class::Integer(_) => (value.expr.clone(), integer()),
+        Class::Numeric => (value.expr.clone(), Class::Numeric),
+        Class::Real8 => (value.expr.clone(), Class::Real8),
+        Class::Real4 => (cast(value.expr.clone(), "float8"), Class::Real8),
+        _ => (cast(value.to_text().expr, "numeric"), Class::Numeric),
     };
-    let (sql, class) = match aggregate.function {
-        AggregateFn::Count if aggregate.distinct => {
-            (format!("COUNT(DISTINCT {})", value.comparable().sql), integer())
-        }
-        AggregateFn::Count => (format!("COUNT({})", value.sql), integer()),
-        AggregateFn::Sum if sum_class == integer() => (format!("SUM({distinct}{number})::int8"), sum_class),
-        AggregateFn::Sum => (format!("SUM({distinct}{number})"), sum_class),
+    let over = |function, value: Expr| Expr::from(aggregate(function, value, call.distinct));
+    let (expr, class) = match call.function {
+        AggregateFn::Count if call.distinct => (over("COUNT", value.comparable().expr), integer()),
+        AggregateFn::Count => (over("COUNT", value.expr), integer()),
+        AggregateFn::Sum if sum_class == integer() => (cast(over("SUM", number), "int8"), sum_class),
+        AggregateFn::Sum => (over("SUM", number), sum_class),
         AggregateFn::Avg => {
-            (format!("(SUM({distinct}{number})::float8 / COUNT({distinct}{number}))"), Class::Real8)
+            let sum = cast(over("SUM", number.clone()), "float8");
+            (sum.div(over("COUNT", number)), Class::Real8)
         }
         AggregateFn::Min | AggregateFn::Max => {
-            let name = if aggregate.function == AggregateFn::Min { "MIN" } else { "MAX" };
             let value = match value.class {
                 Class::Boolean | Class::Uuid | Class::Bytes => value.to_text(),
                 _ => value.comparable(),
             };
-            (format!("{name}({})", value.sql), value.class)
+            let name = if call.function == AggregateFn::Min { "MIN" } else { "MAX" };
+            // Equal values do not change the least and the greatest.
+            (aggregate(name, value.expr, false).into(), value.class)
         }
     };
-    Operand { sql, class }
+    Operand { expr, class }
 }

@@ -1,81 +1,105 @@
-//! Which statement fetches a whole plan? A level for the root and for each to-many relation, all at once.
+//! The levels of a plan: one for the root, and one for each to-many relation.
 
 use std::collections::VecDeque;
 
-use mesh_schema::{Cardinality, Link, TableName};
+use mesh_schema::{Cardinality, Link};
+use sea_query::{Expr, ExprTrait as _, JoinType, Query, SelectStatement};
 
-use super::links::{has_unique_id, leads_to_one, linked, links_id, mark};
-use super::operand::Class;
-use super::render::{self, Level};
-use super::{Features, OneStatement, Operand, Params, Part, group, keyset, predicate, quoted};
-use crate::plan::{ColumnSource, Join, Node, Output, Page, Plan, TemplatePiece};
-use crate::sql::Statement;
-use crate::{Target, Value};
+use super::class::Class;
+use super::layout::{Layout, ReadStatement};
+use super::links::{has_unique_id, leads_to_one, linked, links_id, presence};
+use super::operand::{Operand, class_of, table_operand};
+use super::param::{self, Param, has_nul};
+use super::predicate::{self, Features};
+use super::render::{self, Level, PARENTS};
+use super::{group, keyset};
+use crate::Value;
+use crate::plan::{ColumnSource, Join, Node, Output, Page, Plan, Target, TemplatePiece};
+use crate::sql::links::table;
+use crate::sql::order::order_by;
+use crate::sql::statement::Params;
 
-pub(super) fn lower(plan: &Plan, features: Features) -> OneStatement {
+impl ReadStatement {
+    /// Lowers a plan.
+    pub fn from_plan(plan: &Plan, features: Features) -> Self {
+        lower(plan, features)
+    }
+}
+
+fn lower(plan: &Plan, features: Features) -> ReadStatement {
     let node = plan.node();
     let mut lowering = Lowering {
-        params: Params { features, ..Params::default() },
-        point: matches!(plan.target, Target::Point(_)),
+        params: Params::new(None),
+        features,
+        point: matches!(plan.target(), Target::Point(_)),
         id: None,
         after: plan.after(),
         rows_max: plan.rows_max(),
         count: 0,
         levels: Vec::new(),
-        waiting: VecDeque::new(),
+        pending: VecDeque::new(),
     };
     let mut root = lowering.root(node);
-    // Breadth first, so that a level's number says where it stands in the statement.
-    while let Some(waiting) = lowering.waiting.pop_front() {
-        let part = lowering.below(&waiting);
-        if let Some(place) = place_of(&mut root, &waiting.path) {
-            *place = part;
+    // Breadth first, so that the number of a level is its position in the statement.
+    while let Some(relation) = lowering.pending.pop_front() {
+        let layout = lowering.below(&relation);
+        if let Some(below) = layout_at(&mut root, &relation.path) {
+            *below = layout;
         }
     }
-    let (sql, places) = render::statement(&lowering.levels);
-    render::settle(&mut root, node, &places);
-    let Params { params, bound, is_closed, .. } = lowering.params;
-    let statement = Statement { sql, params };
-    OneStatement { statement, bound, levels: lowering.levels.len(), part: root, is_closed }
+    let levels = lowering.levels.len();
+    let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
+    render::settle(&mut root, node, &indexes);
+    let depends_on_cursor = plan.after().is_some_and(|values| values.iter().any(has_nul));
+    ReadStatement { statement, levels, layout: root, depends_on_cursor }
 }
 
-/// The part at the end of a path of joins.
-fn place_of<'p>(root: &'p mut Part, path: &[usize]) -> Option<&'p mut Part> {
-    path.iter().try_fold(root, |part, index| part.joins.get_mut(*index))
+/// Returns the layout at the end of a path of joins.
+fn layout_at<'l>(root: &'l mut Layout, path: &[usize]) -> Option<&'l mut Layout> {
+    path.iter().try_fold(root, |layout, index| layout.joins.get_mut(*index))
 }
 
 struct Lowering<'p> {
-    params: Params,
+    params: Params<Param>,
+    features: Features,
     point: bool,
-    /// The id of a point read, where it is all that its children have to know of the root.
-    id: Option<String>,
+    /// The id of a point read, if its children need nothing else of the root.
+    id: Option<Expr>,
     /// The values of the cursor.
     after: Option<&'p [Value]>,
     rows_max: usize,
-    /// Numbers nodes, columns and whatever else needs a name of its own.
+    /// The next number of a node or column.
     count: usize,
     levels: Vec<Level>,
-    waiting: VecDeque<Waiting<'p>>,
+    pending: VecDeque<PendingRelation<'p>>,
 }
 
-/// A to-many relation whose parents' level is made, but not its own.
-struct Waiting<'p> {
+/// A to-many relation that has no level yet. The level of its parents exists.
+struct PendingRelation<'p> {
     join: &'p Join,
     parent: &'p Node,
     level: usize,
-    /// What its rows are linked to.
-    keys: Keys,
+    key: ParentKey,
     path: Vec<usize>,
     /// How many rows of the parents' level are shown.
     page: Option<u32>,
 }
 
 /// What stands for the parent in the condition that links a relation to it.
-enum Keys {
+enum ParentKey {
     /// The parent's columns, by their numbers.
     Columns(Vec<usize>),
-    /// The id that was asked for: the parent's level need not be looked at, nor kept.
-    Id(String),
+    /// The id of the point read: the level of the parent need not be read, nor kept.
+    Id(Expr),
+}
+
+/// Where the columns of a node are added.
+struct Position<'a> {
+    level: usize,
+    /// The alias of the node's rows in that level.
+    alias: &'a str,
+    path: &'a [usize],
+    page: Option<u32>,
 }
 
 impl<'p> Lowering<'p> {
@@ -84,97 +108,106 @@ impl<'p> Lowering<'p> {
         self.count - 1
     }
 
-    fn root(&mut self, node: &'p Node) -> Part {
-        let number = self.next();
-        let alias = format!("\"q{number}\"");
-        let columns: Vec<usize> = node.columns.iter().map(|_| self.next()).collect();
-        let select = match &node.grouping {
+    /// Numbers a node and its columns.
+    fn numbers(&mut self, node: &Node) -> (usize, Vec<usize>) {
+        (self.next(), node.columns.iter().map(|_| self.next()).collect())
+    }
+
+    fn root(&mut self, node: &'p Node) -> Layout {
+        let (number, columns) = self.numbers(node);
+        let alias = rows_alias(number);
+        let rows = match &node.grouping {
             Some(_) => self.groups(node, &columns),
             None => {
                 let limit = match &node.page {
                     _ if self.point => (!has_unique_id(node)).then_some(1),
-                    page => page.as_ref().map(past_the_page),
+                    page => page.as_ref().map(beyond_page),
                 };
                 self.rows(node, number, &columns, None, limit)
             }
         };
-        self.levels.push(Level {
-            from: format!("({select}) AS {alias}"),
-            parts: vec![alias.clone()],
-            is_one: self.point,
-            ..Level::default()
-        });
+        let from = Query::select().from_subquery(rows, alias.clone()).take();
+        self.levels.push(Level { is_one: self.point, ..Level::new(from, alias.clone()) });
         let page = node.page.as_ref().filter(|_| !self.point).map(|page| page.first);
-        let part = self.part(node, &Place { level: 0, alias: &alias, path: &[], page }, columns, None);
-        let only = self.levels.first().is_some_and(|level| level.parts.len() == 1);
-        let order = if only { String::new() } else { self.outer_order(node, &alias, &part) };
-        if let Some(level) = self.levels.first_mut() {
-            level.order = order;
+        let layout =
+            self.add(node, &Position { level: 0, alias: &alias, path: &[], page }, columns.clone(), None);
+        // Joins do not keep the order of the page.
+        if let Some(level) = self.levels.first_mut()
+            && level.parts.len() > 1
+        {
+            let operands = |source: &ColumnSource| {
+                let index = node.columns.iter().position(|column| column.source == *source);
+                let number = index.and_then(|index| columns.get(index).copied()).unwrap_or_default();
+                Operand { expr: column(&alias, number), class: class_of(node, source) }
+            };
+            level.order = keyset::sort_terms(&operands, &node.order).collect();
         }
-        part
+        layout
     }
 
-    /// The order of the page once more, now that joins are laid beside it.
-    fn outer_order(&self, node: &Node, alias: &str, part: &Part) -> String {
-        let names = |source: &ColumnSource| {
-            let place = node.columns.iter().position(|column| column.source == *source);
-            let number = place.and_then(|place| part.columns.get(place).copied().flatten());
-            Operand { sql: column(alias, number.unwrap_or_default()), class: class_of(node, source) }
-        };
-        keyset::order_by(&names, &node.order)
-    }
-
-    /// Lays a node's columns into its level, with the to-one relations below it; those to many wait. `columns`
-    /// are the numbers of the node's columns, and so are the places in the part until the statement is finished.
-    fn part(&mut self, node: &'p Node, place: &Place<'_>, columns: Vec<usize>, found: Option<usize>) -> Part {
+    /// Adds the columns of a node to its level, and the to-one relations below it. To-many relations become pending.
+    /// `columns` are the numbers of the node's columns, which the layout holds until the statement is rendered.
+    fn add(
+        &mut self,
+        node: &'p Node,
+        position: &Position<'_>,
+        columns: Vec<usize>,
+        presence: Option<usize>,
+    ) -> Layout {
         for (index, number) in columns.iter().enumerate() {
             if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
                 let class = match &node.grouping {
                     Some(grouping) => {
-                        let names = |source: &ColumnSource| table_operand(node, "", source);
-                        group::operand(&names, grouping, &known.source).class
+                        let operands = |source: &ColumnSource| table_operand(node, "", source);
+                        group::operand(&operands, grouping, &known.source).class
                     }
                     None => class_of(node, &known.source),
                 };
-                self.show(place.level, *number, &class);
+                self.show(position.level, *number, &class);
             }
         }
         let mut joins = Vec::with_capacity(node.joins.len());
         for (index, join) in node.joins.iter().enumerate() {
             let keys = join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
-            let path: Vec<usize> = place.path.iter().copied().chain([index]).collect();
+            let path: Vec<usize> = position.path.iter().copied().chain([index]).collect();
             joins.push(match join.cardinality {
                 Cardinality::Many => {
                     let id = self.id.clone().filter(|_| path.len() == 1 && links_id(join, node));
-                    let keys = id.map_or(Keys::Columns(keys), Keys::Id);
-                    if let (Keys::Columns(_), Some(level)) = (&keys, self.levels.get_mut(place.level)) {
+                    let key = id.map_or(ParentKey::Columns(keys), ParentKey::Id);
+                    if let (ParentKey::Columns(_), Some(level)) = (&key, self.levels.get_mut(position.level))
+                    {
                         level.has_children = true;
                     }
-                    let (level, page) = (place.level, place.page);
-                    self.waiting.push_back(Waiting { join, parent: node, level, keys, path, page });
-                    Part::default()
+                    let Position { level, page, .. } = *position;
+                    self.pending.push_back(PendingRelation { join, parent: node, level, key, path, page });
+                    Layout::default()
                 }
-                Cardinality::One => self.beside(join, node, keys, &Place { path: &path, ..*place }),
+                Cardinality::One => self.beside(join, node, &keys, &Position { path: &path, ..*position }),
             });
         }
-        Part { level: place.level, columns: columns.into_iter().map(Some).collect(), found, joins }
+        let columns = columns.into_iter().map(Some).collect();
+        Layout { level: position.level, columns, presence, joins }
     }
 
-    /// A to-one relation in the rows of its parents.
-    fn beside(&mut self, join: &'p Join, parent: &'p Node, keys: Vec<usize>, place: &Place<'_>) -> Part {
+    /// Adds a to-one relation to the rows of its parents.
+    fn beside(
+        &mut self,
+        join: &'p Join,
+        parent: &'p Node,
+        keys: &[usize],
+        position: &Position<'_>,
+    ) -> Layout {
         let node = &join.node;
-        let number = self.next();
-        let alias = format!("\"q{number}\"");
-        let columns: Vec<usize> = node.columns.iter().map(|_| self.next()).collect();
-        let keys: Vec<String> = keys.into_iter().map(|key| column(place.alias, key)).collect();
-        let table_alias = format!("\"t{number}\"");
+        let (number, columns) = self.numbers(node);
+        let (alias, table_alias) = (rows_alias(number), table_alias(number));
+        let keys: Vec<Expr> = keys.iter().map(|key| column(position.alias, *key)).collect();
         let linked = linked(join, parent, &table_alias, &keys);
-        // Without a limit the database can join the table in the way that costs least, but not in the order of its
-        // parents: only the root's rows are put in order once more.
-        let limit = (place.level > 0 || !leads_to_one(join)).then_some(1);
-        let mut select = self.rows(node, number, &columns, Some(&linked), limit);
-        // A column that the link compares is never NULL where there is a row.
-        let found = match &join.link {
+        // Without a limit the database can choose the cheapest join, but that does not keep the order of the parents:
+        // only the rows of the root are sorted once more.
+        let limit = (position.level > 0 || !leads_to_one(join)).then_some(1);
+        let mut rows = self.rows(node, number, &columns, Some(linked), limit);
+        // A column that the link compares is never NULL if there is a row.
+        let compared = match &join.link {
             Link::Direct { pairs } => node.columns.iter().enumerate().find_map(|(index, known)| {
                 let is_linked =
                     pairs.iter().any(|pair| known.source == ColumnSource::Column(pair.target.clone()));
@@ -182,151 +215,148 @@ impl<'p> Lowering<'p> {
             }),
             Link::Through { .. } => None,
         };
-        let found = found.unwrap_or_else(|| {
+        let presence = compared.unwrap_or_else(|| {
             let number = self.next();
-            let (mark, class) = mark(join, &table_alias);
-            select = select.replacen("SELECT ", &format!("SELECT {mark} AS \"c{number}\", "), 1);
-            self.show(place.level, number, &class);
+            let Operand { expr, class } = presence(join, &table_alias);
+            rows.expr_as(expr, column_name(number));
+            self.show(position.level, number, &class);
             number
         });
-        if let Some(level) = self.levels.get_mut(place.level) {
-            level.from.push_str(&format!(" LEFT JOIN LATERAL ({select}) AS {alias} ON TRUE"));
+        if let Some(level) = self.levels.get_mut(position.level) {
+            level.select.join_lateral(JoinType::LeftJoin, rows, alias.clone(), on_true());
             level.parts.push(alias.clone());
         }
-        self.part(node, &Place { alias: &alias, ..*place }, columns, Some(found))
+        self.add(node, &Position { alias: &alias, ..*position }, columns, Some(presence))
     }
 
-    /// A to-many relation as a level of its own.
-    fn below(&mut self, waiting: &Waiting<'p>) -> Part {
-        let Waiting { join, parent, level, keys, path, page } = waiting;
+    /// Adds a to-many relation as a level.
+    fn below(&mut self, relation: &PendingRelation<'p>) -> Layout {
+        let PendingRelation { join, parent, level, key, path, page } = relation;
         let node = &join.node;
-        let number = self.next();
-        let alias = format!("\"q{number}\"");
-        let columns: Vec<usize> = node.columns.iter().map(|_| self.next()).collect();
-        let (keys, parents) = match keys {
-            Keys::Columns(keys) => {
-                let keys = keys.iter().map(|key| column("\"h\"", *key)).collect();
-                (keys, format!("\"n{level}\" AS \"h\" CROSS JOIN LATERAL "))
-            }
-            Keys::Id(id) => (vec![id.clone()], String::new()),
+        let (number, columns) = self.numbers(node);
+        let alias = rows_alias(number);
+        let keys = match key {
+            ParentKey::Columns(keys) => keys.iter().map(|key| column(PARENTS, *key)).collect(),
+            ParentKey::Id(id) => vec![id.clone()],
         };
-        let linked = linked(join, parent, &format!("\"t{number}\""), &keys);
+        let linked = linked(join, parent, &table_alias(number), &keys);
         let most = self.rows_max as u64 + 1;
-        let limit = node.page.as_ref().map_or(most, |page| most.min(page.first.into()));
-        let select = self.rows(node, number, &columns, Some(&linked), Some(limit));
-        let shown = page.map(|page| format!(" WHERE \"h\".\"o\" <= {page}")).unwrap_or_default();
+        let limit = node.page.as_ref().map_or(most, |page| Ord::min(most, page.first.into()));
+        let rows = self.rows(node, number, &columns, Some(linked), Some(limit));
+        let mut select = Query::select();
+        match key {
+            ParentKey::Columns(_) => {
+                select.from_as(render::level_name(*level), PARENTS);
+                select.join_lateral(JoinType::InnerJoin, rows, alias.clone(), on_true());
+            }
+            ParentKey::Id(_) => {
+                select.from_subquery(rows, alias.clone());
+            }
+        }
+        if let Some(page) = page {
+            let shown = Expr::Constant(i64::from(*page).into());
+            select.and_where(Expr::col((PARENTS, render::OWN_NUMBER)).lte(shown));
+        }
         // The rows of a single parent are bounded already.
-        let bound = if self.levels.get(*level).is_some_and(|level| level.is_one) {
-            String::new()
-        } else {
-            format!(" LIMIT {most}")
-        };
+        if !self.levels.get(*level).is_some_and(|level| level.is_one) {
+            select.limit(most);
+        }
         let here = self.levels.len();
-        self.levels.push(Level {
-            from: format!("{parents}({select}) AS {alias}"),
-            rest: format!("{shown}{bound}"),
-            parent: Some(*level),
-            parts: vec![alias.clone()],
-            ..Level::default()
-        });
-        self.part(node, &Place { level: here, alias: &alias, path, page: None }, columns, None)
+        self.levels.push(Level { parent: Some(*level), ..Level::new(select, alias.clone()) });
+        self.add(node, &Position { level: here, alias: &alias, path, page: None }, columns, None)
     }
 
     fn show(&mut self, level: usize, number: usize, class: &Class) {
         if let Some(level) = self.levels.get_mut(level) {
-            let (sql, ty) = class.shown(format!("\"c{number}\""));
-            level.shown.push((number, sql, ty));
+            let (expr, ty) = class.shown(Expr::col(column_name(number)));
+            level.shown.push((number, expr, ty));
         }
     }
 
-    /// A node's rows: those of one parent where it has one.
+    /// Returns the statement for a node's rows: those of one parent if there is a link.
     fn rows(
         &mut self,
         node: &Node,
         number: usize,
         columns: &[usize],
-        linked: Option<&str>,
+        linked: Option<Expr>,
         limit: Option<u64>,
-    ) -> String {
-        let alias = format!("\"t{number}\"");
-        let names = |source: &ColumnSource| table_operand(node, &alias, source);
-        let list: Vec<_> = (node.columns.iter().zip(columns))
-            .map(|(known, number)| format!("{} AS \"c{number}\"", names(&known.source).sql))
-            .collect();
-        let list = if list.is_empty() { "1 AS \"one\"".to_owned() } else { list.join(", ") };
-        let mut wheres = self.conditions(node, &alias, linked);
-        if let (Some(after), None) = (self.after, linked) {
-            wheres.push(keyset::after(&mut self.params, &names, &node.order, after));
+    ) -> SelectStatement {
+        let alias = table_alias(number);
+        let operands = |source: &ColumnSource| table_operand(node, &alias, source);
+        let is_root = linked.is_none();
+        let mut select = self.select_from(node, alias.clone(), linked);
+        select_columns(&mut select, node, columns, |source| operands(source).expr);
+        if let Some(after) = self.after.filter(|_| is_root) {
+            select.and_where(keyset::after(&mut self.params, &operands, &node.order, after));
         }
-        let mut sql = format!("SELECT {list} FROM {} AS {alias}", table(&node.table));
-        push_where(&mut sql, &wheres);
-        sql.push_str(&keyset::order_by(&names, &node.order));
+        order_by(&mut select, keyset::sort_terms(&operands, &node.order));
         if let Some(limit) = limit {
-            sql.push_str(&format!(" LIMIT {limit}"));
+            select.limit(limit);
         }
-        sql
+        select
     }
 
-    /// The rows of a grouped node: its groups.
-    fn groups(&mut self, node: &Node, columns: &[usize]) -> String {
-        let Some(grouping) = &node.grouping else { return String::new() };
-        let names = |source: &ColumnSource| table_operand(node, "\"t\"", source);
-        let (list, by) = group::fold(&names, grouping);
-        let mut rows = format!("SELECT {list} FROM {} AS \"t\"", table(&node.table));
-        let wheres = self.conditions(node, "\"t\"", None);
-        push_where(&mut rows, &wheres);
-        rows.push_str(&by);
+    /// Returns the statement for the groups of a grouped node.
+    fn groups(&mut self, node: &Node, columns: &[usize]) -> SelectStatement {
+        let Some(grouping) = &node.grouping else { return Query::select() };
+        let operands = |source: &ColumnSource| table_operand(node, "t", source);
+        let mut rows = self.select_from(node, "t".to_owned(), None);
+        group::fold(&mut rows, &operands, grouping);
 
-        let of_group = |source: &ColumnSource| group::operand(&names, grouping, source);
-        let list: Vec<_> = (node.columns.iter().zip(columns))
-            .map(|(known, number)| format!("{} AS \"c{number}\"", of_group(&known.source).sql))
-            .collect();
-        let list = if list.is_empty() { "1 AS \"one\"".to_owned() } else { list.join(", ") };
-        let mut wheres = Vec::new();
+        let operands = |source: &ColumnSource| group::operand(&operands, grouping, source);
+        let mut select = Query::select().from_subquery(rows, group::GROUPS).take();
+        select_columns(&mut select, node, columns, |source| operands(source).expr);
         if let Some(having) = &grouping.having {
-            wheres.push(predicate::lower(&mut self.params, &of_group, having));
+            select.and_where(predicate::lower(&mut self.params, self.features, &operands, having));
         }
         if let Some(after) = self.after {
-            wheres.push(keyset::after(&mut self.params, &of_group, &node.order, after));
+            select.and_where(keyset::after(&mut self.params, &operands, &node.order, after));
         }
-        let mut sql = format!("SELECT {list} FROM ({rows}) AS \"g\"");
-        push_where(&mut sql, &wheres);
-        sql.push_str(&keyset::order_by(&of_group, &node.order));
+        order_by(&mut select, keyset::sort_terms(&operands, &node.order));
         if let Some(page) = &node.page {
-            sql.push_str(&format!(" LIMIT {}", past_the_page(page)));
+            select.limit(beyond_page(page));
         }
-        sql
+        select
     }
 
-    /// The conditions on a table's rows.
-    fn conditions(&mut self, node: &Node, alias: &str, linked: Option<&str>) -> Vec<String> {
-        let names = |source: &ColumnSource| table_operand(node, alias, source);
-        let mut wheres = Vec::new();
-        if let (true, None, Some(id)) = (self.point, linked, &node.id) {
-            let id = names(&id.source);
-            let asked = self.params.id(&id.class);
-            wheres.push(format!("({} = {asked})", id.holder().sql));
-            // With a condition on the record, its children are not looked for where it is not to be seen.
-            self.id = Some(asked).filter(|_| node.filter.is_none() && id.class.is_identity());
+    /// Returns a select without columns from a node's table, with the conditions on its rows.
+    fn select_from(&mut self, node: &Node, alias: String, linked: Option<Expr>) -> SelectStatement {
+        let operands = |source: &ColumnSource| table_operand(node, &alias, source);
+        let mut select = Query::select();
+        if let (true, None, Some(id)) = (self.point, &linked, &node.id) {
+            let id = operands(&id.source);
+            let wanted = param::id(&mut self.params, &id.class);
+            select.and_where(id.holder().expr.eq(wanted.clone()));
+            // With a condition on the record, its children are not searched for if it does not hold.
+            self.id = Some(wanted).filter(|_| node.filter.is_none() && id.class.is_identity());
         }
-        wheres.extend(linked.map(str::to_owned));
+        if let Some(linked) = linked {
+            select.and_where(linked);
+        }
         if let Some(filter) = &node.filter {
-            wheres.push(predicate::lower(&mut self.params, &names, filter));
+            select.and_where(predicate::lower(&mut self.params, self.features, &operands, filter));
         }
-        wheres
+        select.from_as(table(&node.table), alias);
+        select
     }
 }
 
-/// Where a node is laid.
-struct Place<'a> {
-    level: usize,
-    /// The alias under which its parent's columns are known there.
-    alias: &'a str,
-    path: &'a [usize],
-    page: Option<u32>,
+fn select_columns(
+    select: &mut SelectStatement,
+    node: &Node,
+    numbers: &[usize],
+    expr: impl Fn(&ColumnSource) -> Expr,
+) {
+    for (known, number) in node.columns.iter().zip(numbers) {
+        select.expr_as(expr(&known.source), column_name(*number));
+    }
+    if node.columns.is_empty() {
+        select.expr_as(Expr::Constant(1.into()), "one");
+    }
 }
 
-/// Whether the response or a cursor needs that column; keys that only join are the statement's own.
+/// Whether the response or a cursor needs that column. Keys that only join are not shown.
 fn is_shown(node: &Node, column: usize) -> bool {
     let shown = node.output.iter().any(|output| match output {
         Output::Field { column: shown, .. } => *shown == column,
@@ -338,40 +368,26 @@ fn is_shown(node: &Node, column: usize) -> bool {
     shown || node.order.iter().any(|key| key.column == Some(column))
 }
 
-fn past_the_page(page: &Page) -> u64 {
+fn beyond_page(page: &Page) -> u64 {
     u64::from(page.first) + 1
 }
 
-fn push_where(sql: &mut String, wheres: &[String]) {
-    if !wheres.is_empty() {
-        sql.push_str(" WHERE ");
-        sql.push_str(&wheres.join(" AND "));
-    }
+fn on_true() -> Expr {
+    Expr::Constant(true.into())
 }
 
-pub(super) fn class_of(node: &Node, source: &ColumnSource) -> Class {
-    match source {
-        ColumnSource::Column(column) => Class::of(node.native.get(column)),
-        // The planner lets aggregates stand in grouped reads only.
-        ColumnSource::Aggregate(_) => Class::Unknown,
-    }
+fn table_alias(number: usize) -> String {
+    format!("t{number}")
 }
 
-pub(super) fn table_operand(node: &Node, alias: &str, source: &ColumnSource) -> Operand {
-    let sql = match source {
-        ColumnSource::Column(column) => format!("{alias}.{}", quoted(column)),
-        ColumnSource::Aggregate(_) => "NULL".to_owned(),
-    };
-    Operand { sql, class: class_of(node, source) }
+fn rows_alias(number: usize) -> String {
+    format!("q{number}")
 }
 
-fn column(alias: &str, number: usize) -> String {
-    format!("{alias}.\"c{number}\"")
+fn column_name(number: usize) -> String {
+    format!("c{number}")
 }
 
-pub(super) fn table(name: &TableName) -> String {
-    match &name.schema {
-        Some(schema) => format!("{}.{}", quoted(schema), quoted(&name.name)),
-        None => quoted(&name.name),
-    }
+fn column(alias: &str, number: usize) -> Expr {
+    Expr::col((alias.to_owned(), column_name(number)))
 }

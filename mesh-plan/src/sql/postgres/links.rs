@@ -1,57 +1,51 @@
-//! How is a relation's row tied to its parent's, and how many can there be?
+//! How the rows of a relation are tied to their parents, and how many there can be.
 
 use mesh_schema::Link;
+use sea_query::{Expr, ExprTrait as _};
 
-use super::levels::{table, table_operand};
-use super::operand::Class;
-use super::{Operand, quoted};
+use super::class::Class;
+use super::operand::{Operand, table_operand};
 use crate::plan::{ColumnSource, Join, Node};
+use crate::sql::links::Junction;
 
-/// The rows that belong to one parent. A junction is asked with `IN`, so that a pair that stands in it twice
-/// gives its row once.
-pub(super) fn linked(join: &Join, parent: &Node, alias: &str, keys: &[String]) -> String {
-    let node = &join.node;
+/// Returns the condition on the rows that belong to one parent.
+pub(super) fn linked(join: &Join, parent: &Node, alias: &str, keys: &[Expr]) -> Expr {
+    let column = |name: &str| table_operand(&join.node, alias, &ColumnSource::Column(name.to_owned()));
     match &join.link {
-        Link::Direct { pairs } => {
-            let parts: Vec<_> = (pairs.iter().zip(keys))
-                .map(|(pair, key)| {
-                    let target = table_operand(node, alias, &ColumnSource::Column(pair.target.clone()));
-                    let key = Operand { sql: key.clone(), class: Class::of(parent.native.get(&pair.parent)) };
-                    if target.class.compares_with(&key.class) {
-                        format!("{} = {}", target.sql, key.sql)
-                    } else {
-                        format!("{} = {}", target.to_text().sql, key.to_text().sql)
-                    }
-                })
-                .collect();
-            if parts.is_empty() { "TRUE".to_owned() } else { parts.join(" AND ") }
+        Link::Direct { pairs } => (pairs.iter().zip(keys))
+            .map(|(pair, key)| {
+                let target = column(&pair.target);
+                let key = Operand { expr: key.clone(), class: Class::new(parent.native.get(&pair.parent)) };
+                if target.class.compares_with(&key.class) {
+                    target.expr.eq(key.expr)
+                } else {
+                    target.to_text().expr.eq(key.to_text().expr)
+                }
+            })
+            .reduce(Expr::and)
+            .unwrap_or_else(|| Expr::Constant(true.into())),
+        Link::Through { table, from, to, target, .. } => {
+            let parent = keys.first().cloned().unwrap_or_else(Expr::null);
+            Junction { table, from, to }.links(column(target).expr, parent)
         }
-        Link::Through { table: junction, from, to, target, .. } => format!(
-            "{} IN (SELECT \"j\".{} FROM {} AS \"j\" WHERE \"j\".{} = {})",
-            table_operand(node, alias, &ColumnSource::Column(target.clone())).sql,
-            quoted(to),
-            table(junction),
-            quoted(from),
-            keys.first().map_or("NULL", String::as_str),
-        ),
     }
 }
 
-/// Whether the database itself sees to it that there is no second row.
+/// Returns whether the database itself ensures that there is no second row.
 pub(super) fn leads_to_one(join: &Join) -> bool {
     let unique = |column: &String| join.node.native.get(column).is_some_and(|native| native.unique);
     matches!(&join.link, Link::Direct { pairs } if pairs.iter().any(|pair| unique(&pair.target)))
 }
 
-/// Whether the database itself sees to it that one record at most has the id of a point read.
+/// Returns whether the database itself ensures that at most one record has the id of a point read.
 pub(super) fn has_unique_id(node: &Node) -> bool {
     let Some(ColumnSource::Column(id)) = node.id.as_ref().map(|id| &id.source) else { return false };
-    node.native.get(id).is_some_and(|native| native.unique && Class::of(Some(native)).holds())
+    node.native.get(id).is_some_and(|native| native.unique && Class::new(Some(native)).holds())
 }
 
-/// What is never NULL where a to-one relation leads to a row, and its class. A number that the link compares costs
-/// the database less than a constant, which it has to keep apart from a row that is not there.
-pub(super) fn mark(join: &Join, alias: &str) -> (String, Class) {
+/// Returns an expression that is never NULL if a to-one relation has a record. A number that the link compares costs
+/// the database less than a constant, which it has to keep apart from a row that is absent.
+pub(super) fn presence(join: &Join, alias: &str) -> Operand {
     let number = match &join.link {
         Link::Direct { pairs } => {
             let compared = pairs.iter().map(|pair| ColumnSource::Column(pair.target.clone()));
@@ -60,10 +54,10 @@ pub(super) fn mark(join: &Join, alias: &str) -> (String, Class) {
         }
         Link::Through { .. } => None,
     };
-    number.map_or_else(|| ("TRUE".to_owned(), Class::Boolean), |number| (number.sql, number.class))
+    number.unwrap_or_else(|| Operand { expr: Expr::Constant(true.into()), class: Class::Boolean })
 }
 
-/// Whether all that links a relation to its parent is the parent's id.
+/// Returns whether the parent's id is all that links a relation to it.
 pub(super) fn links_id(join: &Join, parent: &Node) -> bool {
     let id = parent.id.as_ref().map(|id| &id.source);
     let mut keys = join.parent_keys.iter().map(|key| parent.columns.get(*key).map(|column| &column.source));

@@ -1,279 +1,72 @@
-//! How does a column compare with a value? By the column's own type, so that indexes serve, or else as text.
+//! Expressions with the class of their type, and the expressions that sea-query cannot build for PostgreSQL.
 
-mod moment;
+use sea_query::extension::postgres::PgBinOper;
+use sea_query::{BinOper, Expr, ExprTrait as _, Func, FunctionCall};
 
-use mesh_schema::{NativeKind, NativeType};
+use super::class::Class;
+use crate::plan::{ColumnSource, Node};
 
-use crate::Value;
-use crate::shape::number_text;
-
-/// The storage types that differ in what they compare with.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Class {
-    Boolean,
-    /// By its name.
-    Integer(&'static str),
-    Real4,
-    Real8,
-    Numeric,
-    /// By its name.
-    Text(&'static str),
-    Uuid,
-    Date,
-    Timestamp,
-    TimestampZone,
-    Bytes,
-    /// By its name.
-    Json(&'static str),
-    Enum(NativeType),
-    Composite,
-    Other,
-    Unknown,
+/// An expression for a value of a row.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub(super) expr: Expr,
+    pub(super) class: Class,
 }
 
-impl Class {
-    pub(super) fn of(native: Option<&NativeType>) -> Self {
-        let Some(native) = native else { return Self::Unknown };
-        match native.kind {
-            NativeKind::Enum => return Self::Enum(native.clone()),
-            NativeKind::Composite => return Self::Composite,
-            NativeKind::Other => return if is_citext(&native.name) { Self::Text("") } else { Self::Other },
-            NativeKind::BuiltIn => {}
-        }
-        match native.name.as_str() {
-            "bool" => Self::Boolean,
-            "int2" => Self::Integer("int2"),
-            "int4" => Self::Integer("int4"),
-            "int8" => Self::Integer("int8"),
-            "float4" => Self::Real4,
-            "float8" => Self::Real8,
-            "numeric" => Self::Numeric,
-            "text" | "varchar" | "name" => Self::Text("text"),
-            "bpchar" => Self::Text("bpchar"),
-            "uuid" => Self::Uuid,
-            "date" => Self::Date,
-            "timestamp" => Self::Timestamp,
-            "timestamptz" => Self::TimestampZone,
-            "bytea" => Self::Bytes,
-            "json" => Self::Json("json"),
-            "jsonb" => Self::Json("jsonb"),
-            _ => Self::Other,
-        }
+/// Returns the operand for a value of a node's rows.
+pub(super) type Operands<'a> = dyn Fn(&ColumnSource) -> Operand + 'a;
+
+impl Operand {
+    /// Returns the value as text.
+    pub(super) fn to_text(&self) -> Self {
+        Self { expr: cast(self.expr.clone(), "text"), class: Class::Text("text") }
     }
 
-    /// Whether values can be compared with one another, in an order that a cursor can say.
-    pub(super) fn has_order(&self) -> bool {
-        !matches!(self, Self::Json(_) | Self::Composite | Self::Other)
+    /// Returns the value in the form in which it is compared with a value that is known only at run time.
+    pub(super) fn holder(&self) -> Self {
+        if self.class.holds() { self.clone() } else { self.to_text() }
     }
 
-    /// Whether a column of one compares with a column of the other.
-    pub(super) fn compares_with(&self, other: &Self) -> bool {
-        use Class::{Integer, Numeric, Real4, Real8, Text, Unknown};
-        match (self, other) {
-            (Unknown, _) | (_, Unknown) => true,
-            (Integer(_) | Real4 | Real8 | Numeric, Integer(_) | Real4 | Real8 | Numeric) => true,
-            (Text(_), Text(_)) => true,
-            _ => self == other,
-        }
-    }
-
-    /// What a row brings of such a value: the expression, and its type.
-    pub(super) fn shown(&self, sql: String) -> (String, &'static str) {
-        match self {
-            Self::Boolean => (sql, "bool"),
-            Self::Integer(name) | Self::Json(name) => (sql, name),
-            Self::Real4 => (sql, "float4"),
-            Self::Real8 => (sql, "float8"),
-            Self::Numeric => (sql, "numeric"),
-            Self::Text("bpchar") => (sql, "bpchar"),
-            Self::Uuid => (sql, "uuid"),
-            Self::Date => (sql, "date"),
-            Self::Timestamp => (sql, "timestamp"),
-            Self::TimestampZone => (sql, "timestamptz"),
-            Self::Bytes => (sql, "bytea"),
-            Self::Composite => (format!("to_json({sql})::text"), "text"),
-            Self::Text(_) | Self::Enum(_) | Self::Other | Self::Unknown => (format!("{sql}::text"), "text"),
-        }
-    }
-
-    /// The value as such a column's type reads it, and the type to compare in. `None` where it can hold no such
-    /// value, so that only their texts can be compared.
-    pub(super) fn value(&self, value: &Value) -> Option<(String, &str)> {
-        if let Value::Text(text) = value
-            && text.contains('\0')
-        {
-            return None;
-        }
-        match self {
-            Self::Boolean => match value {
-                Value::Boolean(value) => Some((value.to_string(), "bool")),
-                Value::Integer(value @ (0 | 1)) => Some(((*value == 1).to_string(), "bool")),
-                _ => None,
-            },
-            Self::Integer(_) => match value {
-                Value::Boolean(value) => Some((i64::from(*value).to_string(), "int8")),
-                Value::Integer(value) => Some((value.to_string(), "int8")),
-                Value::Real(value) => Some(match whole(*value) {
-                    Some(value) => (value.to_string(), "int8"),
-                    None => (real(*value), "float8"),
-                }),
-                Value::Text(text) if is_canonical(text) => Some((text.clone(), "int8")),
-                Value::Text(text) => is_decimal(text).then(|| (text.clone(), "numeric")),
-                Value::Null | Value::Bytes(_) => None,
-            },
-            Self::Real4 => number(value).map(|number| {
-                let fits = !number.is_finite() || number.abs() <= f64::from(f32::MAX);
-                (real(number), if fits { "float4" } else { "float8" })
-            }),
-            Self::Real8 => number(value).map(|number| (real(number), "float8")),
-            Self::Numeric => match value {
-                Value::Integer(value) => Some((value.to_string(), "numeric")),
-                Value::Real(value) => Some((real(*value), "numeric")),
-                Value::Text(text) => (is_decimal(text) || text == "NaN").then(|| (text.clone(), "numeric")),
-                _ => None,
-            },
-            Self::Text(ty) => Some((text_of(value)?, ty)),
-            Self::Uuid => match value {
-                Value::Text(text) => is_uuid(text).then(|| (text.clone(), "uuid")),
-                _ => None,
-            },
-            Self::Date => match value {
-                Value::Text(text) => match moment::day(text) {
-                    Some(day) => Some((day, "date")),
-                    None => moment::time(text).map(|time| (time, "timestamp")),
-                },
-                _ => None,
-            },
-            Self::Timestamp | Self::TimestampZone => match value {
-                Value::Text(text) => moment::time(text).map(|time| (time, self.time_type())),
-                _ => None,
-            },
-            Self::Bytes => match value {
-                Value::Bytes(bytes) => Some((hex(bytes), "bytea")),
-                _ => None,
-            },
-            Self::Enum(native) => match value {
-                Value::Text(text) if native.labels.contains(text) => Some((text.clone(), &native.name)),
-                _ => None,
-            },
-            Self::Unknown => Some((text_of(value)?, "")),
-            Self::Json(_) | Self::Composite | Self::Other => None,
-        }
-    }
-
-    fn time_type(&self) -> &'static str {
-        if *self == Self::Timestamp { "timestamp" } else { "timestamptz" }
-    }
-
-    /// Whether a value that is known only when a statement runs is compared with the column itself, not with
-    /// its text.
-    pub(super) fn holds(&self) -> bool {
-        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other | Self::Bytes)
-    }
-
-    /// Whether values that compare as equal are the same to whatever else they are compared with. Texts need not
-    /// be: a collation may mind no letter case.
-    pub(super) fn is_identity(&self) -> bool {
-        matches!(self, Self::Integer(_) | Self::Uuid)
-    }
-
-    /// The type in which such a value is compared.
-    pub(super) fn held_type(&self) -> &'static str {
-        match self {
-            Self::Boolean => "bool",
-            Self::Integer(_) => "int8",
-            Self::Real4 => "float4",
-            Self::Real8 => "float8",
-            Self::Numeric => "numeric",
-            Self::Text(ty) => ty,
-            Self::Uuid => "uuid",
-            Self::Date => "date",
-            Self::Timestamp => "timestamp",
-            Self::TimestampZone => "timestamptz",
-            Self::Unknown => "",
-            Self::Bytes | Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other => "text",
-        }
-    }
-
-    /// The value as [`Self::held_type`] reads it; `None` where no record can have it.
-    pub(super) fn held(&self, value: &Value) -> Option<String> {
-        if !self.holds() {
-            return text_of(value);
-        }
-        self.value(value).filter(|(_, ty)| *ty == self.held_type()).map(|(text, _)| text)
+    /// Returns the value in a form that can be compared and ordered, which most types can by themselves.
+    pub(super) fn comparable(self) -> Self {
+        if self.class.has_order() { self } else { self.to_text() }
     }
 }
 
-/// Text that compares with letter case aside, from an extension that may lie in any schema.
-fn is_citext(name: &str) -> bool {
-    name == "citext" || name.ends_with(".\"citext\"") || name.ends_with(".citext")
+/// Returns a column of the node's table, which has that alias.
+pub(super) fn table_operand(node: &Node, alias: &str, source: &ColumnSource) -> Operand {
+    let expr = match source {
+        ColumnSource::Column(column) => Expr::col((alias.to_owned(), column.clone())),
+        ColumnSource::Aggregate(_) => Expr::null(),
+    };
+    Operand { expr, class: class_of(node, source) }
 }
 
-/// The value as the database would write it as text; `None` where it can store no such text.
-pub(super) fn text_of(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::Boolean(value) => Some(value.to_string()),
-        Value::Integer(value) => Some(value.to_string()),
-        Value::Real(value) => Some(real(*value)),
-        Value::Text(text) => (!text.contains('\0')).then(|| text.clone()),
-        Value::Bytes(bytes) => Some(hex(bytes)),
+/// Returns the class of a column of the node's table.
+pub(super) fn class_of(node: &Node, source: &ColumnSource) -> Class {
+    match source {
+        ColumnSource::Column(column) => Class::new(node.native.get(column)),
+        // The planner allows aggregates in grouped reads only.
+        ColumnSource::Aggregate(_) => Class::Unknown,
     }
 }
 
-fn real(value: f64) -> String {
-    if value.is_finite() {
-        number_text(value)
-    } else if value.is_nan() {
-        "NaN".to_owned()
-    } else if value > 0.0 {
-        "Infinity".to_owned()
-    } else {
-        "-Infinity".to_owned()
-    }
+/// Casts to a type, by its name in SQL.
+pub(super) fn cast(expr: Expr, ty: &str) -> Expr {
+    expr.cast_as(ty.to_owned())
 }
 
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Integer(value) => Some(*value as f64),
-        Value::Real(value) => Some(*value),
-        Value::Text(text) if is_decimal(text) => text.parse().ok(),
-        _ => None,
-    }
+/// Matches text against a pattern, ignoring letter case.
+pub(super) fn ilike(text: Expr, pattern: Expr) -> Expr {
+    text.binary(PgBinOper::ILike, pattern)
 }
 
-fn whole(value: f64) -> Option<i64> {
-    let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
-    fits.then_some(value as i64)
+/// Matches text against a pattern.
+pub(super) fn like(text: Expr, pattern: Expr) -> Expr {
+    text.binary(BinOper::Like, pattern)
 }
 
-fn is_canonical(text: &str) -> bool {
-    text.parse::<i64>().is_ok_and(|value| value.to_string() == text)
-}
-
-/// Digits, perhaps with a sign before and a fraction behind.
-fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits(whole) && all_digits(fraction)
-}
-
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(index, byte)| match index {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 + bytes.len() * 2);
-    text.push_str("\\x");
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            text.extend(char::from_digit(digit.into(), 16));
-        }
-    }
-    text
+/// Calls an aggregate function, over distinct values if so asked.
+pub(super) fn aggregate(function: &'static str, value: Expr, distinct: bool) -> FunctionCall {
+    Func::cust(function).arg(if distinct { Expr::cust_with_expr("DISTINCT $1", value) } else { value })
 }

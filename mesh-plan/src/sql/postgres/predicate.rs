@@ -1,148 +1,143 @@
-//! How is a predicate said?
+//! Single conditions. A value is compared in the type of its column, so that indexes serve, or else as text.
 
-use super::operand::{Class, text_of};
-use super::{Names, Operand, Params};
-use crate::plan::{CompareOp, Predicate};
-use crate::{Value, like};
+use sea_query::extension::postgres::PgFunc;
+use sea_query::{Expr, ExprTrait as _};
 
-/// Filters are nested as deep as the parser lets them.
-pub(super) fn lower(params: &mut Params, names: &Names<'_>, predicate: &Predicate) -> String {
-    match predicate {
-        Predicate::All(parts) => list(params, names, parts, " AND ", "TRUE"),
-        Predicate::Any(parts) => list(params, names, parts, " OR ", "FALSE"),
-        Predicate::Not(part) => format!("NOT {}", lower(params, names, part)),
-        Predicate::Compare { source, op, value } => compare(params, &names(source), *op, value),
-        Predicate::In { source, values, negated } => within(params, &names(source), values, *negated),
-        Predicate::Like { source, pattern, ignore_case } => {
-            like(params, &names(source), pattern, *ignore_case)
+use super::class::{Class, text_of};
+use super::operand::{Operand, Operands, cast, ilike, like};
+use super::param::{self, Param};
+use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::sql::predicate::{self, Conditions, collate};
+use crate::sql::statement::Params;
+use crate::{Value, like as pattern};
+
+/// What a database can do beyond what all of them can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// It has the collation `und-x-icu`, and its default collation would fold ASCII letters only.
+    pub icu_folds: bool,
+}
+
+/// Lowers a predicate on rows with these operands.
+pub(super) fn lower(
+    params: &mut Params<Param>,
+    features: Features,
+    operands: &Operands<'_>,
+    predicate: &Predicate,
+) -> Expr {
+    predicate::lower(&mut Lowering { params, features, operands }, predicate)
+}
+
+struct Lowering<'a> {
+    params: &'a mut Params<Param>,
+    features: Features,
+    operands: &'a Operands<'a>,
+}
+
+impl Conditions for Lowering<'_> {
+    fn column(&self, source: &ColumnSource) -> Expr {
+        (self.operands)(source).expr
+    }
+
+    fn compare(&mut self, source: &ColumnSource, op: CompareOp, value: &Value) -> Expr {
+        compare(self.params, &(self.operands)(source), op, value)
+    }
+
+    fn compare_session(&mut self, source: &ColumnSource, op: CompareOp, slot: usize) -> Expr {
+        let left = (self.operands)(source);
+        let right = param::session(self.params, slot, &left.class);
+        predicate::compare(left.holder().expr, op, right)
+    }
+
+    fn is_in(&mut self, source: &ColumnSource, values: &[Value], negated: bool) -> Expr {
+        is_in(self.params, &(self.operands)(source), values, negated)
+    }
+
+    fn like(&mut self, source: &ColumnSource, pattern: &str, ignore_case: bool) -> Expr {
+        let left = (self.operands)(source);
+        if pattern.contains('\0') {
+            return never(&left);
         }
-        Predicate::Session { source, op, slot, .. } => {
-            let left = names(source);
-            let right = params.session(*slot, &left.class);
-            format!("({} {} {right})", left.holder().sql, operator(*op))
+        let pattern = param::text(self.params, pattern::closed(pattern), "text");
+        let left = if left.class == Class::Text("text") { left.expr } else { left.to_text().expr };
+        match (ignore_case, self.features.icu_folds) {
+            (false, _) => like(left, pattern),
+            (true, false) => ilike(left, pattern),
+            (true, true) => ilike(collate(left, "und-x-icu"), pattern),
         }
-        Predicate::IsNull { source, negated: false } => format!("({} IS NULL)", names(source).sql),
-        Predicate::IsNull { source, negated: true } => format!("({} IS NOT NULL)", names(source).sql),
     }
 }
 
-fn list(params: &mut Params, names: &Names<'_>, parts: &[Predicate], and: &str, empty: &str) -> String {
-    let parts: Vec<_> = parts.iter().map(|part| lower(params, names, part)).collect();
-    if parts.is_empty() { empty.to_owned() } else { format!("({})", parts.join(and)) }
-}
-
-/// A comparison, in parentheses.
-pub(super) fn compare(params: &mut Params, left: &Operand, op: CompareOp, value: &Value) -> String {
+/// Compares with a value.
+pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp, value: &Value) -> Expr {
     if *value == Value::Null {
-        return "(NULL::bool)".to_owned();
+        return cast(Expr::null(), "bool");
     }
     if let Value::Text(text) = value
         && let Some((before, _)) = text.split_once('\0')
     {
         return compare_with_nul(params, left, op, before);
     }
-    match left.class.value(value) {
-        Some((text, ty)) => {
-            let right = params.text(value.clone(), text, ty);
-            format!("({} {} {right})", left.sql, operator(op))
-        }
-        None => {
-            let right = params.text(value.clone(), text_of(value).unwrap_or_default(), "text");
-            format!("({} {} {right})", left.to_text().sql, operator(op))
-        }
-    }
+    let (left, text, ty) = match left.class.value(value) {
+        Some((text, ty)) => (left.expr.clone(), text, ty),
+        None => (left.to_text().expr, text_of(value).unwrap_or_default(), "text"),
+    };
+    predicate::compare(left, op, param::text(params, text, ty))
 }
 
-pub(super) fn operator(op: CompareOp) -> &'static str {
-    match op {
-        CompareOp::Eq => "=",
-        CompareOp::Ne => "<>",
-        CompareOp::Gt => ">",
-        CompareOp::Gte => ">=",
-        CompareOp::Lt => "<",
-        CompareOp::Lte => "<=",
-    }
-}
-
-/// No text of the database holds the character NUL; what is there sorts right behind what stands before it.
-fn compare_with_nul(params: &mut Params, left: &Operand, op: CompareOp, before: &str) -> String {
+/// The database stores no text with the character NUL. Such a text sorts directly behind the part before it.
+fn compare_with_nul(params: &mut Params<Param>, left: &Operand, op: CompareOp, before: &str) -> Expr {
     let before = Value::Text(before.to_owned());
     match op {
         CompareOp::Eq => never(left),
-        CompareOp::Ne => format!("NOT {}", never(left)),
+        CompareOp::Ne => never(left).not(),
         CompareOp::Gt | CompareOp::Gte => compare(params, left, CompareOp::Gt, &before),
         CompareOp::Lt | CompareOp::Lte => compare(params, left, CompareOp::Lte, &before),
     }
 }
 
-/// False, but unknown for NULL.
-fn never(left: &Operand) -> String {
-    let text = left.to_text().sql;
-    format!("({text} <> {text})")
+/// Returns a condition that is false, but unknown for NULL.
+fn never(left: &Operand) -> Expr {
+    let text = left.to_text().expr;
+    text.clone().ne(text)
 }
 
-/// One of a list, or none of it.
-fn within(params: &mut Params, left: &Operand, values: &[Value], negated: bool) -> String {
-    let mut known: Option<&str> = None;
+/// Looks for a column in a list of values that all compare in the same type, or one by one.
+fn is_in(params: &mut Params<Param>, left: &Operand, values: &[Value], negated: bool) -> Expr {
+    let mut shared: Option<&str> = None;
     let mut texts = Vec::with_capacity(values.len());
     let alike = values.iter().all(|value| match left.class.value(value) {
-        Some((text, ty)) if *known.get_or_insert(ty) == ty => {
+        Some((text, ty)) if *shared.get_or_insert(ty) == ty => {
             texts.push(text);
             true
         }
         _ => false,
     });
-    let (sql, ty) = match known {
-        Some(ty) if alike && !ty.is_empty() => (left.sql.clone(), ty.to_owned()),
+    let (column, ty) = match shared {
+        Some(ty) if alike && !ty.is_empty() => (left.expr.clone(), ty),
+        // Numbers of several types, none of which can hold all.
+        _ if matches!(left.class, Class::Integer(_) | Class::Numeric | Class::Real4 | Class::Real8) => {
+            let parts = values.iter().map(|value| compare(params, left, CompareOp::Eq, value));
+            let any = parts.reduce(Expr::or).unwrap_or_else(|| never(left));
+            return if negated { any.not() } else { any };
+        }
         _ => {
             texts = values.iter().filter_map(text_of).collect();
-            let mixed =
-                matches!(left.class, Class::Integer(_) | Class::Numeric | Class::Real4 | Class::Real8);
-            if mixed {
-                return one_by_one(params, left, values, negated);
-            }
-            (left.to_text().sql, "text".to_owned())
+            (left.to_text().expr, "text")
         }
     };
     if texts.is_empty() {
-        return if negated { format!("NOT {}", never(left)) } else { never(left) };
+        return if negated { never(left).not() } else { never(left) };
     }
-    let array = params.text(Value::Text(texts.join(", ")), array(&texts), &format!("{ty}[]"));
-    if negated { format!("({sql} <> ALL ({array}))") } else { format!("({sql} = ANY ({array}))") }
+    let list = param::text(params, array(&texts), &format!("{ty}[]"));
+    if negated { column.ne(PgFunc::all(list)) } else { column.eq(PgFunc::any(list)) }
 }
 
-/// Numbers of several types, none of which can hold all.
-fn one_by_one(params: &mut Params, left: &Operand, values: &[Value], negated: bool) -> String {
-    let parts: Vec<_> = values.iter().map(|value| compare(params, left, CompareOp::Eq, value)).collect();
-    let any = format!("({})", parts.join(" OR "));
-    if negated { format!("NOT {any}") } else { any }
-}
-
-/// The text form of an array.
+/// Returns the text form of an array.
 fn array(texts: &[String]) -> String {
-    let mut out = String::from("{");
-    for (index, text) in texts.iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        out.push('"');
-        out.push_str(&text.replace('\\', "\\\\").replace('"', "\\\""));
-        out.push('"');
-    }
-    out.push('}');
-    out
-}
-
-fn like(params: &mut Params, left: &Operand, pattern: &str, ignore_case: bool) -> String {
-    if pattern.contains('\0') {
-        return never(left);
-    }
-    let icu = params.features.icu_folds;
-    let right = params.text(Value::Text(pattern.to_owned()), like::closed(pattern), "text");
-    let left = if left.class == Class::Text("text") { left.sql.clone() } else { left.to_text().sql };
-    match (ignore_case, icu) {
-        (false, _) => format!("({left} LIKE {right})"),
-        (true, false) => format!("({left} ILIKE {right})"),
-        (true, true) => format!("({left} COLLATE \"und-x-icu\" ILIKE {right})"),
-    }
+    let quoted = texts.iter().map(|text| {
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{escaped}\"")
+    });
+    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }

@@ -1,50 +1,94 @@
-//! How do levels become one statement, and where does everything stand in its rows?
+//! The statement of all levels, and the indexes of columns in its rows.
 
 use std::collections::HashMap;
 
-use super::Part;
+use sea_query::{
+    Asterisk, CommonTableExpression, Expr, Func, PostgresQueryBuilder, Query, SelectStatement, UnionType,
+    WindowStatement, WithClause,
+};
+
+use super::layout::Layout;
+use super::operand::cast;
+use super::param::Param;
 use crate::plan::Node;
+use crate::sql::order::{SortTerm, order_by};
+use crate::sql::statement::{Params, Statement};
 
-/// The places that each row begins with where there are several levels.
+/// How many cells each row begins with if there are several levels.
 const HEAD: usize = 3;
+/// The alias of the level of the parents.
+pub(super) const PARENTS: &str = "h";
+/// The column with the number of a row within its level.
+pub(super) const OWN_NUMBER: &str = "o";
+/// The column with the number of the parent's row.
+const PARENT_NUMBER: &str = "p";
 
-/// A common table expression in the making.
-#[derive(Default)]
+/// A common table expression under construction.
 pub(super) struct Level {
-    /// What follows `FROM`.
-    pub(super) from: String,
-    /// What follows that.
-    pub(super) rest: String,
+    /// Everything but the select list and the order.
+    pub(super) select: SelectStatement,
     /// The level whose rows are the parents.
     pub(super) parent: Option<usize>,
-    /// The aliases of the subqueries whose columns it has.
+    /// The aliases of the subqueries that it takes columns from.
     pub(super) parts: Vec<String>,
     pub(super) has_children: bool,
-    /// Whether there is one row at most.
+    /// Whether there is at most one row.
     pub(super) is_one: bool,
     /// The columns that the response needs: number, expression and type.
-    pub(super) shown: Vec<(usize, String, &'static str)>,
-    pub(super) order: String,
+    pub(super) shown: Vec<(usize, Expr, &'static str)>,
+    pub(super) order: Vec<SortTerm>,
 }
 
-/// The statement, and the place in its rows of each column's number.
-pub(super) fn statement(levels: &[Level]) -> (String, HashMap<usize, usize>) {
-    let mut places = HashMap::new();
-    let sql = match levels {
-        [only] => {
-            let shown: Vec<_> = only.shown.iter().map(|(_, sql, _)| sql.as_str()).collect();
-            places.extend(only.shown.iter().enumerate().map(|(place, (number, ..))| (*number, place)));
-            let list = if shown.is_empty() { "1".to_owned() } else { shown.join(", ") };
-            format!("SELECT {list} FROM {}{}", only.from, only.order)
+impl Level {
+    pub(super) fn new(select: SelectStatement, part: String) -> Self {
+        Self {
+            select,
+            parent: None,
+            parts: vec![part],
+            has_children: false,
+            is_one: false,
+            shown: Vec::new(),
+            order: Vec::new(),
         }
-        _ => all_levels(levels, &mut places),
-    };
-    (sql, places)
+    }
 }
 
-/// Levels that others refer to are kept by the database while the statement runs; the others it need not keep.
-fn all_levels(levels: &[Level], places: &mut HashMap<usize, usize>) -> String {
-    let mut slots: Vec<&str> = Vec::new();
+/// Returns the name of a level.
+pub(super) fn level_name(number: usize) -> String {
+    format!("n{number}")
+}
+
+/// Returns the statement, and the index in its rows of each column's number.
+pub(super) fn statement(
+    params: &Params<Param>,
+    mut levels: Vec<Level>,
+) -> (Statement<Param>, HashMap<usize, usize>) {
+    if let [only] = levels.as_mut_slice() {
+        let indexes = only.shown.iter().enumerate().map(|(index, (number, ..))| (*number, index)).collect();
+        if only.shown.is_empty() {
+            only.select.expr(Expr::Constant(1.into()));
+        }
+        only.select.exprs(only.shown.drain(..).map(|(_, expr, _)| expr));
+        order_by(&mut only.select, std::mem::take(&mut only.order));
+        return (params.render(&only.select, PostgresQueryBuilder), indexes);
+    }
+    let (slots, indexes) = slots(&levels);
+    let selects = levels.iter().enumerate().map(|(number, level)| rows_of(number, level, &slots, &indexes));
+    let mut selects: Vec<SelectStatement> = selects.collect();
+    let mut all = selects.remove(0);
+    all.unions(selects.into_iter().map(|select| (UnionType::All, select)));
+    let parents: Vec<bool> = levels.iter().map(|level| level.is_one).collect();
+    let mut with = WithClause::new();
+    for (number, level) in levels.into_iter().enumerate() {
+        with.cte(expression_of(number, level, &parents));
+    }
+    (params.render(&all.with(with), PostgresQueryBuilder), indexes)
+}
+
+/// Returns the types of the cells behind the head of each row, which levels share, and the index of each column.
+fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
+    let mut slots: Vec<&'static str> = Vec::new();
+    let mut indexes = HashMap::new();
     for level in levels {
         let mut taken = vec![false; slots.len()];
         for (number, _, ty) in &level.shown {
@@ -57,51 +101,72 @@ fn all_levels(levels: &[Level], places: &mut HashMap<usize, usize>) -> String {
             if let Some(taken) = taken.get_mut(slot) {
                 *taken = true;
             }
-            places.insert(*number, slot + HEAD);
+            indexes.insert(*number, slot + HEAD);
         }
     }
-    let mut ctes = Vec::with_capacity(levels.len());
-    let mut selects = Vec::with_capacity(levels.len());
-    for (number, level) in levels.iter().enumerate() {
-        let mut list = Vec::new();
-        if level.has_children && !level.is_one {
-            list.push(format!("row_number() OVER ({}) AS \"o\"", level.order.trim_start()));
-        }
-        if let Some(parent) = level.parent {
-            let is_one = levels.get(parent).is_some_and(|parent| parent.is_one);
-            list.push(if is_one { "1::int8 AS \"p\"" } else { "\"h\".\"o\" AS \"p\"" }.to_owned());
-        }
-        list.extend(level.parts.iter().map(|part| format!("{part}.*")));
-        let kept = if level.has_children { "MATERIALIZED " } else { "" };
-        ctes.push(format!(
-            "\"n{number}\" AS {kept}(SELECT {} FROM {}{}{})",
-            list.join(", "),
-            level.from,
-            level.rest,
-            level.order
-        ));
-        let own = match level {
-            Level { is_one: true, .. } => "1::int8",
-            Level { has_children: true, .. } => "\"o\"",
-            _ => "NULL::int8",
-        };
-        let parent = if level.parent.is_some() { "\"p\"" } else { "NULL::int8" };
-        let mut list = vec![format!("{number}::int2"), parent.to_owned(), own.to_owned()];
-        list.extend(slots.iter().enumerate().map(|(slot, ty)| {
-            let here = |(number, ..): &&(usize, String, &str)| places.get(number) == Some(&(slot + HEAD));
-            level.shown.iter().find(here).map_or_else(|| format!("NULL::{ty}"), |(_, sql, _)| sql.clone())
-        }));
-        selects.push(format!("SELECT {} FROM \"n{number}\"", list.join(", ")));
-    }
-    format!("WITH {} {}", ctes.join(", "), selects.join(" UNION ALL "))
+    (slots, indexes)
 }
 
-/// Turns the numbers of columns into places of the row.
-pub(super) fn settle(part: &mut Part, node: &Node, places: &HashMap<usize, usize>) {
-    let place = |number: Option<usize>| number.and_then(|number| places.get(&number).copied());
-    part.columns.iter_mut().for_each(|column| *column = place(*column));
-    part.found = place(part.found);
-    for (part, join) in part.joins.iter_mut().zip(&node.joins) {
-        settle(part, &join.node, places);
+/// Returns the select that takes the rows of a level for the response.
+fn rows_of(
+    number: usize,
+    level: &Level,
+    slots: &[&'static str],
+    indexes: &HashMap<usize, usize>,
+) -> SelectStatement {
+    let null = |ty: &str| cast(Expr::null(), ty);
+    let own = match level {
+        Level { is_one: true, .. } => first_number(),
+        Level { has_children: true, .. } => Expr::col(OWN_NUMBER),
+        _ => null("int8"),
+    };
+    let parent = if level.parent.is_some() { Expr::col(PARENT_NUMBER) } else { null("int8") };
+    let mut select = Query::select();
+    select.expr(cast(Expr::Constant((number as i64).into()), "int2")).expr(parent).expr(own);
+    for (slot, ty) in slots.iter().enumerate() {
+        let here = level.shown.iter().find(|(number, ..)| indexes.get(number) == Some(&(slot + HEAD)));
+        select.expr(here.map_or_else(|| null(ty), |(_, expr, _)| expr.clone()));
+    }
+    select.from(level_name(number)).take()
+}
+
+/// Returns the common table expression of a level. The database keeps those that others refer to while the statement
+/// runs.
+fn expression_of(number: usize, level: Level, is_one: &[bool]) -> CommonTableExpression {
+    let Level { mut select, parent, parts, has_children, order, .. } = level;
+    if has_children && is_one.get(number) != Some(&true) {
+        let mut window = WindowStatement::new();
+        order_by(&mut window, order.iter().cloned());
+        select.expr_window_as(Func::cust("row_number"), window, OWN_NUMBER);
+    }
+    if let Some(parent) = parent {
+        let number = match is_one.get(parent) {
+            Some(true) => first_number(),
+            _ => Expr::col((PARENTS, OWN_NUMBER)),
+        };
+        select.expr_as(number, PARENT_NUMBER);
+    }
+    select.exprs(parts.into_iter().map(|part| Expr::col((part, Asterisk))));
+    order_by(&mut select, order);
+    let mut expression = CommonTableExpression::new();
+    expression.table_name(level_name(number)).query(select);
+    if has_children {
+        expression.materialized(true);
+    }
+    expression
+}
+
+/// The number of the only row of a level.
+fn first_number() -> Expr {
+    cast(Expr::Constant(1.into()), "int8")
+}
+
+/// Turns the numbers of columns into indexes in a row.
+pub(super) fn settle(layout: &mut Layout, node: &Node, indexes: &HashMap<usize, usize>) {
+    let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
+    layout.columns.iter_mut().for_each(|column| *column = index(*column));
+    layout.presence = index(layout.presence);
+    for (layout, join) in layout.joins.iter_mut().zip(&node.joins) {
+        settle(layout, &join.node, indexes);
     }
 }

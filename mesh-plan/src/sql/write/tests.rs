@@ -1,30 +1,38 @@
-//! Is every kind of write said as it should be, to both databases?
+//! Snapshots of the statements of each kind of write.
 
 use expect_test::{Expect, expect};
 
 use crate::planner::write::tests::blog;
-use crate::{Fields, WriteRequest, WriteTarget};
+use crate::sql::postgres::{self, Features};
+use crate::sql::sqlite;
+use crate::{Fields, Value, WriteRequest, WriteTarget};
 
 #[track_caller]
 fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
     let fields = Fields::parse(body.as_bytes()).unwrap();
     let mutation = blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
-    let steps = mutation.sqlite_steps();
+    let steps = sqlite::write_steps(&mutation);
     let mut shown = String::new();
     for step in &steps {
         let meaning = step.if_none.map(|missing| format!("  -- no row: {missing:?}\n")).unwrap_or_default();
         shown.push_str(&format!("{}\n{meaning}", step.statement));
     }
     expected.assert_eq(&shown);
-    // The other database is told the same, but for how placeholders look.
-    for (ours, theirs) in steps.iter().zip(mutation.postgres_steps()) {
-        let mut text = theirs.statement.sql.clone();
-        for place in (1..=theirs.statement.params.len()).rev() {
-            text = text.replace(&format!("${place}"), "?");
+    // Both databases have the same statements, except for their placeholders.
+    for (step, other) in steps.iter().zip(postgres::write_steps(&mutation, Features::default())) {
+        let mut text = other.statement.sql.clone();
+        for index in (1..=other.statement.params.len()).rev() {
+            text = text.replace(&format!("${index}"), "?");
         }
         let text = text.replace("VALUES (DEFAULT)", "DEFAULT VALUES");
-        assert_eq!(text, ours.statement.sql);
-        assert_eq!(theirs.statement.params, ours.statement.params);
+        assert_eq!(text, step.statement.sql);
+        let id = Value::from("id");
+        let bound: Vec<_> = other.statement.params.iter().map(|param| param.for_write(&id)).collect();
+        let values = step.statement.params.iter().map(|param| match param {
+            sqlite::Param::Value(value) => postgres::text(value).map(Into::into),
+            _ => Some("id".into()),
+        });
+        assert_eq!(bound, values.collect::<Vec<_>>());
     }
 }
 

@@ -5,7 +5,7 @@ mod index_advice;
 use std::fmt::Write as _;
 use std::io;
 
-use mesh_plan::sql::Statements;
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Error, Join, Mesh, Request};
 
 use crate::cli::args::ExplainArgs;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         }
         return print(painted(out.trim_end()));
     }
-    statements(&mut out, plan.statements(), (plan.node(), None), &mut steps);
+    statements(&mut out, &Statements::from_plan(&plan), (plan.node(), None), &mut steps);
     print(painted(out.trim_end()))
 }
 

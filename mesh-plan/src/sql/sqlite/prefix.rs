@@ -1,33 +1,37 @@
-//! Which rows can match a pattern at all? Those whose text begins as the pattern does, which an index finds.
+//! Ranges of text for patterns that begin with literal characters, which an index can serve.
 
-use sea_query::{Expr, ExprTrait};
+use sea_query::{Expr, ExprTrait as _};
 
+use super::param::Param;
 use crate::Pattern;
+use crate::sql::predicate::collate;
+use crate::sql::statement::Params;
 
-/// The rows among which those are that match; `None` where the pattern begins with a wildcard, or with nothing that
-/// an index could be asked for. Whoever asks has to look for the pattern itself too: some more rows are among them.
+/// Returns a condition that all matching texts meet, and some others too; `None` if the pattern has no beginning that
+/// an index could search for.
 ///
-/// The collation is that of bytes, whatever the column's own is, for no other one keeps texts with one beginning
-/// together. An index of another collation does not serve, and the answer is the same.
-pub(super) fn range(text: &Expr, pattern: &str) -> Option<Expr> {
+/// The collation is that of bytes whatever the column's is, because no other one keeps texts with one beginning
+/// together. An index of another collation is not used, which does not change the result.
+pub(super) fn range(params: &mut Params<Param>, text: &Expr, pattern: &str) -> Option<Expr> {
     let (from, to) = bounds(&Pattern::new(pattern, false).beginning())?;
-    let text = || Expr::cust_with_expr("? COLLATE BINARY", text.clone());
-    Some(text().gte(Expr::val(from)).and(text().lt(Expr::val(to))))
+    let mut bound = |text: String| params.add(Param::Value(text.into()));
+    let text = || collate(text.clone(), "BINARY");
+    Some(text().gte(bound(from)).and(text().lt(bound(to))))
 }
 
-/// A text that those with this beginning do not sort before, and one that they all sort before.
+/// Returns the inclusive lower and the exclusive upper bound of the texts with this beginning.
 fn bounds(beginning: &str) -> Option<(String, String)> {
-    // What stands for bytes that are no text stands for any such bytes.
+    // The replacement character stands for any bytes that are not UTF-8.
     let known = beginning.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
-    // The last character becomes the next one. It is to differ from that in its last byte only: so it does in each
-    // of the encodings that a database can have, and there is such a character.
+    // The upper bound has the next character in place of the last one. The two may differ in the last byte only, so
+    // that they are in order in each encoding that a database can have.
     let known = known.trim_end_matches(|char| u32::from(char) & 0xff == 0xff);
     let last = known.chars().next_back()?;
     let next = char::from_u32(u32::from(last) + 1)?;
     let mut to = known.get(..known.len() - last.len_utf8())?.to_owned();
     to.push(next);
-    // In a column of numbers a text that reads as one would be compared as one, and so come before all texts that
-    // are none. This one does not read as a number.
+    // A column of numbers would compare a text that reads as a number as one, and numbers sort before all texts.
+    // With this character at its end it does not read as a number.
     to.push('\u{1}');
     Some((known.to_owned(), to))
 }
@@ -44,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_have_a_next_text() {
+    fn the_upper_bound_has_the_next_character() {
         check("", None);
         check("abc", Some(("abc", "abd")));
         check("12", Some(("12", "13")));
@@ -52,17 +56,17 @@ mod tests {
         check("\0", Some(("\0", "\u{1}")));
         check("日本", Some(("日本", "日札")));
         check("\u{1f600}", Some(("\u{1f600}", "\u{1f601}")));
-        // No next character, or one that differs in more than the last byte.
+        // There is no next character, or it differs in more than the last byte.
         check("a\u{10ffff}", Some(("a", "b")));
         check("a\u{d7ff}ÿ", Some(("a", "b")));
         check("ÿ", None);
-        // Bytes that are no text look like this.
+        // The replacement character ends the beginning.
         check("ab\u{fffd}c", Some(("ab", "ac")));
         check("\u{fffd}", None);
     }
 
     #[test]
-    fn texts_lie_within_the_bounds_of_their_beginnings() {
+    fn texts_are_within_the_bounds_of_their_beginnings() {
         let texts =
             ["a", "ab", "b", "ÿ", "Ā", "\u{7f}", "\u{80}", "\u{7ff}", "\u{d7fe}", "\u{e000}", "\u{10fffe}"];
         let utf16 =

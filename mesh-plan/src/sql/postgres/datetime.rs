@@ -1,53 +1,54 @@
-//! How does PostgreSQL read a day or a time? ISO 8601 text of any year that it can hold, as it wants it written.
+//! Dates and times as PostgreSQL reads them, from ISO 8601 text of any year that it can store.
 
 use mesh_schema::TimeForm;
 
 use crate::Value;
 use crate::time::{Date, Time};
 
-/// Years of the calendar come again after so many.
+/// The number of years after which the calendar repeats.
 const CYCLE: i64 = 400;
-/// A whole cycle within the years that are written with four digits.
-const LIKE_ALL: i64 = 2_000;
-/// The first year, 4714 before the first, does not begin before this day.
-const FIRST: (i64, &str) = (-4_713, "11-24");
+/// The start of a cycle within the years of four digits.
+const CYCLE_START: i64 = 2_000;
+/// The first day, in the year 4714 BC.
+const FIRST_DAY: (i64, &str) = (-4_713, "11-24");
 /// The last year of a time.
-const LAST_OF_TIMES: i64 = 294_276;
-/// The last year of a day.
-const LAST_OF_DAYS: i64 = 5_874_897;
+const LAST_YEAR_OF_TIMES: i64 = 294_276;
+/// The last year of a date.
+const LAST_YEAR_OF_DATES: i64 = 5_874_897;
 
-/// A day; `None` where it is none, or none that can be stored.
-pub(super) fn day(text: &str) -> Option<String> {
-    if is_endless(text) {
+/// Returns a date; `None` if the text is not one that can be stored.
+pub(super) fn date(text: &str) -> Option<String> {
+    if is_infinite(text) {
         return Some(text.to_owned());
     }
-    let (year, rest) = within(text, LAST_OF_DAYS)?;
-    Date::parse(&format!("{:04}-{rest}", alike(year)))?;
-    Some(said(year, rest))
+    let (year, rest) = split_in_range(text, LAST_YEAR_OF_DATES)?;
+    Date::parse(&format!("{:04}-{rest}", in_cycle(year)))?;
+    Some(with_era(year, rest))
 }
 
-/// A time in UTC, said so, whatever zone it is written in; `None` where it is none, or none that can be stored.
+/// Returns a time, converted to UTC; `None` if the text is not one that can be stored.
 pub(super) fn time(text: &str) -> Option<String> {
-    if is_endless(text) {
+    if is_infinite(text) {
         return Some(text.to_owned());
     }
-    let (written, rest) = within(text, LAST_OF_TIMES)?;
+    let (written, rest) = split_in_range(text, LAST_YEAR_OF_TIMES)?;
     let form = TimeForm::Text { separator: 'T', fraction: 0, zulu: true };
-    let Value::Text(utc) = Time::parse(&format!("{:04}-{rest}", alike(written)))?.stored(Some(form)) else {
+    let Value::Text(utc) = Time::parse(&format!("{:04}-{rest}", in_cycle(written)))?.stored(Some(form))
+    else {
         return None;
     };
-    // A zone may lead into the year before or after.
-    let (stood, rest) = split(&utc)?;
-    let year = written + stood - alike(written);
-    in_range(year, rest, LAST_OF_TIMES).then(|| said(year, rest))
+    // The conversion may lead into the year before or after.
+    let (converted, rest) = split(&utc)?;
+    let year = written + converted - in_cycle(written);
+    in_range(year, rest, LAST_YEAR_OF_TIMES).then(|| with_era(year, rest))
 }
 
-/// Whether it is one of the two that lie outside of the calendar.
-fn is_endless(text: &str) -> bool {
+/// Whether it is a value outside of the calendar.
+fn is_infinite(text: &str) -> bool {
     matches!(text, "infinity" | "-infinity")
 }
 
-/// The year, and what follows its hyphen: four digits, or a sign and six or seven.
+/// Splits off the year, which has four digits, or a sign and six or seven.
 fn split(text: &str) -> Option<(i64, &str)> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'+' => (1, text.get(1..)?),
@@ -63,22 +64,22 @@ fn split(text: &str) -> Option<(i64, &str)> {
     Some((if sign < 0 { -year } else { year }, rest))
 }
 
-fn within(text: &str, last: i64) -> Option<(i64, &str)> {
+fn split_in_range(text: &str, last: i64) -> Option<(i64, &str)> {
     split(text).filter(|(year, rest)| in_range(*year, rest, last))
 }
 
 fn in_range(year: i64, rest: &str, last: i64) -> bool {
-    let (first, day) = FIRST;
+    let (first, day) = FIRST_DAY;
     (year > first || (year == first && rest >= day)) && year <= last
 }
 
-/// A year of four digits with the same days.
-fn alike(year: i64) -> i64 {
-    LIKE_ALL + year.rem_euclid(CYCLE)
+/// Returns a year of four digits with the same calendar.
+fn in_cycle(year: i64) -> i64 {
+    CYCLE_START + year.rem_euclid(CYCLE)
 }
 
-/// The database has no year 0: the one before the first is called the first before it.
-fn said(year: i64, rest: &str) -> String {
+/// Writes a year with its era. The year 0 of ISO 8601 is the year 1 BC.
+fn with_era(year: i64, rest: &str) -> String {
     if year > 0 { format!("{year:04}-{rest}") } else { format!("{:04}-{rest} BC", 1 - year) }
 }
 
@@ -87,8 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn years_of_any_length() {
-        let check = |text: &str, expected: Option<&str>| assert_eq!(day(text).as_deref(), expected, "{text}");
+    fn dates_have_years_of_any_length() {
+        let check =
+            |text: &str, expected: Option<&str>| assert_eq!(date(text).as_deref(), expected, "{text}");
         check("2024-02-29", Some("2024-02-29"));
         check("0000-02-29", Some("0001-02-29 BC"));
         check("-000043-03-15", Some("0044-03-15 BC"));
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_in_utc() {
+    fn times_are_converted_to_utc() {
         let check =
             |text: &str, expected: Option<&str>| assert_eq!(time(text).as_deref(), expected, "{text}");
         check("2024-05-01T01:30:00.250+02:00", Some("2024-04-30T23:30:00.25Z"));

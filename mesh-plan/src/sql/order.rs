@@ -1,0 +1,47 @@
+//! `ORDER BY`, with explicit positions of NULL only where the default of the database differs. A needless one would
+//! keep the database from using an index.
+
+use mesh_ql::{Direction, Nulls};
+use sea_query::{Expr, NullOrdering, Order, OrderedStatement};
+
+use crate::plan::SortKey;
+
+/// How a database orders NULL among values by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NullOrder {
+    /// Before all values in ascending order.
+    Smallest,
+    /// After all values in ascending order.
+    Largest,
+}
+
+/// A key of `ORDER BY`.
+#[derive(Clone)]
+pub(super) struct SortTerm {
+    expr: Expr,
+    order: Order,
+    nulls: Option<NullOrdering>,
+}
+
+impl SortTerm {
+    pub(super) fn new(expr: Expr, key: &SortKey, default: NullOrder) -> Self {
+        let is_ascending = key.direction == Direction::Asc;
+        let default_first = is_ascending == (default == NullOrder::Smallest);
+        let nulls = match key.nulls {
+            Nulls::First if key.nullable && !default_first => Some(NullOrdering::First),
+            Nulls::Last if key.nullable && default_first => Some(NullOrdering::Last),
+            Nulls::First | Nulls::Last => None,
+        };
+        Self { expr, order: if is_ascending { Order::Asc } else { Order::Desc }, nulls }
+    }
+}
+
+/// Adds the keys to a statement or a window.
+pub(super) fn order_by(statement: &mut impl OrderedStatement, terms: impl IntoIterator<Item = SortTerm>) {
+    for SortTerm { expr, order, nulls } in terms {
+        match nulls {
+            Some(nulls) => statement.order_by_expr_with_nulls(expr, order, nulls),
+            None => statement.order_by_expr(expr, order),
+        };
+    }
+}

@@ -1,0 +1,280 @@
+//! Classes of storage types: how a column compares with a value, in its own type or else as text.
+
+use mesh_schema::{NativeKind, NativeType};
+use sea_query::{Expr, Func};
+
+use super::datetime;
+use super::operand::cast;
+use crate::Value;
+use crate::shape::number_text;
+
+/// Storage types, as far as they differ in what they compare with.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Class {
+    Boolean,
+    /// With its name.
+    Integer(&'static str),
+    Real4,
+    Real8,
+    Numeric,
+    /// With its name.
+    Text(&'static str),
+    Uuid,
+    Date,
+    Timestamp,
+    TimestampZone,
+    Bytes,
+    /// With its name.
+    Json(&'static str),
+    Enum(NativeType),
+    Composite,
+    Other,
+    Unknown,
+}
+
+impl Class {
+    pub(super) fn new(native: Option<&NativeType>) -> Self {
+        let Some(native) = native else { return Self::Unknown };
+        match native.kind {
+            NativeKind::Enum => return Self::Enum(native.clone()),
+            NativeKind::Composite => return Self::Composite,
+            NativeKind::Other => return if is_citext(&native.name) { Self::Text("") } else { Self::Other },
+            NativeKind::BuiltIn => {}
+        }
+        match native.name.as_str() {
+            "bool" => Self::Boolean,
+            "int2" => Self::Integer("int2"),
+            "int4" => Self::Integer("int4"),
+            "int8" => Self::Integer("int8"),
+            "float4" => Self::Real4,
+            "float8" => Self::Real8,
+            "numeric" => Self::Numeric,
+            "text" | "varchar" | "name" => Self::Text("text"),
+            "bpchar" => Self::Text("bpchar"),
+            "uuid" => Self::Uuid,
+            "date" => Self::Date,
+            "timestamp" => Self::Timestamp,
+            "timestamptz" => Self::TimestampZone,
+            "bytea" => Self::Bytes,
+            "json" => Self::Json("json"),
+            "jsonb" => Self::Json("jsonb"),
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns whether values can be compared with one another, in an order that a cursor can express.
+    pub(super) fn has_order(&self) -> bool {
+        !matches!(self, Self::Json(_) | Self::Composite | Self::Other)
+    }
+
+    /// Returns whether a column of one class compares with a column of the other.
+    pub(super) fn compares_with(&self, other: &Self) -> bool {
+        use Class::{Integer, Numeric, Real4, Real8, Text, Unknown};
+        match (self, other) {
+            (Unknown, _) | (_, Unknown) => true,
+            (Integer(_) | Real4 | Real8 | Numeric, Integer(_) | Real4 | Real8 | Numeric) => true,
+            (Text(_), Text(_)) => true,
+            _ => self == other,
+        }
+    }
+
+    /// Returns the expression for such a value in a row of the result, and its type.
+    pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
+        match self {
+            Self::Boolean => (expr, "bool"),
+            Self::Integer(name) | Self::Json(name) => (expr, name),
+            Self::Real4 => (expr, "float4"),
+            Self::Real8 => (expr, "float8"),
+            Self::Numeric => (expr, "numeric"),
+            Self::Text("bpchar") => (expr, "bpchar"),
+            Self::Uuid => (expr, "uuid"),
+            Self::Date => (expr, "date"),
+            Self::Timestamp => (expr, "timestamp"),
+            Self::TimestampZone => (expr, "timestamptz"),
+            Self::Bytes => (expr, "bytea"),
+            Self::Composite => (cast(Func::cust("to_json").arg(expr).into(), "text"), "text"),
+            Self::Text(_) | Self::Enum(_) | Self::Other | Self::Unknown => (cast(expr, "text"), "text"),
+        }
+    }
+
+    /// Returns the value as the column's type reads it, and the type to compare in; `None` if a column can hold no such
+    /// value, so that only their texts can be compared.
+    pub(super) fn value(&self, value: &Value) -> Option<(String, &str)> {
+        if let Value::Text(text) = value
+            && text.contains('\0')
+        {
+            return None;
+        }
+        match self {
+            Self::Boolean => match value {
+                Value::Boolean(value) => Some((value.to_string(), "bool")),
+                Value::Integer(value @ (0 | 1)) => Some(((*value == 1).to_string(), "bool")),
+                _ => None,
+            },
+            Self::Integer(_) => match value {
+                Value::Boolean(value) => Some((i64::from(*value).to_string(), "int8")),
+                Value::Integer(value) => Some((value.to_string(), "int8")),
+                Value::Real(value) => Some(match whole(*value) {
+                    Some(value) => (value.to_string(), "int8"),
+                    None => (real(*value), "float8"),
+                }),
+                Value::Text(text) if is_canonical(text) => Some((text.clone(), "int8")),
+                Value::Text(text) => is_decimal(text).then(|| (text.clone(), "numeric")),
+                Value::Null | Value::Bytes(_) => None,
+            },
+            Self::Real4 => number(value).map(|number| {
+                let fits = !number.is_finite() || number.abs() <= f64::from(f32::MAX);
+                (real(number), if fits { "float4" } else { "float8" })
+            }),
+            Self::Real8 => number(value).map(|number| (real(number), "float8")),
+            Self::Numeric => match value {
+                Value::Integer(value) => Some((value.to_string(), "numeric")),
+                Value::Real(value) => Some((real(*value), "numeric")),
+                Value::Text(text) => (is_decimal(text) || text == "NaN").then(|| (text.clone(), "numeric")),
+                _ => None,
+            },
+            Self::Text(ty) => Some((text_of(value)?, ty)),
+            Self::Uuid => match value {
+                Value::Text(text) => is_uuid(text).then(|| (text.clone(), "uuid")),
+                _ => None,
+            },
+            Self::Date => match value {
+                Value::Text(text) => match datetime::date(text) {
+                    Some(date) => Some((date, "date")),
+                    None => datetime::time(text).map(|time| (time, "timestamp")),
+                },
+                _ => None,
+            },
+            Self::Timestamp | Self::TimestampZone => match value {
+                Value::Text(text) => datetime::time(text).map(|time| (time, self.time_type())),
+                _ => None,
+            },
+            Self::Bytes => match value {
+                Value::Bytes(bytes) => Some((hex(bytes), "bytea")),
+                _ => None,
+            },
+            Self::Enum(native) => match value {
+                Value::Text(text) if native.labels.contains(text) => Some((text.clone(), &native.name)),
+                _ => None,
+            },
+            Self::Unknown => Some((text_of(value)?, "")),
+            Self::Json(_) | Self::Composite | Self::Other => None,
+        }
+    }
+
+    fn time_type(&self) -> &'static str {
+        if *self == Self::Timestamp { "timestamp" } else { "timestamptz" }
+    }
+
+    /// Returns whether a value that is known only at run time is compared with the column itself, not with its
+    /// text.
+    pub(super) fn holds(&self) -> bool {
+        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other | Self::Bytes)
+    }
+
+    /// Returns whether equal values are the same in all other comparisons. Texts need not be: a collation may ignore
+    /// letter case.
+    pub(super) fn is_identity(&self) -> bool {
+        matches!(self, Self::Integer(_) | Self::Uuid)
+    }
+
+    /// Returns the type in which a value that is known only at run time is compared.
+    pub(super) fn held_type(&self) -> &'static str {
+        match self {
+            Self::Boolean => "bool",
+            Self::Integer(_) => "int8",
+            Self::Real4 => "float4",
+            Self::Real8 => "float8",
+            Self::Numeric => "numeric",
+            Self::Text(ty) => ty,
+            Self::Uuid => "uuid",
+            Self::Date => "date",
+            Self::Timestamp => "timestamp",
+            Self::TimestampZone => "timestamptz",
+            Self::Unknown => "",
+            Self::Bytes | Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other => "text",
+        }
+    }
+
+    /// Returns the value as [`Self::held_type`] reads it; `None` if no record can have it.
+    pub(super) fn held(&self, value: &Value) -> Option<String> {
+        if !self.holds() {
+            return text_of(value);
+        }
+        self.value(value).filter(|(_, ty)| *ty == self.held_type()).map(|(text, _)| text)
+    }
+}
+
+/// Whether it is the type of case-insensitive text of an extension, which may be in any schema.
+fn is_citext(name: &str) -> bool {
+    name == "citext" || name.ends_with(".\"citext\"") || name.ends_with(".citext")
+}
+
+/// Returns the value as the text that the database would write for it; `None` if it can store no such text.
+pub(super) fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Boolean(value) => Some(value.to_string()),
+        Value::Integer(value) => Some(value.to_string()),
+        Value::Real(value) => Some(real(*value)),
+        Value::Text(text) => (!text.contains('\0')).then(|| text.clone()),
+        Value::Bytes(bytes) => Some(hex(bytes)),
+    }
+}
+
+fn real(value: f64) -> String {
+    if value.is_finite() {
+        number_text(value)
+    } else if value.is_nan() {
+        "NaN".to_owned()
+    } else if value > 0.0 {
+        "Infinity".to_owned()
+    } else {
+        "-Infinity".to_owned()
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(value) => Some(*value as f64),
+        Value::Real(value) => Some(*value),
+        Value::Text(text) if is_decimal(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn whole(value: f64) -> Option<i64> {
+    let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
+    fits.then_some(value as i64)
+}
+
+fn is_canonical(text: &str) -> bool {
+    text.parse::<i64>().is_ok_and(|value| value.to_string() == text)
+}
+
+/// Whether it is a number without an exponent.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits(whole) && all_digits(fraction)
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 + bytes.len() * 2);
+    text.push_str("\\x");
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(digit.into(), 16));
+        }
+    }
+    text
+}

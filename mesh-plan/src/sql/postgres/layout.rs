@@ -1,0 +1,41 @@
+//! A statement with the layout of its rows.
+
+use super::param::Param;
+use crate::plan::Plan;
+use crate::sql::statement::Statement;
+
+/// The statement of a plan, with all that is needed to take its rows apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadStatement {
+    /// The statement. All parameters are bound as text, which the database reads as the types that the statement
+    /// names.
+    pub statement: Statement<Param>,
+    /// The number of levels. If there is more than one, each row begins with the number of its level, the number of
+    /// its parent's row and its own number, both counted from 1 within their level.
+    pub levels: usize,
+    /// Where the columns of the root node and its joins are.
+    pub layout: Layout,
+    /// Whether the form of the statement depends on the value of a cursor, not only on its type.
+    pub(super) depends_on_cursor: bool,
+}
+
+/// Where the columns of one node are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layout {
+    /// The level whose rows carry them. A to-one relation has that of its parent.
+    pub level: usize,
+    /// The index in a row of each of the node's columns; `None` for columns that only the statement needs.
+    pub columns: Vec<Option<usize>>,
+    /// The index of a cell that is NULL if a to-one relation has no record.
+    pub presence: Option<usize>,
+    /// The layouts of its joins, in the plan's order.
+    pub joins: Vec<Self>,
+}
+
+impl ReadStatement {
+    /// Returns whether the statement serves this page of the plan that it was made from: a cursor whose values
+    /// compare in other types needs another statement, which cursors of the same columns seldom do.
+    pub fn serves(&self, plan: &Plan) -> bool {
+        !self.depends_on_cursor && self.statement.params.iter().all(|param| param.fits(plan))
+    }
+}

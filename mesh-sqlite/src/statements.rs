@@ -1,0 +1,35 @@
+//! A cache of the statements of plans.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mesh_plan::sql::sqlite::Statements;
+use mesh_plan::{Generations, Plan, PlanId};
+
+/// How many plans keep their statements.
+const PLANS: usize = 1_024;
+
+/// The statements of recent plans, by the ids of the plans.
+pub(super) struct StatementCache(Generations<PlanId, Arc<Statements>>);
+
+impl StatementCache {
+    pub(super) fn new() -> Self {
+        Self(Generations::new(PLANS))
+    }
+
+    /// Returns the statements of a plan, which is lowered if it is not in the cache.
+    pub(super) fn of_plan(&self, plan: &Plan) -> Arc<Statements> {
+        if let Some(statements) = self.0.get(plan.id()) {
+            return statements;
+        }
+        let statements = Arc::new(Statements::from_plan(plan));
+        self.0.insert(plan.id().clone(), Arc::clone(&statements), 1);
+        statements
+    }
+}
+
+impl fmt::Debug for StatementCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StatementCache").field(&self.0.len()).finish()
+    }
+}
