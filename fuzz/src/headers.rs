@@ -1,9 +1,9 @@
 //! Heads and bodies of reads: each is a query or a reply by the table of errors, and never anything else.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
-use mesh_wire::headers::Own;
+use mesh_wire::headers::MeshHeaders;
 use mesh_wire::{
-    Asked, Cors, Encoding, ErrorKind, RequestId, Source, WireError, base64, request, response, sse,
+    Cors, Encoding, ErrorKind, QuerySource, RequestHead, RequestId, WireError, base64, request, response, sse,
 };
 use serde_json::Value;
 
@@ -12,22 +12,22 @@ pub fn head(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     let target = lines.next().unwrap_or_default();
     let headers = headers(lines);
-    let id = RequestId::choose(&headers, [7; 16]);
+    let id = RequestId::from_headers(&headers, [7; 16]);
     assert!(
         (1..=128).contains(&id.as_str().len()) && id.as_str().bytes().all(|byte| byte.is_ascii_graphic())
     );
-    let asked = Asked { method: &Method::GET, headers: &headers, request_id: &id };
+    let asked = RequestHead { method: &Method::GET, headers: &headers, request_id: &id };
     match request::decode_head(&headers) {
-        Ok(Source::Text { text, .. }) => {
+        Ok(QuerySource::Text { text, .. }) => {
             assert_eq!(base64::decode(base64::encode(&text).as_bytes()).as_deref(), Ok(text.as_str()));
         }
-        Ok(Source::Id(id)) => assert!(!id.is_empty()),
+        Ok(QuerySource::Id(id)) => assert!(!id.is_empty()),
         Err(error) => refused(&asked, &error, &[400]),
     }
     if let Ok(uri) = Uri::try_from(target) {
         let outcomes = [
             request::check_url_query(uri.query()),
-            request::check_head_size(&Method::GET, &uri, Own::scan(&headers).size, 1024),
+            request::check_head_size(&Method::GET, &uri, MeshHeaders::scan(&headers).size, 1024),
         ];
         outcomes
             .iter()
@@ -43,7 +43,7 @@ pub fn head(data: &[u8]) {
     let _ = sse::last_event_id(&headers);
     if let Ok(cors) = Cors::new(["https://app.example"]) {
         let mut fields = HeaderMap::new();
-        cors.dress(&Method::OPTIONS, &headers, &mut fields);
+        cors.apply(&Method::OPTIONS, &headers, &mut fields);
         let allowed = fields.get("access-control-allow-origin");
         assert!(allowed.is_none_or(|origin| origin == "https://app.example"), "{allowed:?}");
     }
@@ -53,8 +53,8 @@ pub fn head(data: &[u8]) {
 pub fn posted(data: &[u8]) {
     let headers =
         HeaderMap::from_iter([(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
-    let id = RequestId::choose(&headers, [7; 16]);
-    let asked = Asked { method: &Method::POST, headers: &headers, request_id: &id };
+    let id = RequestId::from_headers(&headers, [7; 16]);
+    let asked = RequestHead { method: &Method::POST, headers: &headers, request_id: &id };
     match request::decode_body(&headers, data) {
         // What was read is what another reader finds under these names.
         Ok(posted) => {
@@ -82,7 +82,7 @@ fn headers<'d>(lines: impl Iterator<Item = &'d [u8]>) -> HeaderMap {
 }
 
 /// The reply to a refusal is JSON with a word of the table, one of these statuses and the id of the request.
-fn refused(asked: &Asked<'_>, error: &WireError, statuses: &[u16]) {
+fn refused(asked: &RequestHead<'_>, error: &WireError, statuses: &[u16]) {
     let reply = response::error(asked, error);
     assert!(statuses.contains(&reply.status().as_u16()), "{error:?}");
     let body: Value = serde_json::from_slice(reply.body()).expect("JSON");

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use mesh_uploads::{
-    Blob, BlobInfo, BlobStore, Bounds, ContentHash, ContentType, Incoming, Key, NotRecorded, Policy, Sealed,
-    Staged, Statement, StoreError, Wanted, receive,
+    Blob, BlobInfo, BlobStore, ContentHash, ContentType, ReceiveOptions, RecordError, RequestedRange, Sealed,
+    Staged, Statement, StorageKey, StoreError, UploadLimits, UploadPolicy, receive,
 };
 
 use super::cursor::now;
@@ -19,8 +19,8 @@ pub fn multipart(data: &[u8]) {
     let Some((split, body)) = data.split_first() else { return };
     let whole = take(body, usize::MAX);
     let pieces = take(body, usize::from(*split).max(1));
-    // Bounds on what stands around the file are counted by pieces, so what lies near them may go either way.
-    if body.len() <= Bounds::default().trailer_bytes || (whole.is_some() && pieces.is_some()) {
+    // Limits on what stands around the file are counted by pieces, so what lies near them may go either way.
+    if body.len() <= UploadLimits::default().trailer_bytes || (whole.is_some() && pieces.is_some()) {
         assert_eq!(whole, pieces, "another outcome in pieces of {split}");
     }
 }
@@ -38,25 +38,25 @@ pub fn statement(data: &[u8]) {
         assert!(hash.to_string().eq_ignore_ascii_case(text), "{hash}");
         assert_eq!(hash.key().hash(), hash);
     }
-    if let Some(key) = Key::parse(text) {
+    if let Some(key) = StorageKey::parse(text) {
         assert_eq!(key.to_string(), text);
     }
     for size in [0, 1, 10, u64::MAX] {
-        if let Wanted::Part(range) = Wanted::parse(Some(text), size) {
+        if let RequestedRange::Part(range) = RequestedRange::parse(Some(text), size) {
             assert!(range.start < range.end && range.end <= size, "{range:?} of {size}");
         }
     }
 }
 
-/// Key and `meta`, or `None` where the form was refused.
-fn take(body: &[u8], size: usize) -> Option<(Key, String)> {
+/// Storage key and `meta`, or `None` where the form was refused.
+fn take(body: &[u8], size: usize) -> Option<(StorageKey, String)> {
     let store = Memory::default();
-    let policy = Policy { max_bytes: 10_000, ..Policy::default() };
-    let incoming = Incoming {
+    let policy = UploadPolicy { max_bytes: 10_000, ..UploadPolicy::default() };
+    let incoming = ReceiveOptions {
         content_type: "multipart/form-data; boundary=b0",
         hash: None,
         policy: &policy,
-        bounds: Bounds::default(),
+        bounds: UploadLimits::default(),
     };
     // A large body in single bytes would take long and tell no more.
     let size = size.max(body.len() / 1_000 + 1);
@@ -71,9 +71,9 @@ fn take(body: &[u8], size: usize) -> Option<(Key, String)> {
     assert!(serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&received.meta).is_ok());
     let (key, meta) = (received.file.key, received.meta.clone());
     assert!(store.published(key).is_none(), "seen before its record");
-    now(received.finish(async { Ok::<_, NotRecorded<()>>(()) })).expect("published");
+    now(received.finish(async { Ok::<_, RecordError<()>>(()) })).expect("published");
     let bytes = store.published(key).expect("the file");
-    assert_eq!(ContentHash::of(&bytes).key(), key);
+    assert_eq!(ContentHash::digest(&bytes).key(), key);
     Some((key, meta))
 }
 
@@ -93,7 +93,7 @@ impl Memory {
         files.unseen == 0 && files.seen.is_empty()
     }
 
-    fn published(&self, key: Key) -> Option<Vec<u8>> {
+    fn published(&self, key: StorageKey) -> Option<Vec<u8>> {
         self.0.lock().expect("no panic").seen.get(&key.to_string()).cloned()
     }
 }
@@ -115,18 +115,18 @@ impl Staged for One {
         Box::pin(async { Ok(()) })
     }
 
-    fn seal(self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+    fn seal(self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
         Box::pin(async move { Ok(Box::new(Whole { one: *self, key }) as Box<dyn Sealed>) })
     }
 }
 
 struct Whole {
     one: One,
-    key: Key,
+    key: StorageKey,
 }
 
 impl Sealed for Whole {
-    fn key(&self) -> Key {
+    fn key(&self) -> StorageKey {
         self.key
     }
 
@@ -148,19 +148,19 @@ impl BlobStore for Memory {
         Box::pin(async { Ok(Box::new(one) as Box<dyn Staged>) })
     }
 
-    fn find(&self, _: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+    fn find(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn open(&self, _: Key, _: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+    fn open(&self, _: StorageKey, _: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn sealed(&self, _: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use http::Method;
-use mesh_wire::{Base, Profiles, Route};
+use mesh_wire::{BasePath, Profiles, Route};
 
 /// A byte of profiles, then a method, a base path and a path, parted by blanks.
 pub fn router(data: &[u8]) {
@@ -21,11 +21,11 @@ pub fn router(data: &[u8]) {
         mutations: on(4),
         ..Profiles::default()
     };
-    let base = match Base::parse(base.unwrap_or_default()) {
+    let base = match BasePath::parse(base.unwrap_or_default()) {
         Ok(base) => base,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    assert_eq!(Base::parse(base.as_str()).as_ref(), Ok(&base));
+    assert_eq!(BasePath::parse(base.as_str()).as_ref(), Ok(&base));
     match Route::parse(&base, &profiles, &method, path) {
         Ok(route) => check(&base, &profiles, &method, path, &route),
         Err(error) => {
@@ -37,13 +37,13 @@ pub fn router(data: &[u8]) {
     }
 }
 
-fn check(base: &Base, profiles: &Profiles, method: &Method, path: &str, route: &Route<'_>) {
+fn check(base: &BasePath, profiles: &Profiles, method: &Method, path: &str, route: &Route<'_>) {
     let allow = Route::methods(base, profiles, path).expect("a path that is known");
     assert!(allow.contains(method));
     if let Route::File { key } = route {
         assert!(key.starts_with("sha256/") && profiles.uploads, "{key}");
         // What is a key at all has no other characters than digits of hex.
-        assert!(mesh_uploads::Key::parse(key).is_none_or(|it| it.to_string() == *key));
+        assert!(mesh_uploads::StorageKey::parse(key).is_none_or(|it| it.to_string() == *key));
     }
     if let Route::Collection { entity } | Route::Point { entity, .. } = route {
         assert!(!["queries", "auth", "logout", "write", "files"].contains(&entity.as_ref()), "{path}");

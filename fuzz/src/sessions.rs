@@ -2,7 +2,10 @@
 
 use std::sync::OnceLock;
 
-use mesh_integrity::{Aim, Gate, Identity, Issued, Keys, Message, Proof, Secret, SigningKey, keys, token};
+use mesh_integrity::{
+    Gate, Identity, IssuedSession, Keys, Message, Secret, SignatureHeaders, SignatureTarget, SigningKey,
+    keys, token,
+};
 use ring::hmac;
 
 use super::cursor::now;
@@ -11,14 +14,14 @@ const SECRET: &[u8] = b"the secret of the fuzz targets, 32 bytes or more";
 const NOW: u64 = 1_700_000_000_000;
 /// What the session signed.
 const STATEMENT: &[u8] = b"eyJ1c2VyIjp7fX0=";
-const AIM: Aim<'_> = Aim { method: "GET", path: "/mesh/user", format: "json" };
+const AIM: SignatureTarget<'_> = SignatureTarget { method: "GET", path: "/mesh/user", format: "json" };
 
 fn secret() -> Secret {
     Secret::new(SECRET).expect("long enough")
 }
 
-fn gate() -> &'static (Gate, Issued) {
-    static GATE: OnceLock<(Gate, Issued)> = OnceLock::new();
+fn gate() -> &'static (Gate, IssuedSession) {
+    static GATE: OnceLock<(Gate, IssuedSession)> = OnceLock::new();
     GATE.get_or_init(|| {
         let gate = Gate::new(Keys::new(&secret()));
         let identity = Identity::new("7").with_role("editor").with_tenant("acme");
@@ -51,7 +54,7 @@ pub fn signature(data: &[u8]) {
     let mut line = || lines.next().filter(|line| !line.is_empty());
     let statement = line().unwrap_or_default();
     let (signature, timestamp, nonce) = (line(), line(), line());
-    let proof = Proof { signature, timestamp, nonce };
+    let proof = SignatureHeaders { signature, timestamp, nonce };
     let message = Message::new(statement);
     let opened = now(gate.open(Some(issued.token.as_bytes()), NOW)).expect("a good token");
     let verified = now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_ok();
@@ -65,7 +68,7 @@ pub fn signature(data: &[u8]) {
         assert_eq!(signature, Some(right.as_bytes()), "a signature of something else");
     }
     // The same with the right signature: a request that is not bound passes, one that is passes once at most.
-    let proof = Proof { signature: Some(right.as_bytes()), ..proof };
+    let proof = SignatureHeaders { signature: Some(right.as_bytes()), ..proof };
     let first = now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_ok();
     match (timestamp, nonce) {
         (None, None) => assert!(first),

@@ -9,10 +9,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use mesh_integrity::{Aim, Gate, Identity, Issued, Keys, Message, Proof, Secret, SigningKey, token};
+use mesh_integrity::{
+    Gate, Identity, IssuedSession, Keys, Message, Secret, SignatureHeaders, SignatureTarget, SigningKey,
+    token,
+};
 
 const NOW: u64 = 1_700_000_000_000;
-const AIM: Aim<'static> = Aim { method: "GET", path: "/mesh/post/4711", format: "json" };
+const AIM: SignatureTarget<'static> =
+    SignatureTarget { method: "GET", path: "/mesh/post/4711", format: "json" };
 
 /// `X-Mesh-Query` of a point read with six fields.
 const W1: &[u8] = b"eyJwb3N0Ijp7IiRzZWxlY3QiOnsiaWQiOnRydWUsInRpdGxlIjp0cnVlLCJib2R5Ijp0cnVlLCJwdWJsaXNoZWQiOnRydWUsInZpZXdzIjp0cnVlLCJwdWJsaXNoZWRBdCI6dHJ1ZX19fQ==";
@@ -22,7 +26,7 @@ fn keys() -> Keys {
 }
 
 /// A session as accounts have them, in a gate whose tokens outlive the benchmark's clock.
-fn session() -> (Gate, Issued) {
+fn session() -> (Gate, IssuedSession) {
     let gate = Gate::new(keys()).lifetime(Duration::from_secs(86_400 * 365));
     let identity = Identity::new("4711").with_role("editor").with_tenant("north");
     let issued = gate.login(&identity, [7; 16], NOW).unwrap();
@@ -39,7 +43,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 fn benches(criterion: &mut Criterion) {
     let keys = keys();
-    let (gate, Issued { token, signing_token, .. }) = session();
+    let (gate, IssuedSession { token, signing_token, .. }) = session();
     let key = SigningKey::new(&signing_token);
     let signature = key.sign(W1);
     criterion.bench_function("token, opened anew", |bench| {
@@ -48,7 +52,7 @@ fn benches(criterion: &mut Criterion) {
     criterion.bench_function("signature of a message, checked", |bench| {
         bench.iter(|| assert!(key.verify(black_box(W1), signature.as_bytes())));
     });
-    let proof = Proof { signature: Some(signature.as_bytes()), ..Proof::default() };
+    let proof = SignatureHeaders { signature: Some(signature.as_bytes()), ..SignatureHeaders::default() };
     criterion.bench_function("token and signature of a message", |bench| {
         bench.iter(|| {
             let opened = now(gate.open(Some(token.as_bytes()), NOW)).unwrap();
@@ -73,7 +77,7 @@ fn benches(criterion: &mut Criterion) {
             (time, timestamp, nonce, key.sign(&bytes))
         };
         let verify = |(time, timestamp, nonce, signature): (u64, String, String, String)| {
-            let proof = Proof {
+            let proof = SignatureHeaders {
                 signature: Some(signature.as_bytes()),
                 timestamp: Some(timestamp.as_bytes()),
                 nonce: Some(nonce.as_bytes()),

@@ -25,7 +25,7 @@ pub enum IntegrityError {
     /// The signature is another message's, or another session's.
     SignatureInvalid,
     /// A bound signature was used before, or at another time than it was made for.
-    Replayed(Replay),
+    Replayed(ReplayReason),
     /// The credentials are wrong.
     BadCredentials,
     /// An upload does not say what it uploads.
@@ -33,7 +33,7 @@ pub enum IntegrityError {
     /// The bytes are not those that were signed.
     ContentHashMismatch,
     /// Such a query may not be run or registered here.
-    QueryNotAllowed(Disallowed),
+    QueryNotAllowed(QueryRefusal),
     /// The session does not permit this.
     Forbidden,
     /// The headers of a bound signature cannot be read.
@@ -44,7 +44,7 @@ pub enum IntegrityError {
 
 /// Why a bound signature counts as used before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replay {
+pub enum ReplayReason {
     /// Its time is too far from the server's.
     Late,
     /// Its nonce was seen.
@@ -53,7 +53,7 @@ pub enum Replay {
 
 /// Why a query may not be run or registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disallowed {
+pub enum QueryRefusal {
     /// Only registered queries run here.
     Unregistered,
     /// No queries are registered over the line here.
@@ -93,17 +93,17 @@ impl fmt::Display for IntegrityError {
                 "The signature must be bound to one use; send X-Mesh-Timestamp and X-Mesh-Nonce and sign them"
             }
             Self::SignatureInvalid => "The signature is not that of this request",
-            Self::Replayed(Replay::Late) => {
+            Self::Replayed(ReplayReason::Late) => {
                 "X-Mesh-Timestamp is too far from the server's time; sign the request anew"
             }
-            Self::Replayed(Replay::Repeated) => "X-Mesh-Nonce was used before; sign the request anew",
+            Self::Replayed(ReplayReason::Repeated) => "X-Mesh-Nonce was used before; sign the request anew",
             Self::BadCredentials => "The credentials are wrong",
             Self::ContentHashMissing => "The signed statement of an upload must have 'contentHash'",
             Self::ContentHashMismatch => "The file is not the one whose hash was signed",
-            Self::QueryNotAllowed(Disallowed::Unregistered) => {
+            Self::QueryNotAllowed(QueryRefusal::Unregistered) => {
                 "Only registered queries run here; send the id of one in X-Mesh-Query-Id"
             }
-            Self::QueryNotAllowed(Disallowed::Closed) => "Queries cannot be registered here",
+            Self::QueryNotAllowed(QueryRefusal::Closed) => "Queries cannot be registered here",
             Self::Forbidden => "The session does not permit this",
             Self::Binding(fault) => return fault.fmt(f),
             Self::Unavailable(_) => "It cannot be found out now whether the session still lives",

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{BindingFault, Replay};
-use crate::message::{Aim, Message};
-use crate::replay::{MemoryNonces, NonceStore};
-use crate::revocation::{MemoryRevocations, RevocationStore};
+use crate::error::{BindingFault, ReplayReason};
+use crate::message::{Message, SignatureTarget};
+use crate::nonces::{MemoryNonces, NonceStore};
+use crate::revocations::{MemoryRevocations, RevocationStore};
 use crate::token::{self, FieldTooLong, OpenedToken};
 use crate::{Identity, IntegrityError, Keys, Session, SessionId, signature};
 
@@ -93,7 +93,12 @@ impl Gate {
     ///
     /// # Errors
     /// [`FieldTooLong`] if the identity does not fit into a token.
-    pub fn login(&self, identity: &Identity, session_id: [u8; 16], now: u64) -> Result<Issued, FieldTooLong> {
+    pub fn login(
+        &self,
+        identity: &Identity,
+        session_id: [u8; 16],
+        now: u64,
+    ) -> Result<IssuedSession, FieldTooLong> {
         let session = Session {
             user: identity.user.clone(),
             session: SessionId(session_id),
@@ -103,7 +108,7 @@ impl Gate {
         };
         let token = token::seal(&self.keys, &session)?;
         let signing_token = token::signing_token(&self.keys, &token);
-        Ok(Issued { token, signing_token, session })
+        Ok(IssuedSession { token, signing_token, session })
     }
 
     /// Checks the MAC of a token and decodes it.
@@ -152,8 +157,8 @@ impl Gate {
         &self,
         token: &OpenedToken,
         message: &Message<'_>,
-        proof: &Proof<'_>,
-        aim: &Aim<'_>,
+        proof: &SignatureHeaders<'_>,
+        aim: &SignatureTarget<'_>,
         now: u64,
     ) -> Result<(), IntegrityError> {
         self.verify_with(self.binding, token, message, proof, aim, now).await
@@ -167,8 +172,8 @@ impl Gate {
     pub async fn logout(
         &self,
         token: &OpenedToken,
-        proof: &Proof<'_>,
-        aim: &Aim<'_>,
+        proof: &SignatureHeaders<'_>,
+        aim: &SignatureTarget<'_>,
         now: u64,
     ) -> Result<(), IntegrityError> {
         let session = token.session();
@@ -187,8 +192,8 @@ impl Gate {
         binding: Binding,
         token: &OpenedToken,
         message: &Message<'_>,
-        proof: &Proof<'_>,
-        aim: &Aim<'_>,
+        proof: &SignatureHeaders<'_>,
+        aim: &SignatureTarget<'_>,
         now: u64,
     ) -> Result<(), IntegrityError> {
         let signature = proof.signature.ok_or(IntegrityError::SignatureMissing { unbound: false })?;
@@ -203,12 +208,12 @@ impl Gate {
         let Some(bound) = bound else { return Ok(()) };
         // Checked after the signature, so that only requests of the session take space in the nonce store.
         if bound.time.abs_diff(now) > self.window {
-            return Err(IntegrityError::Replayed(Replay::Late));
+            return Err(IntegrityError::Replayed(ReplayReason::Late));
         }
         let until = bound.time.saturating_add(self.window).saturating_add(1);
         match self.nonces.remember(token.session().session, bound.nonce, until, now).await? {
             true => Ok(()),
-            false => Err(IntegrityError::Replayed(Replay::Repeated)),
+            false => Err(IntegrityError::Replayed(ReplayReason::Repeated)),
         }
     }
 }
@@ -230,7 +235,7 @@ impl fmt::Debug for Gate {
 
 /// The result of a login.
 #[derive(Clone)]
-pub struct Issued {
+pub struct IssuedSession {
     /// The token that requests carry.
     pub token: String,
     /// The key that requests are signed with. It is sent in the reply to the login only.
@@ -240,7 +245,7 @@ pub struct Issued {
 }
 
 /// Shows the session only, because the tokens are secret.
-impl fmt::Debug for Issued {
+impl fmt::Debug for IssuedSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Issued").field("session", &self.session).finish_non_exhaustive()
     }
@@ -248,7 +253,7 @@ impl fmt::Debug for Issued {
 
 /// The headers of a request that carry its signature.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Proof<'a> {
+pub struct SignatureHeaders<'a> {
     /// `X-Mesh-Signature`.
     pub signature: Option<&'a [u8]>,
     /// `X-Mesh-Timestamp`.
@@ -266,7 +271,7 @@ struct Bound<'a> {
 }
 
 impl<'a> Bound<'a> {
-    fn read(binding: Binding, proof: &Proof<'a>) -> Result<Option<Self>, IntegrityError> {
+    fn read(binding: Binding, proof: &SignatureHeaders<'a>) -> Result<Option<Self>, IntegrityError> {
         let fault = |fault| Err(IntegrityError::Binding(fault));
         let (timestamp, nonce) = match (binding, proof.timestamp, proof.nonce) {
             (Binding::Off, ..) | (Binding::Accept, None, None) => return Ok(None),

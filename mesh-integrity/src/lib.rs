@@ -23,7 +23,7 @@
 //! # Example
 //!
 //! ```
-//! use mesh_integrity::{Aim, Gate, Identity, IntegrityError, Keys, Message, Proof, Secret, SigningKey};
+//! use mesh_integrity::{SignatureTarget, Gate, Identity, IntegrityError, Keys, Message, SignatureHeaders, Secret, SigningKey};
 //!
 //! # async fn round() -> Result<(), Box<dyn std::error::Error>> {
 //! let secret = Secret::new(*b"at least 32 bytes that nobody else knows")?;
@@ -37,15 +37,15 @@
 //! let signature = SigningKey::new(&issued.signing_token).sign(query);
 //!
 //! // and the server looks at both.
-//! let proof = Proof { signature: Some(signature.as_bytes()), ..Proof::default() };
-//! let aim = Aim { method: "GET", path: "/mesh/post", format: "json" };
+//! let proof = SignatureHeaders { signature: Some(signature.as_bytes()), ..SignatureHeaders::default() };
+//! let aim = SignatureTarget { method: "GET", path: "/mesh/post", format: "json" };
 //! let token = Some(issued.token.as_bytes());
 //! let opened = gate.open(token, now).await?;
 //! gate.verify(&opened, &Message::new(query), &proof, &aim, now).await?;
 //! let session = opened.session();
 //! assert_eq!((session.user.as_str(), session.role.as_deref()), ("7", Some("editor")));
 //!
-//! gate.logout(&opened, &Proof::default(), &aim, now).await?;
+//! gate.logout(&opened, &SignatureHeaders::default(), &aim, now).await?;
 //! assert!(matches!(gate.open(token, now).await, Err(IntegrityError::TokenRevoked)));
 //! # Ok(())
 //! # }
@@ -64,8 +64,8 @@ mod gate;
 mod hex;
 pub mod keys;
 mod message;
-mod replay;
-mod revocation;
+mod nonces;
+mod revocations;
 mod session;
 mod signature;
 mod store;
@@ -74,12 +74,12 @@ pub mod token;
 pub use accounts::{Account, AccountError, AccountSource, UsersTable};
 pub use attempts::{AttemptKey, AttemptStore};
 pub use authenticator::{Authenticator, Credentials, LoginError};
-pub use error::{BindingFault, Disallowed, IntegrityError, Replay};
-pub use gate::{Binding, Gate, Issued, Proof};
+pub use error::{BindingFault, IntegrityError, QueryRefusal, ReplayReason};
+pub use gate::{Binding, Gate, IssuedSession, SignatureHeaders};
 pub use keys::{Keys, Secret, SecretTooShort};
-pub use message::{Aim, Message};
-pub use replay::{MemoryNonces, NonceStore};
-pub use revocation::{MemoryRevocations, RevocationStore};
+pub use message::{Message, SignatureTarget};
+pub use nonces::{MemoryNonces, NonceStore};
+pub use revocations::{MemoryRevocations, RevocationStore};
 pub use session::{Identity, Session, SessionId};
 pub use signature::SigningKey;
 pub use store::{BoxFuture, MaybeReady, StoreError};

@@ -33,7 +33,7 @@ impl<'a> Message<'a> {
 
     /// The message of a write that an application defines: where the statement is the base64 form of the
     /// body, the statement alone; else that of any request with a JSON body.
-    pub fn of_application(statement: &'a [u8], body: &[u8]) -> Self {
+    pub fn for_application(statement: &'a [u8], body: &[u8]) -> Self {
         if encodes(statement, body) { Self::new(statement) } else { Self::with_body(statement, body) }
     }
 
@@ -46,7 +46,7 @@ impl<'a> Message<'a> {
     }
 
     /// The bytes that are signed where the signature is bound to one use.
-    pub fn bound(&self, aim: &Aim<'_>, timestamp: &[u8], nonce: &[u8]) -> Vec<u8> {
+    pub fn bound(&self, aim: &SignatureTarget<'_>, timestamp: &[u8], nonce: &[u8]) -> Vec<u8> {
         let parts = [aim.method.as_bytes(), aim.path.as_bytes(), aim.format.as_bytes(), timestamp, nonce];
         let mut bytes = self.start(parts.iter().map(|part| part.len() + 1).sum());
         for part in parts {
@@ -77,7 +77,7 @@ fn encodes(statement: &[u8], body: &[u8]) -> bool {
 
 /// What a bound signature is aimed at.
 #[derive(Clone, Copy, Debug)]
-pub struct Aim<'a> {
+pub struct SignatureTarget<'a> {
     /// The method, in capitals.
     pub method: &'a str,
     /// The path as sent, from the base path on and without the URL's query.
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(&*Message::new(b"").bytes(), b"");
         let body = Message::with_body(b"eyJ9", b"");
         assert_eq!(&*body.bytes(), format!("eyJ9\n{empty}").as_bytes());
-        let aim = Aim { method: "POST", path: "/mesh", format: "ql" };
+        let aim = SignatureTarget { method: "POST", path: "/mesh", format: "ql" };
         let bound = body.bound(&aim, b"1700000000", b"abcdefghijklmnop");
         let text = format!("eyJ9\n{empty}\nPOST\n/mesh\nql\n1700000000\nabcdefghijklmnop");
         assert_eq!(bound, text.as_bytes());
@@ -106,11 +106,11 @@ mod tests {
     #[test]
     fn an_applications_write_may_sign_its_encoded_body() {
         for statement in [&b"e30="[..], b"e30"] {
-            assert_eq!(&*Message::of_application(statement, b"{}").bytes(), statement);
+            assert_eq!(&*Message::for_application(statement, b"{}").bytes(), statement);
         }
         for (statement, body) in [(&b"e30="[..], &b"{ }"[..]), (b"", b"{}"), (b"e31=", b"{}"), (b"!", b"")] {
             assert_eq!(
-                Message::of_application(statement, body).bytes(),
+                Message::for_application(statement, body).bytes(),
                 Message::with_body(statement, body).bytes()
             );
         }

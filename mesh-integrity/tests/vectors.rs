@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
 use mesh_integrity::keys::{SIGNING_LABEL, TOKEN_LABEL};
-use mesh_integrity::{Aim, Keys, Message, Secret, Session, SessionId, SigningKey, token};
+use mesh_integrity::{Keys, Message, Secret, Session, SessionId, SignatureTarget, SigningKey, token};
 use serde_json::Value;
 
 fn hex(bytes: &[u8]) -> String {
@@ -52,7 +52,7 @@ fn check(key: &SigningKey, request: &Value) {
     let bytes = match &request["bound"] {
         Value::Null => message.bytes().into_owned(),
         bound => {
-            let aim = Aim {
+            let aim = SignatureTarget {
                 method: text(&bound["method"]),
                 path: text(&bound["path"]),
                 format: text(&bound["format"]),

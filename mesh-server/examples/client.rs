@@ -13,7 +13,7 @@ use std::pin::pin;
 
 use futures_util::TryStreamExt as _;
 use mesh_ql::build::{asc, query};
-use mesh_server::mesh_wire::client::{self, Client, Endpoint, Seen};
+use mesh_server::mesh_wire::client::{self, Client, Endpoint, StreamEvent};
 use serde::Deserialize;
 use serde_json::{Map, json};
 
@@ -54,20 +54,20 @@ async fn main() -> Result<(), BoxError> {
 
     // One record. The server is sent an id in place of the query, and the query only if it does not know it.
     let last = last.ok_or("there is no post")?.id.to_string();
-    let body = http.ask(client.clone().persisted().point(&post.clone().build(), &last)).await?;
+    let body = http.ask(client.clone().with_persisted_queries().point(&post.clone().build(), &last)).await?;
     println!("the last one again: {}", serde_json::from_slice::<Post>(&body)?.title);
 
     // The same record as it changes. Once is enough here.
     let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), &last)));
     match seen.try_next().await? {
-        Some(Seen::Update(record)) => println!("watched: {record}"),
-        Some(Seen::Failed(error)) => println!("watched in vain: {error}"),
+        Some(StreamEvent::Update(record)) => println!("watched: {record}"),
+        Some(StreamEvent::Failed(error)) => println!("watched in vain: {error}"),
         None => {}
     }
 
     // A record of one's own, which is answered as the query says.
     if let Some(title) = arguments.next() {
-        let create = client.create("post", &json!({ "title": title })).selecting(&post.build());
+        let create = client.create("post", &json!({ "title": title })).select(&post.build());
         let Post { id, title } = serde_json::from_slice(&http.ask(create).await?)?;
         http.ask(client.delete("post", &id.to_string())).await?;
         println!("made and deleted: {title}");

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::get;
 use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
-use mesh_server::mesh_wire::Base;
+use mesh_server::mesh_wire::BasePath;
 use mesh_server::{App, ClientAddress};
 use tokio::net::TcpListener;
 
@@ -35,7 +35,7 @@ async fn around(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     // The base is the path that clients see. A nested service sees the rest of it only, and is told so.
-    let base = Base::parse("/api/mesh")?;
+    let base = BasePath::parse("/api/mesh")?;
     let mesh = planets()?.at(base.clone()).into_service().nested_at(base);
     let router = Router::new()
         .route("/health", get(async || "ok\n"))

@@ -14,17 +14,19 @@ use futures_util::future::BoxFuture;
 use futures_util::stream;
 use mesh_server::mesh_plan::Mesh;
 use mesh_server::mesh_schema::{Schema, Upload};
-use mesh_server::mesh_uploads::{Blob, BlobInfo, BlobStore, ContentType, Key, Sealed, Staged, StoreError};
+use mesh_server::mesh_uploads::{
+    Blob, BlobInfo, BlobStore, ContentType, Sealed, Staged, StorageKey, StoreError,
+};
 use mesh_server::{App, Server, Uploads};
 use mesh_sqlite::Sqlite;
 use tokio::net::TcpListener;
 
 /// Published files, by the hash of their bytes.
 #[derive(Clone, Debug, Default)]
-struct Memory(Arc<Mutex<HashMap<Key, (ContentType, Bytes)>>>);
+struct Memory(Arc<Mutex<HashMap<StorageKey, (ContentType, Bytes)>>>);
 
 impl Memory {
-    fn files(&self) -> MutexGuard<'_, HashMap<Key, (ContentType, Bytes)>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<StorageKey, (ContentType, Bytes)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -35,11 +37,15 @@ impl BlobStore for Memory {
         Box::pin(async { Ok(Box::new(staged) as Box<dyn Staged>) })
     }
 
-    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
         Box::pin(async move { Ok(self.open(key, None).await?.map(|blob| blob.info)) })
     }
 
-    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+    fn open(
+        &self,
+        key: StorageKey,
+        range: Option<Range<u64>>,
+    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
         let found = self.files().get(&key).cloned();
         let blob = found.map(|(content_type, whole)| {
             let info = BlobInfo { size: whole.len() as u64, content_type };
@@ -51,11 +57,11 @@ impl BlobStore for Memory {
     }
 
     // What is not published ends with the process, so nothing is ever left over.
-    fn sealed(&self, _: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }
@@ -73,19 +79,19 @@ impl Staged for InMemory {
         Box::pin(async { Ok(()) })
     }
 
-    fn seal(self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+    fn seal(self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
         Box::pin(async move { Ok(Box::new(Checked { key, file: *self }) as Box<dyn Sealed>) })
     }
 }
 
 /// A whole file that nobody sees yet.
 struct Checked {
-    key: Key,
+    key: StorageKey,
     file: InMemory,
 }
 
 impl Sealed for Checked {
-    fn key(&self) -> Key {
+    fn key(&self) -> StorageKey {
         self.key
     }
 

@@ -17,9 +17,9 @@ use std::time::Duration;
 use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use mesh_plan::{Changes, Mesh, Persisted};
-use mesh_uploads::{Recovered, StoreError, Swept};
-use mesh_wire::headers::{self, Own};
-use mesh_wire::{Asked, Base, Cors, Profiles, RequestId, Route, WireError, request};
+use mesh_uploads::{RecoveryReport, StoreError, SweepReport};
+use mesh_wire::headers::{self, MeshHeaders};
+use mesh_wire::{BasePath, Cors, Profiles, RequestHead, RequestId, Route, WireError, request};
 
 use self::begun::Received;
 pub(crate) use self::begun::{Begun, Start};
@@ -79,7 +79,7 @@ pub struct App {
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) mesh: Arc<Mesh>,
-    pub(crate) base: Base,
+    pub(crate) base: BasePath,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
     /// Those that wait for something to be answered.
@@ -151,10 +151,10 @@ impl App {
     ///
     /// # Errors
     /// Whatever the store meets.
-    pub async fn recover_uploads(&self) -> Result<Recovered, StoreError> {
+    pub async fn recover_uploads(&self) -> Result<RecoveryReport, StoreError> {
         match &self.shared.uploads {
             Some(uploads) => uploads::recover(&self.shared, uploads).await,
-            None => Ok(Recovered::default()),
+            None => Ok(RecoveryReport::default()),
         }
     }
 
@@ -164,15 +164,15 @@ impl App {
     ///
     /// # Errors
     /// Whatever the store meets, and where no field of the schema takes files.
-    pub async fn sweep_uploads(&self, min_age: Duration, remove: bool) -> Result<Swept, StoreError> {
+    pub async fn sweep_uploads(&self, min_age: Duration, remove: bool) -> Result<SweepReport, StoreError> {
         match &self.shared.uploads {
             Some(uploads) => uploads::sweep(&self.shared, uploads, (min_age, remove)).await,
-            None => Ok(Swept::default()),
+            None => Ok(SweepReport::default()),
         }
     }
 
     /// The path that all routes lie under.
-    pub fn base(&self) -> &Base {
+    pub fn base(&self) -> &BasePath {
         &self.shared.base
     }
 
@@ -228,8 +228,8 @@ impl App {
     /// Answers a request that came without TLS to where nothing else is spoken.
     #[cfg(feature = "tls")]
     pub(crate) fn refuse_plain<B>(&self, _: ClientAddress, head: Parts, _: B) -> Begun {
-        let request_id = RequestId::choose(&head.headers, self.shared.ids.fresh());
-        let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
+        let request_id = RequestId::from_headers(&head.headers, self.shared.ids.fresh());
+        let asked = RequestHead { method: &head.method, headers: &head.headers, request_id: &request_id };
         let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");
         Begun::Done(mesh_wire::response::error(&asked, &error).map(Body::from))
     }
@@ -237,7 +237,7 @@ impl App {
     /// The stages that may refuse a request, in the protocol's order. `SPEC §2.1`
     async fn answer(
         &self,
-        asked: Asked<'_>,
+        asked: RequestHead<'_>,
         Received { head, peer, seen, .. }: &Received,
         start: Start,
         body: impl FnOnce() -> Incoming,
@@ -253,7 +253,7 @@ impl App {
             return Ok(reply);
         }
         let deadline = seen.start + limits.request_timeout;
-        let own = Own::scan(asked.headers);
+        let own = MeshHeaders::scan(asked.headers);
         let cx = Exchange { shared, asked, own, uri, peer: *peer, seen, deadline };
         match start {
             Start::Anew => shared.rates.of_address(cx.peer())?,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mesh_server::{Proxies, Timeouts};
-use mesh_wire::Base;
+use mesh_wire::BasePath;
 
 use define::settings;
 pub(crate) use load::{FILE_VARIABLE, PASSWORD_VARIABLE, SettingsFile};
@@ -40,7 +40,7 @@ settings! {
         /// Address and port to listen on; port 0 picks a free one.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 4_000)), parse::address;
         /// Path that all routes are under; empty: the root.
-        base: Base = Base::default(), parse::base;
+        base: BasePath = BasePath::default(), parse::base;
         /// URL of the database, such as `sqlite:blog.db`.
         database: Option<String> = None, parse::present;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.

@@ -18,8 +18,8 @@ use std::time::Instant;
 
 use http::{Response, Uri};
 use mesh_plan::{Context, Plan, WriteTarget};
-use mesh_wire::headers::Own;
-use mesh_wire::{Asked, Route, WireError, response};
+use mesh_wire::headers::MeshHeaders;
+use mesh_wire::{RequestHead, Route, WireError, response};
 
 use crate::app::{Shared, Start};
 use crate::body::{Body, Incoming};
@@ -32,9 +32,9 @@ pub(crate) struct Exchange<'r> {
     /// What answers it.
     pub(crate) shared: &'r Arc<Shared>,
     /// Method, headers and id.
-    pub(crate) asked: Asked<'r>,
+    pub(crate) asked: RequestHead<'r>,
     /// The protocol's own headers. Whoever admits it makes sure that each stands once.
-    pub(crate) own: Own<'r>,
+    pub(crate) own: MeshHeaders<'r>,
     /// Path and URL query.
     pub(crate) uri: &'r Uri,
     /// The client's address, where it is known: the connection's other end, or what a trusted proxy says.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use mesh_integrity::Session;
 use mesh_plan::{BoxFuture, Context, Fields};
 use mesh_schema::Field;
-use mesh_uploads::{BlobStore, Bounds, Key, Policy, StoredFile};
+use mesh_uploads::{BlobStore, StorageKey, StoredFile, UploadLimits, UploadPolicy};
 use mesh_wire::WireError;
 
 use crate::body::Pace;
@@ -26,10 +26,10 @@ pub(crate) use recovery::{Sight, is_recorded, recover, sweep};
 pub struct Uploads {
     pub(crate) store: Arc<dyn BlobStore>,
     pub(crate) path: Cow<'static, str>,
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: UploadLimits,
     /// That of other bodies unless set.
     pub(crate) pace: Option<Pace>,
-    policy: Policy,
+    policy: UploadPolicy,
     handlers: HashMap<(String, String), Arc<dyn UploadHandler>>,
 }
 
@@ -39,9 +39,9 @@ impl Uploads {
         Self {
             store: Arc::new(store),
             path: Cow::Borrowed("files"),
-            bounds: Bounds::default(),
+            bounds: UploadLimits::default(),
             pace: None,
-            policy: Policy::default(),
+            policy: UploadPolicy::default(),
             handlers: HashMap::new(),
         }
     }
@@ -90,10 +90,10 @@ impl Uploads {
     }
 
     /// Which files a field takes; `None` for fields that take none.
-    pub(crate) fn policy_of(&self, field: &Field) -> Option<Policy> {
+    pub(crate) fn policy_of(&self, field: &Field) -> Option<UploadPolicy> {
         let declared = field.upload.as_ref()?;
         let content_types = declared.content_types.as_ref().unwrap_or(&self.policy.content_types);
-        Some(Policy {
+        Some(UploadPolicy {
             max_bytes: declared.max_bytes.unwrap_or(self.policy.max_bytes),
             content_types: content_types.clone(),
         })
@@ -118,7 +118,7 @@ pub struct Upload {
     pub id: Option<String>,
     /// The field that takes the file.
     pub field: String,
-    /// Key, hash, size and type of the file.
+    /// Storage key, hash, size and type of the file.
     pub file: StoredFile,
     /// Further fields that the client gives, not checked against anything.
     pub meta: Fields,
@@ -144,5 +144,5 @@ pub trait UploadHandler: Send + Sync + 'static {
     ///
     /// # Errors
     /// Where this cannot be found out now; the file is then left as it is.
-    fn is_recorded(&self, key: Key) -> BoxFuture<'_, Result<bool, WireError>>;
+    fn is_recorded(&self, key: StorageKey) -> BoxFuture<'_, Result<bool, WireError>>;
 }

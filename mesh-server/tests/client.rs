@@ -28,7 +28,9 @@ use mesh_server::mesh_plan::{
 };
 use mesh_server::mesh_schema::{JoinDocument, Schema, ThroughDocument, Upload};
 use mesh_server::mesh_uploads::FileStore;
-use mesh_server::mesh_wire::client::{self, Client, Endpoint, File, Form, Place, ReplyError, Seen};
+use mesh_server::mesh_wire::client::{
+    self, Client, Endpoint, ReplyError, StreamEvent, UploadFile, UploadForm, UploadTarget,
+};
 use mesh_server::{App, Events, Integrity, Server, Uploads};
 use mesh_sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
@@ -171,7 +173,7 @@ async fn lists_are_read_to_their_end() {
 #[tokio::test]
 async fn queries_are_registered_when_the_server_does_not_know_them() {
     let (site, http) = (Site::open(true).await, Http::new());
-    let client = site.signed(&http).await.persisted();
+    let client = site.signed(&http).await.with_persisted_queries();
     let title = query("post").field("title").build();
     let registered = || site.queries.registered.load(Ordering::Relaxed);
     for (id, body) in [("1", r#"{"title":"One"}"#), ("2", r#"{"title":"Two"}"#), ("9", "null")] {
@@ -210,13 +212,13 @@ async fn changes_are_seen() {
     let (site, http) = (Site::open(true).await, Http::new());
     let client = site.signed(&http).await;
     let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), "2")));
-    let update = |title: &str| Seen::Update(json!({ "title": title }).to_string());
+    let update = |title: &str| StreamEvent::Update(json!({ "title": title }).to_string());
     assert_eq!(seen.try_next().await.unwrap(), Some(update("Two")));
     http.ask(client.update("post", "2", &json!({ "title": "Second" }))).await.unwrap();
     assert_eq!(seen.try_next().await.unwrap(), Some(update("Second")));
     // The end of the session is the end of its streams.
     http.send(client.sign(client::logout(&site.at).unwrap()).unwrap()).await.unwrap();
-    let Some(Ok(Seen::Failed(over))) = seen.next().await else { panic!("an error") };
+    let Some(Ok(StreamEvent::Failed(over))) = seen.next().await else { panic!("an error") };
     assert_eq!(over.code.as_deref(), Some("TOKEN_REVOKED"));
     assert!(seen.next().await.unwrap().is_err(), "nor does another one begin");
 }
@@ -225,7 +227,11 @@ async fn changes_are_seen() {
 async fn every_write_is_done_signed_or_not() {
     for signs in [false, true] {
         let (site, http) = (Site::open(signs).await, Http::new());
-        let client = if signs { site.signed(&http).await.persisted() } else { Client::new(site.at.clone()) };
+        let client = if signs {
+            site.signed(&http).await.with_persisted_queries()
+        } else {
+            Client::new(site.at.clone())
+        };
         let ask = async |asking| -> Value {
             let body = http.ask(asking).await.unwrap();
             if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() }
@@ -237,7 +243,7 @@ async fn every_write_is_done_signed_or_not() {
         assert_eq!(ask(client.attach("post", "6", "tags", "1")).await, Value::Null);
         let text = query("comment").field("text").build();
         let comment =
-            ask(client.create_child("post", "6", "comments", &json!({ "text": "Good" })).selecting(&text));
+            ask(client.create_child("post", "6", "comments", &json!({ "text": "Good" })).select(&text));
         assert_eq!(comment.await, json!({ "text": "Good" }));
 
         let all = query("post")
@@ -248,7 +254,7 @@ async fn every_write_is_done_signed_or_not() {
             .build();
         let registered = || site.queries.registered.load(Ordering::Relaxed);
         let before = registered();
-        let changed = ask(client.update("post", "6", &Post { title: "Sixth".into() }).selecting(&all)).await;
+        let changed = ask(client.update("post", "6", &Post { title: "Sixth".into() }).select(&all)).await;
         let tags = json!([{ "label": "new" }]);
         assert_eq!(
             changed,
@@ -289,10 +295,11 @@ async fn every_write_is_done_signed_or_not() {
 async fn files_are_sent_under_a_signature_of_their_bytes() {
     let (site, http) = (Site::open(true).await, Http::new());
     let client = site.signed(&http).await;
-    let file = File { name: "one.txt", content_type: "text/plain", bytes: "A cover".into(), meta: None };
-    let place = Place::Attach { entity: "post", id: "1", field: "cover" };
-    let request = client.upload(place, "cover", &file, &Form::new(fresh().1)).unwrap();
-    let mut altered = client.upload(place, "cover", &file, &Form::new(fresh().1)).unwrap();
+    let file =
+        UploadFile { name: "one.txt", content_type: "text/plain", bytes: "A cover".into(), meta: None };
+    let place = UploadTarget::Attach { entity: "post", id: "1", field: "cover" };
+    let request = client.upload(place, "cover", &file, &UploadForm::new(fresh().1)).unwrap();
+    let mut altered = client.upload(place, "cover", &file, &UploadForm::new(fresh().1)).unwrap();
     let stored: Value =
         serde_json::from_slice(&client::result(http.send(request).await.unwrap()).unwrap()).unwrap();
     assert_eq!((&stored["size"], &stored["contentType"]), (&json!(7), &json!("text/plain")));
@@ -301,9 +308,10 @@ async fn files_are_sent_under_a_signature_of_their_bytes() {
     let refused = client::result(http.send(altered).await.unwrap()).unwrap_err().to_string();
     assert!(refused.contains("[CONTENT_HASH_MISMATCH]"), "{refused}");
 
-    let new = File { meta: Some(r#"{"title": "Six"}"#), ..file };
-    let request =
-        client.upload(Place::Create { entity: "post" }, "cover", &new, &Form::new(fresh().1)).unwrap();
+    let new = UploadFile { meta: Some(r#"{"title": "Six"}"#), ..file };
+    let request = client
+        .upload(UploadTarget::Create { entity: "post" }, "cover", &new, &UploadForm::new(fresh().1))
+        .unwrap();
     assert_eq!(http.send(request).await.unwrap().status().as_u16(), 201);
     let last = query("post").fields(["title", "cover"]).order_by(asc("id")).after("").build();
     assert!(http.ask(client.collection(&last)).await.is_err(), "an empty cursor is none of the server's");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use mesh_server::mesh_wire::client::{self, Endpoint, Session};
-use mesh_server::mesh_wire::{Source, base64};
+use mesh_server::mesh_wire::{QuerySource, base64};
 use serde_json::{Value, json};
 
 /// A running example, which ends with the test.
@@ -183,10 +183,10 @@ fn a_policy_of_ones_own_tells_what_has_a_name() {
         let credentials = json!({"login": login, "password": "ward"});
         let (status, body) = example.send(&client::login(&at, credentials.as_object().unwrap()).unwrap());
         assert_eq!(status, 200, "{body}");
-        Session::read(body.to_string().as_bytes()).unwrap()
+        Session::from_login_reply(body.to_string().as_bytes()).unwrap()
     };
     let read = |session: &Session, text: &str| {
-        let query = Source::Text { format: mesh_ql::Format::Ql, text: text.to_owned() };
+        let query = QuerySource::Text { format: mesh_ql::Format::Ql, text: text.to_owned() };
         example.send(&session.sign(client::collection(&at, "patient", &query).unwrap(), None).unwrap())
     };
     let (doctor, desk) = (session("doc"), session("desk"));
@@ -203,8 +203,8 @@ fn files_go_where_the_application_keeps_them() {
     let example = Example::start("own_storage");
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
     let send = |content_type: &str| {
-        let form = client::Form::new([7; 16]);
-        let place = client::Place::Attach { entity: "member", id: "1", field: "portrait" };
+        let form = client::UploadForm::new([7; 16]);
+        let place = client::UploadTarget::Attach { entity: "member", id: "1", field: "portrait" };
         let statement = r#"{"member":{"portrait":{"upload":true}}}"#;
         let mut request = client::upload(&at, place, statement, &form).unwrap();
         let file = Bytes::from_static(b"all but an image");
@@ -236,8 +236,8 @@ fn a_login_of_ones_own_tells_whose_data_is_read() {
     let (status, body) = login("101", "4711");
     assert_eq!((status, &body["checkout"]), (200, &json!("11:00")), "what the application adds");
 
-    let session = Session::read(body.to_string().as_bytes()).unwrap();
-    let query = Source::Text { format: mesh_ql::Format::Ql, text: "{ booking id room }".to_owned() };
+    let session = Session::from_login_reply(body.to_string().as_bytes()).unwrap();
+    let query = QuerySource::Text { format: mesh_ql::Format::Ql, text: "{ booking id room }".to_owned() };
     let read = || client::collection(&at, "booking", &query).unwrap();
     assert_eq!(example.send(&read()).1["code"], "TOKEN_MISSING");
     let (status, body) = example.send(&session.sign(read(), None).unwrap());

@@ -18,7 +18,7 @@ use mesh_server::mesh_integrity::{
 use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::client::{self, Endpoint, Session};
-use mesh_server::mesh_wire::{Base, Source};
+use mesh_server::mesh_wire::{BasePath, QuerySource};
 use mesh_server::{App, Integrity};
 use tower_service::Service;
 
@@ -34,12 +34,12 @@ impl Authenticator for Open {
 fn app(base: &str) -> App {
     let schema = Schema::builder().entity("post", |it| it.field("id", FieldType::Integer)).build().unwrap();
     let tables = Tables::new().with("posts", ["id"], [vec![1.into()]]);
-    App::new(Mesh::builder(schema).resolver_for_all(tables).build()).at(Base::parse(base).unwrap())
+    App::new(Mesh::builder(schema).resolver_for_all(tables).build()).at(BasePath::parse(base).unwrap())
 }
 
 fn nested(prefix: &str, base: &str, app: App) -> Router {
-    let mesh = app.at(Base::parse(base).unwrap()).into_service();
-    Router::new().nest_service(prefix, mesh.nested_at(Base::parse(prefix).unwrap()))
+    let mesh = app.at(BasePath::parse(base).unwrap()).into_service();
+    Router::new().nest_service(prefix, mesh.nested_at(BasePath::parse(prefix).unwrap()))
 }
 
 async fn ask(router: &Router, request: Request<Bytes>) -> (StatusCode, String) {
@@ -50,8 +50,8 @@ async fn ask(router: &Router, request: Request<Bytes>) -> (StatusCode, String) {
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 
-fn query() -> Source {
-    Source::Text { format: mesh_ql::Format::Ql, text: "{ post id }".to_owned() }
+fn query() -> QuerySource {
+    QuerySource::Text { format: mesh_ql::Format::Ql, text: "{ post id }".to_owned() }
 }
 
 fn read(path: &str) -> Request<Bytes> {
@@ -92,9 +92,10 @@ async fn signatures_cover_the_path_that_was_sent() {
     let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
     let (status, body) = ask(&router, client::login(&at, &serde_json::Map::new()).unwrap()).await;
     assert_eq!(status, StatusCode::OK, "{body}");
-    let session = Session::read(body.as_bytes()).unwrap();
+    let session = Session::from_login_reply(body.as_bytes()).unwrap();
     let timestamp = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let sign = |nonce| session.sign(read("/api/mesh"), Some(client::Binding { timestamp, nonce })).unwrap();
+    let sign =
+        |nonce| session.sign(read("/api/mesh"), Some(client::SignatureBinding { timestamp, nonce })).unwrap();
     assert_eq!(ask(&router, sign("0123456789abcdef")).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()));
     // Without being told, the service knows only what the router left of the path.
     let untold = Router::new().nest_service("/api/mesh", signed.into_service());

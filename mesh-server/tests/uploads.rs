@@ -21,7 +21,7 @@ use mesh_server::mesh_plan::{
 };
 use mesh_server::mesh_schema::{Document, Entity, Schema};
 use mesh_server::mesh_uploads::{
-    Blob, BlobInfo, BlobStore, ContentHash, ContentType, FileStore, Key, Sealed, Staged, StoreError,
+    Blob, BlobInfo, BlobStore, ContentHash, ContentType, FileStore, Sealed, Staged, StorageKey, StoreError,
 };
 use mesh_server::mesh_wire::{WireError, base64};
 use mesh_server::{App, Upload, UploadHandler, Uploads};
@@ -151,7 +151,7 @@ impl UploadHandler for Own {
         })
     }
 
-    fn is_recorded(&self, key: Key) -> BoxFuture<'_, Result<bool, WireError>> {
+    fn is_recorded(&self, key: StorageKey) -> BoxFuture<'_, Result<bool, WireError>> {
         let recorded = self.0.lock().unwrap().iter().any(|upload| upload.file.key == key);
         Box::pin(async move { Ok(recorded) })
     }
@@ -176,10 +176,10 @@ async fn a_file_is_attached_and_served() {
     let fixture = Fixture::new();
     let parts = part("meta", "application/json", r#"{"age": 37}"#) + &file("hello");
     let (status, _, body) = fixture.upload("user/7/avatar", AVATAR, &parts).await;
-    let key = ContentHash::of(b"hello").key().to_string();
+    let key = ContentHash::digest(b"hello").key().to_string();
     let url = format!("/mesh/files/{key}");
     let wanted = json!({
-        "contentHash": ContentHash::of(b"hello").to_string(), "size": 5, "contentType": "text/plain",
+        "contentHash": ContentHash::digest(b"hello").to_string(), "size": 5, "contentType": "text/plain",
         "url": url, "avatar": key,
     });
     assert_eq!((status, body), (200, wanted));
@@ -281,20 +281,20 @@ async fn an_own_handler_gets_all_there_is_to_know() {
         let handled = fixture.handled.lock().unwrap();
         assert_eq!((handled[0].entity.as_str(), handled[0].field.as_str()), ("user", "banner"));
         assert_eq!((handled[0].id.as_deref(), handled[0].meta.text("free")), (None, Some("1.50")));
-        assert_eq!((handled[0].file.size, handled[0].file.hash), (2, ContentHash::of(b"hi")));
+        assert_eq!((handled[0].file.size, handled[0].file.hash), (2, ContentHash::digest(b"hi")));
         assert_eq!(handled[1].id.as_deref(), Some("no-such"));
     }
     let refuse = part("meta", "application/json", r#"{"refuse": true}"#);
     let (status, _, body) = fixture.upload("user/7/banner", BANNER, &(file("no") + &refuse)).await;
     assert_eq!((status, body["message"].as_str()), (400, Some("not today")));
-    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::of(b"no").key()), &[]).await.0, 404);
+    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"no").key()), &[]).await.0, 404);
     assert_eq!(fixture.pending(), 0);
 }
 
 #[tokio::test]
 async fn every_refusal_of_the_table() {
     let fixture = Fixture::new();
-    let other = ContentHash::of(b"other");
+    let other = ContentHash::digest(b"other");
     let wrong_hash = format!(r#"{{"user":{{"avatar":{{"upload":true}}}},"contentHash":"{other}"}}"#);
     let meta = |text: &str| part("meta", "application/json", text) + &file("x");
     let large = "x".repeat(1001);
@@ -344,7 +344,7 @@ async fn every_refusal_of_the_table() {
         assert_eq!(fixture.pending(), 0, "{text}");
     }
     assert!(fixture.written.lock().unwrap().is_empty());
-    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::of(b"x").key()), &[]).await.0, 404);
+    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await.0, 404);
 }
 
 #[tokio::test]
@@ -355,7 +355,7 @@ async fn a_failure_inside_keeps_the_file_out_of_sight_and_its_cause_to_itself() 
     assert_eq!(status, 500);
     assert!(!body.to_string().contains("secret"), "{body}");
     assert_eq!(fixture.pending(), 1, "nobody knows whether the record was written");
-    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::of(b"x").key()), &[]).await.0, 404);
+    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await.0, 404);
     let recovered = fixture.app.recover_uploads().await.unwrap();
     assert_eq!((recovered.discarded, fixture.pending()), (1, 0));
 }
@@ -364,7 +364,7 @@ const BROKEN: &str = r#"{"name": "broken"}"#;
 
 #[tokio::test]
 async fn a_record_that_was_written_after_all_leads_to_its_file() {
-    let key = ContentHash::of(b"x").key().to_string();
+    let key = ContentHash::digest(b"x").key().to_string();
     let fixture = Fixture::with(key.as_str().into(), |mesh| mesh, |uploads| uploads);
     let parts = part("meta", "application/json", BROKEN) + &file("x");
     assert_eq!(fixture.upload("user/7/avatar", AVATAR, &parts).await.0, 500);
@@ -392,7 +392,7 @@ async fn what_a_policy_hides_is_not_taken_for_missing() {
     let (status, _, _) = fixture.upload("user", AVATAR, &parts).await;
     assert_eq!((status, fixture.pending()), (500, 1));
     // Whoever asks for the file sees too little to decide.
-    let (status, ..) = fixture.get(&format!("/mesh/files/{}", ContentHash::of(b"x").key()), &[]).await;
+    let (status, ..) = fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await;
     assert!(status != 200 && fixture.pending() == 1, "{status}");
     // The server itself sees all records.
     let recovered = fixture.app.recover_uploads().await.unwrap();
@@ -445,24 +445,28 @@ impl BlobStore for Elsewhere {
         self.0.stage(content_type)
     }
 
-    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
         self.0.find(key)
     }
 
-    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+    fn open(
+        &self,
+        key: StorageKey,
+        range: Option<Range<u64>>,
+    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
         BlobStore::open(&self.0, key, range)
     }
 
-    fn location(&self, key: Key) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(async move { Ok(Some(format!("https://files.example/{key}?signature=1"))) })
     }
 
-    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         self.0.sealed(key)
     }
 
-    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
-        self.0.left_over()
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+        self.0.abandoned()
     }
 }
 
@@ -475,10 +479,10 @@ async fn a_store_elsewhere_is_pointed_to() {
     let url = body["url"].as_str().unwrap();
     let (status, headers, body) = fixture.get(url, &[]).await;
     assert_eq!((status, body.len()), (302, 0));
-    let key = ContentHash::of(b"x").key();
+    let key = ContentHash::digest(b"x").key();
     assert_eq!(headers["location"], format!("https://files.example/{key}?signature=1"));
     assert_eq!(headers["cache-control"], "no-store");
-    let missing = ContentHash::of(b"other").key();
+    let missing = ContentHash::digest(b"other").key();
     assert_eq!(fixture.get(&format!("/mesh/files/{missing}"), &[]).await.0, 404);
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -517,7 +521,7 @@ async fn the_header_must_be_there_and_the_form_must_be_right() {
 async fn no_other_path_leads_to_a_file() {
     let fixture = Fixture::new();
     fixture.upload("user/7/avatar", AVATAR, &file("x")).await;
-    let key = ContentHash::of(b"x").key().to_string();
+    let key = ContentHash::digest(b"x").key().to_string();
     for path in [
         "/mesh/files/".to_owned() + &key.to_uppercase(),
         format!("/mesh/files/{key}.type"),

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::key::ContentHash;
+use crate::content_hash::ContentHash;
 use crate::statement::StatementError;
 use crate::store::StoreError;
 
@@ -38,7 +38,7 @@ pub enum UploadError {
         allowed: Vec<String>,
     },
     /// The request's form is wrong.
-    Parts(PartsError),
+    Parts(MultipartError),
     /// The body broke off, or its own bounds were passed.
     Body(BoxError),
     /// The store failed.
@@ -48,7 +48,7 @@ pub enum UploadError {
 /// What is wrong with the form of a multipart request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PartsError {
+pub enum MultipartError {
     /// The body is of another type than `multipart/form-data`.
     NotForm,
     /// The content type names no usable boundary.
@@ -92,7 +92,7 @@ pub enum PartsError {
     },
 }
 
-impl fmt::Display for PartsError {
+impl fmt::Display for MultipartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotForm => f.write_str("A file must be sent as Content-Type: multipart/form-data"),
@@ -113,7 +113,7 @@ impl fmt::Display for PartsError {
     }
 }
 
-impl Error for PartsError {}
+impl Error for MultipartError {}
 
 impl fmt::Display for UploadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,8 +156,8 @@ impl From<StatementError> for UploadError {
     }
 }
 
-impl From<PartsError> for UploadError {
-    fn from(error: PartsError) -> Self {
+impl From<MultipartError> for UploadError {
+    fn from(error: MultipartError) -> Self {
         Self::Parts(error)
     }
 }

@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, Stream, StreamExt};
 
-use crate::error::{BoxError, PartsError, UploadError};
-use crate::policy::Bounds;
+use crate::error::{BoxError, MultipartError, UploadError};
+use crate::policy::UploadLimits;
 
 /// The most that multer is given at once.
 const CHUNK: usize = 64 * 1024;
@@ -22,12 +22,12 @@ const SHOWN: usize = 40;
 pub(crate) type Body<'b> = BoxStream<'b, Result<Bytes, BoxError>>;
 
 /// The boundary that a `Content-Type` names, if it is one of `multipart/form-data`.
-pub(crate) fn boundary_of(content_type: &str, bounds: &Bounds) -> Result<String, PartsError> {
+pub(crate) fn boundary_of(content_type: &str, bounds: &UploadLimits) -> Result<String, MultipartError> {
     let limit = bounds.boundary_bytes;
     match multer::parse_boundary(content_type) {
         Ok(boundary) if !boundary.is_empty() && boundary.len() <= limit => Ok(boundary),
-        Err(multer::Error::NoMultipart) => Err(PartsError::NotForm),
-        _ => Err(PartsError::Boundary { limit }),
+        Err(multer::Error::NoMultipart) => Err(MultipartError::NotForm),
+        _ => Err(MultipartError::Boundary { limit }),
     }
 }
 
@@ -35,11 +35,11 @@ pub(crate) fn boundary_of(content_type: &str, bounds: &Bounds) -> Result<String,
 pub(crate) struct Parts<'b> {
     multer: multer::Multipart<'b>,
     window: Window,
-    bounds: Bounds,
+    bounds: UploadLimits,
 }
 
 impl<'b> Parts<'b> {
-    pub(crate) fn new<'body: 'b>(body: &'b mut Body<'body>, boundary: String, bounds: Bounds) -> Self {
+    pub(crate) fn new<'body: 'b>(body: &'b mut Body<'body>, boundary: String, bounds: UploadLimits) -> Self {
         let window = Window::default();
         let metered = Metered { body, window: window.clone(), rest: Bytes::new(), gave: false };
         Self { multer: multer::Multipart::new(metered, boundary), window, bounds }
@@ -60,7 +60,7 @@ impl<'b> Parts<'b> {
         let length: usize =
             field.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         if length > limit {
-            return Err(PartsError::Headers { limit }.into());
+            return Err(MultipartError::Headers { limit }.into());
         }
         Ok(Some(Part { field, limit }))
     }
@@ -95,12 +95,12 @@ impl Part<'_> {
 
 /// Reads what follows the last boundary, and checks that it is little. The rest of a request has to be read,
 /// or the connection could not be used again, and one that broke off would pass for complete.
-pub(crate) async fn finish(body: &mut Body<'_>, bounds: &Bounds) -> Result<(), UploadError> {
+pub(crate) async fn finish(body: &mut Body<'_>, bounds: &UploadLimits) -> Result<(), UploadError> {
     let limit = bounds.trailer_bytes;
     let mut left = limit;
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(UploadError::Body)?;
-        left = left.checked_sub(chunk.len()).ok_or(PartsError::Trailer { limit })?;
+        left = left.checked_sub(chunk.len()).ok_or(MultipartError::Trailer { limit })?;
     }
     Ok(())
 }
@@ -108,10 +108,10 @@ pub(crate) async fn finish(body: &mut Body<'_>, bounds: &Bounds) -> Result<(), U
 fn failure(error: multer::Error, limit: usize) -> UploadError {
     match error {
         multer::Error::StreamReadFailed(error) if error.is::<WindowClosed>() => {
-            PartsError::Headers { limit }.into()
+            MultipartError::Headers { limit }.into()
         }
         multer::Error::StreamReadFailed(error) => UploadError::Body(error),
-        _ => PartsError::Broken.into(),
+        _ => MultipartError::Broken.into(),
     }
 }
 

@@ -8,20 +8,20 @@ pub const DEFAULT_MAX_BYTES: u64 = 25 * 1024 * 1024;
 
 /// Which files a field takes. `SPEC §9.6`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct UploadPolicy {
     /// The largest file, in bytes.
     pub max_bytes: u64,
     /// The content types, where `image/*` stands for all images; empty for any.
     pub content_types: Vec<String>,
 }
 
-impl Default for Policy {
+impl Default for UploadPolicy {
     fn default() -> Self {
         Self { max_bytes: DEFAULT_MAX_BYTES, content_types: Vec::new() }
     }
 }
 
-impl Policy {
+impl UploadPolicy {
     /// Checks the declared type of a file; one that declares none is `application/octet-stream`.
     pub(crate) fn check_type(&self, declared: Option<&str>) -> Result<ContentType, UploadError> {
         let refused = || UploadError::TypeNotAllowed {
@@ -41,7 +41,11 @@ impl Policy {
 
     /// Checks the announced length of a whole request, before any of it is read. What stands around the
     /// file is given as much room as it may take. `SPEC §9.6`
-    pub fn check_length(&self, content_length: Option<u64>, bounds: &Bounds) -> Result<(), UploadError> {
+    pub fn check_length(
+        &self,
+        content_length: Option<u64>,
+        bounds: &UploadLimits,
+    ) -> Result<(), UploadError> {
         let around = u64::try_from(bounds.around()).unwrap_or(u64::MAX);
         match content_length {
             Some(length) if length > self.max_bytes.saturating_add(around) => {
@@ -52,9 +56,9 @@ impl Policy {
     }
 }
 
-/// Bounds on what stands around the file in a request.
+/// Limits on what stands around the file in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct UploadLimits {
     /// The boundary, in bytes; HTTP's own bound is 70.
     pub boundary_bytes: usize,
     /// What stands before a part's bytes: boundary and headers, in bytes.
@@ -65,13 +69,13 @@ pub struct Bounds {
     pub trailer_bytes: usize,
 }
 
-impl Default for Bounds {
+impl Default for UploadLimits {
     fn default() -> Self {
         Self { boundary_bytes: 70, header_bytes: 8 * 1024, meta_bytes: 64 * 1024, trailer_bytes: 1024 }
     }
 }
 
-impl Bounds {
+impl UploadLimits {
     /// The most that may stand around a file: the heads of two parts, `meta`, and the end.
     fn around(&self) -> usize {
         2 * (self.header_bytes + self.boundary_bytes)
@@ -87,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_type_that_is_not_listed_is_refused() {
-        let policy = Policy { content_types: vec!["image/png".to_owned()], ..Policy::default() };
+        let policy = UploadPolicy { content_types: vec!["image/png".to_owned()], ..UploadPolicy::default() };
         assert_eq!(policy.check_type(Some("image/png")).unwrap().as_str(), "image/png");
         for declared in [Some("image/jpeg"), Some("image/png\0"), Some(""), None] {
             let refused = policy.check_type(declared).unwrap_err();
@@ -97,14 +101,15 @@ mod tests {
 
     #[test]
     fn without_a_list_any_well_formed_type_is_taken() {
-        let policy = Policy::default();
+        let policy = UploadPolicy::default();
         assert_eq!(policy.check_type(None).unwrap(), ContentType::unknown());
         assert!(policy.check_type(Some("nonsense")).is_err());
     }
 
     #[test]
     fn an_announced_length_may_pass_the_bound_by_what_stands_around_the_file() {
-        let (policy, bounds) = (Policy { max_bytes: 1000, ..Policy::default() }, Bounds::default());
+        let (policy, bounds) =
+            (UploadPolicy { max_bytes: 1000, ..UploadPolicy::default() }, UploadLimits::default());
         assert!(policy.check_length(None, &bounds).is_ok());
         assert!(policy.check_length(Some(1500), &bounds).is_ok());
         assert!(policy.check_length(Some(1_000_000), &bounds).is_err());

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// What a `Range` header asks for, of a file of known size. `SPEC §9.7`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedRange {
     /// All of it: there is no header, or one that is not understood and so is ignored.
     Whole,
     /// These bytes, at least one.
@@ -14,7 +14,7 @@ pub enum Wanted {
     Nothing,
 }
 
-impl Wanted {
+impl RequestedRange {
     /// Reads the value of a `Range` header. Whether `If-Range` lets it count is for the caller to say.
     pub fn parse(header: Option<&str>, size: u64) -> Self {
         let Some(ranges) = header.and_then(bytes_of) else { return Self::Whole };
@@ -42,39 +42,39 @@ fn number(text: &str) -> Option<u64> {
     digits.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-fn within(start: u64, end: u64) -> Wanted {
-    if start < end { Wanted::Part(start..end) } else { Wanted::Nothing }
+fn within(start: u64, end: u64) -> RequestedRange {
+    if start < end { RequestedRange::Part(start..end) } else { RequestedRange::Nothing }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of_ten(header: &str) -> Wanted {
-        Wanted::parse(Some(header), 10)
+    fn of_ten(header: &str) -> RequestedRange {
+        RequestedRange::parse(Some(header), 10)
     }
 
     #[test]
     fn the_three_forms() {
-        assert_eq!(of_ten("bytes=2-4"), Wanted::Part(2..5));
-        assert_eq!(of_ten("bytes=2-"), Wanted::Part(2..10));
-        assert_eq!(of_ten("bytes=-3"), Wanted::Part(7..10));
-        assert_eq!(of_ten("Bytes = 0-0"), Wanted::Part(0..1));
+        assert_eq!(of_ten("bytes=2-4"), RequestedRange::Part(2..5));
+        assert_eq!(of_ten("bytes=2-"), RequestedRange::Part(2..10));
+        assert_eq!(of_ten("bytes=-3"), RequestedRange::Part(7..10));
+        assert_eq!(of_ten("Bytes = 0-0"), RequestedRange::Part(0..1));
     }
 
     #[test]
     fn ends_beyond_the_file_are_cut() {
-        assert_eq!(of_ten("bytes=8-99"), Wanted::Part(8..10));
-        assert_eq!(of_ten("bytes=-99"), Wanted::Part(0..10));
-        assert_eq!(of_ten("bytes=0-99999999999999999999999999"), Wanted::Part(0..10));
+        assert_eq!(of_ten("bytes=8-99"), RequestedRange::Part(8..10));
+        assert_eq!(of_ten("bytes=-99"), RequestedRange::Part(0..10));
+        assert_eq!(of_ten("bytes=0-99999999999999999999999999"), RequestedRange::Part(0..10));
     }
 
     #[test]
     fn bytes_that_are_not_there() {
         for header in ["bytes=10-", "bytes=10-12", "bytes=-0", "bytes=99999999999999999999999-"] {
-            assert_eq!(of_ten(header), Wanted::Nothing, "{header}");
+            assert_eq!(of_ten(header), RequestedRange::Nothing, "{header}");
         }
-        assert_eq!(Wanted::parse(Some("bytes=0-"), 0), Wanted::Nothing);
+        assert_eq!(RequestedRange::parse(Some("bytes=0-"), 0), RequestedRange::Nothing);
     }
 
     #[test]
@@ -90,8 +90,8 @@ mod tests {
             "lines=1-2",
             "bytes=0-1,3-4",
         ] {
-            assert_eq!(of_ten(header), Wanted::Whole, "{header}");
+            assert_eq!(of_ten(header), RequestedRange::Whole, "{header}");
         }
-        assert_eq!(Wanted::parse(None, 10), Wanted::Whole);
+        assert_eq!(RequestedRange::parse(None, 10), RequestedRange::Whole);
     }
 }

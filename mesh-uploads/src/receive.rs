@@ -11,12 +11,12 @@ use bytes::{Bytes, BytesMut};
 use futures_util::stream::{Stream, StreamExt as _, TryStreamExt as _};
 use serde_json::Value;
 
+use crate::content_hash::{ContentHash, ContentHasher, StorageKey};
 use crate::content_type::ContentType;
-use crate::error::{BoxError, PartsError, UploadError};
+use crate::error::{BoxError, MultipartError, UploadError};
 use crate::json;
-use crate::key::{ContentHash, Hasher, Key};
 use crate::multipart::{self, Part, Parts};
-use crate::policy::{Bounds, Policy};
+use crate::policy::{UploadLimits, UploadPolicy};
 use crate::store::{BlobStore, Sealed, Staged, StoreError};
 
 /// Bytes are handed to the store in blocks of about this size.
@@ -24,15 +24,15 @@ const BLOCK: usize = 256 * 1024;
 
 /// What is known of an upload before its body is read.
 #[derive(Clone, Copy, Debug)]
-pub struct Incoming<'a> {
+pub struct ReceiveOptions<'a> {
     /// The request's `Content-Type`, which has the boundary.
     pub content_type: &'a str,
     /// The hash that the client stated, if it did.
     pub hash: Option<ContentHash>,
     /// Which files are taken.
-    pub policy: &'a Policy,
+    pub policy: &'a UploadPolicy,
     /// How much may stand around the file.
-    pub bounds: Bounds,
+    pub bounds: UploadLimits,
 }
 
 /// Reads a body to its end and stores its file, unseen yet. Memory is constant, whatever the file's size.
@@ -41,9 +41,9 @@ pub struct Incoming<'a> {
 /// since the client is gone for instance, what was written is removed.
 pub async fn receive<S, E>(
     store: &dyn BlobStore,
-    incoming: Incoming<'_>,
+    incoming: ReceiveOptions<'_>,
     body: S,
-) -> Result<Received, UploadError>
+) -> Result<ReceivedUpload, UploadError>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: Into<BoxError>,
@@ -56,27 +56,27 @@ where
         match part.name() {
             "file" if file.is_none() => file = Some(take_file(store, incoming.policy, part).await?),
             "meta" if meta.is_none() => meta = Some(take_meta(part, incoming.bounds.meta_bytes).await?),
-            "file" => return Err(PartsError::Twice { name: "file" }.into()),
-            "meta" => return Err(PartsError::Twice { name: "meta" }.into()),
-            _ => return Err(PartsError::Unknown { name: part.shown_name() }.into()),
+            "file" => return Err(MultipartError::Twice { name: "file" }.into()),
+            "meta" => return Err(MultipartError::Twice { name: "meta" }.into()),
+            _ => return Err(MultipartError::Unknown { name: part.shown_name() }.into()),
         }
     }
     drop(parts);
-    let Arrived { staged, hash, size, content_type } = file.ok_or(PartsError::NoFile)?;
+    let Arrived { staged, hash, size, content_type } = file.ok_or(MultipartError::NoFile)?;
     multipart::finish(&mut body, &incoming.bounds).await?;
     if let Some(stated) = incoming.hash.filter(|stated| *stated != hash) {
         return Err(UploadError::HashMismatch { stated, found: hash });
     }
     let file = StoredFile { key: hash.key(), hash, size, content_type };
     let sealed = staged.seal(file.key).await?;
-    Ok(Received { file, meta: meta.unwrap_or_else(|| "{}".to_owned()), sealed })
+    Ok(ReceivedUpload { file, meta: meta.unwrap_or_else(|| "{}".to_owned()), sealed })
 }
 
 /// A file that is stored, or about to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
     /// Under which key.
-    pub key: Key,
+    pub key: StorageKey,
     /// The hash of its bytes.
     pub hash: ContentHash,
     /// Its length in bytes.
@@ -86,8 +86,8 @@ pub struct StoredFile {
 }
 
 /// An upload whose file has passed all checks and is durable. Nobody sees the file before
-/// [`Received::finish`].
-pub struct Received {
+/// [`ReceivedUpload::finish`].
+pub struct ReceivedUpload {
     /// The file.
     pub file: StoredFile,
     /// The part `meta`, as it came: a JSON object in which no name stands twice; `{}` where there was none.
@@ -95,7 +95,7 @@ pub struct Received {
     sealed: Box<dyn Sealed>,
 }
 
-impl Received {
+impl ReceivedUpload {
     /// Awaits `record`, which writes the record that points to the file, and then shows the file.
     ///
     /// Run this where it is awaited to its end even when the client is gone, in a task of its own: a record
@@ -103,19 +103,19 @@ impl Received {
     /// [`crate::recover`] decides later what becomes of the file.
     pub async fn finish<T, E>(
         self,
-        record: impl Future<Output = Result<T, NotRecorded<E>>>,
-    ) -> Result<T, Unfinished<T, E>> {
+        record: impl Future<Output = Result<T, RecordError<E>>>,
+    ) -> Result<T, FinishError<T, E>> {
         match record.await {
             Ok(recorded) => match self.sealed.publish().await {
                 Ok(()) => Ok(recorded),
-                Err(error) => Err(Unfinished::Store { recorded, error }),
+                Err(error) => Err(FinishError::Store { recorded, error }),
             },
-            Err(NotRecorded::Refused(error)) => {
+            Err(RecordError::Refused(error)) => {
                 // What cannot be removed now is removed at the next start.
                 let _ = self.sealed.discard().await;
-                Err(Unfinished::Record(error))
+                Err(FinishError::Record(error))
             }
-            Err(NotRecorded::Unknown(error)) => Err(Unfinished::Record(error)),
+            Err(RecordError::Unknown(error)) => Err(FinishError::Record(error)),
         }
     }
 
@@ -125,7 +125,7 @@ impl Received {
     }
 }
 
-impl fmt::Debug for Received {
+impl fmt::Debug for ReceivedUpload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Received").field("file", &self.file).field("meta", &self.meta).finish_non_exhaustive()
     }
@@ -133,7 +133,7 @@ impl fmt::Debug for Received {
 
 /// Why there is no record, and whether that is certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotRecorded<E> {
+pub enum RecordError<E> {
     /// Nothing was written, and nothing will be.
     Refused(E),
     /// Something failed underway, or took too long: the record may be there. The file stays, unseen, until
@@ -143,10 +143,10 @@ pub enum NotRecorded<E> {
 
 /// Why a received file did not become visible.
 #[derive(Debug)]
-pub enum Unfinished<T, E> {
+pub enum FinishError<T, E> {
     /// The record was not written.
     Record(E),
-    /// The record is written, but the store failed afterwards. The bytes are safe, and [`crate::settle`] or
+    /// The record is written, but the store failed afterwards. The bytes are safe, and [`crate::publish_if_recorded`] or
     /// [`crate::recover`] will show them.
     Store {
         /// What came of the record.
@@ -166,12 +166,12 @@ struct Arrived {
 
 async fn take_file(
     store: &dyn BlobStore,
-    policy: &Policy,
+    policy: &UploadPolicy,
     mut part: Part<'_>,
 ) -> Result<Arrived, UploadError> {
     let content_type = policy.check_type(part.content_type())?;
     let mut staged = store.stage(&content_type).await?;
-    let (mut hasher, mut size) = (Hasher::new(), 0_u64);
+    let (mut hasher, mut size) = (ContentHasher::new(), 0_u64);
     let mut block = BytesMut::new();
     while let Some(chunk) = part.chunk().await? {
         size = size.saturating_add(chunk.len() as u64);
@@ -198,11 +198,11 @@ async fn take_meta(mut part: Part<'_>, limit: usize) -> Result<String, UploadErr
     let mut text = Vec::new();
     while let Some(chunk) = part.chunk().await? {
         if text.len() + chunk.len() > limit {
-            return Err(PartsError::MetaTooLarge { limit }.into());
+            return Err(MultipartError::MetaTooLarge { limit }.into());
         }
         text.extend_from_slice(&chunk);
     }
-    let refused = |message: String| UploadError::from(PartsError::Meta { message });
+    let refused = |message: String| UploadError::from(MultipartError::Meta { message });
     let text = String::from_utf8(text).map_err(|_| refused("it is not UTF-8".to_owned()))?;
     match json::read(text.as_bytes()) {
         Ok(Value::Object(_)) => Ok(text),

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::content_hash::ContentHash;
 use crate::json;
-use crate::key::ContentHash;
 
 /// The signed text of an upload, read: `{"<entity>": {"<field>": {"upload": true}}, "contentHash":
 /// "sha256:<64 hex digits>"}`. For a new record of an entity with one field for files, the field can be left
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     fn hash() -> ContentHash {
-        ContentHash::of(b"")
+        ContentHash::digest(b"")
     }
 
     #[test]

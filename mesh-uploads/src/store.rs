@@ -6,9 +6,9 @@
 //! that counts, or a sealed file, of which the record tells whether it is to be published ([`recover`]).
 
 mod file;
+mod orphans;
 #[cfg(feature = "s3")]
 mod s3;
-mod sweep;
 
 use std::error::Error;
 use std::fmt;
@@ -21,13 +21,13 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 
 pub use file::FileStore;
+pub use orphans::{StoredBlob, SweepReport, sweep_orphans};
 #[cfg(feature = "s3")]
 pub use s3::{S3Options, S3Store};
-pub use sweep::{Stored, Swept, sweep};
 
+use crate::content_hash::StorageKey;
 use crate::content_type::ContentType;
 use crate::error::BoxError;
-use crate::key::Key;
 
 /// A place for files, by the hash of their bytes.
 pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
@@ -38,33 +38,37 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
     ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>>;
 
     /// What is published under the key.
-    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>>;
+    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>>;
 
     /// The bytes that are published under the key, all or some of them.
-    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>>;
+    fn open(
+        &self,
+        key: StorageKey,
+        range: Option<Range<u64>>,
+    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>>;
 
     /// Where else clients can get the bytes, for a time, without passing through this program. The default
     /// is nowhere.
-    fn location(&self, key: Key) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         let _ = key;
         Box::pin(async { Ok(None) })
     }
 
     /// A file sealed for that key and not yet published, also one that another task or process has at hand.
     /// It may be published, but not discarded.
-    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>>;
+    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>>;
 
     /// Removes staged files whose process is gone, and gives the sealed ones whose process is gone.
-    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>>;
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>>;
 
     /// All that is published, in no order. The default is that it cannot be told.
-    fn stored(&self) -> BoxStream<'_, Result<Stored, StoreError>> {
+    fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
         stream::iter([Err(StoreError::new("list its files", "this kind of store cannot"))]).boxed()
     }
 
     /// Takes a published file back out of sight, so that it is sealed again; none if it is gone, or is being
     /// published at the moment. The default is that this cannot be done.
-    fn withdraw(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         let _ = key;
         Box::pin(async { Err(StoreError::new("put a file out of sight", "this kind of store cannot")) })
     }
@@ -76,13 +80,13 @@ pub trait Staged: Send {
     fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Makes the bytes durable, under a name from which key and type can be read again.
-    fn seal(self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>>;
+    fn seal(self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>>;
 }
 
 /// A whole file that nobody sees yet. Dropping it leaves it for [`recover`].
 pub trait Sealed: Send {
     /// The key under which it is going to be seen.
-    fn key(&self) -> Key;
+    fn key(&self) -> StorageKey;
 
     /// Shows it under its key. Where equal bytes are published already, those stay and only their type is
     /// renewed.
@@ -117,7 +121,7 @@ impl fmt::Debug for Blob {
 
 /// What [`recover`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recovered {
+pub struct RecoveryReport {
     /// Sealed files with a record, now published.
     pub published: usize,
     /// Sealed files without one, now removed.
@@ -128,14 +132,14 @@ pub struct Recovered {
 
 /// Clears what a crash has left, to be called when a program starts: staged files are removed, and sealed ones
 /// published if `recorded` says that a record points to the key, else removed. `SPEC §9.4`
-pub async fn recover<F, Fut, E>(store: &dyn BlobStore, mut recorded: F) -> Result<Recovered, StoreError>
+pub async fn recover<F, Fut, E>(store: &dyn BlobStore, mut recorded: F) -> Result<RecoveryReport, StoreError>
 where
-    F: FnMut(Key) -> Fut + Send,
+    F: FnMut(StorageKey) -> Fut + Send,
     Fut: Future<Output = Result<bool, E>> + Send,
     E: Send,
 {
-    let mut done = Recovered::default();
-    for sealed in store.left_over().await? {
+    let mut done = RecoveryReport::default();
+    for sealed in store.abandoned().await? {
         match recorded(sealed.key()).await {
             Ok(true) => {
                 sealed.publish().await?;
@@ -153,9 +157,9 @@ where
 
 /// Publishes the file that is sealed for a key, if `recorded` says that a record points to it: for a reader
 /// who knows the key from a record that is newer than the publishing. Says whether there is such a file.
-pub async fn settle<E: Send>(
+pub async fn publish_if_recorded<E: Send>(
     store: &dyn BlobStore,
-    key: Key,
+    key: StorageKey,
     recorded: impl Future<Output = Result<bool, E>> + Send,
 ) -> Result<bool, StoreError> {
     let Some(sealed) = store.sealed(key).await? else { return Ok(false) };

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::stream::{self, TryStreamExt as _};
 use mesh_uploads::{
-    BlobStore, Bounds, ContentHash, Incoming, Key, NotRecorded, Policy, Received, S3Options, S3Store,
-    receive, recover, settle, sweep,
+    BlobStore, ContentHash, ReceiveOptions, ReceivedUpload, RecordError, S3Options, S3Store, StorageKey,
+    UploadLimits, UploadPolicy, publish_if_recorded, receive, recover, sweep_orphans,
 };
 
 struct Moto {
@@ -76,10 +76,12 @@ impl Moto {
     /// The names of all objects.
     fn objects(&self) -> Vec<String> {
         let listing = self.send("GET /files?list-type=2");
-        let mut keys = listing.split("<Key>").skip(1);
+        let mut keys = listing.split("<StorageKey>").skip(1);
         let mut names: Vec<String> = keys
             .by_ref()
-            .map(|rest| rest.split("</Key>").next().unwrap().trim_start_matches("up/loads/").to_owned())
+            .map(|rest| {
+                rest.split("</StorageKey>").next().unwrap().trim_start_matches("up/loads/").to_owned()
+            })
             .collect();
         names.sort();
         names
@@ -93,27 +95,27 @@ impl Drop for Moto {
     }
 }
 
-async fn take(store: &S3Store, content_type: &str, bytes: &[u8]) -> Received {
+async fn take(store: &S3Store, content_type: &str, bytes: &[u8]) -> ReceivedUpload {
     let head = format!(
         "--b\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: {content_type}\r\n\r\n"
     );
     let body = [head.as_bytes(), bytes, b"\r\n--b--"].concat();
     let chunks: Vec<_> =
         body.chunks(100_000).map(|chunk| Ok::<_, std::io::Error>(Bytes::copy_from_slice(chunk))).collect();
-    let incoming = Incoming {
+    let incoming = ReceiveOptions {
         content_type: "multipart/form-data; boundary=b",
-        hash: Some(ContentHash::of(bytes)),
-        policy: &Policy::default(),
-        bounds: Bounds::default(),
+        hash: Some(ContentHash::digest(bytes)),
+        policy: &UploadPolicy::default(),
+        bounds: UploadLimits::default(),
     };
     receive(store, incoming, stream::iter(chunks)).await.unwrap()
 }
 
-async fn recorded() -> Result<(), NotRecorded<()>> {
+async fn recorded() -> Result<(), RecordError<()>> {
     Ok(())
 }
 
-async fn bytes_of(store: &S3Store, key: Key, range: Option<std::ops::Range<u64>>) -> Option<Vec<u8>> {
+async fn bytes_of(store: &S3Store, key: StorageKey, range: Option<std::ops::Range<u64>>) -> Option<Vec<u8>> {
     let chunks: Vec<Bytes> = store.open(key, range).await.unwrap()?.bytes.try_collect().await.unwrap();
     Some(chunks.concat())
 }
@@ -154,8 +156,8 @@ async fn the_promises_of_a_store() {
     again.finish(recorded()).await.unwrap();
     assert_eq!(store.find(key).await.unwrap().unwrap().content_type.as_str(), "text/html");
     assert_eq!(moto.objects().len(), 3);
-    assert!(moto.objects().iter().all(|name| Key::parse(name).is_some()), "{:?}", moto.objects());
-    assert!(store.find(ContentHash::of(b"other").key()).await.unwrap().is_none());
+    assert!(moto.objects().iter().all(|name| StorageKey::parse(name).is_some()), "{:?}", moto.objects());
+    assert!(store.find(ContentHash::digest(b"other").key()).await.unwrap().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,7 +171,7 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
         let key = received.file.key;
         drop(received);
         let under_way = recover(&store, async |_| Ok::<_, ()>(is_recorded)).await.unwrap();
-        assert_eq!(under_way, mesh_uploads::Recovered::default());
+        assert_eq!(under_way, mesh_uploads::RecoveryReport::default());
         assert_eq!(moto.objects().len(), 2);
         let later = moto.store("two", Duration::ZERO);
         let done = recover(&later, async |_| Ok::<_, ()>(is_recorded)).await.unwrap();
@@ -181,15 +183,15 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
     // A reader who is faster than publishing.
     let received = take(&store, "text/plain", b"fast").await;
     let key = received.file.key;
-    assert!(!settle(&store, key, async { Ok::<_, ()>(false) }).await.unwrap());
-    assert!(settle(&store, key, async { Ok::<_, ()>(true) }).await.unwrap());
+    assert!(!publish_if_recorded(&store, key, async { Ok::<_, ()>(false) }).await.unwrap());
+    assert!(publish_if_recorded(&store, key, async { Ok::<_, ()>(true) }).await.unwrap());
     assert_eq!(bytes_of(&store, key, None).await.as_deref(), Some(&b"fast"[..]));
     received.finish(recorded()).await.unwrap();
     assert_eq!(moto.objects().len(), 2);
 
     // Refused records leave nothing; nor do uploads that end early, of one part or several.
     let received = take(&store, "text/plain", b"refused").await;
-    assert!(received.finish(async { Err::<(), _>(NotRecorded::Refused(())) }).await.is_err());
+    assert!(received.finish(async { Err::<(), _>(RecordError::Refused(())) }).await.is_err());
     let mut staged = store.stage(&mesh_uploads::ContentType::unknown()).await.unwrap();
     staged.write(Bytes::from(vec![0; 9_000_000])).await.unwrap();
     drop(staged);
@@ -218,13 +220,14 @@ async fn objects_without_a_record_are_removed() {
         // The third one comes to be needed when it is out of sight.
         std::future::ready(Ok::<_, ()>(key == needed || (key == again && asked == 2)))
     };
-    let swept = sweep(&store, (Duration::ZERO, true), recorded).await.unwrap();
+    let swept = sweep_orphans(&store, (Duration::ZERO, true), recorded).await.unwrap();
     assert_eq!((swept.seen, swept.removed, swept.undecided), (3, 1, 0));
     assert!(matches!(&swept.unrecorded[..], [found] if found.key == other && found.size == 5));
     let mut left = [needed, again].map(|key| key.to_string());
     left.sort();
     assert_eq!(moto.objects(), left);
     assert_eq!(store.find(again).await.unwrap().unwrap().content_type.as_str(), "image/png");
-    let young = sweep(&store, (Duration::from_secs(3600), true), |_| std::future::ready(Ok::<_, ()>(false)));
+    let young =
+        sweep_orphans(&store, (Duration::from_secs(3600), true), |_| std::future::ready(Ok::<_, ()>(false)));
     assert_eq!(young.await.unwrap().unrecorded.len(), 0);
 }

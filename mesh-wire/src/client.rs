@@ -3,13 +3,13 @@
 //! [`Client`] is all of it for one server: reads, pages, writes, streams and uploads, signed and registered as needed.
 //! Below it are functions that make one request each. Nothing here carries a request anywhere.
 
-mod asking;
 mod calls;
+mod operation;
 mod pages;
 mod session;
+mod subscription;
 mod upload;
-mod watching;
-mod writing;
+mod writes;
 
 use std::fmt;
 
@@ -20,13 +20,13 @@ use http::{Method, Request, Response, StatusCode, Uri};
 use mesh_ql::Format;
 use serde_json::Map;
 
-use crate::{ErrorBody, Source, base64, headers, percent};
-pub use asking::Asking;
-pub use calls::{Client, File, statement};
+use crate::{ErrorBody, QuerySource, base64, headers, percent};
+pub use calls::{Client, UploadFile, statement};
+pub use operation::Operation;
 pub use pages::{Page, Pages};
-pub use session::{Binding, Session, login, logout, register};
-pub use upload::{Form, Place, upload};
-pub use watching::{Seen, Watching};
+pub use session::{Session, SignatureBinding, login, logout, register};
+pub use subscription::{StreamEvent, Subscription};
+pub use upload::{UploadForm, UploadTarget, upload};
 
 /// Where a server is: scheme, host and base path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,12 +81,17 @@ impl Endpoint {
 }
 
 /// A read of a list by GET.
-pub fn collection(at: &Endpoint, entity: &str, query: &Source) -> Result<Request<Bytes>, ClientError> {
+pub fn collection(at: &Endpoint, entity: &str, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
     get(at.at(&[entity])?, query)
 }
 
 /// A read of one record by GET.
-pub fn point(at: &Endpoint, entity: &str, id: &str, query: &Source) -> Result<Request<Bytes>, ClientError> {
+pub fn point(
+    at: &Endpoint,
+    entity: &str,
+    id: &str,
+    query: &QuerySource,
+) -> Result<Request<Bytes>, ClientError> {
     get(at.at(&[entity, id])?, query)
 }
 
@@ -116,21 +121,21 @@ fn post_json(uri: Uri, body: &Map<String, serde_json::Value>) -> Request<Bytes> 
     request
 }
 
-fn get(uri: Uri, query: &Source) -> Result<Request<Bytes>, ClientError> {
+fn get(uri: Uri, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = uri;
     say_query(request, query)
 }
 
 /// Puts a query into the headers of a request.
-fn say_query(mut request: Request<Bytes>, query: &Source) -> Result<Request<Bytes>, ClientError> {
+fn say_query(mut request: Request<Bytes>, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
     let fields = request.headers_mut();
     match query {
-        Source::Id(id) => {
+        QuerySource::Id(id) => {
             let value = HeaderValue::from_str(id).map_err(|_| ClientError::QueryId)?;
             fields.insert(headers::QUERY_ID, value);
         }
-        Source::Text { format, text } => {
+        QuerySource::Text { format, text } => {
             fields.insert(headers::QUERY, headers::ascii(base64::encode(text)));
             if *format != Format::Json {
                 let value = HeaderValue::from_static(format.name());

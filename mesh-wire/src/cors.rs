@@ -47,7 +47,7 @@ impl Cors {
 
     /// Adds to a reply what its browser has to know. The methods of a path are those that the reply of
     /// `OPTIONS` has in `Allow`.
-    pub fn dress(&self, method: &Method, sent: &HeaderMap, reply: &mut HeaderMap) {
+    pub fn apply(&self, method: &Method, sent: &HeaderMap, reply: &mut HeaderMap) {
         // Whether the origin is named or not, another one might get another reply.
         if !self.any && !names_origin(reply) {
             reply.append(VARY, HeaderValue::from_static("Origin"));
@@ -108,7 +108,7 @@ mod tests {
         if *method == Method::OPTIONS {
             reply.insert(ALLOW, HeaderValue::from_static("GET, PUT, OPTIONS"));
         }
-        cors.dress(method, &sent.into_iter().collect(), &mut reply);
+        cors.apply(method, &sent.into_iter().collect(), &mut reply);
         reply
     }
 

@@ -13,7 +13,7 @@ use std::fmt;
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use crate::{Allow, RequestId};
+use crate::{AllowedMethods, RequestId};
 
 /// What `error` may say in an error body; [`ErrorKind::ALL`] is the one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -214,7 +214,7 @@ pub struct WireError {
     /// Column in characters, from 1.
     pub column: Option<u32>,
     /// The methods that would have been right, for a 405.
-    pub allow: Option<Allow>,
+    pub allow: Option<AllowedMethods>,
     /// Seconds after which to try again.
     pub retry_after: Option<u32>,
 }
@@ -278,7 +278,7 @@ impl WireError {
     }
 
     /// 405: the path does not take that method.
-    pub fn method_not_allowed(method: &Method, allow: Allow) -> Self {
+    pub fn method_not_allowed(method: &Method, allow: AllowedMethods) -> Self {
         let words = format!("{method} is not allowed on this path, which takes {allow}");
         Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, words) }
     }

@@ -1,12 +1,12 @@
 //! What are the headers called? The only list of names that this protocol adds to HTTP.
 
-mod own;
+mod mesh_headers;
 
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue};
 
 use crate::WireError;
-pub use own::Own;
+pub use mesh_headers::MeshHeaders;
 
 /// The query as base64 text. `SPEC §2.4`
 pub const QUERY: &str = "X-Mesh-Query";

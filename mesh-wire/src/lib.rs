@@ -22,20 +22,20 @@
 //! ```
 //! use bytes::Bytes;
 //! use http::{HeaderMap, Method};
-//! use mesh_wire::{Asked, Base, Profiles, ReadRequest, RequestId, Route, Source, Target, response};
+//! use mesh_wire::{RequestHead, BasePath, Profiles, ReadRequest, RequestId, Route, QuerySource, ReadTarget, response};
 //!
-//! let base = Base::parse("/mesh").unwrap();
+//! let base = BasePath::parse("/mesh").unwrap();
 //! let mut headers = HeaderMap::new();
 //! headers.insert("X-Mesh-Query", mesh_wire::base64::encode("{ user { id } }").parse().unwrap());
 //! headers.insert("X-Mesh-Format", "ql".parse().unwrap());
 //!
 //! let route = Route::parse(&base, &Profiles::default(), &Method::GET, "/mesh/user/7").unwrap();
 //! let Route::Point { entity, id } = route else { panic!("a point read") };
-//! let read = ReadRequest::from_head(Target::Point { entity, id }, &headers).unwrap();
-//! assert!(matches!(read.source, Source::Text { ref text, .. } if text == "{ user { id } }"));
+//! let read = ReadRequest::from_head(ReadTarget::Point { entity, id }, &headers).unwrap();
+//! assert!(matches!(read.source, QuerySource::Text { ref text, .. } if text == "{ user { id } }"));
 //!
-//! let request_id = RequestId::choose(&headers, [0; 16]);
-//! let asked = Asked { method: &Method::GET, headers: &headers, request_id: &request_id };
+//! let request_id = RequestId::from_headers(&headers, [0; 16]);
+//! let asked = RequestHead { method: &Method::GET, headers: &headers, request_id: &request_id };
 //! let reply = response::read(&asked, Bytes::from_static(b"{\"id\":7}"));
 //! assert_eq!(reply.status(), 200);
 //! assert!(reply.headers().contains_key("ETag"));
@@ -59,9 +59,9 @@ pub mod sse;
 pub use cors::{Cors, OriginError};
 pub use encoding::Encoding;
 pub use error::{Code, ErrorBody, ErrorKind, WireError};
-pub use request::{Peek, Posted, ReadRequest, RequestId, Source, Target};
-pub use response::{Asked, ETag};
-pub use route::{Allow, Base, BaseError, Profiles, Route};
+pub use request::{PostBody, QuerySource, RawQuery, ReadRequest, ReadTarget, RequestId};
+pub use response::{ETag, RequestHead};
+pub use route::{AllowedMethods, BasePath, BasePathError, Profiles, Route};
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

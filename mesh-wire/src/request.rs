@@ -9,35 +9,35 @@ use mesh_ql::Format;
 
 use crate::{WireError, base64, headers, percent};
 
-mod body;
+mod post_body;
 
-pub use body::{Posted, decode_body};
+pub use post_body::{PostBody, decode_body};
 
 /// A read, decoded but not yet parsed or checked against a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadRequest<'p> {
     /// The query.
-    pub source: Source,
+    pub source: QuerySource,
     /// What of the entity is asked for.
-    pub target: Target<'p>,
+    pub target: ReadTarget<'p>,
 }
 
 impl<'p> ReadRequest<'p> {
     /// A read by GET, HEAD or PUT: the path's target and the query in the headers.
-    pub fn from_head(target: Target<'p>, headers: &HeaderMap) -> Result<Self, WireError> {
+    pub fn from_head(target: ReadTarget<'p>, headers: &HeaderMap) -> Result<Self, WireError> {
         Ok(Self { source: decode_head(headers)?, target })
     }
 
     /// A read by `POST {base}`: query and target in the body.
     pub fn from_body(headers: &HeaderMap, body: &[u8]) -> Result<Self, WireError> {
-        let Posted { format, text, id } = decode_body(headers, body)?;
-        Ok(Self { source: Source::Text { format, text }, target: Target::Posted { id } })
+        let PostBody { format, text, id } = decode_body(headers, body)?;
+        Ok(Self { source: QuerySource::Text { format, text }, target: ReadTarget::Posted { id } })
     }
 }
 
 /// Where a query comes from. A server decodes it, a client sends it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Source {
+pub enum QuerySource {
     /// The request carries it.
     Text {
         /// How to read the text.
@@ -51,7 +51,7 @@ pub enum Source {
 
 /// What a read is aimed at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target<'p> {
+pub enum ReadTarget<'p> {
     /// A list of the entity in the path, which the query's root must name too.
     Collection {
         /// The entity key.
@@ -74,7 +74,7 @@ pub enum Target<'p> {
 /// The query in the headers as it came, borrowed and undecoded: equal bytes in an equal format are equal
 /// queries, so a cache of plans can be asked before anything is decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Peek<'h> {
+pub enum RawQuery<'h> {
     /// The value of `X-Mesh-Query`.
     Text {
         /// The format of the text inside.
@@ -86,13 +86,13 @@ pub enum Peek<'h> {
     Id(&'h str),
 }
 
-impl Peek<'_> {
+impl RawQuery<'_> {
     /// The query itself.
-    pub fn decode(self) -> Result<Source, WireError> {
+    pub fn decode(self) -> Result<QuerySource, WireError> {
         match self {
-            Self::Id(id) => Ok(Source::Id(id.to_owned())),
+            Self::Id(id) => Ok(QuerySource::Id(id.to_owned())),
             Self::Text { format, raw } => match base64::decode(raw) {
-                Ok(text) => Ok(Source::Text { format, text }),
+                Ok(text) => Ok(QuerySource::Text { format, text }),
                 Err(error) => {
                     Err(WireError::transport(format!("{} is not base64 text: {error}", headers::QUERY)))
                 }
@@ -102,13 +102,13 @@ impl Peek<'_> {
 }
 
 /// Finds the query in the headers without decoding it. `SPEC §2.3`, `SPEC §2.5`
-pub fn peek(headers: &HeaderMap) -> Result<Peek<'_>, WireError> {
-    headers::Own::read(headers)?.peek()
+pub fn raw_query(headers: &HeaderMap) -> Result<RawQuery<'_>, WireError> {
+    headers::MeshHeaders::from_headers(headers)?.raw_query()
 }
 
 /// The query of a read by GET, HEAD or PUT.
-pub fn decode_head(headers: &HeaderMap) -> Result<Source, WireError> {
-    peek(headers)?.decode()
+pub fn decode_head(headers: &HeaderMap) -> Result<QuerySource, WireError> {
+    raw_query(headers)?.decode()
 }
 
 /// Refuses URL parameters that belong into a header or into the query. Others are ignored. `SPEC §2.6`
@@ -132,7 +132,7 @@ pub fn check_url_query(query: Option<&str>) -> Result<(), WireError> {
 }
 
 /// Refuses a head over the bound: 414 where the request line alone is, else 431. `fields` is what the headers
-/// have together ([`headers::Own::size`]). `SPEC §12.2`
+/// have together ([`headers::MeshHeaders::size`]). `SPEC §12.2`
 pub fn check_head_size(method: &Method, uri: &Uri, fields: usize, limit: usize) -> Result<(), WireError> {
     let target = uri.path_and_query().map_or_else(|| uri.path().len(), |target| target.as_str().len());
     let line = method.as_str().len() + target + "  HTTP/1.1".len();
@@ -160,12 +160,12 @@ enum Name {
 impl RequestId {
     /// The client's own id, where it sent one of 1 to 128 visible ASCII characters, else an id made of
     /// the fresh bytes.
-    pub fn choose(headers: &HeaderMap, fresh: [u8; 16]) -> Self {
-        Self::of(headers::Own::scan(headers).request_id, fresh)
+    pub fn from_headers(headers: &HeaderMap, fresh: [u8; 16]) -> Self {
+        Self::new(headers::MeshHeaders::scan(headers).request_id, fresh)
     }
 
     /// The same where the client's id was found already.
-    pub fn of(sent: Option<&HeaderValue>, fresh: [u8; 16]) -> Self {
+    pub fn new(sent: Option<&HeaderValue>, fresh: [u8; 16]) -> Self {
         let fits = |value: &&HeaderValue| {
             (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic)
         };

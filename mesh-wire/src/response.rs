@@ -10,12 +10,12 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 
 use crate::encoding::plain_tag;
-use crate::{Allow, ErrorKind, RequestId, WireError, headers};
+use crate::{AllowedMethods, ErrorKind, RequestId, WireError, headers};
 pub use write::{location, written};
 
 /// What a reply needs to know of its request.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'r> {
+pub struct RequestHead<'r> {
     /// The method: `HEAD` is answered without a body, and only `GET` and `HEAD` may be answered from
     /// what the client has.
     pub method: &'r Method,
@@ -26,18 +26,18 @@ pub struct Asked<'r> {
 }
 
 /// The reply of a read that succeeded: 200, or 304 where the client has these bytes already.
-pub fn read(asked: &Asked<'_>, body: Bytes) -> Response<Bytes> {
-    read_known(asked, body, None)
+pub fn read(asked: &RequestHead<'_>, body: Bytes) -> Response<Bytes> {
+    read_with_digest(asked, body, None)
 }
 
 /// The same for a body whose digest ([`ETag::digest`]) is known already.
-pub fn read_known(asked: &Asked<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
+pub fn read_with_digest(asked: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
     // Caches ask every time: what a client may see can change with any write.
     read_in(asked, body, digest, HeaderValue::from_static("no-cache"))
 }
 
 /// The same for a reply that is for its client alone: no cache between the two may keep it. `SPEC §12.3`
-pub fn read_private(asked: &Asked<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
+pub fn read_private(asked: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
     read_in(asked, body, digest, private())
 }
 
@@ -45,12 +45,17 @@ fn private() -> HeaderValue {
     HeaderValue::from_static("private, no-cache")
 }
 
-fn read_in(asked: &Asked<'_>, body: Bytes, digest: Option<u128>, caching: HeaderValue) -> Response<Bytes> {
+fn read_in(
+    asked: &RequestHead<'_>,
+    body: Bytes,
+    digest: Option<u128>,
+    caching: HeaderValue,
+) -> Response<Bytes> {
     let mut reply = Response::new(body);
     *reply.headers_mut() = HeaderMap::with_capacity(8);
     reply.headers_mut().insert(CACHE_CONTROL, caching);
     if *asked.method == Method::GET || *asked.method == Method::HEAD {
-        let tag = digest.map_or_else(|| ETag::of(reply.body()), ETag::of_digest);
+        let tag = digest.map_or_else(|| ETag::new(reply.body()), ETag::from_digest);
         let held = tag.held(asked.headers);
         let unchanged = held.is_some();
         reply.headers_mut().insert(ETAG, held.unwrap_or(tag).0);
@@ -67,13 +72,13 @@ fn read_in(asked: &Asked<'_>, body: Bytes, digest: Option<u128>, caching: Header
 }
 
 /// Says that a reply is for its client alone ([`read_private`]).
-pub fn make_private<B>(reply: &mut Response<B>) {
+pub fn set_private<B>(reply: &mut Response<B>) {
     reply.headers_mut().insert(CACHE_CONTROL, private());
 }
 
 /// The reply of a request that failed.
 #[expect(clippy::expect_used, reason = "strings and integers always have a JSON text")]
-pub fn error(asked: &Asked<'_>, error: &WireError) -> Response<Bytes> {
+pub fn error(asked: &RequestHead<'_>, error: &WireError) -> Response<Bytes> {
     let body = serde_json::to_vec(&error.body(asked.request_id)).expect("plain data");
     let mut reply = Response::new(Bytes::from(body));
     *reply.status_mut() = error.status;
@@ -93,7 +98,7 @@ pub fn error(asked: &Asked<'_>, error: &WireError) -> Response<Bytes> {
 }
 
 /// The reply of `OPTIONS`: 204 and the methods of the path.
-pub fn options(asked: &Asked<'_>, allow: Allow) -> Response<Bytes> {
+pub fn options(asked: &RequestHead<'_>, allow: AllowedMethods) -> Response<Bytes> {
     let mut reply = Response::new(Bytes::new());
     *reply.status_mut() = StatusCode::NO_CONTENT;
     reply.headers_mut().insert(ALLOW, headers::ascii(allow.to_string()));
@@ -101,7 +106,7 @@ pub fn options(asked: &Asked<'_>, allow: Allow) -> Response<Bytes> {
     reply
 }
 
-fn as_json(asked: &Asked<'_>, reply: &mut Response<Bytes>) {
+fn as_json(asked: &RequestHead<'_>, reply: &mut Response<Bytes>) {
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(headers::JSON));
     if *asked.method == Method::HEAD {
         // The length that GET would have sent; without it the empty body would be measured.
@@ -112,7 +117,7 @@ fn as_json(asked: &Asked<'_>, reply: &mut Response<Bytes>) {
     identify(asked, reply);
 }
 
-fn identify(asked: &Asked<'_>, reply: &mut Response<Bytes>) {
+fn identify(asked: &RequestHead<'_>, reply: &mut Response<Bytes>) {
     reply.headers_mut().insert(&headers::REQUEST_ID, asked.request_id.value());
 }
 
@@ -122,12 +127,12 @@ pub struct ETag(HeaderValue);
 
 impl ETag {
     /// The tag of those bytes.
-    pub fn of(body: &[u8]) -> Self {
-        Self::of_digest(Self::digest(body))
+    pub fn new(body: &[u8]) -> Self {
+        Self::from_digest(Self::digest(body))
     }
 
     /// The tag of bytes with that digest.
-    pub fn of_digest(digest: u128) -> Self {
+    pub fn from_digest(digest: u128) -> Self {
         let mut text = [b'"'; 34];
         if let Some(inner) = text.get_mut(1..33) {
             inner.copy_from_slice(&headers::hex_digits::<32>(&digest.to_be_bytes()));
@@ -149,7 +154,7 @@ impl ETag {
 
     /// Whether `If-None-Match` names this tag: in a list over one or more lines, as a weak tag too, or by
     /// `*`. What cannot be read as tags names nothing.
-    pub fn is_in(&self, headers: &HeaderMap) -> bool {
+    pub fn matches(&self, headers: &HeaderMap) -> bool {
         self.held(headers).is_some()
     }
 

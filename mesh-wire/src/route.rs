@@ -1,8 +1,8 @@
 //! Where does a request go? Method and path, against the base path, as one of a few routes. `SPEC §2.1`
 
-mod allow;
-mod base;
-mod place;
+mod allowed_methods;
+mod base_path;
+mod path;
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use http::Method;
 
 use crate::WireError;
 
-pub use allow::Allow;
-pub use base::{Base, BaseError};
-use place::Place;
+pub use allowed_methods::AllowedMethods;
+pub use base_path::{BasePath, BasePathError};
+use path::PathKind;
 
 /// What a request is for. One variant for each kind of route that there is; which of them a server offers
 /// is a matter of its [`Profiles`].
@@ -111,7 +111,7 @@ pub enum Route<'p> {
     /// `OPTIONS` on any known path.
     Options {
         /// The methods of that path.
-        allow: Allow,
+        allow: AllowedMethods,
     },
 }
 
@@ -121,12 +121,12 @@ impl<'p> Route<'p> {
     /// Refuses a segment that has no text with 400, an unknown path with 404, and a method that the path
     /// does not take, or takes only in a profile that is off, with 405.
     pub fn parse(
-        base: &Base,
+        base: &BasePath,
         profiles: &Profiles,
         method: &Method,
         path: &'p str,
     ) -> Result<Self, WireError> {
-        let place = Place::find(base, profiles, path)?;
+        let place = PathKind::find(base, profiles, path)?;
         let allow = place.allow(profiles);
         if *method == Method::OPTIONS {
             return Ok(Self::Options { allow });
@@ -135,53 +135,53 @@ impl<'p> Route<'p> {
             return Err(WireError::method_not_allowed(method, allow));
         }
         Ok(match place {
-            Place::Base => Self::Post,
-            Place::Queries => Self::Register,
-            Place::Auth => Self::Login,
-            Place::Logout => Self::Logout,
-            Place::File(key) => Self::File { key },
-            Place::Collection(entity) if *method == Method::POST => Self::Create { entity },
-            Place::Collection(entity) => Self::Collection { entity },
-            Place::Point(entity, id) if *method == Method::DELETE => Self::Delete { entity, id },
-            Place::Point(entity, id) if *method == Method::PUT && profiles.mutations => {
+            PathKind::Base => Self::Post,
+            PathKind::Queries => Self::Register,
+            PathKind::Auth => Self::Login,
+            PathKind::Logout => Self::Logout,
+            PathKind::File(key) => Self::File { key },
+            PathKind::Collection(entity) if *method == Method::POST => Self::Create { entity },
+            PathKind::Collection(entity) => Self::Collection { entity },
+            PathKind::Point(entity, id) if *method == Method::DELETE => Self::Delete { entity, id },
+            PathKind::Point(entity, id) if *method == Method::PUT && profiles.mutations => {
                 Self::Update { entity, id }
             }
-            Place::Point(entity, id) => Self::Point { entity, id },
-            Place::Events(entity, id) => Self::Events { entity, id },
-            Place::Member(entity, id, member) if *method == Method::POST => {
+            PathKind::Point(entity, id) => Self::Point { entity, id },
+            PathKind::Events(entity, id) => Self::Events { entity, id },
+            PathKind::Member(entity, id, member) if *method == Method::POST => {
                 Self::Attach { entity, id, member }
             }
-            Place::Member(entity, id, relation) if *method == Method::PUT => {
+            PathKind::Member(entity, id, relation) if *method == Method::PUT => {
                 Self::Connect { entity, id, relation }
             }
-            Place::Member(entity, id, relation) => Self::Disconnect { entity, id, relation },
-            Place::Child(entity, id, relation, child) => Self::Remove { entity, id, relation, child },
+            PathKind::Member(entity, id, relation) => Self::Disconnect { entity, id, relation },
+            PathKind::Child(entity, id, relation, child) => Self::Remove { entity, id, relation, child },
         })
     }
 
     /// The methods of a path, or `None` where nothing is.
-    pub fn methods(base: &Base, profiles: &Profiles, path: &str) -> Option<Allow> {
-        Place::find(base, profiles, path).ok().map(|place| place.allow(profiles))
+    pub fn methods(base: &BasePath, profiles: &Profiles, path: &str) -> Option<AllowedMethods> {
+        PathKind::find(base, profiles, path).ok().map(|place| place.allow(profiles))
     }
 
     /// Every kind of path under the base with the methods that it takes, `OPTIONS` left out.
-    pub fn table(profiles: &Profiles) -> Vec<(&'static str, Allow)> {
+    pub fn table(profiles: &Profiles) -> Vec<(&'static str, AllowedMethods)> {
         let (entity, id, member) = (":entity".into(), ":id".into(), ":relation".into());
         let (child, file) = (":childId".into(), ":key".to_owned());
-        let places: [(&str, Place<'_>); 10] = [
-            ("", Place::Base),
-            ("queries", Place::Queries),
-            ("auth", Place::Auth),
-            ("logout", Place::Logout),
-            ("files/:key", Place::File(file)),
-            (":entity", Place::Collection(Cow::clone(&entity))),
-            (":entity/:id", Place::Point(Cow::clone(&entity), Cow::clone(&id))),
-            (":entity/:id/events", Place::Events(Cow::clone(&entity), Cow::clone(&id))),
+        let places: [(&str, PathKind<'_>); 10] = [
+            ("", PathKind::Base),
+            ("queries", PathKind::Queries),
+            ("auth", PathKind::Auth),
+            ("logout", PathKind::Logout),
+            ("files/:key", PathKind::File(file)),
+            (":entity", PathKind::Collection(Cow::clone(&entity))),
+            (":entity/:id", PathKind::Point(Cow::clone(&entity), Cow::clone(&id))),
+            (":entity/:id/events", PathKind::Events(Cow::clone(&entity), Cow::clone(&id))),
             (
                 ":entity/:id/:relation",
-                Place::Member(Cow::clone(&entity), Cow::clone(&id), Cow::clone(&member)),
+                PathKind::Member(Cow::clone(&entity), Cow::clone(&id), Cow::clone(&member)),
             ),
-            (":entity/:id/:relation/:childId", Place::Child(entity, id, member, child)),
+            (":entity/:id/:relation/:childId", PathKind::Child(entity, id, member, child)),
         ];
         let known = places.into_iter().map(|(pattern, place)| (pattern, place.allow(profiles)));
         known.filter(|(_, allow)| !allow.is_empty()).collect()

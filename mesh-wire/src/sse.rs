@@ -9,9 +9,9 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, VARY};
 use http::{HeaderMap, Response};
 
-pub use decode::{Decoder, Event, Overlong};
+pub use decode::{Decoder, Event, EventTooLarge};
 
-use crate::{Asked, ErrorBody, headers};
+use crate::{ErrorBody, RequestHead, headers};
 
 /// The media type of a stream.
 pub const MEDIA_TYPE: &str = "text/event-stream";
@@ -28,7 +28,7 @@ pub const LAST_EVENT_ID: &str = "Last-Event-ID";
 static UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The head of a stream's reply.
-pub fn head(asked: &Asked<'_>) -> Response<()> {
+pub fn head(asked: &RequestHead<'_>) -> Response<()> {
     let mut reply = Response::new(());
     let fields = reply.headers_mut();
     fields.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));

@@ -7,10 +7,10 @@ use futures_util::future::Either;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Disallowed, MaybeReady, Secret, SigningKey, StoreError};
+use crate::{MaybeReady, QueryRefusal, Secret, SigningKey, StoreError};
 
 const NOW: u64 = 1_700_000_000_000;
-const AIM: Aim<'static> = Aim { method: "GET", path: "/mesh/post/7", format: "json" };
+const AIM: SignatureTarget<'static> = SignatureTarget { method: "GET", path: "/mesh/post/7", format: "json" };
 const QUERY: &[u8] = b"eyJwb3N0Ijp7fX0=";
 const NONCE: &str = "abcdefghijklmnop";
 
@@ -18,7 +18,7 @@ fn gate() -> Gate {
     Gate::new(Keys::new(&Secret::new([1; 32]).unwrap()))
 }
 
-fn login(gate: &Gate) -> Issued {
+fn login(gate: &Gate) -> IssuedSession {
     gate.login(&Identity::new("7").with_role("editor").with_tenant("acme"), [3; 16], NOW).unwrap()
 }
 
@@ -33,9 +33,9 @@ fn done<T>(future: impl Future<Output = T>) -> T {
 
 fn pass(
     gate: &Gate,
-    issued: &Issued,
-    proof: &Proof<'_>,
-    aim: &Aim<'_>,
+    issued: &IssuedSession,
+    proof: &SignatureHeaders<'_>,
+    aim: &SignatureTarget<'_>,
     now: u64,
 ) -> Result<(), IntegrityError> {
     done(async {
@@ -44,25 +44,25 @@ fn pass(
     })
 }
 
-fn plain(issued: &Issued) -> String {
+fn plain(issued: &IssuedSession) -> String {
     SigningKey::new(&issued.signing_token).sign(QUERY)
 }
 
-fn bound(issued: &Issued, timestamp: &str, nonce: &str) -> String {
+fn bound(issued: &IssuedSession, timestamp: &str, nonce: &str) -> String {
     let message = Message::new(QUERY).bound(&AIM, timestamp.as_bytes(), nonce.as_bytes());
     SigningKey::new(&issued.signing_token).sign(&message)
 }
 
-fn proof<'a>(signature: &'a str, timestamp: &'a str, nonce: &'a str) -> Proof<'a> {
+fn proof<'a>(signature: &'a str, timestamp: &'a str, nonce: &'a str) -> SignatureHeaders<'a> {
     let some = |text: &'a str| Some(text.as_bytes()).filter(|text| !text.is_empty());
-    Proof { signature: some(signature), timestamp: some(timestamp), nonce: some(nonce) }
+    SignatureHeaders { signature: some(signature), timestamp: some(timestamp), nonce: some(nonce) }
 }
 
 fn logout(
     gate: &Gate,
     token: &str,
-    proof: &Proof<'_>,
-    aim: &Aim<'_>,
+    proof: &SignatureHeaders<'_>,
+    aim: &SignatureTarget<'_>,
     now: u64,
 ) -> Result<(), IntegrityError> {
     done(gate.logout(&gate.open_token(Some(token.as_bytes()))?, proof, aim, now))
@@ -86,7 +86,7 @@ fn a_session_from_login_to_logout() {
         "passed",
         "unbound ones repeat"
     );
-    let end = || logout(&gate, &issued.token, &Proof::default(), &AIM, NOW);
+    let end = || logout(&gate, &issued.token, &SignatureHeaders::default(), &AIM, NOW);
     end().unwrap();
     assert_eq!(why(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "TokenRevoked");
     assert_eq!(why(done(gate.check(&issued.session, NOW))), "TokenRevoked");
@@ -158,11 +158,11 @@ fn bound_signatures_are_aimed() {
     let signature = bound(&issued, "1700000000", NONCE);
     let good = proof(&signature, "1700000000", NONCE);
     for aim in [
-        Aim { method: "PUT", ..AIM },
-        Aim { method: "HEAD", ..AIM },
-        Aim { path: "/mesh/post/8", ..AIM },
-        Aim { path: "/mesh/post/7/", ..AIM },
-        Aim { format: "ql", ..AIM },
+        SignatureTarget { method: "PUT", ..AIM },
+        SignatureTarget { method: "HEAD", ..AIM },
+        SignatureTarget { path: "/mesh/post/8", ..AIM },
+        SignatureTarget { path: "/mesh/post/7/", ..AIM },
+        SignatureTarget { format: "ql", ..AIM },
     ] {
         assert_eq!(why(pass(&gate, &issued, &good, &aim, NOW)), "SignatureInvalid", "{aim:?}");
     }
@@ -222,7 +222,7 @@ fn what_the_setting_says_about_binding() {
 fn logout_with_a_signature() {
     let gate = gate().binding(Binding::Require);
     let issued = login(&gate);
-    let aim = Aim { method: "POST", path: "/mesh/logout", format: "json" };
+    let aim = SignatureTarget { method: "POST", path: "/mesh/logout", format: "json" };
     let end = |signature: &str| why(logout(&gate, &issued.token, &proof(signature, "", ""), &aim, NOW));
     assert_eq!(end(&plain(&issued)), "SignatureInvalid");
     assert_eq!(why(done(gate.check(&issued.session, NOW))), "passed", "nothing was revoked");
@@ -236,7 +236,7 @@ fn a_forged_token_revokes_nobody() {
     let issued = login(&gate);
     let foreign = Gate::new(Keys::new(&Secret::new([2; 32]).unwrap()));
     let forged = foreign.login(&Identity::new("7"), issued.session.session.0, NOW).unwrap();
-    let result = logout(&gate, &forged.token, &Proof::default(), &AIM, NOW);
+    let result = logout(&gate, &forged.token, &SignatureHeaders::default(), &AIM, NOW);
     assert_eq!(why(result), "TokenInvalid");
     assert_eq!(why(done(gate.check(&issued.session, NOW))), "passed");
 }
@@ -272,7 +272,7 @@ fn nothing_prints_what_signs() {
     let shown = format!("{gate:?} {issued:?} {opened:?}");
     assert!(!shown.contains(&issued.token) && !shown.contains(&issued.signing_token), "{shown}");
     for error in [
-        IntegrityError::QueryNotAllowed(Disallowed::Closed),
+        IntegrityError::QueryNotAllowed(QueryRefusal::Closed),
         IntegrityError::SignatureInvalid,
         IntegrityError::Unavailable(StoreError::Full),
     ] {
@@ -299,7 +299,7 @@ proptest! {
         prop_assume!(text[at..=at] != with);
         text.replace_range(at..=at, &with);
         let [token, signature, query, timestamp, nonce, method, path] = &parts;
-        let aim = Aim { method, path, format: "json" };
+        let aim = SignatureTarget { method, path, format: "json" };
         let refused = done(async {
             let opened = gate.open(Some(token.as_bytes()), NOW).await?;
             let proof = proof(signature, timestamp, nonce);
@@ -317,13 +317,13 @@ fn the_clock_may_jump() {
     let gate = gate();
     let first = login(&gate);
     let second = gate.login(&Identity::new("8"), [4; 16], NOW).unwrap();
-    logout(&gate, &first.token, &Proof::default(), &AIM, NOW).unwrap();
+    logout(&gate, &first.token, &SignatureHeaders::default(), &AIM, NOW).unwrap();
     let signature = bound(&second, "1700000000", NONCE);
     let once = proof(&signature, "1700000000", NONCE);
     assert_eq!(why(pass(&gate, &second, &once, &AIM, NOW)), "passed");
     // A logout while the clock is ahead is when what has expired is forgotten.
     let ahead = gate.login(&Identity::new("9"), [5; 16], NOW + HOUR).unwrap();
-    logout(&gate, &ahead.token, &Proof::default(), &AIM, NOW + HOUR).unwrap();
+    logout(&gate, &ahead.token, &SignatureHeaders::default(), &AIM, NOW + HOUR).unwrap();
     for now in [NOW + HOUR, NOW, NOW - HOUR, NOW, 0, u64::MAX, NOW] {
         assert!(done(gate.open(Some(first.token.as_bytes()), now)).is_err(), "ended, at {now}");
         assert_ne!(why(pass(&gate, &second, &once, &AIM, now)), "passed", "used, at {now}");

@@ -11,7 +11,9 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use mesh_server::mesh_wire::client::{self, Asking, Client, Endpoint, Page, Pages, Seen, Session, Watching};
+use mesh_server::mesh_wire::client::{
+    self, Client, Endpoint, Operation, Page, Pages, Session, StreamEvent, Subscription,
+};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
 
@@ -39,15 +41,15 @@ impl Http {
         credentials: &Map<String, Value>,
     ) -> Result<Client, BoxError> {
         let body = client::result(self.send(client::login(&at, credentials)?).await?)?;
-        let session = Session::read(&body).ok_or("the reply is no session")?;
-        Ok(Client::new(at).signing(session).bound(fresh))
+        let session = Session::from_login_reply(&body).ok_or("the reply is no session")?;
+        Ok(Client::new(at).with_session(session).with_bound_signatures(fresh))
     }
 
     /// The answer to a read or a write.
-    pub(crate) async fn ask(&self, mut asking: Asking) -> Result<Bytes, BoxError> {
+    pub(crate) async fn ask(&self, mut asking: Operation) -> Result<Bytes, BoxError> {
         loop {
             let reply = self.send(asking.request()?).await?;
-            if let Some(body) = asking.take(reply)? {
+            if let Some(body) = asking.receive(reply)? {
                 return Ok(body);
             }
         }
@@ -58,7 +60,7 @@ impl Http {
         stream::try_unfold((self.clone(), pages), async |(http, mut pages)| {
             while let Some(request) = pages.request() {
                 let reply = http.send(request?).await?;
-                if let Some(page) = pages.take(reply)? {
+                if let Some(page) = pages.receive(reply)? {
                     return Ok(Some((page, (http, pages))));
                 }
             }
@@ -68,7 +70,7 @@ impl Http {
 
     /// What happens to a record, for as long as somebody wants to know. A connection that breaks off is made
     /// again; a server that refuses the stream ends it.
-    pub(crate) fn watch(&self, watching: Watching) -> impl Stream<Item = Result<Seen, BoxError>> {
+    pub(crate) fn watch(&self, watching: Subscription) -> impl Stream<Item = Result<StreamEvent, BoxError>> {
         let begin = (self.clone(), watching, None::<Incoming>, Vec::new());
         stream::try_unfold(begin, async |(http, mut watching, mut body, mut seen)| {
             loop {
@@ -84,16 +86,16 @@ impl Http {
                     Some(Ok(frame)) => seen = watching.feed(frame.data_ref().map_or(&[], |data| data))?,
                     Some(Err(_)) | None => {
                         body = None;
-                        tokio::time::sleep(Duration::from_millis(watching.broke_off())).await;
+                        tokio::time::sleep(Duration::from_millis(watching.disconnected())).await;
                     }
                 }
             }
         })
     }
 
-    async fn begin(&self, watching: &Watching) -> Result<Option<Incoming>, BoxError> {
+    async fn begin(&self, watching: &Subscription) -> Result<Option<Incoming>, BoxError> {
         let reply = self.0.request(watching.request()?.map(Full::new)).await?;
-        if Watching::has_begun(&reply) {
+        if Subscription::is_stream(&reply) {
             return Ok(Some(reply.into_body()));
         }
         let (head, body) = reply.into_parts();

@@ -10,8 +10,8 @@ use futures_util::FutureExt as _;
 use http::Response;
 use http::request::Parts;
 use mesh_plan::{BoxFuture, Plan};
-use mesh_wire::headers::Own;
-use mesh_wire::{Asked, RequestId, WireError, request, response};
+use mesh_wire::headers::MeshHeaders;
+use mesh_wire::{RequestHead, RequestId, WireError, request, response};
 use tracing::{Instrument as _, Span};
 
 use super::{App, Long, pack, panicked};
@@ -53,8 +53,8 @@ pub(super) struct Received {
 }
 
 impl Received {
-    fn asked(&self) -> Asked<'_> {
-        Asked { method: &self.head.method, headers: &self.head.headers, request_id: &self.request_id }
+    fn asked(&self) -> RequestHead<'_> {
+        RequestHead { method: &self.head.method, headers: &self.head.headers, request_id: &self.request_id }
     }
 
     /// What all that is logged of it belongs to.
@@ -75,9 +75,9 @@ impl App {
         let mut seen = RequestRecord::new();
         let peer = peer.map(|peer| ClientAddress(self.shared.proxies.client(peer.0, &head.headers)));
         seen.place = self.place(&head.headers);
-        let own = Own::scan(&head.headers);
-        let request_id = RequestId::of(own.request_id, self.shared.ids.fresh());
-        let asked = Asked { method: &head.method, headers: &head.headers, request_id: &request_id };
+        let own = MeshHeaders::scan(&head.headers);
+        let request_id = RequestId::new(own.request_id, self.shared.ids.fresh());
+        let asked = RequestHead { method: &head.method, headers: &head.headers, request_id: &request_id };
         let start = {
             let uri = &head.uri;
             let deadline = seen.start + self.shared.limits.request_timeout;
@@ -165,7 +165,7 @@ impl App {
             response::error(&asked, &error).map(Body::from)
         });
         if let Some(cors) = &self.shared.cors {
-            cors.dress(asked.method, asked.headers, reply.headers_mut());
+            cors.apply(asked.method, asked.headers, reply.headers_mut());
         }
         pack(asked.headers, reply)
     }

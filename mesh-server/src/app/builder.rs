@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::Method;
 use mesh_plan::{Changes, Mesh, Persisted};
-use mesh_wire::{Base, Cors, Profiles};
+use mesh_wire::{BasePath, Cors, Profiles};
 
 use super::{App, Ids, Limits, Shared};
 use crate::app::integrity::Integrity;
@@ -26,7 +26,7 @@ impl App {
         let shared = Shared {
             plans: Arc::new(Plans::of(&mesh)),
             mesh,
-            base: Base::default(),
+            base: BasePath::default(),
             limits: Limits::default(),
             admission: AdmissionLimit::new(Limits::default().requests),
             profiles: Profiles::default(),
@@ -53,7 +53,7 @@ impl App {
 
     /// The same at another base path.
     #[must_use]
-    pub fn at(self, base: Base) -> Self {
+    pub fn at(self, base: BasePath) -> Self {
         self.with(|shared| shared.base = base)
     }
 

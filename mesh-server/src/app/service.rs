@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use futures_util::future::BoxFuture;
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
-use mesh_wire::Base;
+use mesh_wire::BasePath;
 
 use crate::{App, Body};
 
@@ -29,7 +29,7 @@ use crate::{App, Body};
 #[derive(Clone, Debug)]
 pub struct MeshService {
     app: App,
-    taken_off: Base,
+    taken_off: BasePath,
 }
 
 impl App {
@@ -41,7 +41,7 @@ impl App {
 
 impl From<App> for MeshService {
     fn from(app: App) -> Self {
-        Self { app, taken_off: Base::root() }
+        Self { app, taken_off: BasePath::root() }
     }
 }
 
@@ -53,9 +53,9 @@ impl MeshService {
     /// ```
     /// # #[cfg(feature = "tower")]
     /// # fn routes(app: mesh_server::App) -> Result<axum::Router, Box<dyn std::error::Error>> {
-    /// use mesh_server::mesh_wire::Base;
+    /// use mesh_server::mesh_wire::BasePath;
     ///
-    /// let base = Base::parse("/api/mesh")?;
+    /// let base = BasePath::parse("/api/mesh")?;
     /// let mesh = app.at(base.clone()).into_service().nested_at(base);
     /// # Ok(
     /// axum::Router::new().nest_service("/api/mesh", mesh)
@@ -63,7 +63,7 @@ impl MeshService {
     /// # }
     /// ```
     #[must_use]
-    pub fn nested_at(self, prefix: Base) -> Self {
+    pub fn nested_at(self, prefix: BasePath) -> Self {
         Self { taken_off: prefix, ..self }
     }
 
@@ -83,7 +83,7 @@ impl MeshService {
 }
 
 /// The URI with a prefix before its path; `None` where there is nothing to put there, or no URI is that long.
-fn under(prefix: &Base, uri: &Uri) -> Option<Uri> {
+fn under(prefix: &BasePath, uri: &Uri) -> Option<Uri> {
     if prefix.as_str().is_empty() {
         return None;
     }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn what_a_router_took_off_is_put_back() {
         let whole = |prefix: &str, uri: &str| {
-            under(&Base::parse(prefix).unwrap(), &uri.parse().unwrap()).map(|uri| uri.to_string())
+            under(&BasePath::parse(prefix).unwrap(), &uri.parse().unwrap()).map(|uri| uri.to_string())
         };
         assert_eq!(whole("/api/mesh", "/post/1?x=%20"), Some("/api/mesh/post/1?x=%20".to_owned()));
         assert_eq!(whole("/api/mesh", "/"), Some("/api/mesh".to_owned()));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mesh_schema::nearest;
 use mesh_server::{Proxies, Rate};
-use mesh_wire::Base;
+use mesh_wire::BasePath;
 
 use crate::config::secret_text::SecretText;
 use crate::config::sources::Value;
@@ -115,7 +115,7 @@ pub(crate) fn secrets(value: &Value) -> Result<Vec<SecretText>, String> {
 /// Parses one path segment.
 pub(crate) fn segment(value: &Value) -> Result<String, String> {
     let text = filled(value)?;
-    match Base::parse(&format!("/{text}")) {
+    match BasePath::parse(&format!("/{text}")) {
         Ok(_) if !text.contains('/') => Ok(text),
         _ => Err(format!("must be one segment of a path, such as 'files', not {value}")),
     }
@@ -141,8 +141,8 @@ pub(crate) fn address(value: &Value) -> Result<SocketAddr, String> {
 }
 
 /// Parses a base path.
-pub(crate) fn base(value: &Value) -> Result<Base, String> {
-    Base::parse(&text(value)?).map_err(|error| format!("is invalid, {value}: {error}"))
+pub(crate) fn base(value: &Value) -> Result<BasePath, String> {
+    BasePath::parse(&text(value)?).map_err(|error| format!("is invalid, {value}: {error}"))
 }
 
 /// Parses a rate such as `100/s`; a count of 0 turns the limit off.

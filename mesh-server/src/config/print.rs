@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mesh_server::{Proxies, Rate};
-use mesh_wire::Base;
+use mesh_wire::BasePath;
 
 use crate::config::parse::{Choice, DisplayDuration};
 use crate::config::secret_text::SecretText;

@@ -109,7 +109,7 @@ fn file_sets_every_value() {
     );
     let expected = Config {
         listen: "[::1]:0".parse().unwrap(),
-        base: Base::parse("/api/v1").unwrap(),
+        base: BasePath::parse("/api/v1").unwrap(),
         database: Some("sqlite:blog.db".to_owned()),
         schema: Some(PathBuf::from("schema.json")),
         threads: 4,

@@ -104,7 +104,7 @@ fn setup() -> Setup {
 }
 
 fn request_id() -> RequestId {
-    RequestId::choose(&HeaderMap::new(), [7; 16])
+    RequestId::from_headers(&HeaderMap::new(), [7; 16])
 }
 
 impl Setup {

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use mesh_wire::{Base, headers};
+use mesh_wire::{BasePath, headers};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -57,7 +57,7 @@ impl Page {
     pub(crate) fn at(path: &str, app: &App) -> Option<Self> {
         let page = Self::named(path)?;
         let name = path.trim_start_matches('/');
-        let is_taken = *app.base() == Base::root() && app.shared().mesh.schema().find(name).is_some();
+        let is_taken = *app.base() == BasePath::root() && app.shared().mesh.schema().find(name).is_some();
         (!is_taken).then_some(page)
     }
 }

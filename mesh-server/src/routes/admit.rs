@@ -7,17 +7,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderValue, Method};
-use mesh_integrity::{Aim, IntegrityError, Message, Proof, Session};
+use mesh_integrity::{IntegrityError, Message, Session, SignatureHeaders, SignatureTarget};
 use mesh_plan::Principal;
 use mesh_wire::WireError;
-use mesh_wire::headers::Own;
+use mesh_wire::headers::MeshHeaders;
 use mesh_wire::request::decode_body;
 
 use super::Exchange;
 use crate::app::integrity::{Integrity, KnownToken};
 use crate::body::Incoming;
 
-/// Proof that a request was let pass. Handlers take it, and only this file makes it.
+/// SignatureHeaders that a request was let pass. Handlers take it, and only this file makes it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Admitted {
     session: Option<Arc<Session>>,
@@ -70,7 +70,7 @@ pub(crate) async fn with_query(cx: &Exchange<'_>, sent: Incoming) -> Result<(Adm
 
 /// Admits anybody to what needs no signature, and reads the body.
 pub(crate) async fn unsigned(cx: &Exchange<'_>, sent: Incoming) -> Result<(Admitted, Bytes), WireError> {
-    cx.own.once()?;
+    cx.own.reject_repeated()?;
     let body = sent.read(cx.shared.limits.body_bytes, cx.deadline).await?;
     Ok((Admitted::default(), body))
 }
@@ -118,25 +118,25 @@ pub(crate) async fn of_application(
     let reads = matches!(*cx.asked.method, Method::GET | Method::HEAD);
     // A body that was taken away on the way must not pass for one that was never there, so what is signed
     // without a body says nothing, or that there is none.
-    let nothing = statement.is_empty() || Message::of_application(statement, b"{}").bytes() == statement;
+    let nothing = statement.is_empty() || Message::for_application(statement, b"{}").bytes() == statement;
     let message = if body.is_empty() && (reads || (*cx.asked.method == Method::DELETE && nothing)) {
         Message::new(statement)
     } else {
-        Message::of_application(statement, &body)
+        Message::for_application(statement, &body)
     };
     Ok((pending.verify(cx, &message).await?, body))
 }
 
 /// A request whose token is good. Nothing may be answered before its signature is, too.
 pub(crate) struct Pending<'r> {
-    own: Own<'r>,
+    own: MeshHeaders<'r>,
     /// `None` where integrity is off, so that nothing has to be signed.
     opened: Option<(&'r Integrity, Arc<KnownToken>)>,
 }
 
 /// Looks at the token.
 pub(crate) async fn open<'r>(cx: &Exchange<'r>) -> Result<Pending<'r>, WireError> {
-    let own = cx.own.once()?;
+    let own = cx.own.reject_repeated()?;
     let Some(integrity) = &cx.shared.integrity else { return Ok(Pending { own, opened: None }) };
     let known = integrity.open_token(own.token.map(HeaderValue::as_bytes))?;
     let checked = integrity.gate.check(known.token.session(), now()).await;
@@ -181,7 +181,7 @@ impl Pending<'_> {
 
 /// The format that a bound signature covers: that of the query in the headers, and `json` where there is
 /// none. `SPEC §7.9`
-async fn formats<'r>(cx: &Exchange<'_>, own: &Own<'r>) -> Result<[&'r str; 2], WireError> {
+async fn formats<'r>(cx: &Exchange<'_>, own: &MeshHeaders<'r>) -> Result<[&'r str; 2], WireError> {
     if own.timestamp.is_none() {
         return Ok(["json"; 2]);
     }
@@ -199,8 +199,8 @@ async fn formats<'r>(cx: &Exchange<'_>, own: &Own<'r>) -> Result<[&'r str; 2], W
 }
 
 /// What proves the request.
-pub(crate) fn proof<'r>(own: &Own<'r>) -> Proof<'r> {
-    Proof {
+pub(crate) fn proof<'r>(own: &MeshHeaders<'r>) -> SignatureHeaders<'r> {
+    SignatureHeaders {
         signature: own.signature.map(HeaderValue::as_bytes),
         timestamp: own.timestamp.map(HeaderValue::as_bytes),
         nonce: own.nonce.map(HeaderValue::as_bytes),
@@ -208,8 +208,8 @@ pub(crate) fn proof<'r>(own: &Own<'r>) -> Proof<'r> {
 }
 
 /// What a bound signature is aimed at.
-pub(crate) fn aim<'a>(cx: &'a Exchange<'_>, format: &'a str) -> Aim<'a> {
-    Aim { method: cx.asked.method.as_str(), path: cx.uri.path(), format }
+pub(crate) fn aim<'a>(cx: &'a Exchange<'_>, format: &'a str) -> SignatureTarget<'a> {
+    SignatureTarget { method: cx.asked.method.as_str(), path: cx.uri.path(), format }
 }
 
 /// Logs what the client is not told: why nothing could be found out.

@@ -19,7 +19,7 @@ const CREDENTIALS_MAX: usize = 64 * 1024;
 /// `POST {base}/auth`
 pub(crate) async fn login(cx: &Exchange<'_>, sent: Incoming) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
-    cx.own.once()?;
+    cx.own.reject_repeated()?;
     let body = sent.read(cx.shared.limits.body_bytes.min(CREDENTIALS_MAX), cx.deadline).await?;
     let credentials = credentials(cx, &body)?;
     let account = integrity.authenticator.account(&credentials);
@@ -85,7 +85,7 @@ fn begin(cx: &Exchange<'_>, integrity: &Integrity, identity: &Identity) -> Resul
 /// `POST {base}/logout`
 pub(crate) async fn logout(cx: &Exchange<'_>) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
-    let own = cx.own.once()?;
+    let own = cx.own.reject_repeated()?;
     let known = integrity.open_token(own.token.map(|token| token.as_bytes()))?;
     let ended = integrity.gate.logout(&known.token, &proof(&own), &aim(cx, "json"), now()).await;
     ended.inspect_err(|error| admit::log(cx, error))?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use http::{Method, Response};
 use mesh_plan::BoxFuture;
-use mesh_wire::{Allow, ErrorKind, Route, WireError, response};
+use mesh_wire::{AllowedMethods, ErrorKind, Route, WireError, response};
 
 use super::{Exchange, admit};
 use crate::app::Shared;
@@ -106,14 +106,14 @@ pub(crate) fn find<'p>(shared: &Shared, method: &Method, path: &'p str) -> Resul
     if taken.is_empty() {
         return built_in.map(Hit::BuiltIn);
     }
-    let own = Allow::of(&taken);
+    let own = AllowedMethods::new(&taken);
     match built_in {
-        Ok(Route::Options { allow }) => Ok(Hit::BuiltIn(Route::Options { allow: allow.or(own) })),
+        Ok(Route::Options { allow }) => Ok(Hit::BuiltIn(Route::Options { allow: allow.union(own) })),
         Err(error) if error.kind == ErrorKind::NotFound && *method == Method::OPTIONS => {
             Ok(Hit::BuiltIn(Route::Options { allow: own }))
         }
         Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::MethodNotAllowed) => {
-            let allow = error.allow.map_or(own, |allow| allow.or(own));
+            let allow = error.allow.map_or(own, |allow| allow.union(own));
             Err(WireError::method_not_allowed(method, allow))
         }
         built_in => built_in.map(Hit::BuiltIn),
@@ -144,7 +144,7 @@ impl Own {
             body => response::written(&cx.asked, location, body),
         };
         if reads && cx.shared.integrity.is_some() {
-            response::make_private(&mut response);
+            response::set_private(&mut response);
         }
         if let Some(status) = status {
             *response.status_mut() = status;

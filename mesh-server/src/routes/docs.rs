@@ -10,7 +10,7 @@ use mesh_docs::{Call, Docs, Error, Offers, Options, Visitor};
 use mesh_integrity::IntegrityError;
 use mesh_plan::ResolveError;
 use mesh_wire::request::{check_head_size, check_url_query};
-use mesh_wire::{Allow, WireError, headers};
+use mesh_wire::{AllowedMethods, WireError, headers};
 
 use super::admit::{self, Admitted};
 use super::{Exchange, read};
@@ -99,7 +99,7 @@ fn refused(cx: &Exchange<'_>, error: Error) -> WireError {
             let listed = [Method::GET, Method::HEAD, Method::POST];
             let taken = listed.iter().filter(|method| allow.split(", ").any(|one| one == method.as_str()));
             let taken: Vec<Method> = taken.cloned().collect();
-            WireError::method_not_allowed(cx.asked.method, Allow::of(&taken))
+            WireError::method_not_allowed(cx.asked.method, AllowedMethods::new(&taken))
         }
         Error::NoSession => IntegrityError::TokenMissing.into(),
         Error::Forbidden => IntegrityError::Forbidden.into(),

@@ -10,9 +10,9 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use mesh_uploads::{BlobInfo, Key, StoreError, Wanted};
+use mesh_uploads::{BlobInfo, RequestedRange, StorageKey, StoreError};
 use mesh_wire::response::ETag;
-use mesh_wire::{Asked, ErrorKind, WireError, headers, response};
+use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
 use super::admit::{self, Admitted};
 use super::{Exchange, upload};
@@ -23,7 +23,7 @@ use crate::uploads::{Sight, Uploads, is_recorded};
 pub(crate) async fn file(cx: &Exchange<'_>, text: &str) -> Result<Response<Body>, WireError> {
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
     let admitted = admit::of_file(cx, text).await?;
-    let key = Key::parse(text).ok_or_else(missing)?;
+    let key = StorageKey::parse(text).ok_or_else(missing)?;
     let failed = |error: StoreError| {
         upload::log(cx.asked.request_id.as_str(), &error);
         WireError::internal()
@@ -36,7 +36,7 @@ pub(crate) async fn file(cx: &Exchange<'_>, text: &str) -> Result<Response<Body>
         }
     };
     // The bytes of a key never change, but the type that they are sent with may.
-    let tag = ETag::of(format!("{key} {}", info.content_type).as_bytes());
+    let tag = ETag::new(format!("{key} {}", info.content_type).as_bytes());
     let mut reply = Response::new(Body::from(bytes::Bytes::new()));
     let common = reply.headers_mut();
     common.insert(&headers::REQUEST_ID, cx.asked.request_id.value());
@@ -46,15 +46,15 @@ pub(crate) async fn file(cx: &Exchange<'_>, text: &str) -> Result<Response<Body>
     }
     common.insert(ETAG, tag.value());
     common.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    if tag.is_in(cx.asked.headers) {
+    if tag.matches(cx.asked.headers) {
         *reply.status_mut() = StatusCode::NOT_MODIFIED;
         return Ok(reply);
     }
     describe(common, &info);
     let range = match wanted(&cx.asked, &tag, info.size) {
-        Wanted::Nothing => return Ok(unsatisfiable(cx, info.size)),
-        Wanted::Whole => None,
-        Wanted::Part(range) => Some(range),
+        RequestedRange::Nothing => return Ok(unsatisfiable(cx, info.size)),
+        RequestedRange::Whole => None,
+        RequestedRange::Part(range) => Some(range),
     };
     let length = range.as_ref().map_or(info.size, |range| range.end - range.start);
     reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -75,11 +75,11 @@ async fn settle(
     cx: &Exchange<'_>,
     uploads: &Uploads,
     admitted: &Admitted,
-    key: Key,
+    key: StorageKey,
 ) -> Result<(), StoreError> {
     let principal = admitted.principal();
     let recorded = is_recorded(cx.shared, uploads, key, Sight::Of(principal.as_deref()));
-    mesh_uploads::settle(&*uploads.store, key, recorded).await.map(|_| ())
+    mesh_uploads::publish_if_recorded(&*uploads.store, key, recorded).await.map(|_| ())
 }
 
 /// Nothing of what a browser could run is shown in place, whatever the client that sent it said.
@@ -95,12 +95,12 @@ fn describe(headers: &mut HeaderMap, info: &BlobInfo) {
 }
 
 /// A range counts only for GET, and where the client has other bytes of this very file.
-fn wanted(asked: &Asked<'_>, tag: &ETag, size: u64) -> Wanted {
+fn wanted(asked: &RequestHead<'_>, tag: &ETag, size: u64) -> RequestedRange {
     let headers = asked.headers;
     let is_same =
         *asked.method == Method::GET && headers.get(IF_RANGE).is_none_or(|known| *known == tag.value());
     let range = headers.get(RANGE).filter(|_| is_same).and_then(|range| range.to_str().ok());
-    Wanted::parse(range, size)
+    RequestedRange::parse(range, size)
 }
 
 fn elsewhere(mut reply: Response<Body>, location: &str) -> Result<Response<Body>, WireError> {

@@ -4,11 +4,11 @@ use std::error::Error as _;
 use std::sync::Arc;
 
 use http::Response;
-use mesh_integrity::{Disallowed, IntegrityError};
+use mesh_integrity::{IntegrityError, QueryRefusal};
 use mesh_plan::{PersistedQuery, Plan, QueryStoreError, RegisterError, Registration, Request};
 use mesh_ql::Format;
-use mesh_wire::request::{Posted, decode_body};
-use mesh_wire::{Peek, Source, WireError, response};
+use mesh_wire::request::{PostBody, decode_body};
+use mesh_wire::{QuerySource, RawQuery, WireError, response};
 
 use super::Exchange;
 use super::admit::{self, Admitted};
@@ -32,9 +32,9 @@ pub(crate) enum Query {
 
 impl Query {
     /// That of the headers. `SPEC §2.3`
-    pub(crate) async fn find(cx: &Exchange<'_>, peek: Peek<'_>) -> Result<Self, WireError> {
-        let Peek::Id(id) = peek else {
-            let Source::Text { format, text } = peek.decode()? else {
+    pub(crate) async fn find(cx: &Exchange<'_>, peek: RawQuery<'_>) -> Result<Self, WireError> {
+        let RawQuery::Id(id) = peek else {
+            let QuerySource::Text { format, text } = peek.decode()? else {
                 return Err(WireError::query_id_unknown());
             };
             allow_sent(cx)?;
@@ -48,13 +48,13 @@ impl Query {
 
     /// The same, wherever it is.
     pub(crate) async fn of_head(cx: &Exchange<'_>) -> Result<Self, WireError> {
-        Self::find(cx, cx.own.peek()?).await
+        Self::find(cx, cx.own.raw_query()?).await
     }
 
     /// That of the body of `POST {base}`, and the id of the record that it asks for.
     pub(crate) fn of_body(cx: &Exchange<'_>, body: &[u8]) -> Result<(Self, Option<String>), WireError> {
         allow_sent(cx)?;
-        let Posted { format, text, id } = decode_body(cx.asked.headers, body)?;
+        let PostBody { format, text, id } = decode_body(cx.asked.headers, body)?;
         Ok((Self::Sent { format, text }, id))
     }
 
@@ -93,7 +93,7 @@ pub(crate) fn is_at_hand(cx: &Exchange<'_>) -> bool {
 pub(crate) fn allow_sent(cx: &Exchange<'_>) -> Result<(), WireError> {
     match &cx.shared.persisted {
         Some(persisted) if persisted.is_only() => {
-            Err(IntegrityError::QueryNotAllowed(Disallowed::Unregistered).into())
+            Err(IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into())
         }
         _ => Ok(()),
     }
@@ -107,10 +107,10 @@ pub(crate) async fn register(cx: &Exchange<'_>, sent: Incoming) -> Result<Respon
         // Where nothing can be signed, nobody is who may register.
         Registration::Signed if cx.shared.integrity.is_some() => admit::with_query(cx, sent).await?,
         Registration::Signed | Registration::Closed => {
-            return Err(IntegrityError::QueryNotAllowed(Disallowed::Closed).into());
+            return Err(IntegrityError::QueryNotAllowed(QueryRefusal::Closed).into());
         }
     };
-    let Posted { format, text, .. } = decode_body(cx.asked.headers, &body)?;
+    let PostBody { format, text, .. } = decode_body(cx.asked.headers, &body)?;
     let principal = admitted.principal();
     let request = Request::collection(format, &text).by(principal.as_deref());
     match persisted.register(&cx.shared.mesh, &request).await {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::Response;
 use mesh_plan::{Either, Error, JsonBody, Plan, PlanError, PlanErrorKind, ResolveError};
-use mesh_wire::{Peek, WireError, response};
+use mesh_wire::{RawQuery, WireError, response};
 
 use super::Exchange;
 use super::admit::{self, Admitted};
@@ -92,9 +92,9 @@ fn found(
     entity: &str,
     id: Option<&str>,
 ) -> Result<Option<Plan>, WireError> {
-    let (format, raw) = match cx.own.peek()? {
-        Peek::Text { format, raw } => (format, raw),
-        Peek::Id(query) => {
+    let (format, raw) = match cx.own.raw_query()? {
+        RawQuery::Text { format, raw } => (format, raw),
+        RawQuery::Id(query) => {
             let query = cx.shared.persisted.as_ref().and_then(|persisted| persisted.at_hand(query));
             return query.map(|query| Query::Kept(query).plan(cx, admitted, id, Some(entity))).transpose();
         }
@@ -113,9 +113,9 @@ async fn made(
     entity: &str,
     id: Option<&str>,
 ) -> Result<Plan, WireError> {
-    let peek = cx.own.peek()?;
+    let peek = cx.own.raw_query()?;
     let plan = Query::find(cx, peek).await?.plan(cx, admitted, id, Some(entity))?;
-    if let Peek::Text { format, raw } = peek {
+    if let RawQuery::Text { format, raw } = peek {
         cx.shared.plans.keep(raw, Asked { format, entity, id }, &plan);
     }
     Ok(plan)
@@ -165,7 +165,7 @@ fn answer(cx: &Exchange<'_>, read: Result<JsonBody, ResolveError>) -> Result<Res
 
 fn reply(cx: &Exchange<'_>, bytes: Bytes, digest: Option<u128>) -> Response<Body> {
     let reply = match &cx.shared.integrity {
-        None => response::read_known(&cx.asked, bytes, digest),
+        None => response::read_with_digest(&cx.asked, bytes, digest),
         Some(_) => response::read_private(&cx.asked, bytes, digest),
     };
     reply.map(Body::from)

@@ -12,10 +12,10 @@ use mesh_plan::{Context, Fields, PlanError, PlanErrorKind};
 use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
 use mesh_uploads::{
-    ContentHash, Incoming as Request, NotRecorded, PartsError, Policy, Received, Statement, StoredFile,
-    Unfinished, UploadError,
+    ContentHash, FinishError, MultipartError, ReceiveOptions, ReceivedUpload, RecordError, Statement,
+    StoredFile, UploadError, UploadPolicy,
 };
-use mesh_wire::{Source, WireError, headers, response};
+use mesh_wire::{QuerySource, WireError, headers, response};
 use serde_json::{Map, Value as Json};
 
 use super::Exchange;
@@ -68,7 +68,7 @@ async fn take(cx: &Exchange<'_>, path: Path<'_>, sent: Incoming) -> Result<Respo
     check_announced(cx, uploads, path, announced)?;
     let admitted = admit::bodiless(cx).await?;
     if !is_form(cx) {
-        return Err(UploadError::from(PartsError::NotForm).into());
+        return Err(UploadError::from(MultipartError::NotForm).into());
     }
     let statement = statement(cx)?;
     // What a policy hides, or lets nobody of that role write, takes no files either.
@@ -137,12 +137,12 @@ fn statement(cx: &Exchange<'_>) -> Result<Statement, WireError> {
     if cx.own.query.is_none() {
         return Err(wanted());
     }
-    match cx.own.peek()?.decode()? {
-        Source::Text { format: Format::Json, text } => Ok(Statement::parse(&text)?),
-        Source::Text { .. } => {
+    match cx.own.raw_query()?.decode()? {
+        QuerySource::Text { format: Format::Json, text } => Ok(Statement::parse(&text)?),
+        QuerySource::Text { .. } => {
             Err(WireError::transport(format!("An upload's statement is JSON; leave {} out", headers::FORMAT)))
         }
-        Source::Id(_) => Err(wanted()),
+        QuerySource::Id(_) => Err(wanted()),
     }
 }
 
@@ -161,7 +161,7 @@ fn find_field<'e>(
     uploads: &Uploads,
     entity: &'e Entity,
     name: Option<&str>,
-) -> Result<(&'e str, Policy), WireError> {
+) -> Result<(&'e str, UploadPolicy), WireError> {
     let refused = |words: String| WireError::validation(words).with_path(entity.key.clone());
     let Some(name) = name else {
         let mut fields = entity.fields.iter().filter(|field| field.upload.is_some());
@@ -193,12 +193,12 @@ fn find_field<'e>(
 async fn receive(
     cx: &Exchange<'_>,
     uploads: &Uploads,
-    (policy, hash): (&Policy, Option<ContentHash>),
+    (policy, hash): (&UploadPolicy, Option<ContentHash>),
     sent: Incoming,
-) -> Result<Received, WireError> {
+) -> Result<ReceivedUpload, WireError> {
     let content_type = headers::single(cx.asked.headers, CONTENT_TYPE.as_str())?;
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let incoming = Request { content_type, hash, policy, bounds: uploads.bounds };
+    let incoming = ReceiveOptions { content_type, hash, policy, bounds: uploads.bounds };
     mesh_uploads::receive(&*uploads.store, incoming, sent.into_paced(uploads.pace)).await.map_err(|error| {
         if let UploadError::Store(_) = error {
             log(cx.asked.request_id.as_str(), &error);
@@ -212,7 +212,7 @@ async fn record(
     cx: &Exchange<'_>,
     admitted: &Admitted,
     handler: Option<Arc<dyn UploadHandler>>,
-    (received, upload): (Received, Upload),
+    (received, upload): (ReceivedUpload, Upload),
 ) -> Result<Response<Body>, WireError> {
     let shared = Arc::clone(cx.shared);
     // The body may have taken any time; what follows has that of a request without one.
@@ -225,14 +225,14 @@ async fn record(
         let written = async {
             let written = write(&shared, handler.as_deref(), upload, context).await;
             written.map_err(|error| match error.status.is_server_error() {
-                true => NotRecorded::Unknown(error),
-                false => NotRecorded::Refused(error),
+                true => RecordError::Unknown(error),
+                false => RecordError::Refused(error),
             })
         };
         match received.finish(written).await {
             Ok(id) => Ok(id),
-            Err(Unfinished::Record(error)) => Err(error),
-            Err(Unfinished::Store { recorded, error }) => {
+            Err(FinishError::Record(error)) => Err(error),
+            Err(FinishError::Store { recorded, error }) => {
                 // The record is there and the bytes are safe: who asks for them settles it.
                 log(&request_id, &error);
                 Ok(recorded)

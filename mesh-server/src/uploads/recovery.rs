@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::{Context, Error, Predicate, Principal, Request, ResolveError};
 use mesh_schema::Entity;
-use mesh_uploads::{Key, Recovered, StoreError, Swept};
+use mesh_uploads::{RecoveryReport, StorageKey, StoreError, SweepReport};
 use mesh_wire::WireError;
 use serde_json::{Value as Json, json};
 
@@ -24,7 +24,7 @@ pub(crate) enum Sight<'a> {
 }
 
 /// Clears what a crash has left in the store.
-pub(crate) async fn recover(shared: &Shared, uploads: &Uploads) -> Result<Recovered, StoreError> {
+pub(crate) async fn recover(shared: &Shared, uploads: &Uploads) -> Result<RecoveryReport, StoreError> {
     mesh_uploads::recover(&*uploads.store, |key| is_recorded(shared, uploads, key, Sight::All)).await
 }
 
@@ -33,14 +33,14 @@ pub(crate) async fn sweep(
     shared: &Shared,
     uploads: &Uploads,
     (min_age, remove): (Duration, bool),
-) -> Result<Swept, StoreError> {
+) -> Result<SweepReport, StoreError> {
     let mut fields = shared.mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);
     if !fields.any(|field| field.upload.is_some()) {
         // All of them would count as not needed.
         return Err(StoreError::new("tell which files are needed", "no field of the schema takes files"));
     }
     let recorded = |key| is_recorded(shared, uploads, key, Sight::All);
-    mesh_uploads::sweep(&*uploads.store, (min_age, remove), recorded).await
+    mesh_uploads::sweep_orphans(&*uploads.store, (min_age, remove), recorded).await
 }
 
 /// Whether a record points to that key, as far as somebody can see. Where records are hidden from them, a no
@@ -48,7 +48,7 @@ pub(crate) async fn sweep(
 pub(crate) async fn is_recorded(
     shared: &Shared,
     uploads: &Uploads,
-    key: Key,
+    key: StorageKey,
     sight: Sight<'_>,
 ) -> Result<bool, WireError> {
     let mut undecided = None;
@@ -72,7 +72,7 @@ async fn is_in_column(
     shared: &Shared,
     entity: &Entity,
     field: &str,
-    (key, sight): (Key, Sight<'_>),
+    (key, sight): (StorageKey, Sight<'_>),
 ) -> Result<bool, WireError> {
     let query = json!({ entity.key.as_str(): {
         "$select": { field: true },

@@ -69,8 +69,8 @@ fn ended(mut parts: Vec<u8>) -> Vec<u8> {
     parts
 }
 
-fn incoming(policy: &Policy) -> Incoming<'_> {
-    Incoming { content_type: CONTENT_TYPE, hash: None, policy, bounds: Bounds::default() }
+fn incoming(policy: &UploadPolicy) -> ReceiveOptions<'_> {
+    ReceiveOptions { content_type: CONTENT_TYPE, hash: None, policy, bounds: UploadLimits::default() }
 }
 
 fn chunks(body: &[u8], size: usize) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
@@ -78,15 +78,15 @@ fn chunks(body: &[u8], size: usize) -> impl Stream<Item = io::Result<Bytes>> + S
     stream::iter(chunks)
 }
 
-async fn take(store: &dyn BlobStore, body: &[u8]) -> Result<Received, UploadError> {
-    receive(store, incoming(&Policy::default()), chunks(body, 7)).await
+async fn take(store: &dyn BlobStore, body: &[u8]) -> Result<ReceivedUpload, UploadError> {
+    receive(store, incoming(&UploadPolicy::default()), chunks(body, 7)).await
 }
 
-async fn recorded() -> Result<(), NotRecorded<io::Error>> {
+async fn recorded() -> Result<(), RecordError<io::Error>> {
     Ok(())
 }
 
-async fn bytes_of(store: &dyn BlobStore, key: Key) -> Option<Vec<u8>> {
+async fn bytes_of(store: &dyn BlobStore, key: StorageKey) -> Option<Vec<u8>> {
     let blob = store.open(key, None).await.unwrap()?;
     let chunks: Vec<Bytes> = blob.bytes.try_collect().await.unwrap();
     Some(chunks.concat())
@@ -102,7 +102,7 @@ async fn a_file_is_seen_after_its_record_and_not_before() {
     assert_eq!(received.meta, "{\"title\": \"x\"}");
     assert_eq!(
         (file.size, file.hash, file.content_type.as_str()),
-        (5, ContentHash::of(b"hello"), "text/plain")
+        (5, ContentHash::digest(b"hello"), "text/plain")
     );
 
     let seen = async {
@@ -168,8 +168,8 @@ async fn parts_of_a_file_are_read_by_range() {
 
 #[tokio::test]
 async fn hash_size_type_and_parts_are_checked() {
-    let policy = Policy { max_bytes: 5, content_types: vec!["text/plain".to_owned()] };
-    let of = ContentHash::of;
+    let policy = UploadPolicy { max_bytes: 5, content_types: vec!["text/plain".to_owned()] };
+    let of = ContentHash::digest;
     let cases = [
         (file_part(b"hello"), Some(of(b"hello")), "ok"),
         (file_part(b"hello"), Some(of(b"other")), "The file has the hash"),
@@ -197,7 +197,7 @@ async fn hash_size_type_and_parts_are_checked() {
     for (parts, hash, wanted) in cases {
         let folder = Folder::new();
         let store = folder.store();
-        let incoming = Incoming { hash, ..incoming(&policy) };
+        let incoming = ReceiveOptions { hash, ..incoming(&policy) };
         let result = receive(&store, incoming, chunks(&ended(parts), 1000)).await;
         let said = result.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
         assert!(said.contains(wanted), "{said}, not {wanted}");
@@ -226,7 +226,7 @@ proptest! {
             let folder = Folder::new();
             let store = folder.store();
             let body = ended([file_part(&bytes), part("name=meta", b"{}")].concat());
-            let policy = Policy::default();
+            let policy = UploadPolicy::default();
             let received = receive(&store, incoming(&policy), chunks(&body, size)).await.unwrap();
             let key = received.file.key;
             received.finish(recorded()).await.unwrap();

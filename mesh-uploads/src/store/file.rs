@@ -6,9 +6,9 @@
 //! of its pending files. The system lets go of it when the process dies, however it dies, so that another one
 //! sharing the folder can tell a file that is under way from one that is left over.
 
-mod kept;
-mod names;
-mod reading;
+mod pending;
+mod published;
+mod read_stream;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -22,10 +22,10 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use tokio::task::JoinHandle;
 
-use self::names::Pending;
+use self::pending::Pending;
+use crate::content_hash::StorageKey;
 use crate::content_type::ContentType;
-use crate::key::Key;
-use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, Stored};
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, StoredBlob};
 
 /// How often another name is tried for a staged file.
 const ATTEMPTS: usize = 1000;
@@ -68,7 +68,7 @@ impl BlobStore for FileStore {
         })
     }
 
-    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("look for a file", move || {
             let path = folders.path_of(key);
@@ -78,18 +78,22 @@ impl BlobStore for FileStore {
         }))
     }
 
-    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+    fn open(
+        &self,
+        key: StorageKey,
+        range: Option<Range<u64>>,
+    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("open a file", move || {
             let Some(file) = present(File::open(folders.path_of(key)))? else { return Ok(None) };
             let size = file.metadata()?.len();
             let info = BlobInfo { size, content_type: folders.type_of(key)? };
-            let bytes = reading::bytes(file, range.unwrap_or(0..size))?;
+            let bytes = read_stream::bytes(file, range.unwrap_or(0..size))?;
             Ok(Some(Blob { info, bytes }))
         }))
     }
 
-    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("look for a sealed file", move || {
             for entry in fs::read_dir(&folders.pending)? {
@@ -106,12 +110,12 @@ impl BlobStore for FileStore {
         }))
     }
 
-    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         let folders = Arc::clone(&self.0);
-        Box::pin(blocking("clear left-over files", move || folders.left_over()))
+        Box::pin(blocking("clear left-over files", move || folders.abandoned()))
     }
 
-    fn stored(&self) -> BoxStream<'_, Result<Stored, StoreError>> {
+    fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
         let group = |group: String| {
             let folders = Arc::clone(&self.0);
             blocking("list files", move || folders.stored(&group))
@@ -120,26 +124,26 @@ impl BlobStore for FileStore {
         groups.map_ok(|group| stream::iter(group.into_iter().map(Ok))).try_flatten().boxed()
     }
 
-    fn withdraw(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("put a file out of sight", move || {
-            let hidden = folders.withdraw(key)?;
+            let hidden = folders.unpublish(key)?;
             Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
         }))
     }
 }
 
 impl Folders {
-    fn path_of(&self, key: Key) -> PathBuf {
+    fn path_of(&self, key: StorageKey) -> PathBuf {
         // A key consists of a fixed word, slashes and hex digits.
         self.root.join(key.to_string())
     }
 
-    fn type_path_of(&self, key: Key) -> PathBuf {
+    fn type_path_of(&self, key: StorageKey) -> PathBuf {
         self.root.join(format!("{key}.type"))
     }
 
-    fn type_of(&self, key: Key) -> io::Result<ContentType> {
+    fn type_of(&self, key: StorageKey) -> io::Result<ContentType> {
         let text = present(fs::read_to_string(self.type_path_of(key)))?;
         Ok(text.as_deref().and_then(ContentType::parse).unwrap_or_else(ContentType::unknown))
     }
@@ -175,7 +179,7 @@ impl Folders {
         Err(io::Error::other("no free name for a temporary file"))
     }
 
-    fn left_over(self: &Arc<Self>) -> io::Result<Vec<Box<dyn Sealed>>> {
+    fn abandoned(self: &Arc<Self>) -> io::Result<Vec<Box<dyn Sealed>>> {
         let mut left: Vec<Box<dyn Sealed>> = Vec::new();
         for entry in fs::read_dir(&self.pending)? {
             let path = entry?.path();
@@ -197,7 +201,7 @@ impl Folders {
     }
 
     /// Moves a sealed file to where it is seen.
-    fn publish(&self, sealed: &Path, key: Key, content_type: &ContentType) -> io::Result<()> {
+    fn publish(&self, sealed: &Path, key: StorageKey, content_type: &ContentType) -> io::Result<()> {
         let path = self.path_of(key);
         let folder = path.parent().unwrap_or(&self.root);
         if present(fs::metadata(folder))?.is_none() {
@@ -225,7 +229,7 @@ impl Folders {
     }
 
     /// The type stands beside the place before the bytes come there.
-    fn write_type(&self, key: Key, content_type: &ContentType) -> io::Result<()> {
+    fn write_type(&self, key: StorageKey, content_type: &ContentType) -> io::Result<()> {
         let (mut file, unique) = self.create_part()?;
         file.write_all(content_type.as_str().as_bytes())?;
         file.sync_all()?;
@@ -270,7 +274,7 @@ impl Staged for StagedFile {
         })
     }
 
-    fn seal(mut self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+    fn seal(mut self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
         Box::pin(async move {
             self.written().await?;
             blocking("seal a file", move || {
@@ -303,14 +307,14 @@ impl Drop for StagedFile {
 struct SealedFile {
     folders: Arc<Folders>,
     path: PathBuf,
-    key: Key,
+    key: StorageKey,
     content_type: ContentType,
     /// Held as long as somebody is going to publish or discard it.
     _lock: Option<Arc<File>>,
 }
 
 impl Sealed for SealedFile {
-    fn key(&self) -> Key {
+    fn key(&self) -> StorageKey {
         self.key
     }
 

@@ -5,7 +5,7 @@
 //! What belongs to a process that is gone cannot be told from what is under way, so left-overs are what is older
 //! than a bound, by the clock of the bucket.
 
-mod kept;
+mod published;
 
 use std::fmt;
 use std::io;
@@ -26,9 +26,9 @@ use object_store::{
 };
 use tokio::task::JoinHandle;
 
+use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
-use crate::key::{ContentHash, Key};
-use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, Stored};
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, StoredBlob};
 
 /// The size of the parts in which bytes are sent; an upload has up to three of them in memory. The protocol
 /// takes 10,000 parts, so no file is larger than 80 GB here, and copying ends at 5 GB with some services.
@@ -136,14 +136,18 @@ impl BlobStore for S3Store {
         Box::pin(async move { Ok(Box::new(staged) as Box<dyn Staged>) })
     }
 
-    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
         Box::pin(async move {
             let found = self.0.info_of(&self.0.published(key)).await;
             found.map_err(|error| StoreError::new("look for a file", error))
         })
     }
 
-    fn open(&self, key: Key, range: Option<Range<u64>>) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+    fn open(
+        &self,
+        key: StorageKey,
+        range: Option<Range<u64>>,
+    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
         Box::pin(async move {
             let range = range.map(GetRange::Bounded);
             let options = GetOptions { range, ..GetOptions::default() };
@@ -154,7 +158,7 @@ impl BlobStore for S3Store {
         })
     }
 
-    fn location(&self, key: Key) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(async move {
             let get = "GET".parse().map_err(|error| StoreError::new("sign a link", error_of(error)))?;
             let url = self.0.s3.signed_url(get, &self.0.published(key), self.0.link_ttl).await;
@@ -162,7 +166,7 @@ impl BlobStore for S3Store {
         })
     }
 
-    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async move {
             let doing = "look for a sealed file";
             // A listing is by whole segments of the path, so those of other keys come along.
@@ -178,19 +182,19 @@ impl BlobStore for S3Store {
         })
     }
 
-    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async move {
-            self.0.left_over().await.map_err(|error| StoreError::new("clear left-over files", error))
+            self.0.abandoned().await.map_err(|error| StoreError::new("clear left-over files", error))
         })
     }
 
-    fn stored(&self) -> BoxStream<'_, Result<Stored, StoreError>> {
+    fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
         self.0.stored().map_err(|error| StoreError::new("list files", error)).boxed()
     }
 
-    fn withdraw(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async move {
-            let hidden = self.0.withdraw(key).await;
+            let hidden = self.0.unpublish(key).await;
             let hidden = hidden.map_err(|error| StoreError::new("put a file out of sight", error))?;
             Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
         })
@@ -207,7 +211,7 @@ impl Bucket {
         }
     }
 
-    fn published(&self, key: Key) -> Path {
+    fn published(&self, key: StorageKey) -> Path {
         self.path(&key.to_string())
     }
 
@@ -215,7 +219,7 @@ impl Bucket {
         self.path(&format!("staging/{unique}"))
     }
 
-    fn mark(&self, key: Key, unique: &str) -> Path {
+    fn mark(&self, key: StorageKey, unique: &str) -> Path {
         self.path(&format!("sealed/{}.{unique}", key.hash().hex()))
     }
 
@@ -225,7 +229,7 @@ impl Bucket {
         Some(SealedObject { bucket: Arc::clone(self), key, unique: unique.to_owned() })
     }
 
-    async fn left_over(self: &Arc<Self>) -> Result<Vec<Box<dyn Sealed>>, Error> {
+    async fn abandoned(self: &Arc<Self>) -> Result<Vec<Box<dyn Sealed>>, Error> {
         let now = self.now().await?;
         let is_stale = |entry: &ObjectMeta| {
             let age = now.last_modified.signed_duration_since(entry.last_modified).to_std();
@@ -268,7 +272,7 @@ impl Bucket {
         }
     }
 
-    async fn publish(&self, key: Key, unique: &str) -> Result<(), Error> {
+    async fn publish(&self, key: StorageKey, unique: &str) -> Result<(), Error> {
         let (staged, published) = (self.staged(unique), self.published(key));
         match (self.info_of(&staged).await?, self.info_of(&published).await?) {
             // Copying takes the content type along, so equal bytes get the type that was declared last.
@@ -294,7 +298,7 @@ impl Bucket {
         }
     }
 
-    async fn clear(&self, key: Key, unique: &str) -> Result<(), Error> {
+    async fn clear(&self, key: StorageKey, unique: &str) -> Result<(), Error> {
         self.remove(&self.mark(key, unique)).await?;
         self.remove(&self.staged(unique)).await
     }
@@ -366,7 +370,7 @@ impl Staged for StagedObject {
         })
     }
 
-    fn seal(mut self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+    fn seal(mut self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
         Box::pin(async move {
             self.complete().await?;
             let sealed = SealedObject { bucket: Arc::clone(&self.bucket), key, unique: self.unique.clone() };
@@ -400,12 +404,12 @@ impl Drop for StagedObject {
 
 struct SealedObject {
     bucket: Arc<Bucket>,
-    key: Key,
+    key: StorageKey,
     unique: String,
 }
 
 impl Sealed for SealedObject {
-    fn key(&self) -> Key {
+    fn key(&self) -> StorageKey {
         self.key
     }
 

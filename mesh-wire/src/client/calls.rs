@@ -8,7 +8,10 @@ use http::Request;
 use mesh_ql::Query;
 use serde_json::json;
 
-use super::{Asking, Binding, ClientError, Endpoint, Form, Pages, Place, Session, Watching, upload};
+use super::{
+    ClientError, Endpoint, Operation, Pages, Session, SignatureBinding, Subscription, UploadForm,
+    UploadTarget, upload,
+};
 use crate::headers;
 
 /// Time and fresh bytes for a bound signature.
@@ -28,12 +31,12 @@ type Fresh = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
 /// #     Ok(reply.body(Bytes::from_static(br#"{"title":"Hello"}"#)).unwrap())
 /// # }
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = Client::new(Endpoint::parse("http://127.0.0.1:4000/mesh")?).persisted();
+/// let client = Client::new(Endpoint::parse("http://127.0.0.1:4000/mesh")?).with_persisted_queries();
 /// let mut asking = client.point(&query("post").field("title").build(), "1");
 /// let post = loop {
 ///     // One request, or several where the query has to be registered first.
 ///     let reply = send(asking.request()?)?;
-///     if let Some(body) = asking.take(reply)? {
+///     if let Some(body) = asking.receive(reply)? {
 ///         break body;
 ///     }
 /// };
@@ -57,21 +60,21 @@ impl Client {
 
     /// The same, signing whatever it asks. [`super::login`] begins a session.
     #[must_use]
-    pub fn signing(self, session: Session) -> Self {
+    pub fn with_session(self, session: Session) -> Self {
         Self { session: Some(Arc::new(session)), ..self }
     }
 
     /// The same with signatures that are good for one use only. The function gives seconds since the Unix
     /// epoch, and bytes that it has not given before. `SPEC §7.9`
     #[must_use]
-    pub fn bound(self, fresh: impl Fn() -> (u64, [u8; 16]) + Send + Sync + 'static) -> Self {
+    pub fn with_bound_signatures(self, fresh: impl Fn() -> (u64, [u8; 16]) + Send + Sync + 'static) -> Self {
         Self { fresh: Some(Arc::new(fresh)), ..self }
     }
 
     /// The same, sending the ids of queries in place of their texts. A query is registered when the server
     /// does not know it: with its first use, and again when the server has forgotten it. `SPEC §8`
     #[must_use]
-    pub fn persisted(self) -> Self {
+    pub fn with_persisted_queries(self) -> Self {
         Self { persisted: true, ..self }
     }
 
@@ -86,13 +89,13 @@ impl Client {
     }
 
     /// A read of one record.
-    pub fn point(&self, query: &Query, id: &str) -> Asking {
-        Asking::new(self.clone(), query, Some(id))
+    pub fn point(&self, query: &Query, id: &str) -> Operation {
+        Operation::new(self.clone(), query, Some(id))
     }
 
     /// A read of a list, of which the answer is one page.
-    pub fn collection(&self, query: &Query) -> Asking {
-        Asking::new(self.clone(), query, None)
+    pub fn collection(&self, query: &Query) -> Operation {
+        Operation::new(self.clone(), query, None)
     }
 
     /// A read of a list to its end, page after page.
@@ -101,23 +104,23 @@ impl Client {
     }
 
     /// The stream of a record's changes.
-    pub fn watch(&self, query: &Query, id: &str) -> Watching {
-        Watching::new(self.clone(), query, id)
+    pub fn watch(&self, query: &Query, id: &str) -> Subscription {
+        Subscription::new(self.clone(), query, id)
     }
 
     /// A file that is in memory, as one request. Larger ones are sent piece by piece: [`super::upload`] makes the
-    /// head, [`Client::sign`] signs it, and [`Form`] has what stands around the bytes.
+    /// head, [`Client::sign`] signs it, and [`UploadForm`] has what stands around the bytes.
     ///
     /// # Errors
     /// Names that no URL can hold.
     pub fn upload(
         &self,
-        place: Place<'_>,
+        place: UploadTarget<'_>,
         field: &str,
-        file: &File<'_>,
-        form: &Form,
+        file: &UploadFile<'_>,
+        form: &UploadForm,
     ) -> Result<Request<Bytes>, ClientError> {
-        let (Place::Attach { entity, .. } | Place::Create { entity }) = place;
+        let (UploadTarget::Attach { entity, .. } | UploadTarget::Create { entity }) = place;
         let digest = ring::digest::digest(&ring::digest::SHA256, &file.bytes);
         let statement = statement(entity, field, Some(&headers::hex(digest.as_ref())));
         let mut request = upload(&self.at, place, &statement, form)?;
@@ -138,7 +141,7 @@ impl Client {
             Some(fresh) => {
                 let (timestamp, bytes) = fresh();
                 let nonce = headers::hex(&bytes);
-                session.sign(request, Some(Binding { timestamp, nonce: &nonce }))
+                session.sign(request, Some(SignatureBinding { timestamp, nonce: &nonce }))
             }
         }
     }
@@ -152,7 +155,7 @@ impl fmt::Debug for Client {
 
 /// A file to send.
 #[derive(Clone, Debug)]
-pub struct File<'a> {
+pub struct UploadFile<'a> {
     /// What it is called, which the server does not go by.
     pub name: &'a str,
     /// What it is said to be.

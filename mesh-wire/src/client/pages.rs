@@ -6,16 +6,16 @@ use mesh_ql::Query;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Asking, Client, ClientError, ReplyError};
+use super::{Client, ClientError, Operation, ReplyError};
 
-/// A list that is being read: send what [`Pages::request`] says and hand the reply to [`Pages::take`], until
+/// A list that is being read: send what [`Pages::request`] says and hand the reply to [`Pages::receive`], until
 /// there is no request.
 #[derive(Clone, Debug)]
 pub struct Pages {
     client: Client,
     query: Query,
     /// `None` after the last page.
-    asking: Option<Asking>,
+    asking: Option<Operation>,
 }
 
 /// One page of a list.
@@ -55,17 +55,17 @@ impl Pages {
 
     /// The request to send next; `None` after the last page.
     pub fn request(&self) -> Option<Result<Request<Bytes>, ClientError>> {
-        self.asking.as_ref().map(Asking::request)
+        self.asking.as_ref().map(Operation::request)
     }
 
     /// Takes the reply to the last request: a page, or `None` where another request comes before it.
     ///
     /// # Errors
     /// What the server refuses, and what is no page. The same page can be asked for again.
-    pub fn take(&mut self, reply: Response<Bytes>) -> Result<Option<Page>, ReplyError> {
+    pub fn receive(&mut self, reply: Response<Bytes>) -> Result<Option<Page>, ReplyError> {
         let status = reply.status();
         let Some(asking) = &mut self.asking else { return Ok(None) };
-        let Some(body) = asking.take(reply)? else { return Ok(None) };
+        let Some(body) = asking.receive(reply)? else { return Ok(None) };
         let page = Page::read(body, status)?;
         if !page.has_next {
             self.asking = None;

@@ -45,7 +45,7 @@ pub struct Session {
 
 /// Time and place of one use, which makes a signature good for nothing else. `SPEC §7.9`
 #[derive(Clone, Copy, Debug)]
-pub struct Binding<'a> {
+pub struct SignatureBinding<'a> {
     /// Now, in seconds since the Unix epoch.
     pub timestamp: u64,
     /// 16 to 64 characters of base64url that the session has not used before.
@@ -62,7 +62,7 @@ struct Issued {
 
 impl Session {
     /// Reads the body of a login's reply; `None` where it is none.
-    pub fn read(body: &[u8]) -> Option<Self> {
+    pub fn from_login_reply(body: &[u8]) -> Option<Self> {
         let issued: Issued = serde_json::from_slice(body).ok()?;
         let mut token = HeaderValue::try_from(issued.token).ok()?;
         token.set_sensitive(true);
@@ -77,10 +77,10 @@ impl Session {
     pub fn sign(
         &self,
         mut request: Request<Bytes>,
-        binding: Option<Binding<'_>>,
+        binding: Option<SignatureBinding<'_>>,
     ) -> Result<Request<Bytes>, ClientError> {
         let mut message = message(&request);
-        if let Some(Binding { timestamp, nonce }) = binding {
+        if let Some(SignatureBinding { timestamp, nonce }) = binding {
             let format = format(&request);
             let (method, path) = (request.method(), request.uri().path());
             message
@@ -143,7 +143,7 @@ impl fmt::Debug for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Source, client};
+    use crate::{QuerySource, client};
 
     const ISSUED: &[u8] = br#"{"signingToken":"key","token":"tok_abc","expiresAt":17,"more":true}"#;
     const QUERY: &str = r#"{"post":{"$select":{"title":true}}}"#;
@@ -153,20 +153,20 @@ mod tests {
         format!("sha256={}", headers::hex(hmac::sign(&key, message.as_bytes()).as_ref()))
     }
 
-    fn signed(request: Request<Bytes>, binding: Option<Binding<'_>>) -> HeaderMap {
-        Session::read(ISSUED).unwrap().sign(request, binding).unwrap().headers().clone()
+    fn signed(request: Request<Bytes>, binding: Option<SignatureBinding<'_>>) -> HeaderMap {
+        Session::from_login_reply(ISSUED).unwrap().sign(request, binding).unwrap().headers().clone()
     }
 
     #[test]
     fn messages() {
         let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
-        let source = Source::Text { format: Format::Json, text: QUERY.to_owned() };
+        let source = QuerySource::Text { format: Format::Json, text: QUERY.to_owned() };
         let get = client::point(&at, "post", "7", &source).unwrap();
         let query = get.headers()[headers::QUERY].to_str().unwrap().to_owned();
         let plain = signed(get.clone(), None);
         assert_eq!(plain[headers::SIGNATURE], signature(&query));
         assert_eq!(plain[headers::TOKEN], "tok_abc");
-        let binding = Some(Binding { timestamp: 1_700_000_000, nonce: "abcdefghijklmnop" });
+        let binding = Some(SignatureBinding { timestamp: 1_700_000_000, nonce: "abcdefghijklmnop" });
         let bound = signed(get, binding);
         let message = format!("{query}\nGET\n/api/mesh/post/7\njson\n1700000000\nabcdefghijklmnop");
         assert_eq!(bound[headers::SIGNATURE], signature(&message));
@@ -197,8 +197,11 @@ mod tests {
     #[test]
     fn replies_that_are_no_session() {
         for body in ["", "{}", "[]", r#"{"signingToken":"k","token":"a\nb","expiresAt":1}"#] {
-            assert!(Session::read(body.as_bytes()).is_none(), "{body}");
+            assert!(Session::from_login_reply(body.as_bytes()).is_none(), "{body}");
         }
-        assert_eq!(format!("{:?}", Session::read(ISSUED).unwrap()), "Session { expires_at: 17, .. }");
+        assert_eq!(
+            format!("{:?}", Session::from_login_reply(ISSUED).unwrap()),
+            "Session { expires_at: 17, .. }"
+        );
     }
 }

@@ -3,21 +3,24 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Asked, Base, Profiles, ReadRequest, RequestId, Route, Target, WireError, response};
+use crate::{
+    BasePath, Profiles, ReadRequest, ReadTarget, RequestHead, RequestId, Route, WireError, response,
+};
 
 fn endpoint() -> Endpoint {
     Endpoint::parse("http://localhost:4000/mesh/").unwrap()
 }
 
-fn source(format: Format, text: &str) -> Source {
-    Source::Text { format, text: text.to_owned() }
+fn source(format: Format, text: &str) -> QuerySource {
+    QuerySource::Text { format, text: text.to_owned() }
 }
 
 fn served(request: &Request<Bytes>) -> ReadRequest<'_> {
-    let route = Route::parse(&Base::default(), &Profiles::default(), request.method(), request.uri().path());
+    let route =
+        Route::parse(&BasePath::default(), &Profiles::default(), request.method(), request.uri().path());
     let target = match route.unwrap() {
-        Route::Collection { entity } => Target::Collection { entity },
-        Route::Point { entity, id } => Target::Point { entity, id },
+        Route::Collection { entity } => ReadTarget::Collection { entity },
+        Route::Point { entity, id } => ReadTarget::Point { entity, id },
         Route::Post => return ReadRequest::from_body(request.headers(), request.body()).unwrap(),
         _ => panic!("clients read"),
     };
@@ -32,18 +35,18 @@ fn a_list() {
     assert!(!request.headers().contains_key("X-Mesh-Format"), "JSON is the default");
     assert_eq!(
         served(&request),
-        ReadRequest { source: query, target: Target::Collection { entity: "user".into() } }
+        ReadRequest { source: query, target: ReadTarget::Collection { entity: "user".into() } }
     );
 }
 
 #[test]
 fn a_registered_query() {
-    let query = Source::Id("q_1".to_owned());
+    let query = QuerySource::Id("q_1".to_owned());
     let request = point(&endpoint(), "user", "a/b?c#%d", &query).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh/user/a%2Fb%3Fc%23%25d");
-    let target = Target::Point { entity: "user".into(), id: "a/b?c#%d".into() };
+    let target = ReadTarget::Point { entity: "user".into(), id: "a/b?c#%d".into() };
     assert_eq!(served(&request), ReadRequest { source: query, target });
-    let broken = point(&endpoint(), "user", "1", &Source::Id("q\n".to_owned()));
+    let broken = point(&endpoint(), "user", "1", &QuerySource::Id("q\n".to_owned()));
     assert_eq!(broken.unwrap_err(), ClientError::QueryId);
 }
 
@@ -55,7 +58,7 @@ fn a_posted_read() {
         served(&request),
         ReadRequest {
             source: source(Format::Ql, "{ user { id } }"),
-            target: Target::Posted { id: Some("7".to_owned()) }
+            target: ReadTarget::Posted { id: Some("7".to_owned()) }
         }
     );
     let rooted = Endpoint::parse("https://example.org").unwrap();
@@ -90,8 +93,8 @@ fn endpoints_are_checked() {
 
 fn answered(failure: Option<&WireError>) -> Response<Bytes> {
     let request = collection(&endpoint(), "user", &source(Format::Json, "{}")).unwrap();
-    let request_id = RequestId::choose(request.headers(), [0; 16]);
-    let asked = Asked { method: request.method(), headers: request.headers(), request_id: &request_id };
+    let request_id = RequestId::from_headers(request.headers(), [0; 16]);
+    let asked = RequestHead { method: request.method(), headers: request.headers(), request_id: &request_id };
     match failure {
         Some(failure) => response::error(&asked, failure),
         None => response::read(&asked, Bytes::from_static(b"null")),
@@ -138,10 +141,10 @@ proptest! {
         prop_assume!(!text.is_empty());
         let query = source(format, &text);
         let request = point(&endpoint(), "user", &id, &query).unwrap();
-        let target = Target::Point { entity: "user".into(), id: id.as_str().into() };
+        let target = ReadTarget::Point { entity: "user".into(), id: id.as_str().into() };
         prop_assert_eq!(served(&request), ReadRequest { source: query.clone(), target });
         let request = post(&endpoint(), format, &text, Some(&id)).unwrap();
-        let target = Target::Posted { id: Some(id) };
+        let target = ReadTarget::Posted { id: Some(id) };
         prop_assert_eq!(served(&request), ReadRequest { source: query, target });
     }
 }

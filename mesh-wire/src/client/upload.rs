@@ -9,7 +9,7 @@ use crate::{base64, headers};
 
 /// Where a file goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum UploadTarget<'a> {
     /// To a field of a record that is there.
     Attach {
         /// The entity key.
@@ -27,18 +27,18 @@ pub enum Place<'a> {
 }
 
 /// The head of an upload, without its body: to be signed like any request without one, and then sent with the
-/// bytes of [`Form::before`], those of the file, and [`Form::after`].
+/// bytes of [`UploadForm::before`], those of the file, and [`UploadForm::after`].
 pub fn upload(
     at: &Endpoint,
-    place: Place<'_>,
+    place: UploadTarget<'_>,
     statement: &str,
-    form: &Form,
+    form: &UploadForm,
 ) -> Result<Request<Bytes>, ClientError> {
     let mut request = Request::new(Bytes::new());
     *request.method_mut() = Method::POST;
     *request.uri_mut() = match place {
-        Place::Attach { entity, id, field } => at.at(&[entity, id, field])?,
-        Place::Create { entity } => at.at(&[entity])?,
+        UploadTarget::Attach { entity, id, field } => at.at(&[entity, id, field])?,
+        UploadTarget::Create { entity } => at.at(&[entity])?,
     };
     let fields = request.headers_mut();
     fields.insert(headers::QUERY, headers::ascii(base64::encode(statement)));
@@ -48,11 +48,11 @@ pub fn upload(
 
 /// The form that a file is sent in.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct UploadForm {
     boundary: String,
 }
 
-impl Form {
+impl UploadForm {
     /// A form whose boundary is made of fresh bytes, so that no file has it in it by chance.
     pub fn new(fresh: [u8; 16]) -> Self {
         Self { boundary: format!("mesh-{}", headers::hex(&fresh)) }
@@ -104,21 +104,21 @@ mod tests {
     #[test]
     fn heads() {
         let at = Endpoint::parse("http://localhost/mesh").unwrap();
-        let form = Form::new([0xab; 16]);
-        let place = Place::Attach { entity: "user", id: "a/b", field: "avatar" };
+        let form = UploadForm::new([0xab; 16]);
+        let place = UploadTarget::Attach { entity: "user", id: "a/b", field: "avatar" };
         let request = upload(&at, place, "{}", &form).unwrap();
         assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/mesh/user/a%2Fb/avatar"));
         assert_eq!(request.headers()[headers::QUERY], "e30=");
         let boundary = "mesh-abababababababababababababababab";
         assert_eq!(request.headers()["content-type"], format!("multipart/form-data; boundary={boundary}"));
-        let request = upload(&at, Place::Create { entity: "user" }, "{}", &form).unwrap();
+        let request = upload(&at, UploadTarget::Create { entity: "user" }, "{}", &form).unwrap();
         assert_eq!(request.uri().path(), "/mesh/user");
-        assert!(upload(&at, Place::Create { entity: "" }, "{}", &form).is_err());
+        assert!(upload(&at, UploadTarget::Create { entity: "" }, "{}", &form).is_err());
     }
 
     #[test]
     fn what_stands_around_a_file() {
-        let form = Form::new([0; 16]);
+        let form = UploadForm::new([0; 16]);
         let boundary = format!("--mesh-{}", "0".repeat(32));
         let wanted = format!(
             "{boundary}\r\nContent-Disposition: form-data; name=\"meta\"\r\nContent-Type: application/json\r\n\r\n\

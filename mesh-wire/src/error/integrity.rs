@@ -43,7 +43,7 @@ impl From<LoginError> for WireError {
 
 #[cfg(test)]
 mod tests {
-    use mesh_integrity::{BindingFault, Disallowed, Replay, StoreError};
+    use mesh_integrity::{BindingFault, QueryRefusal, ReplayReason, StoreError};
 
     use super::*;
     use crate::ErrorKind;
@@ -58,12 +58,12 @@ mod tests {
             (E::TokenRevoked, 401, "TOKEN_REVOKED"),
             (E::SignatureMissing { unbound: false }, 401, "SIGNATURE_MISSING"),
             (E::SignatureMissing { unbound: true }, 401, "SIGNATURE_MISSING"),
-            (E::Replayed(Replay::Late), 401, "REPLAYED"),
+            (E::Replayed(ReplayReason::Late), 401, "REPLAYED"),
             (E::BadCredentials, 401, "BAD_CREDENTIALS"),
             (E::SignatureInvalid, 403, "SIGNATURE_INVALID"),
             (E::ContentHashMissing, 403, "CONTENT_HASH_MISSING"),
             (E::ContentHashMismatch, 403, "CONTENT_HASH_MISMATCH"),
-            (E::QueryNotAllowed(Disallowed::Closed), 403, "QUERY_NOT_ALLOWED"),
+            (E::QueryNotAllowed(QueryRefusal::Closed), 403, "QUERY_NOT_ALLOWED"),
             (E::Forbidden, 403, "FORBIDDEN"),
         ] {
             let words = error.to_string();

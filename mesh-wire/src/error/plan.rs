@@ -3,7 +3,7 @@
 use http::Method;
 use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};
 
-use crate::{Allow, Code, ErrorKind, WireError};
+use crate::{AllowedMethods, Code, ErrorKind, WireError};
 
 /// Seconds after which a client may try again what the server had no room for.
 const RETRY_AFTER: u32 = 1;
@@ -25,7 +25,8 @@ impl From<PlanError> for WireError {
         let words = error.to_string();
         // The path is one for a relation of the other kind, so the method is what is wrong. `SPEC §11`
         if let PlanErrorKind::Write(WriteFault::WrongCardinality { many, .. }) = error.kind {
-            let allow = Allow::of(if many { &[Method::POST] } else { &[Method::PUT, Method::DELETE] });
+            let allow =
+                AllowedMethods::new(if many { &[Method::POST] } else { &[Method::PUT, Method::DELETE] });
             return Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, words) };
         }
         // A policy that does not fit the schema is not the client's fault, nor to be told to it.

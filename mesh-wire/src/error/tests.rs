@@ -58,7 +58,7 @@ fn an_empty_path_is_none() {
 
 #[test]
 fn absent_members_are_left_out() {
-    let body = WireError::internal().body(&RequestId::choose(&http::HeaderMap::new(), [0xab; 16]));
+    let body = WireError::internal().body(&RequestId::from_headers(&http::HeaderMap::new(), [0xab; 16]));
     assert_eq!(
         serde_json::to_string(&body).unwrap(),
         "{\"error\":\"InternalError\",\"message\":\"The server failed; the log has the cause under this request \

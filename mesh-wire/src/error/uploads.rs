@@ -1,7 +1,7 @@
 //! Which row of the error table does a refused upload get? `SPEC §9.6`
 
 use http::StatusCode;
-use mesh_uploads::{PartsError, StatementError, StoreError, UploadError};
+use mesh_uploads::{MultipartError, StatementError, StoreError, UploadError};
 
 use crate::{Code, WireError};
 
@@ -12,10 +12,10 @@ impl From<UploadError> for WireError {
             UploadError::Statement(error) => error.into(),
             UploadError::HashMissing => Self::integrity(Code::ContentHashMissing, message),
             UploadError::HashMismatch { .. } => Self::integrity(Code::ContentHashMismatch, message),
-            UploadError::TooLarge { .. } | UploadError::Parts(PartsError::MetaTooLarge { .. }) => {
+            UploadError::TooLarge { .. } | UploadError::Parts(MultipartError::MetaTooLarge { .. }) => {
                 Self::transport(message).with_status(StatusCode::PAYLOAD_TOO_LARGE)
             }
-            UploadError::TypeNotAllowed { .. } | UploadError::Parts(PartsError::NotForm) => {
+            UploadError::TypeNotAllowed { .. } | UploadError::Parts(MultipartError::NotForm) => {
                 Self::transport(message).with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
             }
             // Whoever wraps the body may have a row of its own for what is wrong with it.
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn every_refusal_has_its_row() {
-        let hash = ContentHash::of(b"");
+        let hash = ContentHash::digest(b"");
         let cases = [
             (StatementError::Form.into(), "400 ValidationError -"),
             (UploadError::HashMissing, "403 IntegrityError CONTENT_HASH_MISSING"),
@@ -72,9 +72,9 @@ mod tests {
             ),
             (UploadError::TooLarge { limit: 1 }, "413 TransportError -"),
             (UploadError::TypeNotAllowed { found: String::new(), allowed: vec![] }, "415 TransportError -"),
-            (PartsError::NotForm.into(), "415 TransportError -"),
-            (PartsError::NoFile.into(), "400 TransportError -"),
-            (PartsError::MetaTooLarge { limit: 1 }.into(), "413 TransportError -"),
+            (MultipartError::NotForm.into(), "415 TransportError -"),
+            (MultipartError::NoFile.into(), "400 TransportError -"),
+            (MultipartError::MetaTooLarge { limit: 1 }.into(), "413 TransportError -"),
             (UploadError::Body("gone".into()), "400 TransportError -"),
             (UploadError::Body(WireError::unavailable(1).into()), "503 Unavailable -"),
             (

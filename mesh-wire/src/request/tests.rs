@@ -11,8 +11,8 @@ fn head(pairs: &[(&'static str, &str)]) -> HeaderMap {
     headers
 }
 
-fn text(format: Format, text: &str) -> Source {
-    Source::Text { format, text: text.to_owned() }
+fn text(format: Format, text: &str) -> QuerySource {
+    QuerySource::Text { format, text: text.to_owned() }
 }
 
 /// The message of a 400 `TransportError`, which every refusal of a head is.
@@ -38,15 +38,15 @@ fn a_query_in_the_head() {
 fn an_id_in_the_head_ignores_the_format() {
     for format in ["ql", "nonsense", ""] {
         let headers = head(&[("X-Mesh-Query-Id", "q_1"), ("X-Mesh-Format", format)]);
-        assert_eq!(decode_head(&headers), Ok(Source::Id("q_1".to_owned())));
+        assert_eq!(decode_head(&headers), Ok(QuerySource::Id("q_1".to_owned())));
     }
 }
 
 #[test]
 fn peek_decodes_nothing() {
     let headers = head(&[("X-Mesh-Query", "%%%"), ("X-Mesh-Format", "ql")]);
-    let peeked = peek(&headers).unwrap();
-    assert_eq!(peeked, Peek::Text { format: Format::Ql, raw: b"%%%" });
+    let peeked = raw_query(&headers).unwrap();
+    assert_eq!(peeked, RawQuery::Text { format: Format::Ql, raw: b"%%%" });
     assert!(peeked.decode().is_err());
 }
 
@@ -130,16 +130,19 @@ fn url_parameters_that_belong_elsewhere() {
     assert_eq!(check_url_query(None), Ok(()));
 }
 
-fn posted(content_type: &str, body: &str) -> Result<Posted, WireError> {
+fn posted(content_type: &str, body: &str) -> Result<PostBody, WireError> {
     decode_body(&head(&[("content-type", content_type)]), body.as_bytes())
 }
 
 #[test]
 fn bodies() {
     let read = |body: &str| posted("application/json", body).unwrap();
-    let plain = Posted { format: Format::Json, text: "{}".to_owned(), id: None };
+    let plain = PostBody { format: Format::Json, text: "{}".to_owned(), id: None };
     assert_eq!(read(r#"{"query": "{}"}"#), plain);
-    assert_eq!(read(r#" {"format": "ql", "query": "{}"} "#), Posted { format: Format::Ql, ..plain.clone() });
+    assert_eq!(
+        read(r#" {"format": "ql", "query": "{}"} "#),
+        PostBody { format: Format::Ql, ..plain.clone() }
+    );
     assert_eq!(read(r#"{"query": "{}", "variables": {"query": [1]}, "query2": null}"#), plain);
     for (id, expected) in [
         (r#""a/b""#, "a/b"),
@@ -156,7 +159,7 @@ fn bodies() {
     }
     let both =
         ReadRequest::from_body(&head(&[("content-type", "application/json")]), br#"{"query":"q","id":7}"#);
-    assert_eq!(both.unwrap().target, Target::Posted { id: Some("7".to_owned()) });
+    assert_eq!(both.unwrap().target, ReadTarget::Posted { id: Some("7".to_owned()) });
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn heads_over_the_bound() {
     let size = |path: &str, header: usize| {
         let uri: Uri = path.parse().unwrap();
         let value = "a".repeat(header);
-        let fields = headers::Own::scan(&head(&[("x-mesh-query", &value)])).size;
+        let fields = headers::MeshHeaders::scan(&head(&[("x-mesh-query", &value)])).size;
         check_head_size(&Method::GET, &uri, fields, 100).map_err(|error| (error.kind, error.status.as_u16()))
     };
     // "GET /mesh HTTP/1.1" and "x-mesh-query" are 18 and 12 bytes.
@@ -239,7 +242,7 @@ fn request_ids() {
     let fresh = "000102030405060708090a0b0c0d0e0f";
     let choose = |pairs: &[_]| {
         let bytes = std::array::from_fn(|index| index as u8);
-        RequestId::choose(&head(pairs), bytes).to_string()
+        RequestId::from_headers(&head(pairs), bytes).to_string()
     };
     assert_eq!(choose(&[]), fresh);
     let longest = "x".repeat(128);

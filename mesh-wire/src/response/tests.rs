@@ -1,15 +1,15 @@
 //! Do replies carry the headers that they must, and no others?
 
 use super::*;
-use crate::{Base, Code, Profiles, Route};
+use crate::{BasePath, Code, Profiles, Route};
 
 fn reply(method: Method, if_none_match: &[&str]) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
     for value in if_none_match {
         headers.append(IF_NONE_MATCH, HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }
-    let request_id = RequestId::choose(&headers, [1; 16]);
-    let asked = Asked { method: &method, headers: &headers, request_id: &request_id };
+    let request_id = RequestId::from_headers(&headers, [1; 16]);
+    let asked = RequestHead { method: &method, headers: &headers, request_id: &request_id };
     read(&asked, Bytes::from_static(b"null"))
 }
 
@@ -93,14 +93,14 @@ fn other_tags_do_not_match() {
 
 #[test]
 fn tags_follow_the_bytes() {
-    assert_ne!(ETag::of(b"a"), ETag::of(b"b"));
-    assert_eq!(ETag::of(b"a"), ETag::of(b"a"));
+    assert_ne!(ETag::new(b"a"), ETag::new(b"b"));
+    assert_eq!(ETag::new(b"a"), ETag::new(b"a"));
 }
 
 fn failed(method: Method, failure: &WireError) -> Response<Bytes> {
     let headers = HeaderMap::new();
-    let request_id = RequestId::choose(&headers, [2; 16]);
-    error(&Asked { method: &method, headers: &headers, request_id: &request_id }, failure)
+    let request_id = RequestId::from_headers(&headers, [2; 16]);
+    error(&RequestHead { method: &method, headers: &headers, request_id: &request_id }, failure)
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn errors_are_json_and_not_stored() {
 fn errors_carry_what_their_kind_needs() {
     let header =
         |reply: Response<Bytes>, name| reply.headers().get(name).map(|v| v.to_str().unwrap().to_owned());
-    let wrong =
-        Route::parse(&Base::default(), &Profiles::default(), &Method::DELETE, "/mesh/user/1").unwrap_err();
+    let wrong = Route::parse(&BasePath::default(), &Profiles::default(), &Method::DELETE, "/mesh/user/1")
+        .unwrap_err();
     assert_eq!(header(failed(Method::DELETE, &wrong), ALLOW).as_deref(), Some("GET, HEAD, PUT, OPTIONS"));
     for failure in [WireError::unavailable(3), WireError::rate_limit(3)] {
         assert_eq!(header(failed(Method::GET, &failure), RETRY_AFTER).as_deref(), Some("3"));
@@ -138,10 +138,10 @@ fn errors_carry_what_their_kind_needs() {
 #[test]
 fn options_has_no_body() {
     let headers = HeaderMap::new();
-    let request_id = RequestId::choose(&headers, [0; 16]);
-    let asked = Asked { method: &Method::OPTIONS, headers: &headers, request_id: &request_id };
+    let request_id = RequestId::from_headers(&headers, [0; 16]);
+    let asked = RequestHead { method: &Method::OPTIONS, headers: &headers, request_id: &request_id };
     let Ok(Route::Options { allow }) =
-        Route::parse(&Base::default(), &Profiles::default(), asked.method, "/mesh/user")
+        Route::parse(&BasePath::default(), &Profiles::default(), asked.method, "/mesh/user")
     else {
         panic!("a known path")
     };

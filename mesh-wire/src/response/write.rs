@@ -4,11 +4,11 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
 
-use super::{Asked, as_json, identify};
-use crate::{Base, headers, percent};
+use super::{RequestHead, as_json, identify};
+use crate::{BasePath, headers, percent};
 
 /// The reply of a write: 201 with the place of what was created, 200 with what was changed, or 204.
-pub fn written(asked: &Asked<'_>, location: Option<String>, body: Option<Bytes>) -> Response<Bytes> {
+pub fn written(asked: &RequestHead<'_>, location: Option<String>, body: Option<Bytes>) -> Response<Bytes> {
     let has_body = body.is_some();
     let mut reply = Response::new(body.unwrap_or_default());
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -27,7 +27,7 @@ pub fn written(asked: &Asked<'_>, location: Option<String>, body: Option<Bytes>)
 }
 
 /// The path of a record, as `Location` gives it.
-pub fn location(base: &Base, entity: &str, id: &str) -> String {
+pub fn location(base: &BasePath, entity: &str, id: &str) -> String {
     format!("{base}/{}/{}", percent::encode(entity), percent::encode(id))
 }
 
@@ -40,9 +40,9 @@ mod tests {
 
     #[test]
     fn statuses_and_places() {
-        let (headers, id) = (HeaderMap::new(), RequestId::choose(&HeaderMap::new(), [0; 16]));
-        let asked = Asked { method: &Method::POST, headers: &headers, request_id: &id };
-        let place = location(&Base::default(), "ta g", "ü/7");
+        let (headers, id) = (HeaderMap::new(), RequestId::from_headers(&HeaderMap::new(), [0; 16]));
+        let asked = RequestHead { method: &Method::POST, headers: &headers, request_id: &id };
+        let place = location(&BasePath::default(), "ta g", "ü/7");
         let reply = written(&asked, Some(place), Some(Bytes::from_static(b"{}")));
         assert_eq!(reply.status(), 201);
         assert_eq!(reply.headers()["location"], "/mesh/ta%20g/%C3%BC%2F7");

@@ -10,7 +10,7 @@ fn at(base: &str, method: &str, path: &str) -> String {
 
 /// The same on a server with more profiles.
 fn with(profiles: &Profiles, base: &str, method: &str, path: &str) -> String {
-    let base = Base::parse(base).unwrap();
+    let base = BasePath::parse(base).unwrap();
     let method = Method::from_bytes(method.as_bytes()).unwrap();
     match Route::parse(&base, profiles, &method, path) {
         Ok(Route::Collection { entity }) => format!("list {entity}"),
@@ -87,7 +87,7 @@ fn undecodable_segments_are_transport_errors() {
         assert_eq!(at("/mesh", "DELETE", path), "400 TransportError", "{path}");
     }
     let error =
-        Route::parse(&Base::default(), &Profiles::default(), &Method::GET, "/mesh/user/%zz").unwrap_err();
+        Route::parse(&BasePath::default(), &Profiles::default(), &Method::GET, "/mesh/user/%zz").unwrap_err();
     assert_eq!(
         error.message,
         "Segment 3 of the path cannot be decoded: a '%' is not followed by two hex digits"
@@ -171,10 +171,10 @@ fn the_table_is_what_is_taken() {
                 pattern => format!("/mesh/{pattern}").replace(':', ""),
             };
             for method in allow.methods() {
-                let route = Route::parse(&Base::default(), &profiles, &method, &path);
+                let route = Route::parse(&BasePath::default(), &profiles, &method, &path);
                 assert!(route.is_ok(), "{method} {path}: {route:?}");
             }
-            assert_eq!(Route::methods(&Base::default(), &profiles, &path), Some(allow), "{path}");
+            assert_eq!(Route::methods(&BasePath::default(), &profiles, &path), Some(allow), "{path}");
         }
     }
 }
@@ -205,14 +205,14 @@ fn options_lists_the_methods() {
 
 #[test]
 fn bases_are_checked() {
-    assert_eq!(Base::parse("/mesh/").unwrap(), Base::default());
-    assert_eq!(Base::parse("/").unwrap().as_str(), "");
-    assert_eq!(Base::parse("mesh"), Err(BaseError::NoSlash));
-    assert_eq!(Base::parse("/a//b"), Err(BaseError::Segment(String::new())));
-    assert_eq!(Base::parse("//"), Err(BaseError::Segment(String::new())));
-    assert_eq!(Base::parse("/a/.."), Err(BaseError::Segment("..".to_owned())));
+    assert_eq!(BasePath::parse("/mesh/").unwrap(), BasePath::default());
+    assert_eq!(BasePath::parse("/").unwrap().as_str(), "");
+    assert_eq!(BasePath::parse("mesh"), Err(BasePathError::NoSlash));
+    assert_eq!(BasePath::parse("/a//b"), Err(BasePathError::Segment(String::new())));
+    assert_eq!(BasePath::parse("//"), Err(BasePathError::Segment(String::new())));
+    assert_eq!(BasePath::parse("/a/.."), Err(BasePathError::Segment("..".to_owned())));
     for (text, character) in [("/a b", ' '), ("/a?b", '?'), ("/a%20", '%'), ("/é", 'é'), ("/a\n", '\n')] {
-        assert_eq!(Base::parse(text), Err(BaseError::Character(character)));
+        assert_eq!(BasePath::parse(text), Err(BasePathError::Character(character)));
     }
 }
 
@@ -221,7 +221,7 @@ proptest::proptest! {
     fn every_path_has_an_answer(path in "[/%.a-f0-9é]{0,24}", method in "GET|PUT|POST|DELETE|OPTIONS") {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         for base in ["", "/a", "/a/b"] {
-            if let Err(error) = Route::parse(&Base::parse(base).unwrap(), &everything(), &method, &path) {
+            if let Err(error) = Route::parse(&BasePath::parse(base).unwrap(), &everything(), &method, &path) {
                 let known = [ErrorKind::Transport, ErrorKind::NotFound, ErrorKind::MethodNotAllowed];
                 proptest::prop_assert!(known.contains(&error.kind));
                 proptest::prop_assert_eq!(error.allow.is_some(), error.kind == ErrorKind::MethodNotAllowed);

@@ -15,18 +15,18 @@ pub struct Event {
 
 /// An event is larger than the reader was told to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overlong {
+pub struct EventTooLarge {
     /// The bound, in bytes.
     pub limit: usize,
 }
 
-impl fmt::Display for Overlong {
+impl fmt::Display for EventTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an event of the stream is larger than {} bytes", self.limit)
     }
 }
 
-impl std::error::Error for Overlong {}
+impl std::error::Error for EventTooLarge {}
 
 /// Reads a stream from the beginning, in pieces of whatever size.
 ///
@@ -72,7 +72,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When an event grows past the bound. What follows means nothing then.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Overlong> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, EventTooLarge> {
         let mut events = Vec::new();
         for byte in bytes {
             let after_return = std::mem::replace(&mut self.after_return, *byte == b'\r');
@@ -84,7 +84,7 @@ impl Decoder {
                 }
                 byte => {
                     if self.line.len() + self.data.len() >= self.limit {
-                        return Err(Overlong { limit: self.limit });
+                        return Err(EventTooLarge { limit: self.limit });
                     }
                     self.line.push(*byte);
                 }

@@ -15,7 +15,7 @@ fn frames_look_as_specified() {
     assert_eq!(update("ab12", br#"{"id":1}"#), "event: update\nid: ab12\ndata: {\"id\":1}\n\n");
     assert_eq!(retry(2_000), "retry: 2000\n\n");
     assert_eq!(heartbeat(), ":\n\n");
-    let id = RequestId::choose(&HeaderMap::new(), [0; 16]);
+    let id = RequestId::from_headers(&HeaderMap::new(), [0; 16]);
     let frame = error(&WireError::timeout().body(&id));
     let text = String::from_utf8(frame.to_vec()).unwrap();
     assert!(text.starts_with("event: error\ndata: {\"error\":\"ResolverError\""), "{text}");
@@ -45,9 +45,9 @@ fn an_id_is_a_digest() {
 
 #[test]
 fn the_head_forbids_what_would_hold_events_up() {
-    let request_id = RequestId::choose(&HeaderMap::new(), [0; 16]);
+    let request_id = RequestId::from_headers(&HeaderMap::new(), [0; 16]);
     let headers = HeaderMap::new();
-    let reply = head(&Asked { method: &Method::GET, headers: &headers, request_id: &request_id });
+    let reply = head(&RequestHead { method: &Method::GET, headers: &headers, request_id: &request_id });
     assert_eq!(reply.headers()[CONTENT_TYPE], "text/event-stream");
     assert_eq!(reply.headers()[CACHE_CONTROL], "no-cache, no-transform");
     assert_eq!(reply.headers()["x-request-id"], request_id.as_str());
@@ -69,7 +69,7 @@ fn an_endless_event_is_refused() {
     for line in ["data: xxxxxxxxxx\n", "xxxxxxxxxx"] {
         let mut decoder = Decoder::new(64);
         let fed: Result<Vec<_>, _> = (0..100).map(|_| decoder.feed(line.as_bytes())).collect();
-        assert_eq!(fed, Err(Overlong { limit: 64 }), "{line:?}");
+        assert_eq!(fed, Err(EventTooLarge { limit: 64 }), "{line:?}");
     }
     let mut decoder = Decoder::new(64);
     for _ in 0..100 {

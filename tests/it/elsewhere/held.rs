@@ -196,7 +196,7 @@ pub(super) const HELD: &[(&str, &[&str])] = &[
         "another process accepted an ended session, and ended ones were kept for ever",
         &[
             "tests/it/integrity.rs::a_logout_reaches_all_servers_and_outlives_them",
-            "mesh-integrity/src/revocation.rs::entries_go_when_they_are_not_needed_any_more",
+            "mesh-integrity/src/revocations.rs::entries_go_when_they_are_not_needed_any_more",
         ],
     ),
     ("wrong credentials were no reply", &["mesh-server/tests/integrity/codes.rs::refusals_are_replies"]),

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use mesh_wire::client::{self, Binding, Endpoint, Session};
+use mesh_wire::client::{self, Endpoint, Session, SignatureBinding};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Map;
 
@@ -50,7 +50,7 @@ impl<'e> Login<'e> {
         let reply =
             caller.send(client::login(at, &credentials).map_err(Failure::start)?.map(Full::new)).await?;
         let body = answer(reply, "MethodNotAllowed", "is [integrity] enabled there?")?;
-        let session = Session::read(&body)
+        let session = Session::from_login_reply(&body)
             .ok_or_else(|| Failure::found("the reply to the login has no session in it"))?;
         Ok(Self { caller, at, session })
     }
@@ -62,7 +62,7 @@ impl<'e> Login<'e> {
         let mut fresh = [0; 16];
         SystemRandom::new().fill(&mut fresh).map_err(Failure::start)?;
         let nonce: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
-        let binding = Binding { timestamp: since.as_secs(), nonce: &nonce };
+        let binding = SignatureBinding { timestamp: since.as_secs(), nonce: &nonce };
         self.session.sign(request, Some(binding)).map_err(Failure::start)
     }
 

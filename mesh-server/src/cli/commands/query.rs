@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use mesh_ql::{Format, Limits, Page, SyntaxError};
 use mesh_wire::client::{self, Endpoint, ReplyError};
-use mesh_wire::{ErrorBody, ErrorKind, Source};
+use mesh_wire::{ErrorBody, ErrorKind, QuerySource};
 use serde_json::Value;
 
 use crate::cli::args::QueryArgs;
@@ -97,7 +97,7 @@ impl Asker<'_> {
             client::post(self.endpoint, format, text, id)
         } else {
             let entity = parse(format, text)?.entity;
-            let source = Source::Text { format, text: text.to_owned() };
+            let source = QuerySource::Text { format, text: text.to_owned() };
             match id {
                 Some(id) => client::point(self.endpoint, &entity, id, &source),
                 None => client::collection(self.endpoint, &entity, &source),

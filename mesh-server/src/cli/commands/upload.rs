@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use mesh_uploads::{ContentHash, ContentType, Hasher, Statement};
-use mesh_wire::client::{self, Endpoint, Form, Place};
+use mesh_uploads::{ContentHash, ContentHasher, ContentType, Statement};
+use mesh_wire::client::{self, Endpoint, UploadForm, UploadTarget};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
 
@@ -74,8 +74,8 @@ async fn send_file(
     let statement = Statement { entity, field, hash: Some(hash) }.to_string();
     let mut fresh = [0; 16];
     SystemRandom::new().fill(&mut fresh).map_err(Failure::start)?;
-    let form = Form::new(fresh);
-    let place = Place::Attach { entity: &args.entity, id: &args.id, field: &args.field };
+    let form = UploadForm::new(fresh);
+    let place = UploadTarget::Attach { entity: &args.entity, id: &args.id, field: &args.field };
     let mut request = client::upload(endpoint, place, &statement, &form).map_err(Failure::start)?;
     if let Some(session) = session {
         request = session.sign(request)?;
@@ -106,7 +106,7 @@ async fn send_file(
 }
 
 fn hash_of(file: &mut File) -> io::Result<(ContentHash, u64)> {
-    let (mut hasher, mut size) = (Hasher::new(), 0);
+    let (mut hasher, mut size) = (ContentHasher::new(), 0);
     let mut block = vec![0; BLOCK];
     loop {
         let length = file.read(&mut block)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::settle;
+use crate::publish_if_recorded;
 use crate::store::{Blob, BlobInfo};
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn a_body_that_ends_early_leaves_nothing() {
         let store = folder.store();
         assert!(take(&store, cut).await.is_err(), "ended after {} bytes", cut.len());
         let broken = chunks(cut, 100).chain(stream::iter([Err(io::ErrorKind::ConnectionReset.into())]));
-        let failed = receive(&store, incoming(&Policy::default()), broken).await.unwrap_err();
+        let failed = receive(&store, incoming(&UploadPolicy::default()), broken).await.unwrap_err();
         assert!(matches!(failed, UploadError::Body(_)), "{failed:?}");
         assert_eq!(folder.files(), [""; 0], "broke off after {} bytes", cut.len());
     }
@@ -30,7 +30,7 @@ async fn a_client_that_vanishes_leaves_nothing() {
     let store = folder.store();
     let body = file_part(&[b'x'; 1_000_000]);
     let stalled = chunks(&body, 50_000).chain(stream::pending());
-    let policy = Policy::default();
+    let policy = UploadPolicy::default();
     let receiving = receive(&store, incoming(&policy), stalled);
     let mut receiving = Box::pin(receiving);
     while folder.files().is_empty() {
@@ -70,7 +70,7 @@ async fn recovery_leaves_alone_what_others_are_at_and_what_it_cannot_decide() {
     let other = folder.store();
     assert_eq!(
         recover(&other, async |_| Ok::<_, io::Error>(false)).await.unwrap(),
-        crate::Recovered::default()
+        crate::RecoveryReport::default()
     );
     received.finish(recorded()).await.unwrap();
 
@@ -87,14 +87,14 @@ async fn a_reader_that_is_faster_than_publishing_finds_the_bytes() {
     let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
     let key = received.file.key;
     let record_then_read = async {
-        assert!(!settle(&store, key, async { Ok::<_, io::Error>(false) }).await.unwrap());
+        assert!(!publish_if_recorded(&store, key, async { Ok::<_, io::Error>(false) }).await.unwrap());
         assert_eq!(bytes_of(&store, key).await, None);
-        assert!(settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+        assert!(publish_if_recorded(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
         assert_eq!(bytes_of(&store, key).await.as_deref(), Some(&b"hello"[..]));
         recorded().await
     };
     received.finish(record_then_read).await.unwrap();
-    assert!(!settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+    assert!(!publish_if_recorded(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
     assert_eq!(folder.files().len(), 2);
 }
 
@@ -105,14 +105,14 @@ async fn a_refused_record_removes_the_file_and_an_uncertain_one_keeps_it_unseen(
     let body = ended(file_part(b"hello"));
     let refused = take(&store, &body).await.unwrap();
     let key = refused.file.key;
-    let result = refused.finish(async { Err::<(), _>(NotRecorded::Refused("no such record")) }).await;
-    assert!(matches!(result, Err(Unfinished::Record("no such record"))));
+    let result = refused.finish(async { Err::<(), _>(RecordError::Refused("no such record")) }).await;
+    assert!(matches!(result, Err(FinishError::Record("no such record"))));
     assert_eq!(folder.files(), [""; 0]);
 
     let unknown = take(&store, &body).await.unwrap();
-    assert!(unknown.finish(async { Err::<(), _>(NotRecorded::Unknown("too slow")) }).await.is_err());
+    assert!(unknown.finish(async { Err::<(), _>(RecordError::Unknown("too slow")) }).await.is_err());
     assert_eq!(bytes_of(&store, key).await, None);
-    assert!(settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+    assert!(publish_if_recorded(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
     assert!(bytes_of(&store, key).await.is_some());
 }
 
@@ -156,24 +156,24 @@ impl BlobStore for Failing {
         })
     }
 
-    fn find(&self, key: Key) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
         self.store.find(key)
     }
 
     fn open(
         &self,
-        key: Key,
+        key: StorageKey,
         range: Option<std::ops::Range<u64>>,
     ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
         BlobStore::open(&self.store, key, range)
     }
 
-    fn sealed(&self, key: Key) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         self.store.sealed(key)
     }
 
-    fn left_over(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
-        self.store.left_over()
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+        self.store.abandoned()
     }
 }
 
@@ -190,7 +190,7 @@ impl Staged for FailingFile<dyn Staged> {
         })
     }
 
-    fn seal(self: Box<Self>, key: Key) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+    fn seal(self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
         Box::pin(async move {
             self.failing.step()?;
             let file = self.file.seal(key).await?;
@@ -200,7 +200,7 @@ impl Staged for FailingFile<dyn Staged> {
 }
 
 impl Sealed for FailingFile<dyn Sealed> {
-    fn key(&self) -> Key {
+    fn key(&self) -> StorageKey {
         self.file.key()
     }
 
@@ -220,11 +220,11 @@ impl Sealed for FailingFile<dyn Sealed> {
 async fn a_store_that_fails_at_any_step_shows_nothing_and_loses_no_record() {
     let bytes = vec![b'x'; 1_000_000];
     let body = ended(file_part(&bytes));
-    let policy = Policy::default();
+    let policy = UploadPolicy::default();
     for steps in 0.. {
         let folder = Folder::new();
         let store = Failing { store: folder.store(), left: Arc::new(AtomicUsize::new(steps)) };
-        let key = ContentHash::of(&bytes).key();
+        let key = ContentHash::digest(&bytes).key();
         match receive(&store, incoming(&policy), chunks(&body, 60_000)).await {
             Err(error) => {
                 assert!(matches!(error, UploadError::Store(_)), "{error:?}");
@@ -235,9 +235,11 @@ async fn a_store_that_fails_at_any_step_shows_nothing_and_loses_no_record() {
                 let result = received.finish(recorded()).await;
                 if let Err(error) = result {
                     // The record is there, so the bytes must be.
-                    assert!(matches!(error, Unfinished::Store { .. }), "{error:?}");
+                    assert!(matches!(error, FinishError::Store { .. }), "{error:?}");
                     assert_eq!(bytes_of(&store, key).await, None);
-                    assert!(settle(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap());
+                    assert!(
+                        publish_if_recorded(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap()
+                    );
                     assert!(bytes_of(&store, key).await.is_some());
                     continue;
                 }

@@ -23,7 +23,7 @@ fn endless(
 
 #[tokio::test]
 async fn endless_input_is_read_no_further_than_its_bound() {
-    let policy = Policy { max_bytes: 1_000_000, ..Policy::default() };
+    let policy = UploadPolicy { max_bytes: 1_000_000, ..UploadPolicy::default() };
     let head = b"--b0\r\nContent-Disposition: form-data; name=\"file\"\r\n".to_vec();
     let data = [&head[..], b"\r\n"].concat();
     let meta = b"--b0\r\nContent-Disposition: form-data; name=\"meta\"\r\n\r\n".to_vec();
@@ -53,9 +53,9 @@ async fn headers_that_come_with_the_end_of_another_part_are_bounded_too() {
     let folder = Folder::new();
     let long = format!("name=meta\r\nX-Long: {}", "x".repeat(20_000));
     let body = ended([file_part(b"x"), part(&long, b"{}")].concat());
-    let policy = Policy::default();
+    let policy = UploadPolicy::default();
     let error = receive(&folder.store(), incoming(&policy), chunks(&body, 60_000)).await.unwrap_err();
-    assert!(matches!(error, UploadError::Parts(PartsError::Headers { .. })), "{error:?}");
+    assert!(matches!(error, UploadError::Parts(MultipartError::Headers { .. })), "{error:?}");
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn ten_thousand_parts() {
 async fn boundaries_that_cannot_be() {
     let folder = Folder::new();
     let store = folder.store();
-    let policy = Policy::default();
+    let policy = UploadPolicy::default();
     let long = format!("multipart/form-data; boundary={}", "b".repeat(1024));
     for content_type in [
         "multipart/form-data",
@@ -83,9 +83,12 @@ async fn boundaries_that_cannot_be() {
         "",
         "\u{0}",
     ] {
-        let incoming = Incoming { content_type, ..incoming(&policy) };
+        let incoming = ReceiveOptions { content_type, ..incoming(&policy) };
         let error = receive(&store, incoming, chunks(&ended(file_part(b"x")), 9)).await.unwrap_err();
-        assert!(matches!(error, UploadError::Parts(PartsError::Boundary { limit: 70 })), "{content_type}");
+        assert!(
+            matches!(error, UploadError::Parts(MultipartError::Boundary { limit: 70 })),
+            "{content_type}"
+        );
     }
 }
 
@@ -110,7 +113,7 @@ async fn a_client_s_name_never_becomes_a_path() {
             continue;
         };
         received.finish(recorded()).await.unwrap();
-        assert_eq!(folder.files(), [ContentHash::of(b"x").key().to_string()], "{name:?}");
+        assert_eq!(folder.files(), [ContentHash::digest(b"x").key().to_string()], "{name:?}");
     }
 }
 
@@ -155,7 +158,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let folder = Folder::new();
-            let policy = Policy::default();
+            let policy = UploadPolicy::default();
             let body = chunks(&pieces.concat(), size);
             if receive(&folder.store(), incoming(&policy), body).await.is_err() {
                 assert_eq!(folder.files(), [""; 0]);

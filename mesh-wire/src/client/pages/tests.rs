@@ -4,7 +4,7 @@ use mesh_ql::build::query;
 
 use super::*;
 use crate::client::Endpoint;
-use crate::{ReadRequest, Source, Target};
+use crate::{QuerySource, ReadRequest, ReadTarget};
 
 fn pages() -> Pages {
     let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
@@ -19,10 +19,10 @@ fn page(ids: &str, has_next: bool, end: &str) -> Response<Bytes> {
 
 fn sent(pages: &Pages) -> String {
     let request = pages.request().unwrap().unwrap();
-    let target = Target::Collection { entity: "post".into() };
+    let target = ReadTarget::Collection { entity: "post".into() };
     match ReadRequest::from_head(target, request.headers()).unwrap().source {
-        Source::Text { text, .. } => text,
-        Source::Id(id) => id,
+        QuerySource::Text { text, .. } => text,
+        QuerySource::Id(id) => id,
     }
 }
 
@@ -35,24 +35,24 @@ struct Post {
 fn each_page_begins_where_the_one_before_it_ended() {
     let mut pages = pages();
     assert_eq!(sent(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2}}}"#);
-    let first = pages.take(page(r#"{"id":1},{"id":2}"#, true, r#""b""#)).unwrap().unwrap();
+    let first = pages.receive(page(r#"{"id":1},{"id":2}"#, true, r#""b""#)).unwrap().unwrap();
     let ids: Vec<u32> = first.items::<Post>().unwrap().iter().map(|post| post.id).collect();
     assert_eq!((ids, first.end_cursor.as_deref(), first.has_next), (vec![1, 2], Some("b"), true));
     assert_eq!(sent(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2,"after":"b"}}}"#);
-    let last = pages.take(page(r#"{"id":3}"#, false, r#""c""#)).unwrap().unwrap();
+    let last = pages.receive(page(r#"{"id":3}"#, false, r#""c""#)).unwrap().unwrap();
     assert_eq!(last.items::<Post>().unwrap().len(), 1);
     assert!(last.items::<String>().is_err());
     assert!(pages.request().is_none());
-    assert_eq!(pages.take(page("", true, "null")).unwrap(), None, "nobody asked");
+    assert_eq!(pages.receive(page("", true, "null")).unwrap(), None, "nobody asked");
 }
 
 #[test]
 fn pages_that_lead_nowhere_are_refused() {
-    assert!(pages().take(page("", true, "null")).is_err());
+    assert!(pages().receive(page("", true, "null")).is_err());
     let mut pages = pages();
-    pages.take(page(r#"{"id":1}"#, true, r#""a""#)).unwrap();
-    assert!(pages.take(page(r#"{"id":1}"#, true, r#""a""#)).is_err(), "the same cursor again");
+    pages.receive(page(r#"{"id":1}"#, true, r#""a""#)).unwrap();
+    assert!(pages.receive(page(r#"{"id":1}"#, true, r#""a""#)).is_err(), "the same cursor again");
     assert!(pages.request().is_some(), "it can be tried again");
     let no_page = Response::builder().header("content-type", "application/json");
-    assert!(pages.take(no_page.body(Bytes::from_static(b"{}")).unwrap()).is_err());
+    assert!(pages.receive(no_page.body(Bytes::from_static(b"{}")).unwrap()).is_err());
 }

@@ -5,12 +5,12 @@ use mesh_ql::Format;
 
 use super::{FORMAT, NONCE, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
 use crate::WireError;
-use crate::request::Peek;
+use crate::request::RawQuery;
 
 /// The headers that only this protocol knows, each of which may stand once, and what else is to be known of all
 /// headers together. Every request is looked through like that once, so it is worth doing in one pass.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Own<'h> {
+pub struct MeshHeaders<'h> {
     /// `X-Mesh-Query`.
     pub query: Option<&'h HeaderValue>,
     /// `X-Mesh-Query-Id`.
@@ -33,10 +33,10 @@ pub struct Own<'h> {
     repeated: Option<&'static str>,
 }
 
-impl<'h> Own<'h> {
-    /// Finds them, and refuses any that stands twice ([`Own::once`]).
-    pub fn read(headers: &'h HeaderMap) -> Result<Self, WireError> {
-        Self::scan(headers).once()
+impl<'h> MeshHeaders<'h> {
+    /// Finds them, and refuses any that stands twice ([`MeshHeaders::reject_repeated`]).
+    pub fn from_headers(headers: &'h HeaderMap) -> Result<Self, WireError> {
+        Self::scan(headers).reject_repeated()
     }
 
     /// Finds them, whatever they are.
@@ -75,18 +75,18 @@ impl<'h> Own<'h> {
 
     /// Refuses what stands twice: whoever takes the first and whoever takes the last would see two different
     /// requests.
-    pub fn once(self) -> Result<Self, WireError> {
+    pub fn reject_repeated(self) -> Result<Self, WireError> {
         self.repeated.map_or(Ok(self), |name| Err(repeated(name)))
     }
 
     /// The query as it came, where there is exactly one. `SPEC §2.3`, `SPEC §2.5`
-    pub fn peek(&self) -> Result<Peek<'h>, WireError> {
+    pub fn raw_query(&self) -> Result<RawQuery<'h>, WireError> {
         match (filled(self.query, QUERY)?, filled(self.query_id, QUERY_ID)?) {
-            (Some(query), None) => Ok(Peek::Text { format: self.query_format()?, raw: query.as_bytes() }),
+            (Some(query), None) => Ok(RawQuery::Text { format: self.query_format()?, raw: query.as_bytes() }),
             // The format of a registered query was kept with it, so the header is not even looked at.
             (None, Some(id)) => id
                 .to_str()
-                .map(Peek::Id)
+                .map(RawQuery::Id)
                 .map_err(|_| WireError::transport(format!("{QUERY_ID} has characters that no query id has"))),
             (None, None) => Err(WireError::transport(format!(
                 "The request has no query; send it in {QUERY} as base64, or its id in {QUERY_ID}"
@@ -130,14 +130,14 @@ mod tests {
         for name in MESH {
             headers.insert(name, HeaderValue::from_str(name).unwrap());
         }
-        let own = Own::read(&headers).unwrap();
+        let own = MeshHeaders::from_headers(&headers).unwrap();
         let all = [own.query, own.query_id, own.format, own.signature, own.token, own.timestamp, own.nonce];
         assert_eq!(all.map(|value| value.unwrap().to_str().unwrap()), MESH);
         assert_eq!(own.statement(), b"X-Mesh-Query");
         for name in MESH {
             let mut twice = headers.clone();
             twice.append(name, HeaderValue::from_static("again"));
-            let error = Own::read(&twice).unwrap_err();
+            let error = MeshHeaders::from_headers(&twice).unwrap_err();
             assert_eq!(error.status.as_u16(), 400);
             assert!(error.message.contains(name), "{}", error.message);
         }
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn statements() {
         let mut headers = HeaderMap::new();
-        assert_eq!(Own::read(&headers).unwrap().statement(), b"");
+        assert_eq!(MeshHeaders::from_headers(&headers).unwrap().statement(), b"");
         headers.insert(QUERY_ID, HeaderValue::from_static("q_1"));
-        assert_eq!(Own::read(&headers).unwrap().statement(), b"q_1");
+        assert_eq!(MeshHeaders::from_headers(&headers).unwrap().statement(), b"q_1");
     }
 }

@@ -27,14 +27,14 @@ fn refusal(error: &WireError) -> Response<Bytes> {
 }
 
 /// Plays the replies, and shows the requests and how it ended.
-fn check(mut asking: Asking, replies: impl IntoIterator<Item = Response<Bytes>>, expected: &[&str]) {
+fn check(mut asking: Operation, replies: impl IntoIterator<Item = Response<Bytes>>, expected: &[&str]) {
     let mut shown = Vec::new();
     for reply in replies {
         let request = asking.request().unwrap();
         let id = request.headers().get("x-mesh-query-id").map_or("", |id| id.to_str().unwrap());
         let sent = if request.headers().contains_key("x-mesh-query") { "text" } else { id };
         shown.push(format!("{} {} {sent}", request.method(), request.uri().path()).trim_end().to_owned());
-        match asking.take(reply) {
+        match asking.receive(reply) {
             Ok(None) => {}
             Ok(Some(body)) => shown.push(format!("=> {}", String::from_utf8_lossy(&body))),
             Err(error) => shown.push(format!("=> {error}")),
@@ -54,7 +54,7 @@ fn a_text_is_one_request() {
 fn a_query_is_registered_when_the_server_does_not_know_it() {
     let unknown = || refusal(&WireError::query_id_unknown());
     let registered = || reply(200, r#"{"id":"q_given"}"#);
-    let asking = || client().persisted().collection(&titles());
+    let asking = || client().with_persisted_queries().collection(&titles());
     check(asking(), [reply(200, "{}")], &["GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8", "=> {}"]);
     check(
         asking(),
@@ -82,10 +82,10 @@ fn a_query_is_registered_when_the_server_does_not_know_it() {
 
 #[test]
 fn a_server_that_registers_nothing_is_sent_the_text() {
-    let no_route = WireError::method_not_allowed(&http::Method::POST, crate::Allow::of(&[]));
+    let no_route = WireError::method_not_allowed(&http::Method::POST, crate::AllowedMethods::new(&[]));
     for closed in [WireError::integrity(Code::QueryNotAllowed, "no"), no_route, WireError::not_found()] {
         let unknown = refusal(&WireError::query_id_unknown());
-        let asking = client().persisted().collection(&titles());
+        let asking = client().with_persisted_queries().collection(&titles());
         check(
             asking,
             [unknown, refusal(&closed), reply(200, "{}")],
@@ -101,7 +101,7 @@ fn a_server_that_registers_nothing_is_sent_the_text() {
 
 #[test]
 fn what_is_refused_ends_it() {
-    let asking = || client().persisted().collection(&titles());
+    let asking = || client().with_persisted_queries().collection(&titles());
     check(
         asking(),
         [refusal(&WireError::not_found())],
@@ -122,5 +122,9 @@ fn what_is_refused_ends_it() {
 #[test]
 fn pages_within_a_list_are_not_registered() {
     let next = query("post").field("title").after("cursor").build();
-    check(client().persisted().collection(&next), [reply(200, "{}")], &["GET /mesh/post text", "=> {}"]);
+    check(
+        client().with_persisted_queries().collection(&next),
+        [reply(200, "{}")],
+        &["GET /mesh/post text", "=> {}"],
+    );
 }

@@ -5,27 +5,27 @@ use std::time::Duration;
 
 use futures_util::stream::TryStreamExt as _;
 
-use crate::key::Key;
+use crate::content_hash::StorageKey;
 use crate::store::{BlobStore, StoreError};
 
 /// A published file, as a listing has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredBlob {
     /// Its key.
-    pub key: Key,
+    pub key: StorageKey,
     /// Its length in bytes.
     pub size: u64,
     /// How long it has been there, by the clock of the store.
     pub age: Duration,
 }
 
-/// What [`sweep`] found and did.
+/// What [`sweep_orphans`] found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Published files, young ones included.
     pub seen: usize,
     /// Those that no record refers to.
-    pub unrecorded: Vec<Stored>,
+    pub unrecorded: Vec<StoredBlob>,
     /// How many of these were removed.
     pub removed: usize,
     /// Those of which nobody could say whether they have a record. They stay.
@@ -41,17 +41,17 @@ pub struct Swept {
 ///
 /// # Errors
 /// Whatever the store meets, and where it cannot be listed.
-pub async fn sweep<F, Fut, E>(
+pub async fn sweep_orphans<F, Fut, E>(
     store: &dyn BlobStore,
     (min_age, remove): (Duration, bool),
     mut recorded: F,
-) -> Result<Swept, StoreError>
+) -> Result<SweepReport, StoreError>
 where
-    F: FnMut(Key) -> Fut + Send,
+    F: FnMut(StorageKey) -> Fut + Send,
     Fut: Future<Output = Result<bool, E>> + Send,
     E: Send,
 {
-    let mut swept = Swept::default();
+    let mut swept = SweepReport::default();
     let mut listing = store.stored();
     while let Some(stored) = listing.try_next().await? {
         swept.seen += 1;
@@ -69,7 +69,7 @@ where
         if !remove {
             continue;
         }
-        let Some(hidden) = store.withdraw(stored.key).await? else { continue };
+        let Some(hidden) = store.unpublish(stored.key).await? else { continue };
         if matches!(recorded(stored.key).await, Ok(false)) {
             hidden.discard().await?;
             swept.removed += 1;

@@ -8,17 +8,18 @@ use serde_json::json;
 
 use super::*;
 use crate::client::Session;
-use crate::{Base, Profiles, Route, base64, headers};
+use crate::{BasePath, Profiles, Route, base64, headers};
 
 fn client() -> Client {
     Client::new(Endpoint::parse("http://localhost/mesh").unwrap())
 }
 
 /// The route that a server with write routes finds, and the body.
-fn sent(asking: &Asking) -> (String, String) {
+fn sent(asking: &Operation) -> (String, String) {
     let request = asking.request().unwrap();
     let profiles = Profiles { mutations: true, ..Profiles::default() };
-    let route = Route::parse(&Base::default(), &profiles, request.method(), request.uri().path()).unwrap();
+    let route =
+        Route::parse(&BasePath::default(), &profiles, request.method(), request.uri().path()).unwrap();
     let has_json = request.headers().contains_key(CONTENT_TYPE);
     assert_eq!(has_json, !request.body().is_empty(), "a body has a type, and only a body");
     (format!("{route:?}"), String::from_utf8(request.body().to_vec()).unwrap())
@@ -64,12 +65,13 @@ fn each_write_has_its_route() {
 #[test]
 fn a_query_shapes_the_answer() {
     let name = query("plant").field("name").build();
-    let asking = client().create("plant", &json!({})).selecting(&name);
+    let asking = client().create("plant", &json!({})).select(&name);
     let request = asking.request().unwrap();
     assert_eq!(request.headers()[headers::QUERY], base64::encode(&mesh_ql::print_json(&name)).as_str());
     assert_eq!(request.uri().path(), "/mesh/plant");
 
-    let mut asking = client().persisted().create("plant", &json!({ "name": "kale" })).selecting(&name);
+    let mut asking =
+        client().with_persisted_queries().create("plant", &json!({ "name": "kale" })).select(&name);
     let first = asking.request().unwrap();
     assert!(first.headers().contains_key(headers::QUERY_ID), "{first:?}");
     let reply = |status: u16, body: &str| {
@@ -77,27 +79,28 @@ fn a_query_shapes_the_answer() {
         reply.body(Bytes::copy_from_slice(body.as_bytes())).unwrap()
     };
     let unknown = r#"{"error":"TransportError","message":"no","requestId":"r","code":"QUERY_ID_UNKNOWN"}"#;
-    assert_eq!(asking.take(reply(400, unknown)), Ok(None));
+    assert_eq!(asking.receive(reply(400, unknown)), Ok(None));
     assert_eq!(asking.request().unwrap().uri().path(), "/mesh/queries");
-    assert_eq!(asking.take(reply(200, r#"{"id":"q_1"}"#)), Ok(None));
+    assert_eq!(asking.receive(reply(200, r#"{"id":"q_1"}"#)), Ok(None));
     let again = asking.request().unwrap();
     assert_eq!((again.uri().path(), again.body()), ("/mesh/plant", first.body()));
-    assert_eq!(asking.take(reply(201, r#"{"name":"kale"}"#)), Ok(Some(r#"{"name":"kale"}"#.into())));
+    assert_eq!(asking.receive(reply(201, r#"{"name":"kale"}"#)), Ok(Some(r#"{"name":"kale"}"#.into())));
 }
 
 #[test]
 fn nothing_is_an_answer_to_writes_only() {
     let nothing = || Response::builder().status(204).body(Bytes::new()).unwrap();
-    assert_eq!(client().delete("bed", "2").take(nothing()), Ok(Some(Bytes::new())));
+    assert_eq!(client().delete("bed", "2").receive(nothing()), Ok(Some(Bytes::new())));
     let read = query("bed").field("id").build();
-    assert!(client().point(&read, "2").take(nothing()).is_err());
+    assert!(client().point(&read, "2").receive(nothing()).is_err());
 }
 
 #[test]
 fn writes_are_signed_with_their_bodies() {
-    let session = Session::read(br#"{"signingToken":"key","token":"tok","expiresAt":17}"#).unwrap();
-    let client = client().signing(session);
-    let signature = |asking: Asking| asking.request().unwrap().headers()[headers::SIGNATURE].clone();
+    let session =
+        Session::from_login_reply(br#"{"signingToken":"key","token":"tok","expiresAt":17}"#).unwrap();
+    let client = client().with_session(session);
+    let signature = |asking: Operation| asking.request().unwrap().headers()[headers::SIGNATURE].clone();
     let one = signature(client.update("bed", "2", &json!({ "area": 1 })));
     assert_ne!(one, signature(client.update("bed", "2", &json!({ "area": 2 }))));
     assert_eq!(

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 
 use super::*;
+use crate::content_hash::ContentHash;
 use crate::content_type::ContentType;
-use crate::key::ContentHash;
 use crate::store::{FileStore, recover};
 
 struct Folder(PathBuf);
@@ -27,8 +27,8 @@ impl Drop for Folder {
     }
 }
 
-async fn put(store: &FileStore, bytes: &'static [u8]) -> Key {
-    let key = ContentHash::of(bytes).key();
+async fn put(store: &FileStore, bytes: &'static [u8]) -> StorageKey {
+    let key = ContentHash::digest(bytes).key();
     let mut staged = store.stage(&ContentType::parse("text/plain").unwrap()).await.unwrap();
     staged.write(Bytes::from_static(bytes)).await.unwrap();
     staged.seal(key).await.unwrap().publish().await.unwrap();
@@ -43,12 +43,12 @@ async fn what_no_record_refers_to_is_found_and_removed() {
     let store = FileStore::open(&folder.0).unwrap();
     let (needed, other) = (put(&store, b"needed").await, put(&store, b"other").await);
     let recorded = |key| async move { Ok::<_, ()>(key == needed) };
-    let swept = sweep(&store, (ANY_AGE, false), recorded).await.unwrap();
+    let swept = sweep_orphans(&store, (ANY_AGE, false), recorded).await.unwrap();
     assert_eq!((swept.seen, swept.removed, swept.undecided), (2, 0, 0));
     assert!(matches!(&swept.unrecorded[..], [found] if found.key == other && found.size == 5));
-    let young = sweep(&store, (Duration::from_secs(3_600), true), recorded).await.unwrap();
+    let young = sweep_orphans(&store, (Duration::from_secs(3_600), true), recorded).await.unwrap();
     assert_eq!((young.seen, young.unrecorded.len()), (2, 0));
-    assert_eq!(sweep(&store, (ANY_AGE, true), recorded).await.unwrap().removed, 1);
+    assert_eq!(sweep_orphans(&store, (ANY_AGE, true), recorded).await.unwrap().removed, 1);
     assert_eq!(store.find(other).await.unwrap(), None);
     assert!(store.find(needed).await.unwrap().is_some());
     // Its bytes and what stood beside them are gone.
@@ -69,7 +69,7 @@ async fn a_file_goes_back_that_a_record_has_come_to_need() {
         // The first time there is none.
         std::future::ready(Ok::<_, ()>(asked == 2))
     };
-    let swept = sweep(&store, (ANY_AGE, true), recorded).await.unwrap();
+    let swept = sweep_orphans(&store, (ANY_AGE, true), recorded).await.unwrap();
     assert_eq!((swept.removed, swept.unrecorded.len(), asked), (0, 0, 2));
     let found = store.find(key).await.unwrap().unwrap();
     assert_eq!((found.size, found.content_type.as_str()), (5, "text/plain"));
@@ -80,7 +80,7 @@ async fn where_nobody_can_say_a_file_stays() {
     let folder = Folder::new();
     let store = FileStore::open(&folder.0).unwrap();
     let key = put(&store, b"who knows").await;
-    let swept = sweep(&store, (ANY_AGE, true), |_| async { Err::<bool, _>(()) }).await.unwrap();
+    let swept = sweep_orphans(&store, (ANY_AGE, true), |_| async { Err::<bool, _>(()) }).await.unwrap();
     assert_eq!((swept.undecided, swept.removed), (1, 0));
     assert!(store.find(key).await.unwrap().is_some());
 }
@@ -91,7 +91,7 @@ async fn what_was_hidden_and_left_is_recovered() {
     let folder = Folder::new();
     let store = FileStore::open(&folder.0).unwrap();
     let key = put(&store, b"left").await;
-    drop(store.withdraw(key).await.unwrap().unwrap());
+    drop(store.unpublish(key).await.unwrap().unwrap());
     assert_eq!(store.find(key).await.unwrap(), None);
     let recovered = recover(&store, |_| async { Ok::<_, ()>(true) }).await.unwrap();
     assert_eq!(recovered.published, 1);

@@ -4,28 +4,28 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::place::Segments;
+use super::path::Segments;
 use crate::WireError;
 
 /// The path that all routes lie under: empty, or segments that each begin with a slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base(String);
+pub struct BasePath(String);
 
-impl Base {
+impl BasePath {
     /// Reads a base path as configured: `""` and `"/"` are the root, a trailing slash means nothing.
-    pub fn parse(text: &str) -> Result<Self, BaseError> {
+    pub fn parse(text: &str) -> Result<Self, BasePathError> {
         let path = text.strip_suffix('/').unwrap_or(text);
         if path.is_empty() {
             return Ok(Self(String::new()));
         }
-        let Some(inner) = path.strip_prefix('/') else { return Err(BaseError::NoSlash) };
+        let Some(inner) = path.strip_prefix('/') else { return Err(BasePathError::NoSlash) };
         for segment in inner.split('/') {
             if matches!(segment, "" | "." | "..") {
-                return Err(BaseError::Segment(segment.to_owned()));
+                return Err(BasePathError::Segment(segment.to_owned()));
             }
             let plain = |c: &char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(*c);
             if let Some(character) = segment.chars().find(|c| !plain(c)) {
-                return Err(BaseError::Character(character));
+                return Err(BasePathError::Character(character));
             }
         }
         Ok(Self(path.to_owned()))
@@ -64,13 +64,13 @@ impl Base {
 }
 
 /// `/mesh`.
-impl Default for Base {
+impl Default for BasePath {
     fn default() -> Self {
         Self("/mesh".to_owned())
     }
 }
 
-impl fmt::Display for Base {
+impl fmt::Display for BasePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -78,7 +78,7 @@ impl fmt::Display for Base {
 
 /// Why a text is no base path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BaseError {
+pub enum BasePathError {
     /// It does not begin with a slash.
     NoSlash,
     /// A segment that is empty or a dot segment.
@@ -87,7 +87,7 @@ pub enum BaseError {
     Character(char),
 }
 
-impl fmt::Display for BaseError {
+impl fmt::Display for BasePathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSlash => f.write_str("a base path begins with '/', as '/mesh' does"),
@@ -102,4 +102,4 @@ impl fmt::Display for BaseError {
     }
 }
 
-impl std::error::Error for BaseError {}
+impl std::error::Error for BasePathError {}

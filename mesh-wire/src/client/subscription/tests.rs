@@ -6,7 +6,7 @@ use super::*;
 use crate::WireError;
 use crate::client::Endpoint;
 
-fn watching() -> Watching {
+fn watching() -> Subscription {
     let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
     client.watch(&query("post").field("title").build(), "a/b")
 }
@@ -26,13 +26,13 @@ fn a_stream_goes_on_after_what_was_seen() {
     for byte in &stream {
         seen.extend(watching.feed(&[*byte]).unwrap());
     }
-    assert_eq!(seen, [Seen::Update(r#"{"title":1}"#.to_owned())]);
+    assert_eq!(seen, [StreamEvent::Update(r#"{"title":1}"#.to_owned())]);
     assert!(watching.feed(b"event: update\ndata: {\"half").unwrap().is_empty());
-    assert_eq!(watching.broke_off(), 700);
+    assert_eq!(watching.disconnected(), 700);
     assert_eq!(watching.request().unwrap().headers()["last-event-id"], "one");
     let again = watching.feed(&sse::update("two", b"null")).unwrap();
-    assert_eq!(again, [Seen::Update("null".to_owned())], "the half event is forgotten");
-    assert_eq!(watching.broke_off(), 2_000, "as the protocol has it");
+    assert_eq!(again, [StreamEvent::Update("null".to_owned())], "the half event is forgotten");
+    assert_eq!(watching.disconnected(), 2_000, "as the protocol has it");
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn failures_are_told_and_foreign_events_passed_over() {
     let mut watching = watching();
     let body = r#"{"error":"IntegrityError","message":"over","requestId":"r","code":"TOKEN_EXPIRED"}"#;
     let seen = watching.feed(format!("event: error\ndata: {body}\n\nevent: more\ndata: 1\n\n").as_bytes());
-    let [Seen::Failed(error)] = &*seen.unwrap() else { panic!("one failure") };
+    let [StreamEvent::Failed(error)] = &*seen.unwrap() else { panic!("one failure") };
     assert_eq!(error.code.as_deref(), Some("TOKEN_EXPIRED"));
     assert!(watching.feed(&vec![b'x'; EVENT_BYTES + 1]).is_err());
 }
@@ -50,8 +50,8 @@ fn only_a_stream_has_begun() {
     let reply = |status: u16, content_type: &str| {
         Response::builder().status(status).header("content-type", content_type).body(()).unwrap()
     };
-    assert!(Watching::has_begun(&reply(200, "text/event-stream; charset=utf-8")));
-    assert!(!Watching::has_begun(&reply(200, "application/json")));
+    assert!(Subscription::is_stream(&reply(200, "text/event-stream; charset=utf-8")));
+    assert!(!Subscription::is_stream(&reply(200, "application/json")));
     let refused = WireError::not_found().status.as_u16();
-    assert!(!Watching::has_begun(&reply(refused, "text/event-stream")));
+    assert!(!Subscription::is_stream(&reply(refused, "text/event-stream")));
 }

@@ -12,7 +12,7 @@ use crate::WireError;
 
 /// A decoded body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Posted {
+pub struct PostBody {
     /// How to read the text.
     pub format: Format,
     /// The query's text, which is not base64 here.
@@ -25,7 +25,7 @@ pub struct Posted {
 ///
 /// Members of other names are ignored, since clients may send more than the protocol knows; a known one that
 /// stands twice is refused, since two readers might take different ones.
-pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<Posted, WireError> {
+pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<PostBody, WireError> {
     if !is_json(headers) {
         return Err(WireError::unsupported_media_type());
     }
@@ -54,7 +54,7 @@ pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<Posted, WireError
                 .ok_or_else(|| WireError::transport("'id' in the body must be a string or a number"))?,
         ),
     };
-    Ok(Posted { format, text: query, id })
+    Ok(PostBody { format, text: query, id })
 }
 
 fn string(value: &RawValue) -> Option<String> {

@@ -13,8 +13,8 @@ pub struct ContentHash([u8; BYTES]);
 
 impl ContentHash {
     /// The hash of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
-        let mut hasher = Hasher::new();
+    pub fn digest(bytes: &[u8]) -> Self {
+        let mut hasher = ContentHasher::new();
         hasher.update(bytes);
         hasher.finish()
     }
@@ -26,8 +26,8 @@ impl ContentHash {
     }
 
     /// The key under which bytes of this hash are stored.
-    pub fn key(self) -> Key {
-        Key(self)
+    pub fn key(self) -> StorageKey {
+        StorageKey(self)
     }
 
     /// The 64 digits alone, in lower case.
@@ -61,9 +61,9 @@ impl fmt::Debug for ContentHash {
 /// Where bytes are stored: `sha256/<2 hex digits>/<62 hex digits>`. Nothing that a client names is part of
 /// it. `SPEC §9.5`
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key(ContentHash);
+pub struct StorageKey(ContentHash);
 
-impl Key {
+impl StorageKey {
     /// Reads a key as it is written, in lower case; any other text is none.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(SCHEME)?.strip_prefix('/')?;
@@ -80,7 +80,7 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for StorageKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hex = self.0.hex();
         let (folder, file) = hex.split_at(2);
@@ -88,7 +88,7 @@ impl fmt::Display for Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for StorageKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -96,21 +96,21 @@ impl fmt::Debug for Key {
 
 /// Hashes bytes as they come: for servers that receive a file, and clients that are about to send one.
 #[derive(Clone)]
-pub struct Hasher(Context);
+pub struct ContentHasher(Context);
 
-impl Default for Hasher {
+impl Default for ContentHasher {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Hasher {
+impl fmt::Debug for ContentHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Hasher")
     }
 }
 
-impl Hasher {
+impl ContentHasher {
     /// Before the first byte.
     pub fn new() -> Self {
         Self(Context::new(&SHA256))
@@ -155,17 +155,17 @@ mod tests {
 
     #[test]
     fn hash_and_key_of_no_bytes() {
-        let hash = ContentHash::of(b"");
+        let hash = ContentHash::digest(b"");
         assert_eq!(hash.to_string(), format!("sha256:{EMPTY}"));
         assert_eq!(hash.key().to_string(), format!("sha256/{}/{}", &EMPTY[..2], &EMPTY[2..]));
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let hash = ContentHash::of(b"some bytes");
+        let hash = ContentHash::digest(b"some bytes");
         assert_eq!(ContentHash::parse(&hash.to_string()), Some(hash));
         assert_eq!(ContentHash::parse(&format!("sha256:{}", hash.hex().to_uppercase())), Some(hash));
-        assert_eq!(Key::parse(&hash.key().to_string()), Some(hash.key()));
+        assert_eq!(StorageKey::parse(&hash.key().to_string()), Some(hash.key()));
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is_a_key() {
-        let upper = ContentHash::of(b"").key().to_string().to_uppercase();
+        let upper = ContentHash::digest(b"").key().to_string().to_uppercase();
         let (two, rest) = EMPTY.split_at(2);
         for text in [
             "",
@@ -194,7 +194,7 @@ mod tests {
             &format!("sha256/{}/{}", &EMPTY[..3], &EMPTY[3..]),
             &format!("/sha256/{two}/{rest}"),
         ] {
-            assert_eq!(Key::parse(text), None, "{text}");
+            assert_eq!(StorageKey::parse(text), None, "{text}");
         }
     }
 }

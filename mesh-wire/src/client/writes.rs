@@ -5,7 +5,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use serde::Serialize;
 
-use super::{Asking, Client, ClientError, Endpoint};
+use super::{Client, ClientError, Endpoint, Operation};
 
 /// A write as its route has it, still without the query that shapes the answer.
 #[derive(Clone, Debug)]
@@ -48,23 +48,23 @@ impl Write {
 }
 
 /// Writes. Each is answered with the record that it made, changed or connected, whose scalar fields stand in the
-/// answer unless [`Asking::selecting`] asks for another shape; those that leave no record have an empty answer.
+/// answer unless [`Operation::select`] asks for another shape; those that leave no record have an empty answer.
 ///
 /// Fields are what serializes as a JSON object. No write is sent twice, unless the server has said that the first one
 /// was not done.
 impl Client {
     /// Makes a record.
-    pub fn create(&self, entity: &str, fields: &(impl Serialize + ?Sized)) -> Asking {
+    pub fn create(&self, entity: &str, fields: &(impl Serialize + ?Sized)) -> Operation {
         self.write(Write::new(Method::POST, &[entity]).with(fields))
     }
 
     /// Changes the given fields of a record.
-    pub fn update(&self, entity: &str, id: &str, fields: &(impl Serialize + ?Sized)) -> Asking {
+    pub fn update(&self, entity: &str, id: &str, fields: &(impl Serialize + ?Sized)) -> Operation {
         self.write(Write::new(Method::PUT, &[entity, id]).with(fields))
     }
 
     /// Deletes a record; the answer is empty.
-    pub fn delete(&self, entity: &str, id: &str) -> Asking {
+    pub fn delete(&self, entity: &str, id: &str) -> Operation {
         self.write(Write::new(Method::DELETE, &[entity, id]))
     }
 
@@ -75,32 +75,32 @@ impl Client {
         id: &str,
         relation: &str,
         fields: &(impl Serialize + ?Sized),
-    ) -> Asking {
+    ) -> Operation {
         self.write(Write::new(Method::POST, &[entity, id, relation]).with(fields))
     }
 
     /// Links two records at a many-to-many relation; the answer is empty.
-    pub fn attach(&self, entity: &str, id: &str, relation: &str, other: &str) -> Asking {
+    pub fn attach(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
         self.write(Write::new(Method::POST, &[entity, id, relation]).with(&Related { entity_id: other }))
     }
 
     /// Has a to-one relation lead to another record, which is the answer.
-    pub fn connect(&self, entity: &str, id: &str, relation: &str, other: &str) -> Asking {
+    pub fn connect(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
         self.write(Write::new(Method::PUT, &[entity, id, relation]).with(&Related { entity_id: other }))
     }
 
     /// Has a to-one relation lead nowhere; the answer is empty.
-    pub fn disconnect(&self, entity: &str, id: &str, relation: &str) -> Asking {
+    pub fn disconnect(&self, entity: &str, id: &str, relation: &str) -> Operation {
         self.write(Write::new(Method::DELETE, &[entity, id, relation]))
     }
 
     /// Deletes a child of a record, or at a many-to-many relation only its link; the answer is empty.
-    pub fn remove(&self, entity: &str, id: &str, relation: &str, child: &str) -> Asking {
+    pub fn remove(&self, entity: &str, id: &str, relation: &str, child: &str) -> Operation {
         self.write(Write::new(Method::DELETE, &[entity, id, relation, child]))
     }
 
-    fn write(&self, write: Write) -> Asking {
-        Asking::writing(self.clone(), write)
+    fn write(&self, write: Write) -> Operation {
+        Operation::writing(self.clone(), write)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
-use crate::key::{ContentHash, Key};
 
 /// What a file in the folder of pending ones is.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) enum Pending {
     /// Bytes are being written to it.
     Part,
     /// All bytes are there.
-    Sealed { key: Key, content_type: ContentType },
+    Sealed { key: StorageKey, content_type: ContentType },
 }
 
 impl Pending {
@@ -20,7 +20,12 @@ impl Pending {
     }
 
     /// A content type has one slash and no comma, so a comma can stand for it.
-    pub(super) fn sealed_path(folder: &Path, key: Key, unique: &str, content_type: &ContentType) -> PathBuf {
+    pub(super) fn sealed_path(
+        folder: &Path,
+        key: StorageKey,
+        unique: &str,
+        content_type: &ContentType,
+    ) -> PathBuf {
         let content_type = content_type.as_str().replace('/', ",");
         folder.join(format!("{}.{unique}.{content_type}", key.hash().hex()))
     }
@@ -53,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_name_tells_what_went_into_it() {
-        let key = ContentHash::of(b"x").key();
+        let key = ContentHash::digest(b"x").key();
         for text in ["image/png", "application/vnd.oasis.opendocument.text", "application/x-part"] {
             let content_type = ContentType::parse(text).unwrap();
             let path = Pending::sealed_path(Path::new("/p"), key, "12-3", &content_type);

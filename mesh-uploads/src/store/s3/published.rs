@@ -9,12 +9,12 @@ use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use object_store::{Error, ObjectMeta, ObjectStore as _, ObjectStoreExt as _};
 
 use super::{Bucket, SealedObject};
-use crate::key::Key;
-use crate::store::Stored;
+use crate::content_hash::StorageKey;
+use crate::store::StoredBlob;
 
 impl Bucket {
     /// All published objects, with their age by the bucket's clock.
-    pub(super) fn stored(self: &Arc<Self>) -> BoxStream<'_, Result<Stored, Error>> {
+    pub(super) fn stored(self: &Arc<Self>) -> BoxStream<'_, Result<StoredBlob, Error>> {
         let listing = async move {
             let now = self.now().await?;
             let folder = self.path("sha256");
@@ -22,7 +22,7 @@ impl Bucket {
                 let age = now.last_modified.signed_duration_since(entry.last_modified);
                 let age = age.to_std().unwrap_or_default();
                 let size = entry.size;
-                ready(Ok(self.key_of(&entry).map(|key| Stored { key, size, age })))
+                ready(Ok(self.key_of(&entry).map(|key| StoredBlob { key, size, age })))
             });
             Ok::<_, Error>(entries)
         };
@@ -30,16 +30,16 @@ impl Bucket {
     }
 
     /// The key that an object is published under.
-    fn key_of(&self, entry: &ObjectMeta) -> Option<Key> {
+    fn key_of(&self, entry: &ObjectMeta) -> Option<StorageKey> {
         let path = entry.location.as_ref();
         let below =
             if self.prefix.is_empty() { path } else { path.strip_prefix(&self.prefix)?.strip_prefix('/')? };
-        Key::parse(below)
+        StorageKey::parse(below)
     }
 
     /// Makes a published object a sealed one again; none if it is gone. There are no locks, but no age of a sealed
     /// object counts before the next start of a server.
-    pub(super) async fn withdraw(self: &Arc<Self>, key: Key) -> Result<Option<SealedObject>, Error> {
+    pub(super) async fn unpublish(self: &Arc<Self>, key: StorageKey) -> Result<Option<SealedObject>, Error> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let unique = format!("{}-{number}", self.instance);
         let published = self.published(key);

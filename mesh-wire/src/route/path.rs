@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::{Allow, Base, Profiles};
+use super::{AllowedMethods, BasePath, Profiles};
 use crate::{WireError, percent};
 
 /// The kinds of known paths, before the method is looked at.
-pub(super) enum Place<'p> {
+pub(super) enum PathKind<'p> {
     Base,
     Queries,
     Auth,
@@ -20,8 +20,8 @@ pub(super) enum Place<'p> {
     Child(Cow<'p, str>, Cow<'p, str>, Cow<'p, str>, Cow<'p, str>),
 }
 
-impl<'p> Place<'p> {
-    pub(super) fn find(base: &Base, profiles: &Profiles, path: &'p str) -> Result<Self, WireError> {
+impl<'p> PathKind<'p> {
+    pub(super) fn find(base: &BasePath, profiles: &Profiles, path: &'p str) -> Result<Self, WireError> {
         let mut segments = Segments::new(path)?;
         for expected in base.segments() {
             if segments.next()?.as_deref() != Some(expected) {
@@ -54,22 +54,23 @@ impl<'p> Place<'p> {
         }
     }
 
-    pub(super) fn allow(&self, profiles: &Profiles) -> Allow {
+    pub(super) fn allow(&self, profiles: &Profiles) -> AllowedMethods {
         let &Profiles { integrity, persisted, uploads, events, mutations, .. } = profiles;
         let when = |on: bool, methods: u8| if on { methods } else { 0 };
-        let read = Allow::GET | Allow::HEAD;
-        Allow::from_bits(match self {
-            Self::Base => Allow::POST,
-            Self::Queries => when(persisted, Allow::POST),
-            Self::Auth | Self::Logout => when(integrity, Allow::POST),
+        let read = AllowedMethods::GET | AllowedMethods::HEAD;
+        AllowedMethods::from_bits(match self {
+            Self::Base => AllowedMethods::POST,
+            Self::Queries => when(persisted, AllowedMethods::POST),
+            Self::Auth | Self::Logout => when(integrity, AllowedMethods::POST),
             Self::File(_) => when(uploads, read),
-            Self::Collection(_) => read | when(uploads || mutations, Allow::POST),
-            Self::Point(..) => read | Allow::PUT | when(mutations, Allow::DELETE),
+            Self::Collection(_) => read | when(uploads || mutations, AllowedMethods::POST),
+            Self::Point(..) => read | AllowedMethods::PUT | when(mutations, AllowedMethods::DELETE),
             Self::Events(..) => when(events, read),
             Self::Member(..) => {
-                when(uploads || mutations, Allow::POST) | when(mutations, Allow::PUT | Allow::DELETE)
+                when(uploads || mutations, AllowedMethods::POST)
+                    | when(mutations, AllowedMethods::PUT | AllowedMethods::DELETE)
             }
-            Self::Child(..) => when(mutations, Allow::DELETE),
+            Self::Child(..) => when(mutations, AllowedMethods::DELETE),
         })
     }
 }

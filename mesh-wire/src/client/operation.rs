@@ -8,17 +8,17 @@ use mesh_ql::{Format, Query};
 use ring::digest;
 use serde::Deserialize;
 
-use super::writing::Write;
+use super::writes::Write;
 use super::{Client, ClientError, ReplyError, collection, point, post, register, result, say_query};
-use crate::{Code, Source, headers};
+use crate::{Code, QuerySource, headers};
 
 /// Queries up to this go into a header; longer ones are posted.
 const HEADER_QUERY: usize = 8 * 1024;
 
-/// A read or a write that is under way: send what [`Asking::request`] says, hand the reply to [`Asking::take`], and
+/// A read or a write that is under way: send what [`Operation::request`] says, hand the reply to [`Operation::receive`], and
 /// again until there is an answer.
 #[derive(Clone, Debug)]
-pub struct Asking {
+pub struct Operation {
     client: Client,
     what: What,
     /// Empty for a write whose answer is all scalar fields.
@@ -53,10 +53,10 @@ struct Registration {
     id: String,
 }
 
-impl Asking {
+impl Operation {
     pub(super) fn new(client: Client, query: &Query, id: Option<&str>) -> Self {
         let what = What::Read { entity: query.entity.clone(), id: id.map(str::to_owned) };
-        Self { client, what, text: String::new(), step: Step::Text }.selecting(query)
+        Self { client, what, text: String::new(), step: Step::Text }.select(query)
     }
 
     pub(super) fn writing(client: Client, write: Write) -> Self {
@@ -66,7 +66,7 @@ impl Asking {
     /// The same with what this query selects as its answer. Of a write that is the record which it leaves, and the
     /// query's root is that record's entity.
     #[must_use]
-    pub fn selecting(self, query: &Query) -> Self {
+    pub fn select(self, query: &Query) -> Self {
         let text = mesh_ql::print_json(query);
         // A cursor makes a text of each page. To register those would fill the server's store for nothing.
         let is_page = query.root.controls.page.as_ref().is_some_and(|page| page.after.is_some());
@@ -85,17 +85,17 @@ impl Asking {
     pub fn request(&self) -> Result<Request<Bytes>, ClientError> {
         let at = self.client.endpoint();
         let request = match &self.step {
-            Step::Id(id) | Step::Registered(id) => self.say(&Source::Id(id.clone())),
+            Step::Id(id) | Step::Registered(id) => self.say(&QuerySource::Id(id.clone())),
             Step::Register => register(at, Format::Json, &self.text),
-            Step::Text => self.say(&Source::Text { format: Format::Json, text: self.text.clone() }),
+            Step::Text => self.say(&QuerySource::Text { format: Format::Json, text: self.text.clone() }),
         };
         self.client.sign(request?)
     }
 
-    fn say(&self, source: &Source) -> Result<Request<Bytes>, ClientError> {
+    fn say(&self, source: &QuerySource) -> Result<Request<Bytes>, ClientError> {
         let at = self.client.endpoint();
         match (&self.what, source) {
-            (What::Read { id, .. }, Source::Text { format, text }) if text.len() > HEADER_QUERY => {
+            (What::Read { id, .. }, QuerySource::Text { format, text }) if text.len() > HEADER_QUERY => {
                 post(at, *format, text, id.as_deref())
             }
             (What::Read { entity, id: Some(id) }, _) => point(at, entity, id, source),
@@ -105,12 +105,12 @@ impl Asking {
         }
     }
 
-    /// Takes the reply to the last request: the answer, or `None` where [`Asking::request`] has another one. A write
+    /// Takes the reply to the last request: the answer, or `None` where [`Operation::request`] has another one. A write
     /// that leaves no record has an empty answer.
     ///
     /// # Errors
     /// What the server refuses, and what is no reply of such a server.
-    pub fn take(&mut self, reply: Response<Bytes>) -> Result<Option<Bytes>, ReplyError> {
+    pub fn receive(&mut self, reply: Response<Bytes>) -> Result<Option<Bytes>, ReplyError> {
         let status = reply.status();
         let refused_as = |error: &ReplyError, code: Code| match error {
             ReplyError::Refused { body, .. } => body.code.as_deref() == Some(code.name()),

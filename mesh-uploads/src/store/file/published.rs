@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::names::Pending;
+use super::pending::Pending;
 use super::{Folders, SealedFile, present, remove, sync_folder};
-use crate::key::{ContentHash, Key};
-use crate::store::Stored;
+use crate::content_hash::{ContentHash, StorageKey};
+use crate::store::StoredBlob;
 
 impl Folders {
     /// The folders that published files lie in.
@@ -18,7 +18,7 @@ impl Folders {
     }
 
     /// The files of one of them.
-    pub(super) fn stored(&self, group: &str) -> io::Result<Vec<Stored>> {
+    pub(super) fn stored(&self, group: &str) -> io::Result<Vec<StoredBlob>> {
         let folder = self.root.join("sha256").join(group);
         let Some(entries) = present(fs::read_dir(folder))? else { return Ok(Vec::new()) };
         let mut stored = Vec::new();
@@ -29,13 +29,13 @@ impl Folders {
             let Some(found) = present(entry.metadata())? else { continue };
             // A clock that was set back makes a file young, which keeps it.
             let age = found.modified()?.elapsed().unwrap_or_default();
-            stored.push(Stored { key, size: found.len(), age });
+            stored.push(StoredBlob { key, size: found.len(), age });
         }
         Ok(stored)
     }
 
     /// Makes a published file a sealed one again. None if it is gone, or in somebody's hands.
-    pub(super) fn withdraw(self: Arc<Self>, key: Key) -> io::Result<Option<SealedFile>> {
+    pub(super) fn unpublish(self: Arc<Self>, key: StorageKey) -> io::Result<Option<SealedFile>> {
         let path = self.path_of(key);
         let Some(file) = present(File::open(&path))? else { return Ok(None) };
         if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
@@ -57,7 +57,7 @@ impl Folders {
 }
 
 /// The key of a file in that folder; what stands beside files has none.
-fn key_of(group: &str, path: &Path) -> Option<Key> {
+fn key_of(group: &str, path: &Path) -> Option<StorageKey> {
     let rest = path.file_name()?.to_str()?;
     ContentHash::from_hex(&format!("{group}{rest}")).map(ContentHash::key)
 }

@@ -6,9 +6,9 @@ use http::Method;
 
 /// The methods that a path takes. `OPTIONS` is always one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allow(u8);
+pub struct AllowedMethods(u8);
 
-impl Allow {
+impl AllowedMethods {
     pub(super) const GET: u8 = 1;
     pub(super) const HEAD: u8 = 1 << 1;
     pub(super) const POST: u8 = 1 << 2;
@@ -37,14 +37,14 @@ impl Allow {
     }
 
     /// No methods but those of the list that a path may take. An application adds those of its own routes.
-    pub fn of(methods: &[Method]) -> Self {
+    pub fn new(methods: &[Method]) -> Self {
         let bits = Self::listed().into_iter().filter(|(_, method)| methods.contains(method));
         Self(bits.fold(0, |all, (bit, _)| all | bit))
     }
 
     /// The methods of either.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
+    pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -61,7 +61,7 @@ impl Allow {
 }
 
 /// The value of the `Allow` header.
-impl fmt::Display for Allow {
+impl fmt::Display for AllowedMethods {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (bit, method) in Self::listed() {
             if self.0 & bit != 0 {
