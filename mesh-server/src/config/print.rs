@@ -168,7 +168,7 @@ impl SettingValue for SocketAddr {
     }
 }
 
-impl SettingValue for Base {
+impl SettingValue for BasePath {
     fn printed(&self) -> PrintedValue {
         PrintedValue::Toml(quoted(self.as_str()))
     }
