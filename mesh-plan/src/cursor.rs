@@ -4,14 +4,12 @@
 //! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, does not open.
 
 use std::fmt;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::{digest, hmac};
+use ring::hmac;
 
-use crate::plan::Node;
 use crate::{Value, ValueRef};
 
 /// Bytes of the MAC that a cursor carries.
@@ -128,24 +126,6 @@ impl fmt::Debug for CursorKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CursorKey(..)")
     }
-}
-
-/// What the cursors of a read are bound to: everything about it but page size and selection.
-pub(crate) fn scope(node: &Node) -> [u8; 32] {
-    let mut text = format!("mesh cursor 1\n{}\n", node.entity);
-    for key in &node.order {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "order {key}");
-    }
-    if let Some(filter) = &node.filter {
-        let _ = writeln!(text, "where {filter}");
-    }
-    if let Some(grouping) = &node.grouping {
-        let _ = writeln!(text, "group {grouping}");
-    }
-    let mut scope = [0; 32];
-    scope.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
-    scope
 }
 
 /// Appends a sort value to `out`, in a form that [`decode`] reads.

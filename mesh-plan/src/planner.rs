@@ -9,12 +9,14 @@ mod order;
 mod select;
 pub(crate) mod write;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use mesh_ql::{Controls, Query, ReadNode};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
+use ring::digest;
 
-use crate::cursor::{self, CursorKey, UnverifiedCursor};
+use crate::cursor::{CursorKey, UnverifiedCursor};
 use crate::plan::{Column, Node, Page, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::{SessionBinding, View};
 use crate::{Limits, PlanError, PlanErrorKind, Value};
@@ -50,7 +52,7 @@ pub(crate) fn plan(
         Kind::Collection => Place::Collection,
     };
     let mut node = planner.node(entity, query.entity.clone(), &query.root, place)?;
-    let seal = cursors.seal(&cursor::scope(&node));
+    let seal = cursors.seal(&cursor_scope(&node));
     let mut after = None;
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
         && let Some(text) = &page.after
@@ -70,6 +72,24 @@ pub(crate) fn plan(
         slots: planner.slots,
         digest: [0; 32],
     })
+}
+
+/// Returns the digest that cursors of a read are bound to: of everything but its page size and selection.
+fn cursor_scope(node: &Node) -> [u8; 32] {
+    let mut text = format!("mesh cursor 1\n{}\n", node.entity);
+    for key in &node.order {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "order {key}");
+    }
+    if let Some(filter) = &node.filter {
+        let _ = writeln!(text, "where {filter}");
+    }
+    if let Some(grouping) = &node.grouping {
+        let _ = writeln!(text, "group {grouping}");
+    }
+    let mut scope = [0; 32];
+    scope.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    scope
 }
 
 /// The values of a cursor, truth values as such again: cursors hold them as the numbers that some storages do.

@@ -9,6 +9,7 @@
 //! a response may hold.
 
 mod class;
+mod custom;
 mod datetime;
 mod dialect;
 mod group;

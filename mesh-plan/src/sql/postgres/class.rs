@@ -3,8 +3,8 @@
 use mesh_schema::{NativeKind, NativeType};
 use sea_query::{Expr, Func};
 
+use super::custom::cast;
 use super::datetime;
-use super::operand::cast;
 use crate::Value;
 use crate::shape::number_text;
 

@@ -4,7 +4,8 @@ use mesh_ql::AggregateFn;
 use sea_query::{Asterisk, Expr, ExprTrait as _, Func, SelectStatement};
 
 use super::class::Class;
-use super::operand::{Operand, Operands, aggregate, cast};
+use super::custom::{aggregate, cast};
+use super::operand::{Operand, Operands};
 use crate::plan::{Aggregate, ColumnSource, Grouping};
 
 /// The alias of the groups.

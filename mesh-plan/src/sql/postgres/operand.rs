@@ -1,9 +1,9 @@
-//! Expressions with the class of their type, and the expressions that sea-query cannot build for PostgreSQL.
+//! Expressions with the class of their type.
 
-use sea_query::extension::postgres::PgBinOper;
-use sea_query::{BinOper, Expr, ExprTrait as _, Func, FunctionCall};
+use sea_query::Expr;
 
 use super::class::Class;
+use super::custom::cast;
 use crate::plan::{ColumnSource, Node};
 
 /// An expression for a value of a row.
@@ -49,24 +49,4 @@ pub(super) fn class_of(node: &Node, source: &ColumnSource) -> Class {
         // The planner allows aggregates in grouped reads only.
         ColumnSource::Aggregate(_) => Class::Unknown,
     }
-}
-
-/// Casts to a type, by its name in SQL.
-pub(super) fn cast(expr: Expr, ty: &str) -> Expr {
-    expr.cast_as(ty.to_owned())
-}
-
-/// Matches text against a pattern, ignoring letter case.
-pub(super) fn ilike(text: Expr, pattern: Expr) -> Expr {
-    text.binary(PgBinOper::ILike, pattern)
-}
-
-/// Matches text against a pattern.
-pub(super) fn like(text: Expr, pattern: Expr) -> Expr {
-    text.binary(BinOper::Like, pattern)
-}
-
-/// Calls an aggregate function, over distinct values if so asked.
-pub(super) fn aggregate(function: &'static str, value: Expr, distinct: bool) -> FunctionCall {
-    Func::cust(function).arg(if distinct { Expr::cust_with_expr("DISTINCT $1", value) } else { value })
 }

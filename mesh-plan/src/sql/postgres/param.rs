@@ -6,7 +6,7 @@ use std::fmt;
 use sea_query::Expr;
 
 use super::class::{Class, text_of};
-use super::operand::cast;
+use super::custom::cast;
 use crate::Value;
 use crate::plan::{Plan, Target};
 use crate::sql::statement::Params;

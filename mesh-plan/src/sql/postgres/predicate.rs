@@ -4,7 +4,8 @@ use sea_query::extension::postgres::PgFunc;
 use sea_query::{Expr, ExprTrait as _};
 
 use super::class::{Class, text_of};
-use super::operand::{Operand, Operands, cast, ilike, like};
+use super::custom::{cast, ilike, like};
+use super::operand::{Operand, Operands};
 use super::param::{self, Param};
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::sql::predicate::{self, Conditions, collate};
@@ -58,7 +59,7 @@ impl Conditions for Lowering<'_> {
         if pattern.contains('\0') {
             return never(&left);
         }
-        let pattern = param::text(self.params, pattern::closed(pattern), "text");
+        let pattern = param::text(self.params, pattern::escape_end(pattern), "text");
         let left = if left.class == Class::Text("text") { left.expr } else { left.to_text().expr };
         match (ignore_case, self.features.icu_folds) {
             (false, _) => like(left, pattern),

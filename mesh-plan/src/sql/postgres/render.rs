@@ -7,8 +7,8 @@ use sea_query::{
     WindowStatement, WithClause,
 };
 
+use super::custom::cast;
 use super::layout::Layout;
-use super::operand::cast;
 use super::param::Param;
 use crate::plan::Node;
 use crate::sql::order::{SortTerm, order_by};
