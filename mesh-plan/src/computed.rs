@@ -1,5 +1,4 @@
-//! How does code make a field of others? Functions of an application, called where a row is written out.
-//! `SPEC §13.5`
+//! Computed fields: functions of the application that are called when a row is written out. `SPEC §13.5`
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,26 +10,26 @@ use mesh_schema::ComputedError;
 use crate::plan::{Node, Output, TemplatePiece};
 use crate::{Cells, MeshBuilder, Value, ValueRef};
 
-/// The fields that a computed field is made of, in one row.
-pub struct Parts<'a> {
+/// The values of the fields that a computed field is made of, in one row.
+pub struct ComputedInputs<'a> {
     cells: &'a dyn Cells,
     names: &'a [String],
     columns: &'a [usize],
 }
 
-impl<'a> Parts<'a> {
-    pub(crate) fn new(cells: &'a dyn Cells, function: &'a Function, columns: &'a [usize]) -> Self {
+impl<'a> ComputedInputs<'a> {
+    pub(crate) fn new(cells: &'a dyn Cells, function: &'a ComputedFunction, columns: &'a [usize]) -> Self {
         Self { cells, names: &function.from, columns }
     }
 
-    /// The value of that field; NULL of one that was not named as a part.
+    /// Returns the value of a field; NULL for a field that is not an input.
     pub fn value(&self, field: &str) -> ValueRef<'_> {
-        let place = self.names.iter().position(|name| name == field);
-        let column = place.and_then(|place| self.columns.get(place));
+        let index = self.names.iter().position(|name| name == field);
+        let column = index.and_then(|index| self.columns.get(index));
         column.map_or(ValueRef::Null, |column| self.cells.cell(*column))
     }
 
-    /// The text of that field; empty where it is NULL or no text.
+    /// Returns the text of a field; empty if it is NULL or not text.
     pub fn text(&self, field: &str) -> Cow<'_, str> {
         match self.value(field) {
             ValueRef::Text(text) => String::from_utf8_lossy(text),
@@ -39,35 +38,35 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The code of one computed field.
+/// The function of one computed field.
 #[derive(Clone)]
-pub struct Function {
+pub struct ComputedFunction {
     from: Arc<[String]>,
     code: Arc<Code>,
 }
 
-type Code = dyn Fn(&Parts<'_>) -> Value + Send + Sync;
+type Code = dyn Fn(&ComputedInputs<'_>) -> Value + Send + Sync;
 
-impl Function {
-    pub(crate) fn call(&self, parts: &Parts<'_>) -> Value {
+impl ComputedFunction {
+    pub(crate) fn call(&self, parts: &ComputedInputs<'_>) -> Value {
         (self.code)(parts)
     }
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for ComputedFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a function of {:?}", self.from)
+        f.debug_struct("ComputedFunction").field("from", &self.from).finish_non_exhaustive()
     }
 }
 
 /// The functions of a [`crate::Mesh`], by entity and name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Functions(HashMap<String, HashMap<Box<str>, Function>>);
+pub(crate) struct Functions(HashMap<String, HashMap<Box<str>, ComputedFunction>>);
 
 impl Functions {
-    /// Puts functions in the place of the lists of fields that the planner has made of them. Nodes are
-    /// nested as deep as the query, which is bounded.
-    pub(crate) fn put_into(&self, node: &mut Node) {
+    /// Replaces the templates that the planner has made for computed fields by the functions. The nesting of nodes is
+    /// bounded as that of queries.
+    pub(crate) fn apply_to(&self, node: &mut Node) {
         if self.0.is_empty() {
             return;
         }
@@ -86,14 +85,14 @@ impl Functions {
             }
         }
         for join in &mut node.joins {
-            self.put_into(&mut join.node);
+            self.apply_to(&mut join.node);
         }
     }
 }
 
 impl MeshBuilder {
-    /// Adds a computed field: `field` is `entityKey.name`, `from` the fields that the code looks at. It is
-    /// selected like a scalar field, at the root and in relations, whatever resolver fetches the rows.
+    /// Adds a computed field: `field` is `entityKey.name`, and `from` names the fields that the function reads. It is
+    /// selected like a scalar field, at the root and in relations, with any resolver.
     ///
     /// ```
     /// use mesh_plan::Mesh;
@@ -113,19 +112,20 @@ impl MeshBuilder {
     /// ```
     ///
     /// # Errors
-    /// An unknown entity or field, or a name that is taken.
+    /// Fails if the entity or a field is unknown, or if the name is taken.
     pub fn computed<'n, V: Into<Value>>(
         mut self,
         field: &str,
         from: impl IntoIterator<Item = &'n str>,
-        code: impl Fn(&Parts<'_>) -> V + Send + Sync + 'static,
+        code: impl Fn(&ComputedInputs<'_>) -> V + Send + Sync + 'static,
     ) -> Result<Self, ComputedError> {
         let (entity, name) =
             field.split_once('.').ok_or_else(|| ComputedError::Name { name: field.to_owned() })?;
         let from: Vec<&str> = from.into_iter().collect();
         Arc::make_mut(&mut self.schema).add_computed(entity, name, from.iter().copied())?;
         let from = from.into_iter().map(str::to_owned).collect();
-        let function = Function { from, code: Arc::new(move |parts: &Parts<'_>| code(parts).into()) };
+        let function =
+            ComputedFunction { from, code: Arc::new(move |parts: &ComputedInputs<'_>| code(parts).into()) };
         self.functions.0.entry(entity.to_owned()).or_default().insert(name.into(), function);
         Ok(self)
     }
@@ -171,18 +171,18 @@ mod tests {
         let context = Context::default();
         let read = std::pin::pin!(mesh.read(&plan, &context));
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        let std::task::Poll::Ready(body) = read.poll(&mut cx) else { panic!("it waits") };
+        let std::task::Poll::Ready(body) = read.poll(&mut cx) else { panic!("the read is pending") };
         assert_eq!(body.unwrap().bytes, expected);
     }
 
     #[test]
-    fn code_makes_fields_at_the_root_and_below() {
+    fn computed_fields_are_selected_at_the_root_and_in_relations() {
         check("{ user id fullName hasLast }", "1", r#"{"id":1,"fullName":"Ada","hasLast":false}"#);
         check("{ post author { fullName last } }", "7", r#"{"author":{"fullName":"Ada","last":null}}"#);
     }
 
     #[test]
-    fn a_field_made_by_code_stands_in_no_control() {
+    fn computed_fields_are_refused_in_controls() {
         let text =
             r#"{"user": {"$select": {"id": true}, "$orderBy": [{"field": "fullName", "direction": "asc"}]}}"#;
         let error = mesh().plan(&Request::collection(Format::Json, text)).unwrap_err();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_added_is_refused() {
+    fn unknown_inputs_and_taken_names_are_refused() {
         let add = |field: &str, from: &str| {
             let schema = mesh().schema().as_ref().clone();
             Mesh::builder(schema).computed(field, [from], |_| 1).map(drop).map_err(|it| it.to_string())

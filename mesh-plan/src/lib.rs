@@ -53,7 +53,7 @@ mod usage;
 mod value;
 
 pub use change::{Change, Changes, Listener};
-pub use computed::{Function, Parts};
+pub use computed::{ComputedFunction, ComputedInputs};
 pub use cursor::CursorKey;
 pub use error::{Error, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use futures_util::future::Either;

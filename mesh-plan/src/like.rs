@@ -1,10 +1,16 @@
-//! Does text match a `like` pattern? `SPEC §3.7`
+//! Matching of text against `like` patterns. `SPEC §3.7`
 //!
-//! Databases differ in letter case, escapes and the time they take on hostile patterns; this is the one
-//! meaning that every back end without a fitting operator of its own uses. It never takes more steps than
-//! the lengths of text and pattern multiplied.
+//! Databases differ in letter case, escapes and the time they take for hostile patterns. Back ends without a fitting
+//! operator use this implementation, which takes at most as many steps as the product of the lengths of text and
+//! pattern.
 
-/// A pattern, read once: `%` is any text, `_` any one character, `\` makes the next character literal.
+/// A parsed pattern: `%` matches any text, `_` any one character, and `\` makes the next character literal.
+///
+/// ```
+/// use mesh_plan::Pattern;
+///
+/// assert!(Pattern::new("100\\%_", false).matches("100%!"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     pieces: Vec<Piece>,
@@ -19,7 +25,7 @@ enum Piece {
 }
 
 impl Pattern {
-    /// Reads a pattern. A `\` at its end stands for itself.
+    /// Parses a pattern. A `\` at its end stands for itself.
     pub fn new(pattern: &str, ignore_case: bool) -> Self {
         let mut pieces = Vec::with_capacity(pattern.len());
         let mut chars = pattern.chars();
@@ -35,9 +41,9 @@ impl Pattern {
         Self { pieces, ignore_case }
     }
 
-    /// The text that all texts begin with which match, as far as the pattern says it letter for letter; empty where
-    /// letter case is ignored.
-    pub fn beginning(&self) -> String {
+    /// Returns the literal characters at the start of the pattern, with which all matching texts begin; empty if letter
+    /// case is ignored.
+    pub fn literal_prefix(&self) -> String {
         let literal = |piece: &Piece| match piece {
             Piece::Char(char) => Some(*char),
             Piece::Any | Piece::One => None,
@@ -45,11 +51,11 @@ impl Pattern {
         if self.ignore_case { String::new() } else { self.pieces.iter().map_while(literal).collect() }
     }
 
-    /// Whether the whole text matches.
+    /// Returns whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         let mut piece = 0;
         let mut rest = text.chars();
-        // Where to go on when a mismatch shows that the last `%` has to take in one character more.
+        // Where to resume if a mismatch shows that the last `%` has to match one more character.
         let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
             let here = rest.clone();
@@ -79,9 +85,9 @@ impl Pattern {
     }
 }
 
-/// The same pattern in a form that databases take: to some a `\` at the end is a fault.
+/// Escapes a `\` at the end of a pattern, which some databases refuse.
 #[cfg(feature = "sql")]
-pub(crate) fn closed(pattern: &str) -> String {
+pub(crate) fn escape_end(pattern: &str) -> String {
     let mut text = pattern.to_owned();
     if text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1 {
         text.push('\\');
@@ -110,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns() {
+    fn wildcards_and_escapes() {
         check("", "", true);
         check("", "a", false);
         check("%", "", true);
@@ -136,8 +142,8 @@ mod tests {
 
     #[cfg(feature = "sql")]
     #[test]
-    fn beginnings_and_ends() {
-        for (pattern, beginning) in [
+    fn literal_prefixes_and_escaped_ends() {
+        for (pattern, prefix) in [
             ("", ""),
             ("%a", ""),
             ("_", ""),
@@ -147,15 +153,15 @@ mod tests {
             (r"a\", r"a\"),
             (r"\\%", r"\"),
         ] {
-            assert_eq!(Pattern::new(pattern, false).beginning(), beginning, "{pattern}");
-            assert_eq!(Pattern::new(pattern, true).beginning(), "", "{pattern}");
-            assert_eq!(Pattern::new(&closed(pattern), false), Pattern::new(pattern, false));
+            assert_eq!(Pattern::new(pattern, false).literal_prefix(), prefix, "{pattern}");
+            assert_eq!(Pattern::new(pattern, true).literal_prefix(), "", "{pattern}");
+            assert_eq!(Pattern::new(&escape_end(pattern), false), Pattern::new(pattern, false));
         }
-        assert_eq!([r"a\", r"a\\", "a"].map(closed), [r"a\\", r"a\\", "a"]);
+        assert_eq!([r"a\", r"a\\", "a"].map(escape_end), [r"a\\", r"a\\", "a"]);
     }
 
     #[test]
-    fn hostile_patterns_take_no_more_than_text_times_pattern() {
+    fn hostile_patterns_take_at_most_text_times_pattern_steps() {
         let pattern = Pattern::new(&"%a".repeat(10_000), false);
         assert!(!pattern.matches(&("a".repeat(9_999) + "b")));
     }

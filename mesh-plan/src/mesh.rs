@@ -244,7 +244,7 @@ impl Mesh {
             return Err(mismatch(&query.entity, path));
         }
         let mut root = planner::plan(view, &self.limits, &self.cursors, &query, request.kind())?;
-        self.functions.put_into(&mut root.node);
+        self.functions.apply_to(&mut root.node);
         Ok(root.made_from(key))
     }
 

@@ -255,7 +255,7 @@ pub enum TemplatePiece {
     /// the code returns.
     Code {
         /// The code.
-        function: crate::Function,
+        function: crate::ComputedFunction,
         /// Indexes into [`Node::columns`], in the order of the code's parts.
         columns: Vec<usize>,
     },

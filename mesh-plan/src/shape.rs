@@ -15,7 +15,7 @@ use mesh_schema::Cardinality;
 
 use crate::cursor::CursorValues;
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
-use crate::{Parts, ResolveError, ValueRef};
+use crate::{ComputedInputs, ResolveError, ValueRef};
 pub use key::OutputKey;
 pub(crate) use scalar::{number_text, write_text};
 
@@ -238,7 +238,7 @@ impl Shaper {
     /// A template's text, or what code makes of the row. `SPEC §13.5`
     fn computed(&mut self, node: &Node, row: &impl Cells, template: &[TemplatePiece]) {
         if let [TemplatePiece::Code { function, columns }] = template {
-            let value = function.call(&Parts::new(row, function, columns));
+            let value = function.call(&ComputedInputs::new(row, function, columns));
             return scalar::write(&mut self.out, None, None, value.as_ref());
         }
         let mut text = Vec::new();

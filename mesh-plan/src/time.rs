@@ -1,10 +1,10 @@
-//! How is a point in time read from a query, compared in storage and written in a response? `SPEC §5.5`
+//! Dates and times, as they are read from queries, stored in columns and written in responses. `SPEC §5.5`
 
 use mesh_schema::TimeForm;
 
 use crate::Value;
 
-/// Integers beyond this are milliseconds since the epoch rather than seconds.
+/// Greater integers are milliseconds since the epoch rather than seconds.
 const LARGEST_SECONDS: i64 = 100_000_000_000;
 
 /// A day of the proleptic Gregorian calendar, in the years 0000–9999.
@@ -16,7 +16,7 @@ pub(crate) struct Date {
 }
 
 impl Date {
-    /// Reads `2024-05-01`; `None` where there is no such day.
+    /// Parses `2024-05-01`; `None` if there is no such day.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let (&[b'-'], &[b'-']) = (bytes.get(4..5)?, bytes.get(7..8)?) else { return None };
@@ -38,29 +38,29 @@ impl Date {
         (1..=days).contains(&date.day).then_some(date)
     }
 
-    /// Days since the Unix epoch, by counting in years that begin in March.
+    /// Returns the days since the Unix epoch, counted in years that begin in March.
     fn days(self) -> i64 {
         let (year, month) = (self.year, i64::from(self.month));
         let year = if month <= 2 { year - 1 } else { year };
         let era = year.div_euclid(400);
-        let of_era = year.rem_euclid(400);
-        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + i64::from(self.day) - 1;
-        era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+        let year_of_era = year.rem_euclid(400);
+        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + i64::from(self.day) - 1;
+        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
     }
 
     fn from_days(days: i64) -> Self {
         let days = days + 719_468;
         let era = days.div_euclid(146_097);
-        let of_era = days.rem_euclid(146_097);
-        let years = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * years + years / 4 - years / 100);
-        let shifted = (5 * of_year + 2) / 153;
-        let day = (of_year - (153 * shifted + 2) / 5 + 1) as u8;
+        let day_of_era = days.rem_euclid(146_097);
+        let years = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * years + years / 4 - years / 100);
+        let shifted = (5 * day_of_year + 2) / 153;
+        let day = (day_of_year - (153 * shifted + 2) / 5 + 1) as u8;
         let month = ((shifted + 2) % 12 + 1) as u8;
         Self { year: years + era * 400 + i64::from(month <= 2), month, day }
     }
 
-    /// The day as its column stores it.
+    /// Returns the day as its column stores it.
     pub(crate) fn stored(self, form: Option<TimeForm>) -> Value {
         let midnight = Time { date: self, second: 0, nanos: 0, fraction: 0, zone: None };
         match form {
@@ -74,22 +74,22 @@ impl Date {
     }
 }
 
-/// A day and a time of day, with what was written of its fraction and zone.
+/// A day and a time of day, with the fraction and zone as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Time {
     date: Date,
-    /// Of the day.
+    /// Seconds since midnight.
     second: i64,
     nanos: u32,
-    /// Digits of the fraction as written.
+    /// The number of digits of the fraction as written.
     fraction: u8,
-    /// Minutes east of UTC, where a zone was written.
+    /// Minutes east of UTC; `None` without a zone.
     zone: Option<i64>,
 }
 
 impl Time {
-    /// Reads `2024-05-01T12:30:00`, with a blank for the `T`, with a fraction, with a zone, without seconds,
-    /// or the day alone.
+    /// Parses `2024-05-01T12:30:00`. The `T` may be a space, a fraction and a zone may follow, and the seconds or the
+    /// whole time of day may be missing.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let date = Date::parse(text.get(..10)?)?;
         let mut time = Self { date, second: 0, nanos: 0, fraction: 0, zone: None };
@@ -120,13 +120,13 @@ impl Time {
             }
         }
         time.zone = zone(rest)?;
-        // A zone may lead out of the years that have a text of four digits.
+        // The conversion to UTC may lead out of the years of four digits.
         let year = Date::from_days(time.seconds().div_euclid(86_400)).year;
         (0..=9_999).contains(&year).then_some(time)
     }
 
-    /// The time as its column stores it. A zone is turned into UTC, which columns without one are taken to
-    /// be in; without a known form the text is kept in the ISO 8601 form in which it was written.
+    /// Returns the time as its column stores it, in UTC. Without a known form of the column it is ISO 8601 text with
+    /// the fraction as written.
     pub(crate) fn stored(self, form: Option<TimeForm>) -> Value {
         let seconds = self.seconds();
         match form {
@@ -143,12 +143,12 @@ impl Time {
         }
     }
 
-    /// Seconds since the Unix epoch.
+    /// Returns the seconds since the Unix epoch.
     fn seconds(self) -> i64 {
         self.date.days() * 86_400 + self.second - self.zone.unwrap_or(0) * 60
     }
 
-    /// Digits without which the fraction would lose something.
+    /// Returns the number of digits that the fraction needs.
     fn needed(self) -> u8 {
         (0..=9).find(|digits| self.nanos.is_multiple_of(10u32.pow(9 - digits))).unwrap_or(9) as u8
     }
@@ -158,7 +158,7 @@ fn is_leap(year: i64) -> bool {
     year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0)
 }
 
-/// ISO 8601 text of a number that stands for a time; `None` beyond the years that can be written.
+/// Returns the ISO 8601 text of a number that represents a time; `None` if its year has more than four digits.
 pub(crate) fn from_number(form: Option<TimeForm>, number: f64) -> Option<String> {
     let millis = match form {
         Some(TimeForm::UnixMillis) => true,
@@ -192,7 +192,7 @@ fn text(seconds: i64, nanos: u32, separator: char, fraction: u8, zulu: bool) -> 
     out
 }
 
-/// The rest of a time: nothing, `Z`, or an offset such as `+02:00`. `None` where it is none of these.
+/// Parses the rest of a time: nothing, `Z`, or an offset such as `+02:00`.
 #[expect(clippy::option_option, reason = "malformed, absent and present are three things")]
 fn zone(text: &str) -> Option<Option<i64>> {
     if text.is_empty() {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn malformed_times_are_refused() {
         for text in [
             "",
             "2024",

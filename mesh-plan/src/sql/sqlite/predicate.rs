@@ -46,7 +46,7 @@ impl Conditions for Lowering<'_> {
         let column = self.column(source);
         let range = if ignore_case { None } else { prefix::range(self.params, &column, pattern) };
         let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
-        let pattern = self.params.add(Param::Value(like::closed(pattern).into()));
+        let pattern = self.params.add(Param::Value(like::escape_end(pattern).into()));
         let matches = Func::cust(function).arg(column).arg(pattern).into();
         match range {
             Some(range) => range.and(matches),

@@ -84,7 +84,7 @@ fn wanted(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
                 columns.push(column.clone());
             }
             Predicate::Like { source: ColumnSource::Column(column), pattern, ignore_case }
-                if !Pattern::new(pattern, *ignore_case).beginning().is_empty() =>
+                if !Pattern::new(pattern, *ignore_case).literal_prefix().is_empty() =>
             {
                 ranges.push(column.clone());
             }
