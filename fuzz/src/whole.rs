@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, Full};
 use mesh_plan::{Mesh, Persisted, Registration};
 use mesh_ql::{Format, Limits, ReadNode, Selection, parse};
 use mesh_server::{App, Events, mesh_docs};
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use mesh_wire::{ErrorKind, base64};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -183,7 +183,7 @@ impl Site {
         rusqlite::Connection::open(&path)
             .and_then(|it| it.execute_batch(identifiers::TABLES))
             .expect("tables");
-        let sqlite = Sqlite::open(&path).expect("a database");
+        let sqlite = Database::open(&path).expect("a database");
         let writer = sqlite.writer().expect("a writer");
         let mesh =
             Mesh::builder(identifiers::schema()).resolver_for_all(sqlite).mutator_for_all(writer).build();

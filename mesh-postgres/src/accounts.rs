@@ -8,26 +8,27 @@ use mesh_integrity::BoxFuture;
 use mesh_schema::TableName;
 use tokio_postgres::types::Type;
 
-use super::catalog::quoted;
-use super::pool::Pool;
-use super::read::TextParam;
-use super::{OpenError, Postgres};
+use crate::catalog::quoted;
+use crate::database::Database;
+use crate::error::OpenError;
+use crate::pool::Pool;
+use crate::read::TextParam;
 use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
 /// The accounts of a PostgreSQL database. They are asked of the primary: a replica may not know of a password
 /// that has just been changed.
-pub struct PostgresAccounts {
+pub struct Accounts {
     pool: Arc<Pool>,
     find: String,
     any: String,
 }
 
-impl Postgres {
+impl Database {
     /// The accounts that a table holds.
     ///
     /// # Errors
     /// When the table or one of its columns is missing.
-    pub async fn accounts(&self, users: &UsersTable) -> Result<PostgresAccounts, OpenError> {
+    pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
         let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
         let name = TableName::parse(&users.table).map_err(|fault| failed(fault.into()))?;
         let table = match &name.schema {
@@ -39,7 +40,7 @@ impl Postgres {
         let (id, password, login) = (column(&users.id), column(&users.password), column(&users.login));
         let (role, tenant) = (or_null(&users.role), or_null(&users.tenant));
         let own = quoted(&users.login);
-        let accounts = PostgresAccounts {
+        let accounts = Accounts {
             pool: Arc::clone(&self.pool),
             // The column itself is compared too, so that an index on it serves.
             find: format!(
@@ -58,7 +59,7 @@ impl Postgres {
     }
 }
 
-impl PostgresAccounts {
+impl Accounts {
     async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
         let mut lease = self.pool.take(false).await?;
         let param = TextParam(login.map(Cow::Borrowed));
@@ -79,7 +80,7 @@ impl PostgresAccounts {
     }
 }
 
-impl AccountSource for PostgresAccounts {
+impl AccountSource for Accounts {
     fn find<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
         Box::pin(async move {
             // No text of the database holds this character, and it refuses to read one.
@@ -100,8 +101,8 @@ impl AccountSource for PostgresAccounts {
     }
 }
 
-impl fmt::Debug for PostgresAccounts {
+impl fmt::Debug for Accounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresAccounts").field("find", &self.find).finish_non_exhaustive()
+        f.debug_struct("Accounts").field("find", &self.find).finish_non_exhaustive()
     }
 }

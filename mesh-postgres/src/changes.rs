@@ -5,6 +5,8 @@
 //! changed. So it is behind a pooler, through which nobody can listen. After a lost connection too anything may have
 //! changed meanwhile.
 
+mod triggers;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +15,19 @@ use mesh_plan::{Change, Changes};
 use tokio::sync::mpsc;
 use tokio_postgres::AsyncMessage;
 
-use super::Postgres;
-use super::catalog::rows;
-use super::pool::{Pool, PoolError};
-use super::read::with_causes;
-use super::replicas::Replicas;
-use super::triggers::CHANNEL;
+use crate::catalog::rows;
+use crate::changes::triggers::CHANNEL;
+use crate::database::Database;
+use crate::pool::{Pool, PoolError};
+use crate::read::with_causes;
+use crate::replicas::Replicas;
 
 /// How often the position of the log is looked at where there are no triggers.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// How long to wait before connecting again, at first and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-impl Postgres {
+impl Database {
     /// Tells `changes` of writes to the database. The future never ends; it has to be spawned.
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
         watch(Arc::clone(&self.listening), Arc::clone(&self.replicas), changes)

@@ -1,24 +1,4 @@
-//! A PostgreSQL database as the data source of a Mesh service: a resolver for every entity of a schema, with one
-//! statement per read.
-
-#![deny(missing_docs)]
-
-mod accounts;
-mod catalog;
-mod cells;
-mod changes;
-mod peers;
-mod pool;
-mod read;
-mod replicas;
-mod state;
-mod statements;
-mod target;
-#[cfg(test)]
-mod tests;
-mod tls;
-mod triggers;
-mod write;
+//! A database that is open for reads.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -27,73 +7,30 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::{
     Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace, TracedStatement,
-    Value,
+    Usage, Value,
 };
 use mesh_schema::Catalog;
 
-pub use accounts::PostgresAccounts;
-use mesh_plan::Usage;
-use peers::Peers;
-use pool::{Pool, PoolError, Purpose};
-use replicas::Replicas;
-pub use state::PostgresState;
-use statements::StatementCache;
-use target::{Target, without_password};
-pub use write::PostgresWriter;
-
-/// How long a read may take that comes without a deadline.
-const WITHOUT_DEADLINE: Duration = Duration::from_secs(60);
-
-/// How a database is connected to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Settings {
-    /// The most connections that are open to one server at a time.
-    pub connections: usize,
-    /// How long a request waits for a connection before it is refused.
-    pub wait: Duration,
-    /// After how long the database itself ends a statement.
-    pub statement_timeout: Duration,
-    /// Whether there is a pooler between that gives every transaction another connection: then nothing is
-    /// prepared, and no setting outlives a transaction.
-    pub pooler: bool,
-    /// The address of the primary itself, where `pooler` is set: connections that listen go there. Without it
-    /// nothing is heard of what other servers tell, and changes are looked for.
-    pub listen_url: Option<String>,
-    /// Servers that follow the one that is written to. Reads go to them.
-    pub replicas: Vec<String>,
-    /// How far behind a replica may be.
-    pub lag: Duration,
-    /// The namespaces to serve, the default one first; empty: the one that names without a namespace mean.
-    pub schemas: Vec<String>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            connections: 16,
-            wait: Duration::from_secs(2),
-            statement_timeout: WITHOUT_DEADLINE,
-            pooler: false,
-            listen_url: None,
-            replicas: Vec::new(),
-            lag: Duration::from_secs(5),
-            schemas: Vec::new(),
-        }
-    }
-}
+use crate::error::OpenError;
+use crate::other_servers::OtherServers;
+use crate::pool::connect_url::{ConnectUrl, without_password};
+use crate::pool::{Pool, PoolError, Purpose};
+use crate::replicas::Replicas;
+use crate::settings::{DEFAULT_TIMEOUT, Settings};
+use crate::statements::StatementCache;
+use crate::{catalog, read};
 
 /// A PostgreSQL database. Connections belong to the runtime in which they are first needed.
 #[derive(Clone)]
-pub struct Postgres {
-    pool: Arc<Pool>,
-    writes: Arc<Pool>,
+pub struct Database {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) writes: Arc<Pool>,
     /// Where connections that listen come from.
-    listening: Arc<Pool>,
-    replicas: Arc<Replicas>,
-    peers: Arc<Peers>,
-    statements: Arc<StatementCache>,
-    schemas: Arc<[String]>,
+    pub(crate) listening: Arc<Pool>,
+    pub(crate) replicas: Arc<Replicas>,
+    pub(crate) other_servers: Arc<OtherServers>,
+    pub(crate) statements: Arc<StatementCache>,
+    pub(crate) schemas: Arc<[String]>,
 }
 
 /// What a database contains, and what of it was left out and why.
@@ -105,40 +42,15 @@ pub struct Contents {
     pub notes: Vec<String>,
 }
 
-/// The database could not be reached or read.
-#[derive(Debug)]
-pub struct OpenError {
-    database: String,
-    cause: Box<dyn StdError + Send + Sync>,
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read the database {}: {}", self.database, self.cause)?;
-        let mut source = self.cause.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
-    }
-}
-
-impl StdError for OpenError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.cause)
-    }
-}
-
-impl Postgres {
+impl Database {
     /// Connects to a database once, which shows that it can be read and what it can do.
     ///
     /// # Errors
     /// When the URL is none, or the database cannot be reached.
-    pub async fn open(url: &str, settings: &Settings) -> Result<Self, OpenError> {
+    pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let refused =
             |cause: Box<dyn StdError + Send + Sync>| OpenError { database: without_password(url), cause };
-        let mut target = Target::parse(url).map_err(|fault| refused(fault.into()))?;
+        let mut target = ConnectUrl::parse(url).map_err(|fault| refused(fault.into()))?;
         let mut pool = Pool::new(target.clone(), settings, Purpose::Read);
         let mut lease = pool.take(false).await.map_err(|error| refused(error.into()))?;
         let client = lease.begin().client();
@@ -152,7 +64,7 @@ impl Postgres {
             pool = Pool::new(target.clone(), settings, Purpose::Read);
         }
         let other = |url: &String, settings: &Settings| {
-            let target = Target::parse(url)
+            let target = ConnectUrl::parse(url)
                 .map_err(|fault| OpenError { database: without_password(url), cause: fault.into() })?;
             Ok(Arc::new(Pool::new(target, settings, Purpose::Read)))
         };
@@ -165,7 +77,7 @@ impl Postgres {
         };
         Ok(Self {
             writes: Arc::new(Pool::new(target, settings, Purpose::Write)),
-            peers: Arc::new(Peers::new(Arc::clone(&listening), Arc::clone(&replicas))),
+            other_servers: Arc::new(OtherServers::new(Arc::clone(&listening), Arc::clone(&replicas))),
             listening,
             pool,
             replicas,
@@ -243,7 +155,7 @@ impl Postgres {
 
     async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
-        let deadline = context.deadline.unwrap_or(start + WITHOUT_DEADLINE);
+        let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
         let reading = tokio::time::timeout_at(deadline.into(), self.read_somewhere(&plan));
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
         if let Some(trace) = &context.trace {
@@ -259,8 +171,10 @@ impl Postgres {
             return self.read_primary(plan).await.map_err(ResolveError::from);
         }
         self.replicas.watch(&self.pool);
-        self.peers.start();
-        let knows = !self.peers.is_started() || self.peers.has_heard_all() || self.replicas.primary_is_away();
+        self.other_servers.start();
+        let knows = !self.other_servers.is_started()
+            || self.other_servers.has_heard_all()
+            || self.replicas.primary_is_away();
         if knows && let Some(body) = self.read_replica(plan).await {
             return body;
         }
@@ -319,7 +233,7 @@ impl Postgres {
     }
 }
 
-impl Resolver for Postgres {
+impl Resolver for Database {
     fn resolve<'a>(
         &'a self,
         plan: &'a Plan,
@@ -329,13 +243,8 @@ impl Resolver for Postgres {
     }
 }
 
-impl fmt::Debug for Postgres {
+impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Postgres").field("database", &self.pool.name()).finish_non_exhaustive()
     }
 }
-
-/// Runs the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

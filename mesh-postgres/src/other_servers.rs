@@ -8,7 +8,7 @@
 //! nobody goes by what was heard, but asks the primary. Whoever tells something waits no longer than that, for
 //! by then a server that has not said that it heard has lost its lease.
 
-pub(super) mod ended;
+pub(crate) mod revoked_sessions;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client};
 
-use self::ended::Ended;
-use super::catalog::rows;
-use super::pool::{Link, Pool};
-use super::read::with_causes;
-use super::replicas::Replicas;
+use self::revoked_sessions::RevokedSessions;
+use crate::catalog::rows;
+use crate::pool::{Link, Pool};
+use crate::read::with_causes;
+use crate::replicas::Replicas;
 
 /// Where servers tell things.
-pub(super) const TOLD: &str = "mesh_told";
+pub(crate) const ANNOUNCEMENTS: &str = "mesh_told";
 /// Where they say that they have heard them.
-const HEARD: &str = "mesh_heard";
+const ACKNOWLEDGEMENTS: &str = "mesh_heard";
 /// Each server that listens holds this lock together with the others, so that they can be counted.
 const LISTENING: (i32, i32) = (7_815_104, 972_318);
 /// For how long an answer vouches for what was heard before it was asked for.
@@ -41,11 +41,11 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 const TOKENS: usize = 200;
 
 /// The other servers of the same database, and this one among them.
-pub(super) struct Peers {
+pub(crate) struct OtherServers {
     pool: Arc<Pool>,
     replicas: Arc<Replicas>,
     /// Sessions that were ended.
-    pub(super) ended: Ended,
+    pub(crate) revoked: RevokedSessions,
     begin: Instant,
     /// Until when there is a lease, in milliseconds after `begin`.
     leased_until: AtomicU64,
@@ -58,29 +58,29 @@ pub(super) struct Peers {
 }
 
 /// Waits until all servers have heard something.
-pub(super) struct Waiting<'a> {
-    peers: &'a Peers,
-    pub(super) token: String,
+pub(crate) struct Waiting<'a> {
+    other_servers: &'a OtherServers,
+    pub(crate) token: String,
     heard: mpsc::UnboundedReceiver<()>,
 }
 
-impl Peers {
-    pub(super) fn new(pool: Arc<Pool>, replicas: Arc<Replicas>) -> Self {
+impl OtherServers {
+    pub(crate) fn new(pool: Arc<Pool>, replicas: Arc<Replicas>) -> Self {
         Self {
             pool,
             replicas,
-            ended: Ended::default(),
+            revoked: RevokedSessions::default(),
             begin: Instant::now(),
             leased_until: AtomicU64::new(0),
             waiting: Mutex::default(),
-            tokens: (format!("{:016x}", RandomState::new().hash_one("peers")), AtomicU64::new(0)),
+            tokens: (format!("{:016x}", RandomState::new().hash_one("other_servers")), AtomicU64::new(0)),
             started: AtomicBool::new(false),
             process: AtomicI32::new(0),
         }
     }
 
     /// Begins to listen, once, in the runtime that calls it first. Through a pooler nobody can listen.
-    pub(super) fn start(self: &Arc<Self>) {
+    pub(crate) fn start(self: &Arc<Self>) {
         if self.pool.has_pooler() || self.started.load(Ordering::Relaxed) {
             return;
         }
@@ -88,15 +88,15 @@ impl Peers {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
         }
-        let peers = Arc::downgrade(self);
+        let other_servers = Arc::downgrade(self);
         runtime.spawn(async move {
             let mut wait = BACKOFF.0;
-            while let Some(peers) = peers.upgrade() {
-                let error = peers.listen(&mut wait).await;
-                peers.leased_until.store(0, Ordering::Release);
-                peers.process.store(0, Ordering::Relaxed);
+            while let Some(other_servers) = other_servers.upgrade() {
+                let error = other_servers.listen(&mut wait).await;
+                other_servers.leased_until.store(0, Ordering::Release);
+                other_servers.process.store(0, Ordering::Relaxed);
                 tracing::debug!("other servers are not heard for a moment: {error}");
-                drop(peers);
+                drop(other_servers);
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(BACKOFF.1);
             }
@@ -104,12 +104,12 @@ impl Peers {
     }
 
     /// Whether others can be heard at all.
-    pub(super) fn is_started(&self) -> bool {
+    pub(crate) fn is_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }
 
     /// Whether all is known that others have told.
-    pub(super) fn has_heard_all(&self) -> bool {
+    pub(crate) fn has_heard_all(&self) -> bool {
         self.millis(Instant::now()) < self.leased_until.load(Ordering::Acquire)
     }
 
@@ -118,12 +118,12 @@ impl Peers {
     }
 
     /// Something is about to be told.
-    pub(super) fn expect(&self) -> Waiting<'_> {
+    pub(crate) fn expect(&self) -> Waiting<'_> {
         let (server, count) = &self.tokens;
         let token = format!("{server}{:x}", count.fetch_add(1, Ordering::Relaxed));
         let (sender, heard) = mpsc::unbounded_channel();
         self.waiting().insert(token.clone(), sender);
-        Waiting { peers: self, token, heard }
+        Waiting { other_servers: self, token, heard }
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<()>>> {
@@ -132,7 +132,7 @@ impl Peers {
 
     /// What was committed on the connection is seen by all reads after this, on whatever server: on this one from
     /// now on, on the others when what is returned has been waited for.
-    pub(super) async fn has_written(&self, client: &Client) -> Option<(Waiting<'_>, usize)> {
+    pub(crate) async fn has_written(&self, client: &Client) -> Option<(Waiting<'_>, usize)> {
         if self.replicas.are_none() {
             return None;
         }
@@ -144,7 +144,7 @@ impl Peers {
         // Whoever is not counted begins to listen after this, and asks for the position then.
         let tell = format!(
             "SELECT position, others, CASE WHEN others > 0 THEN \
-                 pg_notify('{TOLD}', 'written ' || position || ' {token}') END \
+                 pg_notify('{ANNOUNCEMENTS}', 'written ' || position || ' {token}') END \
              FROM (SELECT pg_current_wal_lsn() AS position, ({count}) AS others OFFSET 0) AS it",
             token = waiting.token,
             count = self.count_others()
@@ -156,7 +156,7 @@ impl Peers {
     }
 
     /// How many other servers listen, as a statement.
-    pub(super) fn count_others(&self) -> String {
+    pub(crate) fn count_others(&self) -> String {
         let (class, number) = LISTENING;
         let process = self.process.load(Ordering::Relaxed);
         format!(
@@ -179,13 +179,13 @@ impl Peers {
         let hear = move |message| {
             if let AsyncMessage::Notification(notice) = message {
                 // Where nobody listens any more, the connection ends soon.
-                let _ = sender.send((notice.channel() == HEARD, notice.payload().to_owned()));
+                let _ = sender.send((notice.channel() == ACKNOWLEDGEMENTS, notice.payload().to_owned()));
             }
         };
         let link: Link = self.pool.connect_hearing(hear).await.map_err(|error| with_causes(&error))?;
         let (class, number) = LISTENING;
         let listen = format!(
-            "LISTEN {TOLD}; LISTEN {HEARD}; SELECT pg_backend_pid(), pg_advisory_lock_shared({class}, {number})"
+            "LISTEN {ANNOUNCEMENTS}; LISTEN {ACKNOWLEDGEMENTS}; SELECT pg_backend_pid(), pg_advisory_lock_shared({class}, {number})"
         );
         let client = link.client();
         let listening = rows(client, &listen).await.map_err(|error| with_causes(&error))?;
@@ -194,13 +194,13 @@ impl Peers {
         *wait = BACKOFF.0;
         // What was told before this was told to others only.
         self.replicas.has_written(client).await;
-        self.ended.forget();
+        self.revoked.forget();
         loop {
             let asked = Instant::now();
             let answer = tokio::time::timeout(PING.1, client.simple_query("SELECT 1")).await;
             answer.map_err(|_| "no answer".to_owned())?.map_err(|error| with_causes(&error))?;
             self.hear_waiting(client, None, &mut notices).await?;
-            self.ended.load(client).await?;
+            self.revoked.load(client).await?;
             self.leased_until.store(self.millis(asked + LEASE), Ordering::Release);
             let next = tokio::time::sleep(PING.0);
             tokio::pin!(next);
@@ -237,7 +237,7 @@ impl Peers {
             next = notices.try_recv().ok();
         }
         for tokens in heard.chunks(TOKENS) {
-            let answer = format!("NOTIFY {HEARD}, '{}'", tokens.join(" "));
+            let answer = format!("NOTIFY {ACKNOWLEDGEMENTS}, '{}'", tokens.join(" "));
             client.batch_execute(&answer).await.map_err(|error| with_causes(&error))?;
         }
         Ok(())
@@ -259,7 +259,7 @@ impl Peers {
                 *token
             }
             ["ended", session, until, token] => {
-                self.ended.insert(ended::session(session)?, until.parse().ok()?);
+                self.revoked.insert(revoked_sessions::parse_session(session)?, until.parse().ok()?);
                 *token
             }
             _ => return None,
@@ -270,7 +270,7 @@ impl Peers {
 
 impl Waiting<'_> {
     /// Waits until so many other servers have heard it.
-    pub(super) async fn all_have_heard(mut self, others: usize) {
+    pub(crate) async fn all_have_heard(mut self, others: usize) {
         let hearing = async {
             for _ in 0..others {
                 if self.heard.recv().await.is_none() {
@@ -286,6 +286,6 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.peers.waiting().remove(&self.token);
+        self.other_servers.waiting().remove(&self.token);
     }
 }

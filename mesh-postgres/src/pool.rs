@@ -1,5 +1,8 @@
 //! Who may use the database now? A bounded number of connections, kept with their prepared statements.
 
+pub(crate) mod connect_url;
+mod tls;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
@@ -11,9 +14,9 @@ use tokio::runtime::{Handle, Id};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Statement};
 
-use super::Settings;
-use super::target::Target;
-use super::tls::Tls;
+use crate::pool::connect_url::ConnectUrl;
+use crate::pool::tls::Tls;
+use crate::settings::Settings;
 use mesh_plan::{Usage, WaitCounter};
 
 /// Prepared statements that a connection keeps.
@@ -25,7 +28,7 @@ const CANCEL: Duration = Duration::from_secs(5);
 
 /// What the connections of a pool are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// They cannot write.
     Read,
     /// They can.
@@ -34,8 +37,8 @@ pub(super) enum Purpose {
 
 /// Connections to one server. A slot is held for as long as a connection is used, and until one that was given
 /// up is closed.
-pub(super) struct Pool {
-    target: Target,
+pub(crate) struct Pool {
+    target: ConnectUrl,
     tls: Mutex<Option<Tls>>,
     settings: Settings,
     purpose: Purpose,
@@ -49,7 +52,7 @@ type Idle = Arc<Mutex<Vec<Box<Link>>>>;
 
 /// Why there is no connection.
 #[derive(Debug)]
-pub(super) enum PoolError {
+pub(crate) enum PoolError {
     /// All are in use and stayed so.
     Exhausted,
     /// The server does not answer.
@@ -81,7 +84,7 @@ impl std::error::Error for PoolError {
 }
 
 impl Pool {
-    pub(super) fn new(target: Target, settings: &Settings, purpose: Purpose) -> Self {
+    pub(crate) fn new(target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
         let mut target = target;
         if !settings.pooler {
             target.with_options(&session_options(settings, purpose));
@@ -98,17 +101,17 @@ impl Pool {
     }
 
     /// The database, without a password.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.target.name
     }
 
     /// Whether nothing may be kept on a connection from one transaction to the next.
-    pub(super) fn has_pooler(&self) -> bool {
+    pub(crate) fn has_pooler(&self) -> bool {
         self.settings.pooler
     }
 
     /// What a transaction has to begin with where connections cannot be told.
-    pub(super) fn begin(&self) -> String {
+    pub(crate) fn begin(&self) -> String {
         let mode = if self.purpose == Purpose::Read { " READ ONLY" } else { "" };
         let timeout = self.settings.statement_timeout.as_millis();
         let path = self.target.search_path().map(|names| format!("; SET LOCAL search_path = {names}"));
@@ -117,13 +120,13 @@ impl Pool {
     }
 
     /// Connections that are open and not in use, and the most there can be.
-    pub(super) fn idle(&self) -> (usize, usize) {
+    pub(crate) fn idle(&self) -> (usize, usize) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
         (idle, self.settings.connections)
     }
 
     /// What of it is in use.
-    pub(super) fn usage(&self) -> Usage {
+    pub(crate) fn usage(&self) -> Usage {
         let (idle, slots) = self.idle();
         let (waits, waited) = (self.waits.count(), self.waits.total());
         Usage { idle, slots, free: self.slots.available_permits(), waits, waited, ..Usage::default() }
@@ -131,13 +134,13 @@ impl Pool {
 
     /// Slots that nobody holds.
     #[cfg(test)]
-    pub(super) fn free(&self) -> usize {
+    pub(crate) fn free(&self) -> usize {
         self.slots.available_permits()
     }
 
     /// A connection that is idle, or a new one; waits for one for as long as the settings say. `fresh` is for
     /// those who have met a broken one: where one is broken, others may be.
-    pub(super) async fn take(&self, fresh: bool) -> Result<Lease, PoolError> {
+    pub(crate) async fn take(&self, fresh: bool) -> Result<Lease, PoolError> {
         let slot = match Arc::clone(&self.slots).try_acquire_owned() {
             Ok(slot) => slot,
             Err(_) => {
@@ -163,12 +166,12 @@ impl Pool {
     }
 
     /// A connection that does not count among those of the pool.
-    pub(super) async fn connect(&self) -> Result<Link, PoolError> {
+    pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
         self.connect_hearing(|_| {}).await
     }
 
     /// The same, telling what the server says of itself.
-    pub(super) async fn connect_hearing(
+    pub(crate) async fn connect_hearing(
         &self,
         mut hear: impl FnMut(AsyncMessage) + Send + 'static,
     ) -> Result<Link, PoolError> {
@@ -221,7 +224,7 @@ fn session_options(settings: &Settings, purpose: Purpose) -> String {
 }
 
 /// An open connection.
-pub(super) struct Link {
+pub(crate) struct Link {
     client: Client,
     cancel: CancelToken,
     statements: Statements,
@@ -231,14 +234,14 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn client(&self) -> &Client {
+    pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 }
 
 /// The right to use a connection. Dropped while a statement is under way, as the future of a read is when its
 /// client goes away, it has the database end the statement.
-pub(super) struct Lease {
+pub(crate) struct Lease {
     /// Present until it is dropped.
     link: Option<Box<Link>>,
     idle: Idle,
@@ -249,20 +252,20 @@ pub(super) struct Lease {
 impl Lease {
     /// The connection, which is not given back until [`Self::done`].
     #[expect(clippy::expect_used, reason = "the connection is there until the lease is dropped")]
-    pub(super) fn begin(&mut self) -> &mut Link {
+    pub(crate) fn begin(&mut self) -> &mut Link {
         self.busy = true;
         self.link.as_mut().expect("a lease has a connection")
     }
 
     /// Nothing is under way any more.
-    pub(super) fn done(&mut self) {
+    pub(crate) fn done(&mut self) {
         self.busy = false;
     }
 }
 
 impl Link {
     /// A statement, prepared where it is not yet.
-    pub(super) async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
         if let Some(statement) = self.statements.find(sql) {
             return Ok(statement);
         }

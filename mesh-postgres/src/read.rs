@@ -13,9 +13,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
 use tokio_postgres::{Client, Error, RowStream};
 
-use super::cells::{Fetched, Source};
-use super::pool::{Lease, Link, Pool, PoolError};
-use super::statements::StatementCache;
+use crate::cells::{Fetched, Source};
+use crate::pool::{Lease, Link, Pool, PoolError};
+use crate::statements::StatementCache;
 
 /// Why a read failed.
 #[derive(Debug)]

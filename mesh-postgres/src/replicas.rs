@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
 
-use super::catalog::rows;
-use super::pool::{Link, Pool};
+use crate::catalog::rows;
+use crate::pool::{Link, Pool};
 
 /// How often positions are looked at.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::future::Either;
 use mesh_integrity::{BoxFuture, MaybeReady, NonceStore, SessionId, StoreError};
@@ -17,10 +16,11 @@ use mesh_ql::Format;
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::peers::Peers;
-use super::pool::{Pool, PoolError};
-use super::read::{TextParam, with_causes};
-use super::{OpenError, Postgres};
+use crate::database::Database;
+use crate::error::OpenError;
+use crate::other_servers::OtherServers;
+use crate::pool::{Pool, PoolError};
+use crate::read::{TextParam, with_causes};
 
 /// How often entries that are not needed any more are dropped, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;
@@ -52,30 +52,30 @@ const REMEMBER: &str =
 
 /// State in the database that is served. Cheap to clone; all clones are one.
 #[derive(Clone)]
-pub struct PostgresState {
+pub struct State {
     pool: Arc<Pool>,
-    peers: Arc<Peers>,
+    other_servers: Arc<OtherServers>,
     /// How many registered queries are kept.
     queries: usize,
     next_sweep: Arc<AtomicU64>,
 }
 
-impl Postgres {
+impl Database {
     /// The state that all servers of this database share, in tables that are made where they are missing. Of
     /// registered queries the newest so many are kept.
     ///
     /// # Errors
     /// When the account may not make them.
-    pub async fn state(&self, queries: usize) -> Result<PostgresState, OpenError> {
+    pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
         let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
         let mut lease = self.writes.take(false).await.map_err(|error| failed(error.into()))?;
         let made = lease.begin().client().batch_execute(TABLES).await;
         made.map_err(|error| failed(error.into()))?;
         lease.done();
-        self.peers.ended.want();
-        self.peers.start();
-        let (pool, peers) = (Arc::clone(&self.writes), Arc::clone(&self.peers));
-        Ok(PostgresState { pool, peers, queries, next_sweep: Arc::default() })
+        self.other_servers.revoked.want();
+        self.other_servers.start();
+        let (pool, other_servers) = (Arc::clone(&self.writes), Arc::clone(&self.other_servers));
+        Ok(State { pool, other_servers, queries, next_sweep: Arc::default() })
     }
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-impl PostgresState {
+impl State {
     /// Runs one statement, once more on a new connection where the first one turns out to be broken. All that is
     /// run here can be run twice.
     async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
@@ -145,7 +145,7 @@ impl PostgresState {
     }
 }
 
-impl NonceStore for PostgresState {
+impl NonceStore for State {
     fn remember<'a>(
         &'a self,
         session: SessionId,
@@ -163,7 +163,7 @@ impl NonceStore for PostgresState {
     }
 }
 
-impl PostgresState {
+impl State {
     /// Runs a statement that must not run twice.
     async fn run_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
         let mut lease = self.pool.take(false).await.map_err(Failure::Pool)?;
@@ -175,7 +175,7 @@ impl PostgresState {
     }
 }
 
-impl QueryStore for PostgresState {
+impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
         Box::pin(async move {
             let sql = "SELECT format, text FROM mesh.query WHERE id = $1::bytea";
@@ -203,16 +203,10 @@ impl QueryStore for PostgresState {
     }
 }
 
-impl fmt::Debug for PostgresState {
+impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresState").field("database", &self.pool.name()).finish_non_exhaustive()
+        f.debug_struct("State").field("database", &self.pool.name()).finish_non_exhaustive()
     }
-}
-
-/// Milliseconds since the Unix epoch, for what is not asked with every request.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn bytes(bytes: &[u8]) -> TextParam<'static> {

@@ -18,7 +18,7 @@ use mesh_plan::{Context, Error, Mesh, Request};
 use mesh_ql::Format;
 use mesh_schema::Schema;
 
-use super::{Postgres, Settings};
+use crate::{Database, Settings};
 use cluster::Cluster;
 
 const BLOG: &str = "
@@ -44,13 +44,13 @@ SELECT setval('posts_id_seq', 3);
 
 /// A served database.
 struct Served {
-    database: Postgres,
+    database: Database,
     mesh: Arc<Mesh>,
 }
 
 impl Served {
     async fn open(cluster: &Cluster, settings: &Settings) -> Self {
-        let database = Postgres::open(&cluster.url(), settings).await.unwrap();
+        let database = Database::connect(&cluster.url(), settings).await.unwrap();
         let catalog = database.contents(&[]).await.unwrap().catalog;
         let mut document = mesh_schema::infer(&catalog).document;
         let keys: Vec<String> = document.entities.iter().map(|(key, _)| key.to_owned()).collect();

@@ -13,33 +13,35 @@ use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
-use super::peers::Peers;
-use super::pool::{Link, Pool};
-use super::read::{self, TextParam};
-use super::statements::StatementCache;
-use super::{Postgres, WITHOUT_DEADLINE, cells};
+use crate::cells;
+use crate::database::Database;
+use crate::other_servers::OtherServers;
+use crate::pool::{Link, Pool};
+use crate::read::{self, TextParam};
+use crate::settings::DEFAULT_TIMEOUT;
+use crate::statements::StatementCache;
 
 /// How often a write begins again that the database ended for the sake of another one.
 const TRIES: usize = 5;
 
 /// Writes to a PostgreSQL database. Cheap to clone; all clones are one.
 #[derive(Clone)]
-pub struct PostgresWriter {
+pub struct Writer {
     pool: Arc<Pool>,
     statements: Arc<StatementCache>,
-    peers: Arc<Peers>,
+    other_servers: Arc<OtherServers>,
 }
 
-impl Postgres {
+impl Database {
     /// Writes to the same database, over connections of its own.
-    pub fn writer(&self) -> PostgresWriter {
+    pub fn writer(&self) -> Writer {
         if !self.replicas.are_none() {
-            self.peers.start();
+            self.other_servers.start();
         }
-        PostgresWriter {
+        Writer {
             pool: Arc::clone(&self.writes),
             statements: Arc::clone(&self.statements),
-            peers: Arc::clone(&self.peers),
+            other_servers: Arc::clone(&self.other_servers),
         }
     }
 }
@@ -52,9 +54,9 @@ enum Failure {
     Final(WriteError),
 }
 
-impl PostgresWriter {
+impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let writing = async {
             let mut tries = 1;
             loop {
@@ -86,7 +88,7 @@ impl PostgresWriter {
                 // A commit whose answer is lost may have happened: it is not tried again.
                 let ended = link.client().batch_execute("COMMIT").await;
                 ended.map_err(|error| Failure::Final(failed(&error, mutation)))?;
-                let told = self.peers.has_written(link.client()).await;
+                let told = self.other_servers.has_written(link.client()).await;
                 lease.done();
                 drop(lease);
                 if let Some((waiting, others)) = told {
@@ -150,7 +152,7 @@ impl PostgresWriter {
     }
 }
 
-impl Mutator for PostgresWriter {
+impl Mutator for Writer {
     fn mutate(
         &self,
         mutation: Mutation,
@@ -160,9 +162,9 @@ impl Mutator for PostgresWriter {
     }
 }
 
-impl fmt::Debug for PostgresWriter {
+impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresWriter").field("database", &self.pool.name()).finish_non_exhaustive()
+        f.debug_struct("Writer").field("database", &self.pool.name()).finish_non_exhaustive()
     }
 }
 

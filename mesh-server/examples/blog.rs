@@ -23,7 +23,7 @@ use mesh_server::mesh_plan::{self, Mesh, Value, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Document, Entity};
 use mesh_server::mesh_wire::{Code, ErrorKind, WireError};
 use mesh_server::{App, Body, Call, ClientAddress, Events, Integrity, MeshService, Reply};
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use tokio::net::{TcpListener, TcpStream};
 
 /// Login, user id and role of each account.
@@ -152,7 +152,7 @@ fn forbidden(words: &'static str) -> WireError {
 
 fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
     rusqlite::Connection::open(file)?.execute_batch(include_str!("blog/seed.sql"))?;
-    let sqlite = Sqlite::open(file)?;
+    let sqlite = Database::open(file)?;
     let document = Document::parse(include_str!("blog/schema.json"))?;
     let schema = document.load(Some(&sqlite.contents(&[])?.catalog))?;
     let mesh = Mesh::builder(schema)

@@ -18,7 +18,7 @@ use mesh_server::mesh_uploads::{
     Blob, BlobInfo, BlobStore, ContentType, Sealed, Staged, StorageKey, StoreError,
 };
 use mesh_server::{App, Server, Uploads};
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use tokio::net::TcpListener;
 
 /// Published files, by the hash of their bytes.
@@ -114,7 +114,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "CREATE TABLE members (id INTEGER PRIMARY KEY, name TEXT NOT NULL, portrait TEXT);
          INSERT INTO members VALUES (1, 'Ines', NULL), (2, 'Tom', NULL);",
     )?;
-    let sqlite = Sqlite::open(&file)?;
+    let sqlite = Database::open(&file)?;
     let portrait = Upload { max_bytes: Some(1_000_000), content_types: Some(vec!["image/*".to_owned()]) };
     let schema = Schema::builder()
         .entity("member", |it| {

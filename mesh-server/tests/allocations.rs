@@ -10,7 +10,7 @@ use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use mesh_plan::Mesh;
 use mesh_server::App;
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use rusqlite::Connection;
 use tokio::runtime::{Builder, Runtime};
 
@@ -42,7 +42,7 @@ impl Blog {
         std::fs::create_dir(&folder).unwrap();
         let file = folder.join("blog.db");
         Connection::open(&file).unwrap().execute_batch(BLOG).unwrap();
-        let database = Sqlite::open(&file).unwrap().response_cache(cache);
+        let database = Database::open(&file).unwrap().response_cache(cache);
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
         let app = App::new(Mesh::builder(schema).resolver_for_all(database).build());

@@ -10,7 +10,7 @@ mod attack {
     use mesh_plan::{Context, CursorKey, Limits, Mesh, Plan, Request, Value};
     use mesh_ql::Format;
     use mesh_schema::{FieldType, JoinDocument, Schema};
-    use mesh_sqlite::Sqlite;
+    use mesh_sqlite::Database;
     use rusqlite::Connection;
     use serde_json::{Value as Json, json};
 
@@ -128,7 +128,7 @@ mod attack {
             let tables = Tables::new().with(TABLE, columns, rows);
             Self {
                 memory: builder().resolver_for_all(tables).build(),
-                sqlite: builder().resolver_for_all(Sqlite::open(&path).unwrap()).build(),
+                sqlite: builder().resolver_for_all(Database::open(&path).unwrap()).build(),
                 runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
                 path,
                 folder,

@@ -32,7 +32,7 @@ use mesh_server::mesh_wire::client::{
     self, Client, Endpoint, ReplyError, StreamEvent, UploadFile, UploadForm, UploadTarget,
 };
 use mesh_server::{App, Events, Integrity, Server, Uploads};
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
@@ -99,7 +99,7 @@ impl Site {
                  INSERT INTO posts (title) VALUES ('One'), ('Two'), ('Three'), ('Four'), ('Five');",
             )
             .unwrap();
-        let sqlite = Sqlite::open(&file).unwrap();
+        let sqlite = Database::open(&file).unwrap();
         let cover = Upload { max_bytes: Some(1000), content_types: None };
         let junction = ThroughDocument::new("post_tags", "post_id", "tag_id");
         let schema = Schema::builder()

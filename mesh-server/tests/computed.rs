@@ -11,7 +11,7 @@ use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::{Context, Mesh, MeshBuilder, Plan, ResolveError, Rows, Table, Value};
 use mesh_server::mesh_schema::{Document, Schema};
 use mesh_server::mesh_wire::base64;
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use rusqlite::Connection;
 
 const SCHEMA: &str = r#"{
@@ -84,7 +84,7 @@ async fn over_sql() {
         INSERT INTO users VALUES (1, 'Ada', NULL, '1815-12-10');
         INSERT INTO posts VALUES (1, 'One', 3, 1), (2, 'Two', NULL, 1)";
     Connection::open(&file).unwrap().execute_batch(tables).unwrap();
-    let app = app(Mesh::builder(schema()).resolver_for_all(Sqlite::open(&file).unwrap()));
+    let app = app(Mesh::builder(schema()).resolver_for_all(Database::open(&file).unwrap()));
     check(&app).await;
     assert_eq!(
         read(&app, "post/2", "{ post stars author { sign name } }").await,

@@ -17,7 +17,7 @@ use mesh_server::mesh_plan::{
 };
 use mesh_server::mesh_schema::{Entity, FieldType, JoinDocument, Schema, ThroughDocument};
 use mesh_server::mesh_wire::base64;
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 
 /// A folder that is removed with this value.
 struct Folder(PathBuf);
@@ -95,7 +95,7 @@ fn tables() -> Tables {
         .with("likes", ["userId", "postId"], LIKES.map(|(user, post)| vec![Value::from(user), post.into()]))
 }
 
-fn sqlite(folder: &Folder) -> Sqlite {
+fn sqlite(folder: &Folder) -> Database {
     let path = folder.0.join("data.db");
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection
@@ -114,7 +114,7 @@ fn sqlite(folder: &Folder) -> Sqlite {
     for like in LIKES {
         connection.execute("INSERT INTO likes VALUES (?, ?)", like).unwrap();
     }
-    Sqlite::open(&path).unwrap()
+    Database::open(&path).unwrap()
 }
 
 fn policy(role: &str, entity: &Entity) -> Access {

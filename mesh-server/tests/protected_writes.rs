@@ -22,7 +22,7 @@ use mesh_server::mesh_plan::{self, Change, Mesh, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Entity, EntityBuilder, FieldType, JoinDocument, Schema, ThroughDocument};
 use mesh_server::mesh_wire::{WireError, base64};
 use mesh_server::{App, Call, Integrity, Reply};
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ impl Site {
             )
             .build()
             .unwrap();
-        let sqlite = Sqlite::open(&file).unwrap();
+        let sqlite = Database::open(&file).unwrap();
         let mesh = Mesh::builder(schema).mutator_for_all(sqlite.writer().unwrap()).resolver_for_all(sqlite);
         let keys = Keys::new(&Secret::new("a secret of the tests that is long enough").unwrap());
         let app = App::new(mesh.policy(policy).build())

@@ -19,7 +19,7 @@ use mesh_server::App;
 use mesh_server::mesh_plan::Mesh;
 use mesh_server::mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
 use mesh_server::mesh_wire::base64;
-use mesh_sqlite::Sqlite;
+use mesh_sqlite::Database;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ impl Drop for File {
 }
 
 fn app(path: &Path) -> App {
-    let sqlite = Sqlite::open(path).unwrap();
+    let sqlite = Database::open(path).unwrap();
     let writer = sqlite.writer().unwrap();
     let mesh = Mesh::builder(schema()).resolver_for_all(sqlite).mutator_for_all(writer);
     App::new(mesh.build()).mutations(true)

@@ -9,15 +9,15 @@ use mesh_integrity::BoxFuture;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
 
-use super::Sqlite;
-use super::watched::FileId;
+use crate::database::Database;
+use crate::file::FileId;
 use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
 /// How long to wait for a process that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The accounts of a SQLite database.
-pub struct SqliteAccounts {
+pub struct Accounts {
     /// One is enough: hashing takes a thousand times as long as looking up.
     place: Arc<Mutex<Place>>,
     find: String,
@@ -48,12 +48,12 @@ impl Place {
     }
 }
 
-impl Sqlite {
+impl Database {
     /// The accounts that a table holds.
     ///
     /// # Errors
     /// When the table or one of its columns is missing.
-    pub fn accounts(&self, users: &UsersTable) -> Result<SqliteAccounts, UsersTableError> {
+    pub fn accounts(&self, users: &UsersTable) -> Result<Accounts, UsersTableError> {
         let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
         let place = Place::open(self.path()).map_err(failed)?;
         let columns = columns(&place.connection, &users.table).map_err(failed)?;
@@ -77,7 +77,7 @@ impl Sqlite {
         let or_null = |name: &Option<String>| name.as_deref().map_or_else(|| "NULL".to_owned(), column);
         let (id, password, login) = (column(&users.id), column(&users.password), column(&users.login));
         let (role, tenant, table) = (or_null(&users.role), or_null(&users.tenant), quoted(&users.table));
-        Ok(SqliteAccounts {
+        Ok(Accounts {
             place: Arc::new(Mutex::new(place)),
             find: format!(
                 "SELECT {id}, {password}, {role}, {tenant} FROM {table} AS u WHERE {login} = ?1 LIMIT 2"
@@ -118,7 +118,7 @@ impl fmt::Display for UsersTableError {
 
 impl std::error::Error for UsersTableError {}
 
-impl SqliteAccounts {
+impl Accounts {
     /// Reads on a thread that may wait: the table may be long, and its logins without an index.
     async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
         let (place, sql) = (Arc::clone(&self.place), sql.to_owned());
@@ -158,7 +158,7 @@ fn text(value: ValueRef<'_>) -> Option<String> {
     }
 }
 
-impl AccountSource for SqliteAccounts {
+impl AccountSource for Accounts {
     fn find<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
         Box::pin(async move {
             let mut found = self.read(&self.find, Some(login)).await?;
@@ -175,9 +175,9 @@ impl AccountSource for SqliteAccounts {
     }
 }
 
-impl fmt::Debug for SqliteAccounts {
+impl fmt::Debug for Accounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteAccounts").field("find", &self.find).finish_non_exhaustive()
+        f.debug_struct("Accounts").field("find", &self.find).finish_non_exhaustive()
     }
 }
 

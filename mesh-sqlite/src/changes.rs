@@ -11,13 +11,14 @@ use std::time::Duration;
 use mesh_plan::{Change, Changes};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::watched::FileId;
-use super::{Cause, OpenError, Sqlite};
+use crate::database::Database;
+use crate::error::{Cause, OpenError};
+use crate::file::FileId;
 
 /// How often the file is looked at. A look takes some microseconds.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-impl Sqlite {
+impl Database {
     /// Tells `changes` of writes to the file, within a fraction of a second. The future never ends; it has to
     /// be spawned, and looks only while somebody listens.
     ///
@@ -25,7 +26,7 @@ impl Sqlite {
     /// When the file cannot be opened once more.
     pub fn watch(&self, changes: Changes) -> Result<impl Future<Output = ()> + Send + 'static, OpenError> {
         let path = self.path();
-        // Opened before anybody can listen: whatever is written from now on is noticed.
+        // OpenFile before anybody can listen: whatever is written from now on is noticed.
         let version = Version::open(&path)
             .map_err(|error| OpenError { path: path.display().to_string(), cause: Cause::Sqlite(error) })?;
         Ok(watch(path, version, changes))

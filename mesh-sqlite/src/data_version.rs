@@ -5,7 +5,7 @@
 //! of the WAL's index, whose counter of commits and checksums make it unlike any earlier one. A mark that is
 //! equal before and after some rows were read is therefore the mark of those rows.
 
-mod index;
+mod wal_index;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use index::Index;
 use rusqlite::Connection;
+use wal_index::Index;
 
 /// Where the database's header tells its journal mode and, six bytes on, counts changes.
 const HEADER: u64 = 18;
@@ -24,10 +24,10 @@ const WAL: [u8; 2] = [2, 2];
 
 /// The database's state. States of equal marks are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp([u8; 48]);
+pub(crate) struct DataVersion([u8; 48]);
 
 /// Reads the marks of one database file.
-pub(super) struct Stamps {
+pub(crate) struct VersionReader {
     path: PathBuf,
     main: Option<Arc<File>>,
     index: OnceLock<Option<Index>>,
@@ -37,9 +37,9 @@ pub(super) struct Stamps {
     anchor: Mutex<Connection>,
 }
 
-impl Stamps {
+impl VersionReader {
     /// Begins to watch the file of that connection.
-    pub(super) fn new(path: &Path, anchor: Connection) -> Self {
+    pub(crate) fn new(path: &Path, anchor: Connection) -> Self {
         let main = kept_open(path).ok();
         Self {
             path: path.to_owned(),
@@ -51,34 +51,34 @@ impl Stamps {
     }
 
     /// The mark of the database's state now; `None` where it cannot be told.
-    pub(super) fn now(&self) -> Option<Stamp> {
+    pub(crate) fn now(&self) -> Option<DataVersion> {
         if !self.is_wal() {
-            let stamp = self.of_file()?;
-            if stamp.0.first_chunk() != Some(&WAL) {
-                return Some(stamp);
+            let version = self.of_file()?;
+            if version.0.first_chunk() != Some(&WAL) {
+                return Some(version);
             }
             self.anchor()?;
         }
-        self.index.get()?.as_ref()?.stamp()
+        self.index.get()?.as_ref()?.version()
     }
 
     /// Whether the database is known to be in WAL mode, in which readers hold up no writer.
-    pub(super) fn is_wal(&self) -> bool {
+    pub(crate) fn is_wal(&self) -> bool {
         self.wal.load(Ordering::Acquire)
     }
 
     /// Whether the file has no whole header any more.
-    pub(super) fn is_cut_off(&self) -> bool {
+    pub(crate) fn is_cut_off(&self) -> bool {
         self.main.is_some() && self.of_file().is_none()
     }
 
     /// Mode and counter of changes out of the file's header.
-    fn of_file(&self) -> Option<Stamp> {
+    fn of_file(&self) -> Option<DataVersion> {
         let mut header = [0; 22];
         read(self.main.as_ref()?, &mut header, HEADER).ok()?;
-        let mut stamp = Stamp([0; 48]);
-        stamp.0.first_chunk_mut::<22>()?.copy_from_slice(&header);
-        Some(stamp)
+        let mut version = DataVersion([0; 48]);
+        version.0.first_chunk_mut::<22>()?.copy_from_slice(&header);
+        Some(version)
     }
 
     /// Makes sure that the mode stays WAL. A connection that has read in that mode keeps a lock which all who

@@ -1,27 +1,4 @@
-//! A SQLite file as the data source of a Mesh service: a resolver for every entity of a schema.
-
-#![deny(missing_docs)]
-
-mod accounts;
-mod alarm;
-mod aside;
-mod cache;
-mod catalog;
-mod changes;
-mod local;
-mod pool;
-mod prepared;
-mod read;
-mod stamp;
-mod state;
-mod statements;
-mod sum;
-#[cfg(test)]
-mod tests;
-mod traced;
-mod turns;
-mod watched;
-mod write;
+//! A database file that is open for reading.
 
 use std::fmt;
 use std::future::ready;
@@ -29,19 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver};
+use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage};
 use mesh_schema::Catalog;
 
-pub use accounts::{SqliteAccounts, UsersTableError};
-use alarm::Budget;
-pub use local::before_park;
-use mesh_plan::Usage;
-use pool::Reader;
-pub use rusqlite;
-use stamp::Stamp;
-pub use state::{SqliteState, StateError, StateLimits};
-use watched::{Opened, Watched};
-pub use write::SqliteWriter;
+use crate::current_file::{CurrentFile, OpenFile};
+use crate::data_version::DataVersion;
+use crate::error::{Cause, OpenError};
+use crate::pool::interrupt::Budget;
+use crate::pool::{DEFAULT_TIMEOUT, Reader, thread_connection};
+use crate::{catalog, read, slow_reads};
 
 /// How much of SQLite's work a read may do on the runtime's thread: one or two milliseconds. Most take a
 /// fraction of it, and handing them to another thread would cost more than running them; what takes more is
@@ -51,16 +24,13 @@ const INLINE_LOOKS: u32 = 20;
 /// How long those steps may take at the most.
 const INLINE_TIME: Duration = Duration::from_millis(10);
 
-/// How long a read may take that comes without a deadline.
-const WITHOUT_DEADLINE: Duration = Duration::from_secs(60);
-
 /// Bytes of answers that are kept unless told otherwise.
 const RESPONSE_CACHE: usize = 64 << 20;
 
 /// A SQLite database, opened for reading.
 #[derive(Clone)]
-pub struct Sqlite {
-    file: Arc<Watched>,
+pub struct Database {
+    pub(crate) file: Arc<CurrentFile>,
 }
 
 /// What a database contains, and what of it was left out and why.
@@ -72,50 +42,14 @@ pub struct Contents {
     pub notes: Vec<String>,
 }
 
-/// The database could not be opened or read.
-#[derive(Debug)]
-pub struct OpenError {
-    path: String,
-    cause: Cause,
-}
-
-#[derive(Debug)]
-enum Cause {
-    Missing,
-    Folder,
-    Sqlite(rusqlite::Error),
-    Unwritable(rusqlite::Error),
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read the database {}: ", self.path)?;
-        match &self.cause {
-            Cause::Missing => f.write_str("there is no such file"),
-            Cause::Folder => f.write_str("it is a folder"),
-            Cause::Sqlite(error) => error.fmt(f),
-            Cause::Unwritable(error) => write!(f, "it cannot be written to: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.cause {
-            Cause::Sqlite(error) | Cause::Unwritable(error) => Some(error),
-            Cause::Missing | Cause::Folder => None,
-        }
-    }
-}
-
-impl Sqlite {
+impl Database {
     /// Opens a file for reading and makes sure that it is a database.
     ///
     /// # Errors
     /// When the file is missing, cannot be read or is no SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |cause| OpenError { path: path.display().to_string(), cause };
-        aside::record_processors();
+        slow_reads::record_processors();
         // SQLite has the same words for many causes; these two are the usual ones.
         if path.is_dir() {
             return Err(failed(Cause::Folder));
@@ -124,8 +58,8 @@ impl Sqlite {
             return Err(failed(Cause::Missing));
         }
         let opened =
-            Opened::open(path, RESPONSE_CACHE, true).map_err(|error| failed(Cause::Sqlite(error)))?;
-        Ok(Self { file: Arc::new(Watched::new(opened, RESPONSE_CACHE)) })
+            OpenFile::open(path, RESPONSE_CACHE, true).map_err(|error| failed(Cause::Sqlite(error)))?;
+        Ok(Self { file: Arc::new(CurrentFile::new(opened, RESPONSE_CACHE)) })
     }
 
     /// Sets how many bytes of answers are kept, 0 for none. An answer is served again only while the database is
@@ -196,12 +130,12 @@ impl Sqlite {
     }
 
     /// Where the file lies.
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.file.last().pool.path().to_owned()
     }
 }
 
-impl Opened {
+impl OpenFile {
     async fn read(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
         self.state()?;
         if let Some(trace) = context.trace.clone() {
@@ -211,32 +145,32 @@ impl Opened {
     }
 
     /// The state that the database is in, where it can be told.
-    fn state(&self) -> Result<Option<Stamp>, ResolveError> {
-        let stamps = self.pool.stamps();
-        let stamp = stamps.now();
+    fn state(&self) -> Result<Option<DataVersion>, ResolveError> {
+        let versions = self.pool.versions();
+        let version = versions.now();
         // Pages are read through a map of the file, where what was cut off must not be touched.
-        if stamp.is_none() && stamps.is_cut_off() {
+        if version.is_none() && versions.is_cut_off() {
             return Err(ResolveError::new("the database file was cut short"));
         }
-        Ok(stamp)
+        Ok(version)
     }
 
     /// Answers from what is kept, or by a read on the runtime's own thread.
     fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
-        let stamp = match self.state() {
-            Ok(stamp) => stamp,
+        let version = match self.state() {
+            Ok(version) => version,
             Err(error) => return Some(Err(error)),
         };
-        if let (Some(cache), Some(stamp)) = (&self.cache, &stamp)
-            && let Some(body) = cache.find(plan, stamp)
+        if let (Some(cache), Some(version)) = (&self.cache, &version)
+            && let Some(body) = cache.find(plan, version)
         {
             return Some(Ok(body));
         }
-        self.read_in_line(plan, stamp, deadline)
+        self.read_in_line(plan, version, deadline)
     }
 
     /// Remembers that runs of the plan's query take long.
-    fn mark_heavy(&self, plan: &Plan) {
+    pub(crate) fn mark_heavy(&self, plan: &Plan) {
         self.heavy.insert(plan.id().clone(), (), 1);
     }
 
@@ -244,14 +178,14 @@ impl Opened {
     fn read_in_line(
         &self,
         plan: &Plan,
-        stamp: Option<Stamp>,
+        version: Option<DataVersion>,
         deadline: Option<Instant>,
     ) -> Option<Result<JsonBody, ResolveError>> {
         if self.heavy.get(plan.id()).is_some() {
             return None;
         }
         let budget = Budget::Steps { looks: INLINE_LOOKS, time: INLINE_TIME };
-        match local::read(&self.pool, plan, budget, stamp) {
+        match thread_connection::read(&self.pool, plan, budget, version) {
             Ok(read) => Some(Ok(self.keep(plan, read))),
             // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
@@ -265,19 +199,19 @@ impl Opened {
 
     /// Reads where waiting and working hold up nobody else.
     async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
-        let turn = self.pool.turns().take(deadline).await?;
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+        let turn = self.pool.slow_reads().take(deadline).await?;
         let mut reader = self.pool.take().map_err(read::failed)?;
-        let alarm = reader.alarm().cancel_on_drop();
+        let interrupt = reader.interrupt().cancel_on_drop();
         let database = self.clone();
-        let running = aside::run(move || {
+        let running = slow_reads::run(move || {
             let result = database.read_waiting(&mut reader, &plan, deadline);
             database.pool.give(reader);
             drop(turn);
             result
         });
         let result = running.await;
-        drop(alarm);
+        drop(interrupt);
         result?
     }
 
@@ -296,7 +230,7 @@ impl Opened {
     }
 
     /// Keeps an answer, if the state that it was read from is known.
-    fn keep(&self, plan: &Plan, (body, state): (JsonBody, Option<Stamp>)) -> JsonBody {
+    fn keep(&self, plan: &Plan, (body, state): (JsonBody, Option<DataVersion>)) -> JsonBody {
         match (&self.cache, state) {
             (Some(cache), Some(state)) => cache.keep(plan, state, body),
             _ => body,
@@ -304,7 +238,7 @@ impl Opened {
     }
 }
 
-impl Resolver for Sqlite {
+impl Resolver for Database {
     fn resolve<'a>(
         &'a self,
         plan: &'a Plan,
@@ -329,13 +263,8 @@ impl Resolver for Sqlite {
     }
 }
 
-impl fmt::Debug for Sqlite {
+impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sqlite").field("path", &self.path()).finish_non_exhaustive()
     }
 }
-
-/// Runs the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,22 +1,47 @@
-//! The aggregate function `mesh_sum`: exact for integers if the total fits 64 bits. `SPEC §3.12`
+//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike` and `mesh_sum`.
 //!
-//! The built-in `sum` fails if a running sum overflows, even if the total does not.
+//! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
+//! sum overflows, even if the total does not.
 
 use std::fmt;
 
-use rusqlite::functions::{Aggregate, Context};
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Error, Result};
+use mesh_plan::Pattern;
+use mesh_plan::sql::sqlite::functions;
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::types::{FromSqlError, ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, Error, Result};
+
+/// The functions that statements of plans call.
+pub(crate) fn add_functions(connection: &Connection) -> Result<()> {
+    for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+        connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case))?;
+    }
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
+}
+
+/// `mesh_like(text, pattern)`; the pattern is read once for each run of a statement.
+fn like(call: &Context<'_>, ignore_case: bool) -> Result<Option<bool>> {
+    let pattern = call.get_or_create_aux(1, |value| -> std::result::Result<Pattern, FromSqlError> {
+        Ok(Pattern::new(value.as_str()?, ignore_case))
+    })?;
+    Ok(match call.get_raw(0) {
+        ValueRef::Null => None,
+        ValueRef::Text(text) => Some(pattern.matches(&String::from_utf8_lossy(text))),
+        _ => Some(false),
+    })
+}
 
 /// The error message for a total beyond 64 bits; that of the built-in `sum` is the same.
-pub(super) const OVERFLOW: &str = "integer overflow";
+pub(crate) const OVERFLOW: &str = "integer overflow";
 
 /// The aggregate function.
-pub(super) struct Sum;
+pub(crate) struct Sum;
 
 /// The running total. Reals are compensated (Neumaier), as in the built-in `sum`.
 #[derive(Default)]
-pub(super) struct Total {
+pub(crate) struct Total {
     values: u64,
     integers: i128,
     is_real: bool,

@@ -3,28 +3,24 @@
 #[cfg(test)]
 mod tests;
 
-use super::sum;
 use mesh_plan::sql::sqlite::{Param, Statements};
-use mesh_plan::{Cells, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Value, ValueRef};
-use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
-use rusqlite::{CachedStatement, Connection, ErrorCode, Row, ToSql};
+use mesh_plan::{Cells as _, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Value, ValueRef};
+use rusqlite::{CachedStatement, Connection, ErrorCode};
+
+use crate::cells::{Bound, SqliteRow};
+use crate::functions;
 
 /// Reads a plan inside a transaction that is under way.
-pub(super) fn inside(
+pub(crate) fn inside(
     connection: &Connection,
     plan: &Plan,
     statements: &Statements,
 ) -> Result<JsonBody, ResolveError> {
-    Source::prepare(connection, statements).map_err(failed)?.run(plan)
-}
-
-/// A cell that outlives its row.
-pub(super) fn value(row: &Row<'_>, column: usize) -> Value {
-    SqliteRow(row).cell(column).to_value()
+    StatementTree::prepare(connection, statements).map_err(failed)?.run(plan)
 }
 
 /// What a failure of SQLite means for a read.
-pub(super) fn failed(error: rusqlite::Error) -> ResolveError {
+pub(crate) fn failed(error: rusqlite::Error) -> ResolveError {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => ResolveError::TimedOut,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ResolveError::Busy,
@@ -34,11 +30,11 @@ pub(super) fn failed(error: rusqlite::Error) -> ResolveError {
 }
 
 fn is_overflow(error: &rusqlite::Error) -> bool {
-    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message == sum::OVERFLOW)
+    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message == functions::OVERFLOW)
 }
 
 /// A prepared statement with those below it.
-pub(super) struct Source<'c> {
+pub(crate) struct StatementTree<'c> {
     statement: CachedStatement<'c>,
     /// Places of parameters, counted from 1, and the parent's columns that fill them.
     parents: Vec<(usize, usize)>,
@@ -53,9 +49,9 @@ pub(super) struct Source<'c> {
     joins: Vec<Self>,
 }
 
-impl<'c> Source<'c> {
+impl<'c> StatementTree<'c> {
     /// Prepares the statements and binds what is the same in every run.
-    pub(super) fn prepare(connection: &'c Connection, tree: &Statements) -> rusqlite::Result<Self> {
+    pub(crate) fn prepare(connection: &'c Connection, tree: &Statements) -> rusqlite::Result<Self> {
         let statement = connection.prepare_cached(&tree.statement.sql)?;
         let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree));
         let joins = joins.collect::<Result<_, _>>()?;
@@ -74,7 +70,7 @@ impl<'c> Source<'c> {
     }
 
     /// Runs the statements for the plan's target, page and session.
-    pub(super) fn run(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+    pub(crate) fn run(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
         if let Target::Point(id) = plan.target() {
             for place in &self.ids {
                 self.statement.raw_bind_parameter(*place, Bound(id.as_ref())).map_err(failed)?;
@@ -106,7 +102,7 @@ impl<'c> Source<'c> {
     }
 }
 
-impl RowSource for Source<'_> {
+impl RowSource for StatementTree<'_> {
     type Row<'r> = SqliteRow<'r>;
 
     fn visit<'p>(
@@ -135,39 +131,8 @@ impl RowSource for Source<'_> {
     }
 }
 
-/// A row where SQLite holds it.
-pub(super) struct SqliteRow<'r>(pub(super) &'r Row<'r>);
-
-impl Cells for SqliteRow<'_> {
-    fn cell(&self, column: usize) -> ValueRef<'_> {
-        match self.0.get_ref(column) {
-            Ok(SqlRef::Integer(value)) => ValueRef::Integer(value),
-            Ok(SqlRef::Real(value)) => ValueRef::Real(value),
-            Ok(SqlRef::Text(value)) => ValueRef::Text(value),
-            Ok(SqlRef::Blob(value)) => ValueRef::Bytes(value),
-            Ok(SqlRef::Null) | Err(_) => ValueRef::Null,
-        }
-    }
-}
-
-/// A value that is bound without a copy of our own.
-pub(super) struct Bound<'a>(pub(super) ValueRef<'a>);
-
-impl ToSql for Bound<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self.0 {
-            ValueRef::Null => SqlRef::Null,
-            ValueRef::Boolean(value) => SqlRef::Integer(value.into()),
-            ValueRef::Integer(value) => SqlRef::Integer(value),
-            ValueRef::Real(value) => SqlRef::Real(value),
-            ValueRef::Text(value) => SqlRef::Text(value),
-            ValueRef::Bytes(value) => SqlRef::Blob(value),
-        }))
-    }
-}
-
 /// SQLite's own account of how it runs each statement, parents before children.
-pub(super) fn query_plan(
+pub(crate) fn query_plan(
     connection: &Connection,
     tree: &Statements,
 ) -> rusqlite::Result<Vec<(String, Vec<String>)>> {

@@ -1,6 +1,6 @@
 //! Which answers are known already? Bodies of reads, each served for as long as the database has not changed.
 //!
-//! A body is kept with the [`Stamp`] of the state that it was read from, and is served only where that is the
+//! A body is kept with the [`DataVersion`] of the state that it was read from, and is served only where that is the
 //! state at the time of the request. So there is nothing to expire, and no write, of this process or another,
 //! is ever missed. Only what depends on nothing but plan, target and database is kept: not what a policy
 //! fills in from a session, nor what code computes.
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 use mesh_plan::{JsonBody, Node, Output, Plan, PlanId, Target, TemplatePiece, Value};
 
-use super::stamp::Stamp;
+use crate::data_version::DataVersion;
 use mesh_plan::Usage;
 
 /// Parts with a lock each, so that threads seldom wait for one another.
@@ -27,7 +27,7 @@ const ENTRY: usize = 256;
 const LARGEST: usize = 16;
 
 /// Bodies by plan and target, of so many bytes in all.
-pub(super) struct Cache {
+pub(crate) struct ResponseCache {
     bytes: usize,
     parts: [Mutex<Part>; PARTS],
     hasher: RandomState,
@@ -42,7 +42,7 @@ struct Part {
     /// Bytes in `newer`.
     bytes: usize,
     /// The state that was seen last, and its number: entries of other numbers are worth nothing.
-    state: Option<Stamp>,
+    state: Option<DataVersion>,
     number: u64,
     hits: u64,
 }
@@ -86,9 +86,9 @@ impl Key {
     }
 }
 
-impl Cache {
+impl ResponseCache {
     /// A cache of that many bytes.
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         Self { bytes, parts: std::array::from_fn(|_| Mutex::default()), hasher: RandomState::default() }
     }
 
@@ -98,7 +98,7 @@ impl Cache {
     }
 
     /// How many answers it holds, their bytes, and how often it had the one that was wanted.
-    pub(super) fn fill(&self, usage: &mut Usage) {
+    pub(crate) fn fill(&self, usage: &mut Usage) {
         for part in &self.parts {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner);
             let older: usize = part.older.values().map(|entry| entry.body.bytes.len() + ENTRY).sum();
@@ -109,7 +109,7 @@ impl Cache {
     }
 
     /// The answer to a plan in that state of the database, if it is known.
-    pub(super) fn find(&self, plan: &Plan, state: &Stamp) -> Option<JsonBody> {
+    pub(crate) fn find(&self, plan: &Plan, state: &DataVersion) -> Option<JsonBody> {
         let key = Key::of(plan)?;
         self.with(&key, |part| {
             let found = part.find(&key, state);
@@ -121,7 +121,7 @@ impl Cache {
 
     /// Keeps the answer to a plan, read in that state, where it may be shown to others. It comes back with the
     /// digest that is kept with it.
-    pub(super) fn keep(&self, plan: &Plan, state: Stamp, mut body: JsonBody) -> JsonBody {
+    pub(crate) fn keep(&self, plan: &Plan, state: DataVersion, mut body: JsonBody) -> JsonBody {
         let size = body.bytes.len() + ENTRY;
         let most = self.bytes / PARTS / 2;
         if size > (self.bytes / LARGEST).min(most) || !is_lasting(plan) {
@@ -145,7 +145,7 @@ impl Cache {
 
 impl Part {
     /// The number of a state. One that is not the last that was seen is a new one, whatever came before it.
-    fn number(&mut self, state: &Stamp) -> u64 {
+    fn number(&mut self, state: &DataVersion) -> u64 {
         if self.state.as_ref() != Some(state) {
             self.state = Some(*state);
             self.number += 1;
@@ -153,7 +153,7 @@ impl Part {
         self.number
     }
 
-    fn find(&mut self, key: &Key, state: &Stamp) -> Option<JsonBody> {
+    fn find(&mut self, key: &Key, state: &DataVersion) -> Option<JsonBody> {
         let number = self.number(state);
         if let Some(entry) = self.newer.get(key) {
             return (entry.number == number).then(|| entry.body.clone());

@@ -1,13 +1,13 @@
-//! What must outlive the server, and be seen by all that share it? Ended sessions, used nonces and registered
+//! What must outlive the server, and be seen by all that share it? RevokedSessions sessions, used nonces and registered
 //! queries, in a SQLite file of their own.
 //!
 //! The file lies beside the one that is served, so that serving needs no right to write to that. What any process
 //! has committed is seen by all others at once. What must not be lost is on disk before the call returns. Nonces,
 //! which matter for a minute only, survive the end of a process and not that of the machine.
 
-mod ended;
-mod query;
-mod session;
+mod queries;
+mod revoked_sessions;
+mod sessions;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
-use ended::Ended;
+use revoked_sessions::RevokedSessions;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS query (
 /// What is kept of it at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLimits {
-    /// Ended sessions.
+    /// RevokedSessions sessions.
     pub revocations: usize,
     /// Nonces.
     pub nonces: usize,
@@ -60,7 +60,7 @@ impl Default for StateLimits {
 
 /// A file of state. Cheap to clone; all clones are one.
 #[derive(Clone)]
-pub struct SqliteState {
+pub struct State {
     inner: Arc<Inner>,
 }
 
@@ -73,12 +73,12 @@ struct Inner {
     sure: Mutex<Connection>,
     /// Writes what may be lost with the machine.
     quick: Mutex<Connection>,
-    ended: Ended,
+    revoked: RevokedSessions,
     nonces: AtomicUsize,
     next_sweep: AtomicU64,
 }
 
-impl SqliteState {
+impl State {
     /// Where the state of a database lies unless told otherwise: `<database>.mesh-state`.
     pub fn beside(database: &Path) -> PathBuf {
         let mut name = OsString::from(database);
@@ -103,7 +103,7 @@ impl SqliteState {
             let why = "it is of another version of this program".to_owned();
             return Err(StateError { path: path.display().to_string(), why });
         }
-        let ended = Ended::open(path)
+        let revoked = RevokedSessions::open(path)
             .map_err(|error| StateError { path: path.display().to_string(), why: error.to_string() })?;
         let quick = connect(path).map_err(failed)?;
         quick.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
@@ -115,7 +115,7 @@ impl SqliteState {
                 idle: Mutex::default(),
                 sure: Mutex::new(sure),
                 quick: Mutex::new(quick),
-                ended,
+                revoked,
                 nonces: AtomicUsize::new(nonces),
                 next_sweep: AtomicU64::new(0),
             }),
@@ -194,9 +194,9 @@ impl fmt::Display for StateError {
 
 impl std::error::Error for StateError {}
 
-impl fmt::Debug for SqliteState {
+impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteState").field("path", &self.inner.path).finish_non_exhaustive()
+        f.debug_struct("State").field("path", &self.inner.path).finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ use mesh_plan::{Context, Mesh, Plan, Request, ResolveError};
 use mesh_ql::Format;
 use rusqlite::Connection;
 
-use super::Sqlite;
+use super::Database;
 
 /// A database file in a folder of its own, removed at the end.
 struct File(PathBuf);
@@ -35,8 +35,8 @@ impl File {
         self.open().1
     }
 
-    fn open(&self) -> (Sqlite, Mesh) {
-        let database = Sqlite::open(&self.0.join("t.db")).unwrap();
+    fn open(&self) -> (Database, Mesh) {
+        let database = Database::open(&self.0.join("t.db")).unwrap();
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
         (database.clone(), Mesh::builder(schema).resolver_for_all(database).build())

@@ -10,24 +10,24 @@ use mesh_plan::{
 };
 use rusqlite::{CachedStatement, Connection};
 
-use super::WITHOUT_DEADLINE;
-use super::alarm::Budget;
-use super::pool::Reader;
-use super::read::{self, Bound, SqliteRow, failed};
-use super::watched::Opened;
+use crate::cells::{Bound, SqliteRow};
+use crate::current_file::OpenFile;
+use crate::pool::interrupt::Budget;
+use crate::pool::{DEFAULT_TIMEOUT, Reader};
+use crate::read::{self, failed};
 
-impl Opened {
+impl OpenFile {
     /// Reads on a thread that may wait, past all caches, and records the statements that ran.
-    pub(super) async fn read_traced(
+    pub(crate) async fn read_traced(
         &self,
         plan: Plan,
         context: Context,
         trace: Arc<Trace>,
     ) -> Result<JsonBody, ResolveError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
-        let turn = self.pool.turns().take(deadline).await?;
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+        let turn = self.pool.slow_reads().take(deadline).await?;
         let mut reader = self.pool.take().map_err(failed)?;
-        let alarm = reader.alarm().cancel_on_drop();
+        let interrupt = reader.interrupt().cancel_on_drop();
         let pool = Arc::clone(&self.pool);
         let running = tokio::task::spawn_blocking(move || {
             let result = waiting(&mut reader, &plan, deadline, &trace);
@@ -36,7 +36,7 @@ impl Opened {
             result
         });
         let result = running.await;
-        drop(alarm);
+        drop(interrupt);
         result.map_err(|error| ResolveError::Panicked(error.to_string()))?
     }
 }
@@ -49,12 +49,12 @@ fn waiting(
     trace: &Trace,
 ) -> Result<JsonBody, ResolveError> {
     reader.wait_for_writers(deadline.saturating_duration_since(Instant::now())).map_err(failed)?;
-    reader.alarm().begin(Budget::Until(deadline));
+    reader.interrupt().begin(Budget::Until(deadline));
     let connection = reader.connection();
     let result = connection.execute_batch("BEGIN").map_err(failed).and_then(|()| {
         let result = shape(connection, plan, trace);
-        let ended = connection.execute_batch("COMMIT").map_err(failed);
-        result.and_then(|body| ended.map(|()| body))
+        let committed = connection.execute_batch("COMMIT").map_err(failed);
+        result.and_then(|body| committed.map(|()| body))
     });
     reader.wait_for_writers(Duration::ZERO).map_err(failed)?;
     result
@@ -63,7 +63,7 @@ fn waiting(
 /// Shapes a plan's answer and records the statements that ran, parents before children.
 fn shape(connection: &Connection, plan: &Plan, trace: &Trace) -> Result<JsonBody, ResolveError> {
     let statements = &Statements::from_plan(plan);
-    let mut source = Watched::prepare(connection, statements, plan).map_err(failed)?;
+    let mut source = TimedStatement::prepare(connection, statements, plan).map_err(failed)?;
     let body = plan.shape(&mut source, 0)?;
     let mut costs = Vec::new();
     source.costs(statements, plan.node(), &mut costs);
@@ -76,7 +76,7 @@ fn shape(connection: &Connection, plan: &Plan, trace: &Trace) -> Result<JsonBody
 }
 
 /// A prepared statement with what it has taken so far, and those below it.
-struct Watched<'c> {
+struct TimedStatement<'c> {
     statement: CachedStatement<'c>,
     /// Places of parameters, counted from 1, and the parent's columns that fill them.
     parents: Vec<(usize, usize)>,
@@ -88,7 +88,7 @@ struct Watched<'c> {
     joins: Vec<Self>,
 }
 
-impl<'c> Watched<'c> {
+impl<'c> TimedStatement<'c> {
     fn prepare(connection: &'c Connection, tree: &Statements, plan: &Plan) -> rusqlite::Result<Self> {
         let start = Instant::now();
         let mut statement = connection.prepare_cached(&tree.statement.sql)?;
@@ -126,7 +126,7 @@ impl<'c> Watched<'c> {
     }
 }
 
-impl RowSource for Watched<'_> {
+impl RowSource for TimedStatement<'_> {
     type Row<'r> = SqliteRow<'r>;
 
     fn visit<'p>(

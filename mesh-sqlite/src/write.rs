@@ -16,10 +16,14 @@ use mesh_plan::{BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Value
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use tokio::sync::Semaphore;
 
-use super::read::{self, Bound};
-use super::statements::StatementCache;
-use super::watched::{FileId, log_of};
-use super::{Cause, OpenError, Sqlite, WITHOUT_DEADLINE, pool, watched};
+use crate::cells::{self, Bound};
+use crate::database::Database;
+use crate::error::{Cause, OpenError};
+use crate::file::{self, FileId, log_of};
+use crate::functions::add_functions;
+use crate::pool::DEFAULT_TIMEOUT;
+use crate::read;
+use crate::statements::StatementCache;
 
 /// Prepared statements that the connection keeps.
 const STATEMENTS: usize = 256;
@@ -32,12 +36,12 @@ const CLOSING: Duration = Duration::from_secs(1);
 
 /// Writes to a SQLite file. Cheap to clone; all clones are one.
 #[derive(Clone, Debug)]
-pub struct SqliteWriter {
+pub struct Writer {
     turn: Arc<Semaphore>,
-    writer: Arc<Mutex<Writer>>,
+    writer: Arc<Mutex<WriteConnection>>,
 }
 
-impl Sqlite {
+impl Database {
     /// Opens the same file for writing.
     ///
     /// The file is switched to WAL mode, and stays in it when it is closed: only there readers never wait
@@ -46,21 +50,26 @@ impl Sqlite {
     ///
     /// # Errors
     /// When the file, or the folder it is in, may not be written.
-    pub fn writer(&self) -> Result<SqliteWriter, OpenError> {
+    pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
-        let writer = Writer::open(path).map_err(|error| OpenError {
+        let writer = WriteConnection::open(path).map_err(|error| OpenError {
             path: path.display().to_string(),
             cause: Cause::Unwritable(error),
         })?;
         let writer = Arc::new(Mutex::new(writer));
-        self.file.written_by(&writer);
-        Ok(SqliteWriter { turn: Arc::new(Semaphore::new(1)), writer })
+        let other = Arc::downgrade(&writer);
+        self.file.on_replaced(move || {
+            let Some(writer) = other.upgrade() else { return Ok(()) };
+            let Ok(mut writer) = writer.try_lock() else { return Err("a write is under way") };
+            writer.renew().map_err(|_| "it cannot be written")
+        });
+        Ok(Writer { turn: Arc::new(Semaphore::new(1)), writer })
     }
 }
 
-impl SqliteWriter {
+impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + WITHOUT_DEADLINE);
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let turn = tokio::time::timeout_at(deadline.into(), Arc::clone(&self.turn).acquire_owned()).await;
         let turn = turn.map_err(|_| ResolveError::Busy)?.map_err(|_| ResolveError::Busy)?;
         let writer = Arc::clone(&self.writer);
@@ -76,7 +85,7 @@ impl SqliteWriter {
     }
 }
 
-impl Mutator for SqliteWriter {
+impl Mutator for Writer {
     fn mutate(
         &self,
         mutation: Mutation,
@@ -88,7 +97,7 @@ impl Mutator for SqliteWriter {
 
 /// The connection, with an alarm that interrupts what runs too long.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(crate) struct WriteConnection {
     path: PathBuf,
     /// Which file was opened.
     id: Option<FileId>,
@@ -101,7 +110,7 @@ pub(super) struct Writer {
     deadline: Arc<AtomicU64>,
 }
 
-impl Writer {
+impl WriteConnection {
     fn open(path: &Path) -> rusqlite::Result<Self> {
         let id = FileId::of(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -120,7 +129,7 @@ impl Writer {
         if !mode.as_ref().is_ok_and(|mode| mode.eq_ignore_ascii_case("wal")) {
             tracing::warn!("the database could not be switched to WAL mode: reads wait for each commit");
         }
-        pool::add_functions(&connection)?;
+        add_functions(&connection)?;
         let (start, deadline) = (Instant::now(), Arc::new(AtomicU64::new(u64::MAX)));
         let end = Arc::clone(&deadline);
         let is_past = move || start.elapsed().as_nanos() >= u128::from(end.load(Ordering::Relaxed));
@@ -139,14 +148,14 @@ impl Writer {
 
     /// Opens the file that lies at the path, where that is another one by now. What was written to a file that
     /// has no name any more would be lost.
-    pub(super) fn renew(&mut self) -> Result<(), ResolveError> {
+    pub(crate) fn renew(&mut self) -> Result<(), ResolveError> {
         let there = FileId::of(&self.path);
         if there.is_some() && there == self.id {
             self.log = self.log.or_else(|| FileId::of(&log_of(&self.path)));
             return Ok(());
         }
         self.empty_log();
-        watched::is_whole(&self.path, self.log).map_err(|_| ResolveError::Busy)?;
+        file::is_whole(&self.path, self.log).map_err(|_| ResolveError::Busy)?;
         *self = Self::open(&self.path).map_err(read::failed)?;
         tracing::warn!(
             "the database at {} is another file now, which is written instead",
@@ -237,7 +246,7 @@ impl Writer {
 }
 
 /// The readers, which may be closed last, could not empty the log.
-impl Drop for Writer {
+impl Drop for WriteConnection {
     fn drop(&mut self) {
         self.empty_log();
     }
@@ -258,7 +267,7 @@ fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         if count == 0 {
-            first = read::value(row, 0);
+            first = cells::value(row, 0);
         }
         count += 1;
     }

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use mesh_schema::{Link, Schema, TableName};
 
-use super::catalog::{self, literal, quoted};
-use super::{OpenError, Postgres};
+use crate::catalog::{self, literal, quoted};
+use crate::database::Database;
+use crate::error::OpenError;
 
 /// The channel on which changes are told.
-pub(super) const CHANNEL: &str = "mesh_changes";
+pub(crate) const CHANNEL: &str = "mesh_changes";
 
 /// What the triggers call: with the entity's key and the column of its id. A notice is a JSON array of the two,
 /// or of the key alone where many records have changed or the id is too long for a notice.
@@ -44,7 +45,7 @@ END
 $body$;
 ";
 
-impl Postgres {
+impl Database {
     /// The statements that make the database tell of changes to the tables of a schema. They can be run again.
     /// Views cannot tell, and are left out.
     ///

@@ -6,9 +6,9 @@ use dashmap::DashMap;
 use mesh_integrity::SessionId;
 use tokio_postgres::Client;
 
-use super::super::catalog::rows;
-use super::super::read::with_causes;
-use super::super::state::now;
+use crate::catalog::rows;
+use crate::clock::now_millis;
+use crate::read::with_causes;
 
 /// Sessions that are kept at a time, some 50 bytes each. Where there are more the database is asked.
 const CAPACITY: usize = 1_000_000;
@@ -18,7 +18,7 @@ const SWEEP_EVERY: u64 = 60_000;
 
 /// Ended sessions, in memory.
 #[derive(Default)]
-pub(crate) struct Ended {
+pub(crate) struct RevokedSessions {
     /// Until when each has to be known.
     sessions: DashMap<SessionId, u64>,
     /// Whether the sessions of this database are anybody's concern.
@@ -28,7 +28,7 @@ pub(crate) struct Ended {
     next_sweep: AtomicU64,
 }
 
-impl Ended {
+impl RevokedSessions {
     /// Has sessions loaded with the next look.
     pub(crate) fn want(&self) {
         self.wanted.store(true, Ordering::Relaxed);
@@ -54,18 +54,18 @@ impl Ended {
     }
 
     /// Some may have been missed.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.loaded.store(false, Ordering::Release);
     }
 
     fn sweep(&self) {
-        let now = now();
+        let now = now_millis();
         self.sessions.retain(|_, until| *until > now);
     }
 
     /// Reads all that are still of use, where that has not been done, and drops what is not.
-    pub(super) async fn load(&self, client: &Client) -> Result<(), String> {
-        let now = now();
+    pub(crate) async fn load(&self, client: &Client) -> Result<(), String> {
+        let now = now_millis();
         if now >= self.next_sweep.load(Ordering::Relaxed) {
             self.next_sweep.store(now + SWEEP_EVERY, Ordering::Relaxed);
             self.sweep();
@@ -81,7 +81,7 @@ impl Ended {
             return Ok(());
         }
         for row in &found {
-            if let (Some(id), Some(until)) = (row.get(0).and_then(session), row.get(1)) {
+            if let (Some(id), Some(until)) = (row.get(0).and_then(parse_session), row.get(1)) {
                 self.sessions.insert(id, until.parse().unwrap_or(u64::MAX));
             }
         }
@@ -91,7 +91,7 @@ impl Ended {
 }
 
 /// A session as notices write it.
-pub(super) fn session(text: &str) -> Option<SessionId> {
+pub(crate) fn parse_session(text: &str) -> Option<SessionId> {
     let mut id = [0; 16];
     if text.len() != 2 * id.len() {
         return None;
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_was_missed_is_not_known() {
-        let ended = Ended::default();
+        let ended = RevokedSessions::default();
         assert_eq!(ended.has(SessionId([1; 16])), None);
         ended.want();
         ended.insert(SessionId([1; 16]), u64::MAX);
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn sessions_are_read_as_they_are_written() {
-        assert_eq!(session(&"0aff".repeat(8)).map(|id| id.to_string()), Some("0aff".repeat(8)));
+        assert_eq!(parse_session(&"0aff".repeat(8)).map(|id| id.to_string()), Some("0aff".repeat(8)));
         for text in ["", "0a", &"zz".repeat(16), &"é".repeat(16)] {
-            assert_eq!(session(text), None, "{text}");
+            assert_eq!(parse_session(text), None, "{text}");
         }
     }
 }

@@ -2,25 +2,25 @@
 
 use std::path::PathBuf;
 
-use super::catalog::quoted;
+use crate::catalog::quoted;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
 /// A database as a URL names it.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
-    pub(super) config: Config,
+pub(crate) struct ConnectUrl {
+    pub(crate) config: Config,
     /// Whose certificates are trusted.
-    pub(super) trust: Trust,
+    pub(crate) trust: Trust,
     /// The URL without its password.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The namespaces in which tables are looked for, where the database's own list does not do.
-    pub(super) path: Vec<String>,
+    pub(crate) path: Vec<String>,
 }
 
 /// Which certificates a database may show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(crate) enum Trust {
     /// Any: the connection is private, but who is at its other end is not proven.
     #[default]
     Anybody,
@@ -30,10 +30,10 @@ pub(super) enum Trust {
     File(PathBuf),
 }
 
-impl Target {
+impl ConnectUrl {
     /// Reads a URL. Beside what the driver knows, `sslmode` can be `verify-ca` or `verify-full`, which are the
     /// same here, and `sslrootcert` names a file of certificates, or `system`.
-    pub(super) fn parse(url: &str) -> Result<Self, String> {
+    pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let mut trust = Trust::default();
         let mut verified = false;
         let mut kept = Vec::new();
@@ -68,15 +68,15 @@ impl Target {
     }
 }
 
-impl Target {
+impl ConnectUrl {
     /// The namespaces to look for tables in, as a statement lists them.
-    pub(super) fn search_path(&self) -> Option<String> {
+    pub(crate) fn search_path(&self) -> Option<String> {
         let names: Vec<_> = self.path.iter().map(|schema| quoted(schema)).collect();
         (!names.is_empty()).then(|| names.join(","))
     }
 
     /// Has every session begin with these settings.
-    pub(super) fn with_options(&mut self, options: &str) {
+    pub(crate) fn with_options(&mut self, options: &str) {
         let path = self.search_path().map(|names| {
             let mut option = String::from(" -c search_path=");
             for char in names.chars() {
@@ -115,7 +115,7 @@ fn digit(byte: Option<u8>) -> Option<u8> {
 }
 
 /// A URL as messages show it.
-pub(super) fn without_password(url: &str) -> String {
+pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn certificates_are_verified_when_asked_for() {
-        let trust = |url: &str| Target::parse(url).map(|it| (it.trust, it.config.get_ssl_mode()));
+        let trust = |url: &str| ConnectUrl::parse(url).map(|it| (it.trust, it.config.get_ssl_mode()));
         assert_eq!(trust("postgres://db/x"), Ok((Trust::Anybody, SslMode::Prefer)));
         assert_eq!(trust("postgres://db/x?sslmode=verify-full"), Ok((Trust::System, SslMode::Require)));
         assert_eq!(

@@ -17,11 +17,11 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-use super::target::Trust;
+use crate::pool::connect_url::Trust;
 
 /// Makes private connections.
 #[derive(Clone)]
-pub(super) struct Tls {
+pub(crate) struct Tls {
     config: Arc<ClientConfig>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
-    pub(super) fn new(trust: &Trust) -> io::Result<Self> {
+    pub(crate) fn new(trust: &Trust) -> io::Result<Self> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -81,7 +81,7 @@ impl MakeTlsConnect<Socket> for Tls {
 }
 
 /// One handshake that is about to begin.
-pub(super) struct Handshake {
+pub(crate) struct Handshake {
     config: Arc<ClientConfig>,
     host: String,
 }
@@ -104,7 +104,7 @@ where
 }
 
 /// A connection that nobody else can read.
-pub(super) struct Private<S>(Box<tokio_rustls::client::TlsStream<S>>);
+pub(crate) struct Private<S>(Box<tokio_rustls::client::TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Private<S> {
     fn channel_binding(&self) -> ChannelBinding {

@@ -5,14 +5,14 @@
 
 use mesh_integrity::{BoxFuture, StoreError};
 
-use super::{PostgresState, bytes, number};
+use super::{State, bytes, number};
 use mesh_integrity::{AttemptKey, AttemptStore};
 
 /// The time over which attempts are counted, in milliseconds.
 const MINUTE: u64 = 60_000;
 const NOW: &str = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
 
-impl PostgresState {
+impl State {
     async fn count(&self, shares: [AttemptKey; 3]) -> Result<Option<u64>, StoreError> {
         let sql = format!(
             "INSERT INTO mesh.attempt AS a (key, step, paid_off)
@@ -57,10 +57,10 @@ impl PostgresState {
     }
 }
 
-impl AttemptStore for PostgresState {
+impl AttemptStore for State {
     fn begin(&self, shares: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
-            self.sweep_when_due(super::now());
+            self.sweep_when_due(crate::clock::now_millis());
             self.count(shares).await
         })
     }

@@ -3,8 +3,8 @@
 use expect_test::expect;
 use mesh_schema::Catalog;
 
-use super::super::{Postgres, Settings};
 use super::{Cluster, Served};
+use crate::{Database, Settings};
 
 const TYPES: &str = "
 CREATE SCHEMA sales;
@@ -40,7 +40,7 @@ async fn everything_is_found_and_shown() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(TYPES);
     let settings = Settings { schemas: vec!["public".to_owned(), "sales".to_owned()], ..Settings::default() };
-    let database = Postgres::open(&cluster.url(), &settings).await.unwrap();
+    let database = Database::connect(&cluster.url(), &settings).await.unwrap();
     let contents = database.contents(&[]).await.unwrap();
     let out = described(&contents.catalog);
     expect![[r#"

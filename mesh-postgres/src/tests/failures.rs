@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Error, ResolveError};
 use tokio::task::JoinHandle;
 
-use super::super::Settings;
 use super::{BLOG, Cluster, Served, until};
+use crate::Settings;
 
 /// Readers who never stop, and count.
 struct Readers {

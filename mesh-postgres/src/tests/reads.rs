@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Context, Error, Request, ResolveError};
 use mesh_ql::Format;
 
-use super::super::Settings;
 use super::{BLOG, Cluster, Served, until};
+use crate::Settings;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nested_reads_are_one_statement() {

@@ -7,8 +7,8 @@ use mesh_integrity::{NonceStore, RevocationStore, SessionId};
 use mesh_plan::{Change, Changes, PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
-use super::super::Settings;
 use super::{BLOG, Cluster, Served, until};
+use crate::Settings;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_share_their_state() {

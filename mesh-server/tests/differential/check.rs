@@ -9,7 +9,6 @@ use mesh_plan::sql::postgres::ReadStatement;
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, Request, ResolveError, Value};
 use mesh_ql::Format;
-use mesh_sqlite::Sqlite;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
@@ -113,7 +112,7 @@ impl<'o> Pair<'o> {
         connection.execute_batch("COMMIT").unwrap();
         drop(connection);
 
-        let opened = Sqlite::open(&path).unwrap();
+        let opened = mesh_sqlite::Database::open(&path).unwrap();
         let catalog = opened.contents(&[]).unwrap().catalog;
         let schema = database.schema.clone().build_with(&catalog).unwrap_or_else(|faults| {
             panic!(

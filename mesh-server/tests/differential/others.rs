@@ -30,7 +30,7 @@ impl Others {
 }
 
 pub(crate) mod served {
-    use mesh_postgres::{Postgres, Settings};
+    use mesh_postgres::Settings;
     use mesh_schema::{Catalog, Column, Schema};
     use tokio::runtime::Handle;
 
@@ -49,13 +49,17 @@ pub(crate) mod served {
 
         /// The database in the cluster, and the schema that SQLite's catalog gives it, with the types that
         /// PostgreSQL stores: so the same names, types and orders are planned for both.
-        pub(crate) fn open(&self, database: &Database, catalog: &Catalog) -> (Schema, Postgres) {
+        pub(crate) fn open(
+            &self,
+            database: &Database,
+            catalog: &Catalog,
+        ) -> (Schema, mesh_postgres::Database) {
             self.cluster.execute(&format!(
                 "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; BEGIN; {} COMMIT;",
                 database.scripts.postgres
             ));
             let (url, settings) = (self.cluster.url(), Settings::default());
-            let opened = self.runtime.block_on(Postgres::open(&url, &settings)).unwrap();
+            let opened = self.runtime.block_on(mesh_postgres::Database::connect(&url, &settings)).unwrap();
             let own = self.runtime.block_on(opened.contents(&[])).unwrap().catalog;
             let mut catalog = catalog.clone();
             for table in &mut catalog.tables {

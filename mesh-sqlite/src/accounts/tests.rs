@@ -21,8 +21,8 @@ impl File {
         Self(path)
     }
 
-    fn accounts(&self, users: &UsersTable) -> Result<SqliteAccounts, String> {
-        Sqlite::open(&self.0).unwrap().accounts(users).map_err(|error| error.to_string())
+    fn accounts(&self, users: &UsersTable) -> Result<Accounts, String> {
+        Database::open(&self.0).unwrap().accounts(users).map_err(|error| error.to_string())
     }
 }
 

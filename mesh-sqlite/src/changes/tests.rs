@@ -37,7 +37,7 @@ async fn writes_of_others_are_seen_within_a_second() {
     for journal in ["WAL", "DELETE"] {
         let file = File::new(journal);
         let changes = Changes::new();
-        let watching = tokio::spawn(Sqlite::open(&file.0).unwrap().watch(changes.clone()).unwrap());
+        let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()).unwrap());
         // While nobody listens.
         file.write("INSERT INTO t VALUES (1)");
         let mut listener = changes.listen();
@@ -63,7 +63,7 @@ async fn writes_of_others_are_seen_within_a_second() {
 async fn a_writer_in_the_way_is_waited_for() {
     let file = File::new("DELETE");
     let changes = Changes::new();
-    let watching = tokio::spawn(Sqlite::open(&file.0).unwrap().watch(changes.clone()).unwrap());
+    let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()).unwrap());
     let mut listener = changes.listen();
     let writer = Connection::open(&file.0).unwrap();
     writer.execute_batch("BEGIN EXCLUSIVE; INSERT INTO t VALUES (1)").unwrap();

@@ -1,25 +1,25 @@
 //! How does a WAL's index begin? Its header is looked at where SQLite itself has it, in memory that all processes
 //! with the database open share, so that to look takes no system call.
 //!
-//! The memory cannot be taken away under it: whoever has the database open in WAL mode, as [`super::Stamps`] has,
+//! The memory cannot be taken away under it: whoever has the database open in WAL mode, as [`super::VersionReader`] has,
 //! holds a lock without which nobody shortens the file.
 
 use std::fs::File;
 use std::sync::Arc;
 
-use super::Stamp;
+use super::DataVersion;
 
 /// Bytes of the header, of which there are two copies.
 const LENGTH: u64 = 2 * 48;
 
 /// The beginning of the index.
 #[cfg(unix)]
-pub(super) struct Index(vm_memory::MmapRegion);
+pub(crate) struct Index(vm_memory::MmapRegion);
 
 #[cfg(unix)]
 impl Index {
     /// Makes the file part of this process's memory; `None` where that cannot be, or nothing is in it.
-    pub(super) fn open(file: Arc<File>) -> Option<Self> {
+    pub(crate) fn open(file: Arc<File>) -> Option<Self> {
         use vm_memory::{FileOffset, MmapRegion};
 
         // Memory past the end of a file must not be touched.
@@ -32,30 +32,30 @@ impl Index {
     }
 
     /// The mark of the state that the header tells of. One that a commit is just writing is like no other.
-    pub(super) fn stamp(&self) -> Option<Stamp> {
+    pub(crate) fn version(&self) -> Option<DataVersion> {
         use std::sync::atomic::Ordering::Acquire;
         use vm_memory::{Bytes as _, VolatileMemory as _};
 
         let memory = self.0.as_volatile_slice();
-        let mut stamp = Stamp([0; 48]);
-        for (place, word) in stamp.0.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let mut version = DataVersion([0; 48]);
+        for (place, word) in version.0.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             *word = memory.load::<u64>(place * 8, Acquire).ok()?.to_ne_bytes();
         }
-        Some(stamp)
+        Some(version)
     }
 }
 
 /// Nothing is known of it where files are not shared like that.
 #[cfg(not(unix))]
-pub(super) enum Index {}
+pub(crate) enum Index {}
 
 #[cfg(not(unix))]
 impl Index {
-    pub(super) fn open(_: Arc<File>) -> Option<Self> {
+    pub(crate) fn open(_: Arc<File>) -> Option<Self> {
         None
     }
 
-    pub(super) fn stamp(&self) -> Option<Stamp> {
+    pub(crate) fn version(&self) -> Option<DataVersion> {
         match *self {}
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Tells a running statement when to stop.
-pub(super) struct Alarm {
+pub(crate) struct Interrupt {
     start: Instant,
     /// Counts the connection's reads.
     read: AtomicU64,
@@ -21,7 +21,7 @@ pub(super) struct Alarm {
 
 /// How much a read may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Budget {
+pub(crate) enum Budget {
     /// So many looks at the clock, each after the same number of steps, and so long after the first of them. The
     /// clock is not read before, since most reads end before it.
     Steps { looks: u32, time: Duration },
@@ -29,8 +29,8 @@ pub(super) enum Budget {
     Until(Instant),
 }
 
-impl Alarm {
-    pub(super) fn new() -> Self {
+impl Interrupt {
+    pub(crate) fn new() -> Self {
         Self {
             start: Instant::now(),
             read: AtomicU64::new(0),
@@ -42,7 +42,7 @@ impl Alarm {
     }
 
     /// Sets the budget of the connection's next read.
-    pub(super) fn begin(&self, budget: Budget) {
+    pub(crate) fn begin(&self, budget: Budget) {
         let (looks, deadline, time) = match budget {
             Budget::Steps { looks, time } => (looks, 0, nanos(time)),
             Budget::Until(deadline) => {
@@ -56,7 +56,7 @@ impl Alarm {
     }
 
     /// Whether the current read has to stop.
-    pub(super) fn is_past(&self) -> bool {
+    pub(crate) fn is_past(&self) -> bool {
         // Only the thread that runs the read counts, so nothing is lost between load and store.
         match self.looks.load(Ordering::Relaxed) {
             0 => return true,
@@ -77,8 +77,8 @@ impl Alarm {
 
     /// Something that interrupts the next read when it is dropped, as the read's own future is when its client
     /// goes away.
-    pub(super) fn cancel_on_drop(self: &Arc<Self>) -> CancelOnDrop {
-        CancelOnDrop { read: self.read.load(Ordering::Relaxed) + 1, alarm: Arc::clone(self) }
+    pub(crate) fn cancel_on_drop(self: &Arc<Self>) -> CancelOnDrop {
+        CancelOnDrop { read: self.read.load(Ordering::Relaxed) + 1, interrupt: Arc::clone(self) }
     }
 }
 
@@ -86,14 +86,14 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Interrupts one read when dropped; see [`Alarm::cancel_on_drop`]. Dropped after the read, it does nothing.
-pub(super) struct CancelOnDrop {
-    alarm: Arc<Alarm>,
+/// Interrupts one read when dropped; see [`Interrupt::cancel_on_drop`]. Dropped after the read, it does nothing.
+pub(crate) struct CancelOnDrop {
+    interrupt: Arc<Interrupt>,
     read: u64,
 }
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.alarm.cancelled.store(self.read, Ordering::Relaxed);
+        self.interrupt.cancelled.store(self.read, Ordering::Relaxed);
     }
 }

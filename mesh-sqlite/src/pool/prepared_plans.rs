@@ -6,21 +6,21 @@
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
 
-use super::read::{Source, failed};
-use super::statements::StatementCache;
+use crate::read::{StatementTree, failed};
+use crate::statements::StatementCache;
 
 /// Plans with prepared statements on one connection.
 const PLANS: usize = 128;
 
 /// The prepared statements of one connection.
-pub(super) struct Prepared<'c> {
+pub(crate) struct PreparedPlans<'c> {
     begin: Statement<'c>,
     commit: Statement<'c>,
-    ready: LocalGenerations<PlanId, Source<'c>>,
+    ready: LocalGenerations<PlanId, StatementTree<'c>>,
 }
 
-impl<'c> Prepared<'c> {
-    pub(super) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+impl<'c> PreparedPlans<'c> {
+    pub(crate) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             begin: connection.prepare("BEGIN")?,
             commit: connection.prepare("COMMIT")?,
@@ -29,17 +29,17 @@ impl<'c> Prepared<'c> {
     }
 
     /// Opens a transaction, whose snapshot the first statement takes.
-    pub(super) fn begin(&mut self) -> Result<(), ResolveError> {
+    pub(crate) fn begin(&mut self) -> Result<(), ResolveError> {
         self.begin.raw_execute().map(drop).map_err(failed)
     }
 
     /// Ends it.
-    pub(super) fn commit(&mut self) -> Result<(), ResolveError> {
+    pub(crate) fn commit(&mut self) -> Result<(), ResolveError> {
         self.commit.raw_execute().map(drop).map_err(failed)
     }
 
     /// Reads a plan inside of a transaction.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         connection: &'c Connection,
         plan: &Plan,
@@ -48,7 +48,7 @@ impl<'c> Prepared<'c> {
         if let Some(source) = self.ready.get_mut(plan.id()) {
             return source.run(plan);
         }
-        let mut source = Source::prepare(connection, &statements.of_plan(plan)).map_err(failed)?;
+        let mut source = StatementTree::prepare(connection, &statements.of_plan(plan)).map_err(failed)?;
         let read = source.run(plan);
         self.ready.insert(plan.id().clone(), source, 1);
         read

@@ -1,6 +1,6 @@
 //! Which connection does a runtime's thread read on? One of its own for each database, always at hand.
 //!
-//! Taking it costs no lock, and its prepared statements need not be looked up ([`Prepared`]). In WAL mode,
+//! Taking it costs no lock, and its prepared statements need not be looked up ([`PreparedPlans`]). In WAL mode,
 //! where readers hold up no writer, its snapshot is left open for the other requests that came in at the same
 //! time; each of them makes sure that the database is still in that state. It is closed before the thread
 //! waits for more to do, which the runtime must tell ([`before_park`]); else with every read.
@@ -11,32 +11,32 @@ use std::sync::{Arc, Weak};
 use mesh_plan::{JsonBody, Plan, ResolveError};
 use self_cell::self_cell;
 
-use super::alarm::Budget;
-use super::pool::{Pool, Reader};
-use super::prepared::Prepared;
-use super::read::failed;
-use super::stamp::Stamp;
+use crate::data_version::DataVersion;
+use crate::pool::interrupt::Budget;
+use crate::pool::prepared_plans::PreparedPlans;
+use crate::pool::{Pool, Reader};
+use crate::read::failed;
 
 thread_local! {
-    static LOCALS: RefCell<Vec<Local>> = const { RefCell::new(Vec::new()) };
+    static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
     static PARKS: Cell<bool> = const { Cell::new(false) };
 }
 
 self_cell!(
     /// A connection with the statements that it has prepared, which borrow it.
-    struct Kept {
+    struct ConnectionWithPlans {
         owner: Reader,
         #[not_covariant]
-        dependent: Prepared,
+        dependent: PreparedPlans,
     }
 );
 
 /// A thread's own connection to one database.
-struct Local {
+struct ThreadConnection {
     pool: Weak<Pool>,
-    kept: Kept,
+    kept: ConnectionWithPlans,
     /// The state that an open transaction reads.
-    snapshot: Option<Stamp>,
+    snapshot: Option<DataVersion>,
 }
 
 /// To be called by a runtime's thread before it waits for more to do, as `on_thread_park` of tokio's builder
@@ -44,43 +44,45 @@ struct Local {
 /// keeps nothing open.
 pub fn before_park() {
     PARKS.set(true);
-    LOCALS.with_borrow_mut(|locals| {
-        locals.iter_mut().for_each(Local::close_snapshot);
-        locals.retain(Local::is_good);
+    CONNECTIONS.with_borrow_mut(|connections| {
+        connections.iter_mut().for_each(ThreadConnection::close_snapshot);
+        connections.retain(ThreadConnection::is_good);
     });
 }
 
 /// Reads a plan on this thread's connection, and says in which state of the database where that can be told.
 /// `stamp` is the state that it is in now.
-pub(super) fn read(
+pub(crate) fn read(
     pool: &Arc<Pool>,
     plan: &Plan,
     budget: Budget,
-    stamp: Option<Stamp>,
-) -> Result<(JsonBody, Option<Stamp>), ResolveError> {
-    let is_of = |local: &Local| std::ptr::eq(local.pool.as_ptr(), Arc::as_ptr(pool));
+    version: Option<DataVersion>,
+) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
+    let is_of = |connection: &ThreadConnection| std::ptr::eq(connection.pool.as_ptr(), Arc::as_ptr(pool));
     // Taken out while it reads, since code of the application may run meanwhile, and read in its turn.
-    let found = LOCALS.with_borrow_mut(|locals| {
-        let place = locals.iter().position(is_of)?;
-        Some(locals.swap_remove(place))
+    let found = CONNECTIONS.with_borrow_mut(|connections| {
+        let place = connections.iter().position(is_of)?;
+        Some(connections.swap_remove(place))
     });
-    let mut local = match found {
-        Some(local) => local,
-        None => Local::open(pool).map_err(failed)?,
+    let mut connection = match found {
+        Some(connection) => connection,
+        None => ThreadConnection::open(pool).map_err(failed)?,
     };
-    let result = local.read(plan, budget, stamp, pool);
-    if local.is_good() {
-        LOCALS.with_borrow_mut(|locals| locals.push(local));
+    let result = connection.read(plan, budget, version, pool);
+    if connection.is_good() {
+        CONNECTIONS.with_borrow_mut(|connections| connections.push(connection));
     }
     result
 }
 
-impl Local {
+impl ThreadConnection {
     fn open(pool: &Arc<Pool>) -> rusqlite::Result<Self> {
         // The connections to databases that are no longer served go now.
-        LOCALS.with_borrow_mut(|locals| locals.retain(|local| local.pool.strong_count() > 0));
-        let kept = Kept::try_new(Reader::open(pool.path(), pool.is_mapped())?, |reader| {
-            Prepared::new(reader.connection())
+        CONNECTIONS.with_borrow_mut(|connections| {
+            connections.retain(|connection| connection.pool.strong_count() > 0)
+        });
+        let kept = ConnectionWithPlans::try_new(Reader::open(pool.path(), pool.is_mapped())?, |reader| {
+            PreparedPlans::new(reader.connection())
         })?;
         Ok(Self { pool: Arc::downgrade(pool), kept, snapshot: None })
     }
@@ -94,30 +96,30 @@ impl Local {
         &mut self,
         plan: &Plan,
         budget: Budget,
-        stamp: Option<Stamp>,
+        version: Option<DataVersion>,
         pool: &Pool,
-    ) -> Result<(JsonBody, Option<Stamp>), ResolveError> {
-        if self.snapshot.is_some() && self.snapshot != stamp {
+    ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
+        if self.snapshot.is_some() && self.snapshot != version {
             self.close_snapshot();
         }
-        let stamps = pool.stamps();
+        let versions = pool.versions();
         let fresh = self.snapshot.is_none();
         let snapshot = &mut self.snapshot;
         self.kept.with_dependent_mut(|reader, prepared| {
-            reader.alarm().begin(budget);
+            reader.interrupt().begin(budget);
             if fresh {
                 prepared.begin()?;
             }
             let read = prepared.read(reader.connection(), plan, pool.statements());
             // The snapshot was taken between two stamps; where they are equal it is of that state.
-            let state = stamp.filter(|stamp| !fresh || stamps.now() == Some(*stamp));
-            if state.is_some() && read.is_ok() && stamps.is_wal() && PARKS.get() {
+            let state = version.filter(|version| !fresh || versions.now() == Some(*version));
+            if state.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {
                 *snapshot = state;
                 return read.map(|body| (body, state));
             }
             *snapshot = None;
-            let ended = prepared.commit();
-            read.and_then(|body| ended.map(|()| (body, state)))
+            let committed = prepared.commit();
+            read.and_then(|body| committed.map(|()| (body, state)))
         })
     }
 

@@ -6,7 +6,7 @@ use mesh_plan::{Mesh, Plan, Request};
 use mesh_ql::Format;
 use rusqlite::{Connection, StatementStatus};
 
-use super::Source;
+use super::StatementTree;
 use crate::catalog;
 
 /// 21,000 posts, of which no two follow each other in the index's order, with three comments each.
@@ -57,7 +57,7 @@ struct Cost {
 }
 
 fn cost(connection: &Connection, plan: &Plan) -> Cost {
-    let mut source = Source::prepare(connection, &Statements::from_plan(plan)).unwrap();
+    let mut source = StatementTree::prepare(connection, &Statements::from_plan(plan)).unwrap();
     // How long the answer gets is known from the second time on.
     for _ in 0..2 {
         source.run(plan).unwrap();
@@ -68,7 +68,7 @@ fn cost(connection: &Connection, plan: &Plan) -> Cost {
 }
 
 /// The steps since the last look.
-fn steps(source: &Source<'_>) -> i32 {
+fn steps(source: &StatementTree<'_>) -> i32 {
     let below: i32 = source.joins.iter().map(steps).sum();
     source.statement.reset_status(StatementStatus::VmStep) + below
 }
@@ -97,7 +97,8 @@ fn nulls_after_all_values_do_not_make_later_pages_dearer() {
     let mut after: Option<String> = None;
     loop {
         let plan = rank(6_990, after.as_deref());
-        let body = Source::prepare(&connection, &Statements::from_plan(&plan)).unwrap().run(&plan).unwrap();
+        let body =
+            StatementTree::prepare(&connection, &Statements::from_plan(&plan)).unwrap().run(&plan).unwrap();
         let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
         seen.extend(body["items"].as_array().unwrap().iter().map(|post| post["id"].as_i64().unwrap()));
         if body["pageInfo"]["hasNextPage"] == false {
@@ -120,7 +121,8 @@ fn page_one_thousand_costs_what_the_first_costs() {
     let (connection, mesh) = blog();
     // As many posts as 1,000 pages of 20 have, in one.
     let before = page(&mesh, POSTS, 20_000, None);
-    let body = Source::prepare(&connection, &Statements::from_plan(&before)).unwrap().run(&before).unwrap();
+    let body =
+        StatementTree::prepare(&connection, &Statements::from_plan(&before)).unwrap().run(&before).unwrap();
     let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
     let cursor = body["pageInfo"]["endCursor"].as_str().unwrap();
     for select in [POSTS, NESTED] {

@@ -14,7 +14,7 @@ use mesh_ql::Format;
 use mesh_schema::Entity;
 use rusqlite::Connection;
 
-use super::super::{Sqlite, before_park};
+use crate::{Database, before_park};
 
 /// Tells the process that the tests start which file to write to.
 const WRITER: &str = "MESH_TEST_WRITER";
@@ -48,7 +48,7 @@ impl Folder {
     }
 
     fn mesh(&self, cache: usize) -> Mesh {
-        let database = Sqlite::open(&self.file()).unwrap().response_cache(cache);
+        let database = Database::open(&self.file()).unwrap().response_cache(cache);
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
         Mesh::builder(schema).resolver_for_all(database).build()
@@ -156,7 +156,7 @@ fn what_is_kept_stays_within_its_bytes() {
     connect(&folder.file()).execute_batch(
         "WITH RECURSIVE c(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) INSERT INTO t SELECT i, i FROM c",
     ).unwrap();
-    let database = Sqlite::open(&folder.file()).unwrap().response_cache(100_000);
+    let database = Database::open(&folder.file()).unwrap().response_cache(100_000);
     let cache = Arc::clone(database.file.last().cache.as_ref().unwrap());
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
@@ -182,7 +182,7 @@ fn what_is_kept_stays_within_its_bytes() {
 #[test]
 fn an_answer_does_not_keep_its_plan() {
     let folder = Folder::new("wal");
-    let database = Sqlite::open(&folder.file()).unwrap().response_cache(16 << 20);
+    let database = Database::open(&folder.file()).unwrap().response_cache(16 << 20);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let limits = mesh_plan::Limits { plans: 1, ..mesh_plan::Limits::default() };
@@ -210,7 +210,7 @@ fn an_answer_does_not_keep_its_plan() {
 #[test]
 fn what_a_policy_fills_in_is_never_shared() {
     let folder = Folder::new("wal");
-    let database = Sqlite::open(&folder.file()).unwrap().response_cache(1 << 20);
+    let database = Database::open(&folder.file()).unwrap().response_cache(1 << 20);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let policy = |role: &str, _: &Entity| match role {

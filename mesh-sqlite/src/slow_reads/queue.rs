@@ -23,7 +23,7 @@ const MARGIN: u32 = 6;
 const SMOOTHING: u64 = 8;
 
 /// Places for reads on threads of their own.
-pub(super) struct Turns {
+pub(crate) struct SlowReadQueue {
     places: Arc<Semaphore>,
     count: usize,
     waiting: AtomicUsize,
@@ -32,9 +32,9 @@ pub(super) struct Turns {
     usual: AtomicU64,
 }
 
-impl Turns {
+impl SlowReadQueue {
     /// As many places as fit this machine.
-    pub(super) fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self::of(cores.saturating_mul(PER_CORE).max(LEAST))
     }
@@ -46,7 +46,7 @@ impl Turns {
     }
 
     /// WaitCounter for a place, or says at once that there is none to be had in time.
-    pub(super) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Turn, ResolveError> {
+    pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<SlowReadPermit, ResolveError> {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(self.begin(place));
         }
@@ -80,15 +80,15 @@ impl Turns {
     }
 
     /// Adds what of it is in use.
-    pub(super) fn fill(&self, usage: &mut Usage) {
+    pub(crate) fn fill(&self, usage: &mut Usage) {
         usage.slots = self.count;
         usage.free = self.places.available_permits();
         usage.waits = self.waits.count();
         usage.waited = self.waits.total();
     }
 
-    fn begin(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Turn {
-        Turn { turns: Arc::clone(self), _place: place, begun: Instant::now() }
+    fn begin(self: &Arc<Self>, place: OwnedSemaphorePermit) -> SlowReadPermit {
+        SlowReadPermit { slow_reads: Arc::clone(self), _place: place, begun: Instant::now() }
     }
 
     fn note(&self, time: Duration) {
@@ -118,15 +118,15 @@ impl Drop for Waiting<'_> {
 }
 
 /// The right to run, until it is dropped.
-pub(super) struct Turn {
-    turns: Arc<Turns>,
+pub(crate) struct SlowReadPermit {
+    slow_reads: Arc<SlowReadQueue>,
     _place: OwnedSemaphorePermit,
     begun: Instant,
 }
 
-impl Drop for Turn {
+impl Drop for SlowReadPermit {
     fn drop(&mut self) {
-        self.turns.note(self.begun.elapsed());
+        self.slow_reads.note(self.begun.elapsed());
     }
 }
 
@@ -140,50 +140,54 @@ mod tests {
 
     #[tokio::test]
     async fn so_many_run_and_so_many_wait() {
-        let turns = Turns::of(2);
-        let first = turns.take(within(Duration::from_secs(60))).await.unwrap();
-        let _second = turns.take(within(Duration::from_secs(60))).await.unwrap();
+        let slow_reads = SlowReadQueue::of(2);
+        let first = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
+        let _second = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
         let mut waiting = Vec::new();
         for _ in 0..2 * WAITING {
-            let turns = Arc::clone(&turns);
-            waiting
-                .push(tokio::spawn(async move { turns.take(within(Duration::from_secs(60))).await.is_ok() }));
+            let slow_reads = Arc::clone(&slow_reads);
+            waiting.push(tokio::spawn(async move {
+                slow_reads.take(within(Duration::from_secs(60))).await.is_ok()
+            }));
         }
-        while turns.waiting.load(Ordering::Relaxed) < 2 * WAITING {
+        while slow_reads.waiting.load(Ordering::Relaxed) < 2 * WAITING {
             tokio::task::yield_now().await;
         }
-        assert!(matches!(turns.take(within(Duration::from_secs(60))).await, Err(ResolveError::Busy)));
+        assert!(matches!(slow_reads.take(within(Duration::from_secs(60))).await, Err(ResolveError::Busy)));
         drop(first);
         for waiting in waiting {
             assert!(waiting.await.unwrap(), "each gets its turn");
         }
-        assert_eq!(turns.waiting.load(Ordering::Relaxed), 0);
+        assert_eq!(slow_reads.waiting.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]
     async fn who_would_not_be_done_in_time_is_not_made_to_wait() {
-        let turns = Turns::of(1);
-        let running = turns.take(within(Duration::from_secs(60))).await.unwrap();
-        turns.usual.store(1_000_000, Ordering::Relaxed);
+        let slow_reads = SlowReadQueue::of(1);
+        let running = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
+        slow_reads.usual.store(1_000_000, Ordering::Relaxed);
         let start = Instant::now();
-        assert!(matches!(turns.take(within(Duration::from_millis(2900))).await, Err(ResolveError::Busy)));
+        assert!(matches!(
+            slow_reads.take(within(Duration::from_millis(2900))).await,
+            Err(ResolveError::Busy)
+        ));
         assert!(start.elapsed() < Duration::from_secs(1), "at once");
         let patient =
-            tokio::time::timeout(Duration::from_millis(20), turns.take(within(Duration::from_secs(60))));
+            tokio::time::timeout(Duration::from_millis(20), slow_reads.take(within(Duration::from_secs(60))));
         assert!(patient.await.is_err(), "this one waits");
-        assert!(matches!(turns.take(within(Duration::ZERO)).await, Err(ResolveError::Busy)));
+        assert!(matches!(slow_reads.take(within(Duration::ZERO)).await, Err(ResolveError::Busy)));
         drop(running);
         // A place that is free is given whatever is expected.
-        assert!(turns.take(within(Duration::ZERO)).await.is_ok());
+        assert!(slow_reads.take(within(Duration::ZERO)).await.is_ok());
     }
 
     #[test]
     fn the_average_follows() {
-        let turns = Turns::of(4);
+        let slow_reads = SlowReadQueue::of(4);
         for _ in 0..100 {
-            turns.note(Duration::from_millis(80));
+            slow_reads.note(Duration::from_millis(80));
         }
-        let expected = turns.expected(3);
+        let expected = slow_reads.expected(3);
         assert!((230..250).contains(&expected.as_millis()), "{expected:?}");
     }
 }

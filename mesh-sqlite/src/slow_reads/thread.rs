@@ -17,7 +17,7 @@ const NICE: i32 = 19;
 static PROCESSORS: std::sync::OnceLock<rustix::thread::CpuSet> = std::sync::OnceLock::new();
 
 /// Records the processors that slow reads may run on.
-pub(super) fn record_processors() {
+pub(crate) fn record_processors() {
     #[cfg(target_os = "linux")]
     if let Ok(all) = rustix::thread::sched_getaffinity(None) {
         PROCESSORS.get_or_init(|| all);
@@ -26,7 +26,7 @@ pub(super) fn record_processors() {
 
 /// Runs some work on a thread of its own. To start one takes some ten microseconds, to which such work adds
 /// milliseconds.
-pub(super) async fn run<T: Send + 'static>(
+pub(crate) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ResolveError> {
     let (done, result) = oneshot::channel();

@@ -6,12 +6,12 @@ use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError}
 use mesh_ql::Format;
 use rusqlite::{OptionalExtension as _, TransactionBehavior, params};
 
-use super::{Inner, SqliteState, count, waiting};
+use super::{Inner, State, count, waiting};
 
 const COUNT: &str = "SELECT count(*) FROM query";
 const BYTES: &str = "SELECT coalesce(sum(bytes), 0) FROM query";
 
-impl QueryStore for SqliteState {
+impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
         let found = self.inner.look_up(|connection| {
             let mut statement = connection.prepare_cached("SELECT format, text FROM query WHERE id = ?1")?;

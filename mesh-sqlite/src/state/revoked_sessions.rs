@@ -19,7 +19,7 @@ const NEWER: &str = "SELECT number, session, until FROM revocation WHERE number 
 const IS_REVOKED: &str = "SELECT 1 FROM revocation WHERE session = ?1";
 
 /// The ended sessions of a database of state.
-pub(super) struct Ended {
+pub(super) struct RevokedSessions {
     signal: File,
     /// The length of the file when `sessions` was last brought up to date.
     seen: AtomicU64,
@@ -29,7 +29,7 @@ pub(super) struct Ended {
     sessions: DashMap<SessionId, i64>,
 }
 
-impl Ended {
+impl RevokedSessions {
     /// Opens the file beside the database, or makes it.
     pub(super) fn open(state: &Path) -> io::Result<Self> {
         let mut name = state.as_os_str().to_owned();

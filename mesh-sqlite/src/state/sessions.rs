@@ -9,7 +9,7 @@ use futures_util::future::Either;
 use mesh_integrity::{MaybeReady, NonceStore, RevocationStore, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, params};
 
-use super::{Inner, PATIENCE, SqliteState, count, waiting};
+use super::{Inner, PATIENCE, State, count, waiting};
 
 /// How often entries that are not needed any more are dropped, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;
@@ -19,11 +19,11 @@ const REVOKE: &str = "INSERT OR REPLACE INTO revocation (session, until) VALUES 
 const REMEMBER: &str = "INSERT INTO nonce (session, nonce, until) VALUES (?1, ?2, ?3)
     ON CONFLICT (session, nonce) DO UPDATE SET until = ?3 WHERE until <= ?4";
 
-impl RevocationStore for SqliteState {
+impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         self.sweep_when_due(now);
         let inner = &self.inner;
-        let found = inner.ended.has(session, |ask| inner.look_up(ask));
+        let found = inner.revoked.has(session, |ask| inner.look_up(ask));
         Either::Left(ready(found.map_err(StoreError::Failed)))
     }
 
@@ -38,12 +38,12 @@ impl RevocationStore for SqliteState {
             if !revoking.await.map_err(StoreError::Failed)? {
                 return Err(StoreError::Full);
             }
-            self.inner.ended.signal().map_err(StoreError::new)
+            self.inner.revoked.signal().map_err(StoreError::new)
         }))
     }
 }
 
-impl NonceStore for SqliteState {
+impl NonceStore for State {
     fn remember<'a>(
         &'a self,
         session: SessionId,
@@ -69,7 +69,7 @@ impl NonceStore for SqliteState {
     }
 }
 
-impl SqliteState {
+impl State {
     fn sweep_when_due(&self, now: u64) {
         let due = self.inner.next_sweep.load(Ordering::Relaxed);
         let next = now.saturating_add(SWEEP_EVERY);
@@ -133,7 +133,7 @@ impl Inner {
         let quick = self.quick.lock().unwrap_or_else(PoisonError::into_inner);
         quick.execute("DELETE FROM nonce WHERE until <= ?1", [stored(now)])?;
         quick.execute("DELETE FROM revocation WHERE until <= ?1", [stored(now)])?;
-        self.ended.forget(stored(now));
+        self.revoked.forget(stored(now));
         self.nonces.store(count(&quick, "SELECT count(*) FROM nonce")?, Ordering::Relaxed);
         Ok(())
     }

@@ -16,12 +16,12 @@ impl Folder {
         Self(path)
     }
 
-    fn open(&self) -> SqliteState {
+    fn open(&self) -> State {
         self.limited(StateLimits::default())
     }
 
-    fn limited(&self, limits: StateLimits) -> SqliteState {
-        SqliteState::open(&self.0.join("data.db.mesh-state"), limits).unwrap()
+    fn limited(&self, limits: StateLimits) -> State {
+        State::open(&self.0.join("data.db.mesh-state"), limits).unwrap()
     }
 }
 
@@ -37,7 +37,7 @@ fn id(number: u8) -> SessionId {
 
 #[test]
 fn the_file_lies_beside_the_database() {
-    assert_eq!(SqliteState::beside(Path::new("/data/blog.db")), Path::new("/data/blog.db.mesh-state"));
+    assert_eq!(State::beside(Path::new("/data/blog.db")), Path::new("/data/blog.db.mesh-state"));
 }
 
 #[tokio::test]
@@ -182,7 +182,7 @@ async fn queries_are_bounded_and_the_oldest_go() {
 #[test]
 fn what_cannot_be_used_is_said() {
     let folder = Folder::new("faults");
-    let open = |name: &str| SqliteState::open(&folder.0.join(name), StateLimits::default());
+    let open = |name: &str| State::open(&folder.0.join(name), StateLimits::default());
     std::fs::write(
         folder.0.join("text"),
         "this is no database, but it is long enough to be looked at".repeat(9),

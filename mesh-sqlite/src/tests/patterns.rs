@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use serde_json::{Value as Json, json};
 
-use super::super::Sqlite;
 use super::File;
+use crate::Database;
 
 /// Columns of one content, compared by different rules; the last one is found by no index of ours.
 const COLUMNS: [&str; 5] = ["plain", "number", "untyped", "amount", "nocase"];
@@ -94,8 +94,8 @@ const BEGINNINGS: &[&str] = &[
     r"ab\",
 ];
 
-fn served(file: &File) -> (Mesh, Sqlite) {
-    let database = Sqlite::open(&file.0.join("t.db")).unwrap();
+fn served(file: &File) -> (Mesh, Database) {
+    let database = Database::open(&file.0.join("t.db")).unwrap();
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = Schema::builder()
         .entity("t", |t| {
@@ -105,7 +105,7 @@ fn served(file: &File) -> (Mesh, Sqlite) {
         })
         .build_with(&catalog)
         .unwrap();
-    let mesh = Mesh::builder(schema).resolver_for_all(Sqlite::open(&file.0.join("t.db")).unwrap()).build();
+    let mesh = Mesh::builder(schema).resolver_for_all(Database::open(&file.0.join("t.db")).unwrap()).build();
     (mesh, database)
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use mesh_plan::{Mesh, Request};
 use mesh_ql::Format;
 
-use super::super::Sqlite;
 use super::*;
+use crate::Database;
 
 const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER REFERENCES users (id));
@@ -23,7 +23,7 @@ impl Blog {
         let blog = Self(folder);
         let file = blog.0.join("blog.db");
         Connection::open(&file).unwrap().execute_batch(BLOG).unwrap();
-        let database = Sqlite::open(&file).unwrap();
+        let database = Database::open(&file).unwrap();
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
         (blog, Mesh::builder(schema).resolver_for_all(database).build())

@@ -10,7 +10,7 @@ use mesh_plan::{Changes, CursorKey, MemoryQueries, Mesh, Persisted, Registration
 use mesh_ql::Format;
 use mesh_schema::Schema;
 use mesh_server::{Admin, App, Events, Health, Integrity, Rates, Uploads};
-use mesh_sqlite::{SqliteState, StateLimits};
+use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 use serde_json::Value;
@@ -263,7 +263,7 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
     }
     let path = state_path(config)?;
     let limits = StateLimits { queries: config.persisted.max_entries, ..StateLimits::default() };
-    match SqliteState::open(&path, limits) {
+    match mesh_sqlite::State::open(&path, limits) {
         Ok(state) => Some(State::of(state)),
         Err(error) => {
             tracing::warn!("{error}; {lost}");
@@ -274,7 +274,7 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
 
 fn state_path(config: &Config) -> Option<PathBuf> {
     let beside = || match DatabaseUrl::parse(config.database.as_deref()?) {
-        Ok(DatabaseUrl::Sqlite(path)) => Some(SqliteState::beside(&path)),
+        Ok(DatabaseUrl::Sqlite(path)) => Some(mesh_sqlite::State::beside(&path)),
         _ => None,
     };
     config.state.path.clone().or_else(beside)

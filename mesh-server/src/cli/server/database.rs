@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use mesh_integrity::{AttemptStore, NonceStore, RevocationStore, UsersTable};
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError, Usage};
-use mesh_postgres::{Postgres, PostgresWriter, Settings};
+use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema};
 use mesh_server::accounts::Accounts;
-use mesh_sqlite::{Sqlite, SqliteWriter};
 
 use crate::cli::failure::Failure;
 use crate::cli::server::database_url::DatabaseUrl;
@@ -18,18 +17,18 @@ use crate::config::Config;
 #[derive(Clone, Debug)]
 pub(crate) enum Database {
     /// A file.
-    Sqlite(Sqlite),
+    Sqlite(mesh_sqlite::Database),
     /// A server.
-    Postgres(Postgres),
+    Postgres(mesh_postgres::Database),
 }
 
 /// Takes writes to an open database.
 #[derive(Clone, Debug)]
 pub(crate) enum Writer {
     /// To a file.
-    Sqlite(SqliteWriter),
+    Sqlite(mesh_sqlite::Writer),
     /// To a server.
-    Postgres(PostgresWriter),
+    Postgres(mesh_postgres::Writer),
 }
 
 /// What outlives a server.
@@ -72,13 +71,13 @@ impl Database {
     ) -> Result<(Self, Catalog), String> {
         match DatabaseUrl::parse(url)? {
             DatabaseUrl::Sqlite(path) => {
-                let database = Sqlite::open(&path).map_err(|error| error.to_string())?;
+                let database = mesh_sqlite::Database::open(&path).map_err(|error| error.to_string())?;
                 let contents = database.contents(times).map_err(|error| error.to_string())?;
                 notes.extend(contents.notes);
                 Ok((Self::Sqlite(database), contents.catalog))
             }
             DatabaseUrl::Postgres(url) => waited(async {
-                let database = Postgres::open(&url, &settings(config)).await?;
+                let database = mesh_postgres::Database::connect(&url, &settings(config)).await?;
                 let contents = database.contents(times).await?;
                 notes.extend(contents.notes);
                 Ok((Self::Postgres(database), contents.catalog))

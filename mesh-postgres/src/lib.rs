@@ -1,0 +1,37 @@
+//! A PostgreSQL database as the data source of a Mesh service.
+//!
+//! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema, with one statement per read;
+//! [`Database::writer`] takes writes. Reads go to replicas if there are any. [`State`] keeps what outlives a server in
+//! the same database: ended sessions, used nonces, login attempts and registered queries.
+
+#![deny(missing_docs)]
+
+mod accounts;
+mod catalog;
+mod cells;
+mod changes;
+mod clock;
+mod database;
+mod error;
+mod other_servers;
+mod pool;
+mod read;
+mod replicas;
+mod settings;
+mod state;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use accounts::Accounts;
+pub use database::{Contents, Database};
+pub use error::OpenError;
+pub use settings::Settings;
+pub use state::State;
+pub use write::Writer;
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,44 @@
+//! A SQLite file as the data source of a Mesh service.
+//!
+//! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema over one file; [`Database::writer`]
+//! opens the same file for writing. [`State`] is a file of its own for what outlives a server: ended sessions, used
+//! nonces and registered queries.
+//!
+//! Light reads run on the calling thread, on a connection that belongs to it. Reads that take longer than a
+//! millisecond or two move to a thread of their own. Answers are cached until the database changes.
+
+#![deny(missing_docs)]
+
+mod accounts;
+mod catalog;
+mod cells;
+mod changes;
+mod current_file;
+mod data_version;
+mod database;
+mod error;
+mod file;
+mod functions;
+mod pool;
+mod read;
+mod response_cache;
+mod slow_reads;
+mod state;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod write;
+
+pub use accounts::{Accounts, UsersTableError};
+pub use database::{Contents, Database};
+pub use error::OpenError;
+pub use pool::thread_connection::before_park;
+pub use rusqlite;
+pub use state::{State, StateError, StateLimits};
+pub use write::Writer;
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
