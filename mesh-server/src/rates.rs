@@ -17,7 +17,7 @@ use governor::clock::Clock;
 use governor::nanos::Nanos;
 use mesh_wire::WireError;
 
-use client_address::party;
+use client_address::counted_address;
 pub use rate::{Rate, RateError};
 use table::Table;
 
@@ -53,7 +53,7 @@ impl Rates {
     /// Counts a request of that address, or refuses it. Requests without one count as those of one client.
     pub(crate) fn of_address(&self, address: Option<IpAddr>) -> Result<(), WireError> {
         let Some(limiter) = &self.address else { return Ok(()) };
-        limiter.count(address.map(party)).map_err(WireError::rate_limit)
+        limiter.count(address.map(counted_address)).map_err(WireError::rate_limit)
     }
 
     /// Counts a request of that session, or refuses it.

@@ -9,6 +9,7 @@ use http::header::{
 };
 use http::{Response, StatusCode};
 use mesh_wire::{Encoding, headers};
+use ruzstd::encoding::CompressionLevel;
 
 use crate::body::Body;
 
@@ -109,7 +110,7 @@ fn encode(encoding: Encoding, bytes: &[u8]) -> io::Result<Vec<u8>> {
             packer.flush()?;
             Ok(packer.into_inner())
         }
-        Encoding::Zstd => zstd::stream::encode_all(bytes, 3),
+        Encoding::Zstd => Ok(ruzstd::encoding::compress_to_vec(bytes, CompressionLevel::Fastest)),
     }
 }
 
@@ -144,9 +145,10 @@ mod tests {
             match name {
                 "gzip" => flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap(),
                 "br" => brotli::Decompressor::new(&packed[..], 4096).read_to_end(&mut unpacked).unwrap(),
-                _ => {
-                    zstd::stream::read::Decoder::new(&packed[..]).unwrap().read_to_end(&mut unpacked).unwrap()
-                }
+                _ => ruzstd::decoding::StreamingDecoder::new(&packed[..])
+                    .unwrap()
+                    .read_to_end(&mut unpacked)
+                    .unwrap(),
             };
             assert_eq!(unpacked, body, "{name}");
         }

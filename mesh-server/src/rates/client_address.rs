@@ -1,72 +1,74 @@
-//! Whose request is it? The client's address: that of the connection, or the one that trusted proxies tell of.
+//! The address of a client, taken from the connection or from the headers of trusted proxies.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
-use std::str::FromStr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddrV4};
 
 use http::HeaderMap;
 use http::header::HeaderName;
+use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address of the client's end of the connection, as an extension of the request.
+/// The address of a client, as an extension of a request.
 ///
-/// [`crate::Server`] passes it on by itself; a program with a listener of its own inserts it for rate limits per
-/// address.
+/// [`crate::Server`] sets it; a program with a listener of its own inserts it to get rate limits per address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
-/// Proxies whose `X-Forwarded-For` is believed. `SPEC §12.1`
+/// Proxies whose `X-Forwarded-For` header is trusted. `SPEC §12.1`
 ///
-/// Each proxy adds the address that it was called from at the right end. So the client is the rightmost address
-/// that is no proxy's: what stands to its left is the client's own word.
+/// Each proxy appends the address of its peer, so the client is the rightmost address that is not a trusted proxy.
+/// Addresses further left are claims of the client.
 ///
 /// ```
 /// use mesh_server::Proxies;
 ///
 /// let proxies = Proxies::parse(["10.0.0.0/8", "::1"]).unwrap();
-/// assert!(proxies.trust("10.1.2.3".parse().unwrap()));
+/// assert!(proxies.contains("10.1.2.3".parse().unwrap()));
 /// assert!(Proxies::parse(["10.0.0.0/33"]).is_err());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
-    networks: Vec<Network>,
+    networks: Vec<IpNet>,
 }
 
 impl Proxies {
-    /// Reads addresses, and networks as `10.0.0.0/8`.
+    /// Parses addresses and networks such as `10.0.0.0/8`.
     ///
     /// # Errors
-    /// The first text that is neither.
+    /// A text is neither an address nor a network; the error names the first one.
     pub fn parse<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Result<Self, ProxyError> {
-        let networks = texts.into_iter().map(|text| text.as_ref().parse());
+        let networks = texts.into_iter().map(|text| {
+            let text = text.as_ref();
+            parse_network(text.trim()).ok_or_else(|| ProxyError { text: text.to_owned() })
+        });
         Ok(Self { networks: networks.collect::<Result<_, _>>()? })
     }
 
-    /// Whether an address is one of theirs.
-    pub fn trust(&self, address: IpAddr) -> bool {
+    /// Returns whether an address belongs to a trusted proxy.
+    pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.networks.iter().any(|network| network.contains(address))
+        self.networks.iter().any(|network| network.contains(&address))
     }
 
-    /// The proxies as they could be written.
+    /// Returns the networks in the form that [`parse`](Self::parse) accepts.
     pub fn texts(&self) -> impl Iterator<Item = String> {
         self.networks.iter().map(ToString::to_string)
     }
 
-    /// The client's address, given the connection's other end. What cannot be read ends the search at the last
-    /// address that can be relied on.
+    /// Returns the address of the client that sent a request over a connection from `peer`. An invalid entry in the
+    /// header ends the search at the last trusted address.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
-        if self.networks.is_empty() || !self.trust(client) {
+        if self.networks.is_empty() || !self.contains(client) {
             return client;
         }
         let lines: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.as_bytes()).collect();
         let hops = lines.iter().rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
         for hop in hops {
-            let Some(address) = hop_address(hop) else { return client };
+            let Some(address) = parse_hop(hop) else { return client };
             client = address;
-            if !self.trust(client) {
+            if !self.contains(client) {
                 break;
             }
         }
@@ -74,82 +76,36 @@ impl Proxies {
     }
 }
 
-/// An address as proxies write it: plain, with a port, or in brackets.
-fn hop_address(hop: &[u8]) -> Option<IpAddr> {
+fn parse_network(text: &str) -> Option<IpNet> {
+    let network = match text.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().into(),
+        Err(_) => text.parse::<IpNet>().ok()?,
+    };
+    // Addresses are compared in canonical form, so a network of IPv4-mapped addresses would never match.
+    (network.addr() == network.addr().to_canonical()).then_some(network)
+}
+
+/// Parses an address as proxies write it: plain, with a port, or in brackets.
+fn parse_hop(hop: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(hop).ok()?.trim_matches([' ', '\t']);
     let bare = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?.0,
         None => text,
     };
-    let address = bare.parse::<IpAddr>().ok().or_else(|| {
-        let (address, port) = bare.rsplit_once(':')?;
-        port.parse::<u16>().ok()?;
-        address.parse::<std::net::Ipv4Addr>().ok().map(IpAddr::V4)
-    })?;
-    Some(address.to_canonical())
+    let with_port = || bare.parse::<SocketAddrV4>().ok().map(|address| IpAddr::V4(*address.ip()));
+    bare.parse::<IpAddr>().ok().or_else(with_port).map(|address| address.to_canonical())
 }
 
-/// One party's addresses as one: in IPv6 a single machine has as many as it likes of the same first half.
-pub(crate) fn party(address: IpAddr) -> IpAddr {
+/// Returns the address by which a client is counted. IPv6 clients usually control a /64 network, so their addresses are
+/// reduced to it.
+pub(crate) fn counted_address(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(first_bits(address, 64)),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
         address => address,
     }
 }
 
-fn first_bits(address: Ipv6Addr, length: u8) -> Ipv6Addr {
-    let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
-    (u128::from(address) & mask).into()
-}
-
-/// Addresses with the same first bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network {
-    address: IpAddr,
-    length: u8,
-}
-
-impl Network {
-    fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(self.length)).unwrap_or(0);
-                u32::from(own) & mask == u32::from(other) & mask
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                first_bits(own, self.length) == first_bits(other, self.length)
-            }
-            _ => false,
-        }
-    }
-}
-
-impl FromStr for Network {
-    type Err = ProxyError;
-
-    fn from_str(text: &str) -> Result<Self, ProxyError> {
-        let refused = || ProxyError { text: text.to_owned() };
-        let (address, length) = match text.trim().split_once('/') {
-            Some((address, length)) => (address, Some(length)),
-            None => (text.trim(), None),
-        };
-        let address = address.parse::<IpAddr>().map_err(|_| refused())?.to_canonical();
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let length = length.map_or(Ok(most), |length| length.parse().map_err(|_| refused()))?;
-        if length > most {
-            return Err(refused());
-        }
-        Ok(Self { address, length })
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.length)
-    }
-}
-
-/// A text that is neither an address nor a network.
+/// A text is neither an address nor a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyError {
     text: String,
@@ -169,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    fn at(text: &str) -> IpAddr {
+    fn address(text: &str) -> IpAddr {
         text.parse().unwrap()
     }
 
@@ -178,11 +134,11 @@ mod tests {
         for line in lines {
             headers.append(FORWARDED_FOR, HeaderValue::from_bytes(line.as_bytes()).unwrap());
         }
-        Proxies::parse(proxies).unwrap().client(at(peer), &headers).to_string()
+        Proxies::parse(proxies).unwrap().client(address(peer), &headers).to_string()
     }
 
     #[test]
-    fn a_header_counts_from_trusted_proxies_only() {
+    fn the_header_is_used_from_trusted_proxies_only() {
         assert_eq!(client(&[], "127.0.0.1", &["9.9.9.9"]), "127.0.0.1");
         assert_eq!(client(&["10.0.0.1"], "10.0.0.2", &["9.9.9.9"]), "10.0.0.2");
         assert_eq!(client(&["10.0.0.1"], "10.0.0.1", &[]), "10.0.0.1");
@@ -191,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rightmost_address_that_is_no_proxy_counts() {
+    fn the_rightmost_address_that_is_no_proxy_is_the_client() {
         let two = ["10.0.0.0/8", "fd00::/8"];
         assert_eq!(client(&two, "10.0.0.1", &["1.1.1.1, 9.9.9.9, 10.3.3.3"]), "9.9.9.9");
         assert_eq!(client(&two, "10.0.0.1", &["1.1.1.1", "9.9.9.9,fd00::7"]), "9.9.9.9");
@@ -200,19 +156,19 @@ mod tests {
     }
 
     #[test]
-    fn ports_and_brackets_are_let_pass_and_nonsense_ends_the_search() {
+    fn ports_and_brackets_are_accepted_and_invalid_entries_end_the_search() {
         let one = ["10.0.0.1"];
         assert_eq!(client(&one, "10.0.0.1", &["9.9.9.9:4711"]), "9.9.9.9");
         assert_eq!(client(&one, "10.0.0.1", &["[2001:db8::1]:80"]), "2001:db8::1");
         assert_eq!(client(&one, "10.0.0.1", &[" 2001:db8::1\t"]), "2001:db8::1");
-        for nonsense in ["unknown", "", "9.9.9.9, ", "1.2.3", "_hidden", "9.9.9.9:99999", "[::1", "\u{fc}"] {
-            assert_eq!(client(&one, "10.0.0.1", &[nonsense]), "10.0.0.1", "{nonsense:?}");
+        for invalid in ["unknown", "", "9.9.9.9, ", "1.2.3", "_hidden", "9.9.9.9:99999", "[::1", "\u{fc}"] {
+            assert_eq!(client(&one, "10.0.0.1", &[invalid]), "10.0.0.1", "{invalid:?}");
         }
         assert_eq!(client(&["10.0.0.0/8"], "10.0.0.1", &["9.9.9.9, junk, 10.0.0.7"]), "10.0.0.7");
     }
 
     #[test]
-    fn networks() {
+    fn addresses_and_networks_are_parsed_and_matched() {
         for (text, inside, outside) in [
             ("10.0.0.0/8", "10.255.0.1", "11.0.0.1"),
             ("192.0.2.7", "192.0.2.7", "192.0.2.8"),
@@ -222,19 +178,28 @@ mod tests {
             ("::ffff:10.0.0.1", "10.0.0.1", "10.0.0.2"),
         ] {
             let proxies = Proxies::parse([text]).unwrap();
-            assert!(proxies.trust(at(inside)) && !proxies.trust(at(outside)), "{text}");
+            assert!(proxies.contains(address(inside)) && !proxies.contains(address(outside)), "{text}");
             let again = Proxies::parse(proxies.texts()).unwrap();
             assert_eq!(again, proxies);
         }
-        for text in ["10.0.0.0/33", "::/129", "host.example", "10.0.0.0/", "10.0.0.0/-1", "", "10.0.0"] {
+        for text in [
+            "10.0.0.0/33",
+            "::/129",
+            "host.example",
+            "10.0.0.0/",
+            "10.0.0.0/-1",
+            "",
+            "10.0.0",
+            "::ffff:10.0.0.0/104",
+        ] {
             assert!(Proxies::parse([text]).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn neighbors_in_ipv6_are_one() {
-        assert_eq!(party(at("2001:db8::1")), party(at("2001:db8::ffff:1")));
-        assert_ne!(party(at("2001:db8::1")), party(at("2001:db8:0:1::1")));
-        assert_eq!(party(at("::ffff:192.0.2.1")), at("192.0.2.1"));
+    fn ipv6_addresses_are_counted_by_their_network() {
+        assert_eq!(counted_address(address("2001:db8::1")), counted_address(address("2001:db8::ffff:1")));
+        assert_ne!(counted_address(address("2001:db8::1")), counted_address(address("2001:db8:0:1::1")));
+        assert_eq!(counted_address(address("::ffff:192.0.2.1")), address("192.0.2.1"));
     }
 }

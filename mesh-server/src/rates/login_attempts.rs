@@ -10,7 +10,7 @@ use dashmap::DashMap;
 use mesh_integrity::{AttemptKey, AttemptStore, StoreError};
 use ring::digest::{SHA256, digest};
 
-use crate::rates::client_address::party;
+use crate::rates::client_address::counted_address;
 
 /// The time over which attempts are counted, in milliseconds.
 const MINUTE: u64 = 60_000;
@@ -88,7 +88,7 @@ impl Attempts {
 
     /// What all servers know the three counts of an attempt by.
     fn shares(&self, account: Option<&str>, address: Option<IpAddr>) -> [AttemptKey; 3] {
-        let address = address.map(party);
+        let address = address.map(counted_address);
         let broad = self.per_minute.saturating_mul(BROAD);
         let share = |names: String, allowed: u64| {
             let mut key = [0; 16];
@@ -109,7 +109,7 @@ impl Attempts {
         now: u64,
     ) -> Result<Attempt<'_>, Refused> {
         self.sweep(now);
-        let address = address.map(party);
+        let address = address.map(counted_address);
         let broad = self.per_minute.saturating_mul(BROAD);
         let keys = [
             (self.keys.hash_one((account, address)), self.per_minute),
