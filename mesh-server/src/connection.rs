@@ -1,16 +1,19 @@
 //! Connections: the listener, TLS, HTTP/1.1 and HTTP/2 with their timeouts, and the graceful shutdown.
 
-pub(crate) mod cpu_affinity;
+mod activity;
+mod cpu_affinity;
 mod drain_body;
 mod idle_timeout;
 mod lingering_close;
 mod serve_connection;
 mod server;
+mod timeouts;
 #[cfg(feature = "tls")]
 mod tls;
 mod workers;
 
-pub use self::server::{Server, Timeouts};
+pub use self::server::Server;
+pub use self::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 pub use self::tls::{Tls, TlsError};
 pub use self::workers::{Workers, WorkersBuilder};

@@ -140,9 +140,9 @@ fn a_certificate_that_is_no_good_is_said_at_the_start() {
         (format!("key = '{}'", private.certificate), "'tls.key' needs 'tls.cert' beside it"),
     ];
     let pair = |cert: &str, key: &str| format!("cert = '{cert}'\nkey = '{key}'");
-    cases.push((pair(&private.certificate, &private.certificate), "there is no private key in"));
+    cases.push((pair(&private.certificate, &private.certificate), "contains no private key"));
     cases.push((pair("/no/such/file", &private.certificate), "cannot read /no/such/file"));
-    cases.push((pair(&private.settings, &private.settings), "there is no certificate in"));
+    cases.push((pair(&private.settings, &private.settings), "contains no certificate"));
     for (section, words) in cases {
         let settings = private.database.dir.write("wrong.toml", &format!("[tls]\n{section}\n"));
         let served =

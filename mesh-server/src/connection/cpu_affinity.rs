@@ -1,62 +1,64 @@
-//! Which processors does a thread run on? All that the process may use, unless it is told to stay on one.
+//! Binding of threads to CPUs. On systems other than Linux nothing is bound.
 
 #[cfg(target_os = "linux")]
-use std::sync::OnceLock;
+pub(super) use self::linux::*;
+#[cfg(not(target_os = "linux"))]
+pub(super) use self::other::*;
 
 #[cfg(target_os = "linux")]
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use tokio::net::TcpStream;
+mod linux {
+    use std::sync::OnceLock;
 
-/// What the process may use, once a thread was told to stay where it is.
-#[cfg(target_os = "linux")]
-static ALL: OnceLock<CpuSet> = OnceLock::new();
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use tokio::net::TcpStream;
 
-/// The numbers of the processors that this thread may run on; none where they cannot be told.
-#[cfg(target_os = "linux")]
-pub(crate) fn all() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|number| set.is_set(*number)).collect()
-}
+    /// The CPUs that the process could use before its first thread was pinned.
+    static ALL: OnceLock<CpuSet> = OnceLock::new();
 
-/// Keeps this thread on one processor. Where that is refused it wanders, as threads do.
-#[cfg(target_os = "linux")]
-pub(crate) fn stay_on(number: usize) {
-    if let Ok(set) = sched_getaffinity(None) {
-        ALL.get_or_init(|| set);
+    /// Returns the numbers of the CPUs that the current thread may run on.
+    pub(in super::super) fn available() -> Vec<usize> {
+        let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+        (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
     }
-    let mut one = CpuSet::new();
-    one.set(number);
-    let _ = sched_setaffinity(None, &one);
-}
 
-/// Lets this thread run on all of them again: a thread begins where the one stays that has started it.
-#[cfg(target_os = "linux")]
-pub(crate) fn wander() {
-    if let Some(all) = ALL.get() {
-        let _ = sched_setaffinity(None, all);
+    /// Binds the current thread to one CPU. A failure is ignored: the thread works on any CPU.
+    pub(in super::super) fn pin(cpu: usize) {
+        if let Ok(set) = sched_getaffinity(None) {
+            ALL.get_or_init(|| set);
+        }
+        let mut one = CpuSet::new();
+        one.set(cpu);
+        let _ = sched_setaffinity(None, &one);
+    }
+
+    /// Lets the current thread run on all CPUs again. Threads inherit the affinity of the thread that starts them.
+    pub(in super::super) fn unpin() {
+        if let Some(all) = ALL.get() {
+            let _ = sched_setaffinity(None, all);
+        }
+    }
+
+    /// Returns the CPU on which the packets of a connection arrive.
+    pub(in super::super) fn incoming(stream: &TcpStream) -> Option<usize> {
+        rustix::net::sockopt::socket_incoming_cpu(stream).ok()?.try_into().ok()
     }
 }
 
-/// The processor that a connection's packets come in on.
-#[cfg(target_os = "linux")]
-pub(crate) fn of_packets(stream: &TcpStream) -> Option<usize> {
-    rustix::net::sockopt::socket_incoming_cpu(stream).ok()?.try_into().ok()
-}
-
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn all() -> Vec<usize> {
-    Vec::new()
-}
+mod other {
+    use tokio::net::TcpStream;
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn stay_on(_: usize) {}
+    pub(in super::super) fn available() -> Vec<usize> {
+        Vec::new()
+    }
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn wander() {}
+    pub(in super::super) fn pin(_: usize) {}
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn of_packets(_: &TcpStream) -> Option<usize> {
-    None
+    pub(in super::super) fn unpin() {}
+
+    pub(in super::super) fn incoming(_: &TcpStream) -> Option<usize> {
+        None
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -64,22 +66,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_stays_and_those_that_it_starts_wander() {
-        let before = all();
+    fn threads_inherit_the_affinity_and_can_be_unpinned() {
+        let before = available();
         let last = *before.last().unwrap();
-        let (own, inherited, wandering) = std::thread::spawn(move || {
-            stay_on(last);
-            let inherited = std::thread::spawn(all).join().unwrap();
-            let wandering = std::thread::spawn(|| {
-                wander();
-                all()
+        let (pinned, inherited, unpinned) = std::thread::spawn(move || {
+            pin(last);
+            let inherited = std::thread::spawn(available).join().unwrap();
+            let unpinned = std::thread::spawn(|| {
+                unpin();
+                available()
             });
-            (all(), inherited, wandering.join().unwrap())
+            (available(), inherited, unpinned.join().unwrap())
         })
         .join()
         .unwrap();
-        assert_eq!((own, inherited), (vec![last], vec![last]));
-        assert_eq!(wandering, before);
-        assert_eq!(all(), before, "this thread was not told anything");
+        assert_eq!((pinned, inherited), (vec![last], vec![last]));
+        assert_eq!(unpinned, before);
+        assert_eq!(available(), before, "other threads are not affected");
     }
 }

@@ -1,55 +1,50 @@
-//! May a connection go on after a reply that came before the whole of its request was read?
+//! Reads the rest of a request body that was not needed for the reply.
 //!
-//! A request that is refused by its head leaves its body behind. What of it is there, or comes at once, is read and
-//! thrown away, and the next request follows it. Where there is more, the connection ends with this reply, which has
-//! to say so: a client that is not told sends its next request into a connection that closes. In HTTP/2 other requests
-//! are not held up, but a stream that is reset while its client is still sending can take the reply with it.
+//! A request that is refused by its head leaves its body on the connection. A short rest is read and discarded so that
+//! the next request can follow. With a longer rest the reply announces that the connection closes; otherwise the client
+//! would send its next request into a closing connection. In HTTP/2 the rest blocks no other request, but resetting a
+//! stream that is still being sent can discard its reply, so the stream is read for a while in the background.
 
-use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::FutureExt as _;
-use futures_util::future::Either;
+use http::Version;
 use http::header::EXPECT;
 use http::request::Parts;
-use http::{Response, Version};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use parking_lot::Mutex;
 
-use crate::app::Begun;
+/// Bytes that are read only to be discarded.
+const MAX_DISCARDED: usize = 64 * 1024;
+/// How long the rest of an HTTP/1 body may take to arrive.
+const HTTP1_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the rest of an HTTP/2 body is read in the background.
+const HTTP2_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How much is read only to be thrown away.
-const MOST: usize = 64 * 1024;
-/// How long that is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long a stream of HTTP/2 is read on beside its reply.
-const LINGER: Duration = Duration::from_secs(2);
-
-/// The body of a request, which gives back what nobody has read of it.
-pub(super) struct Taken {
+/// A request body whose unread rest goes to its [`DrainBody`] when it is dropped.
+pub(super) struct DrainableBody {
     body: Option<Incoming>,
-    rest: Option<Arc<Rest>>,
+    unread: Option<Arc<Mutex<Option<Incoming>>>>,
 }
 
-impl Taken {
-    /// Takes a request's body. `None` where the connection can go on whatever becomes of it.
-    pub(super) fn of(head: &Parts, body: Incoming) -> (Self, Option<Unread>) {
-        let rest = (!body.is_end_stream()).then(Arc::<Rest>::default);
-        let unread = rest.clone().map(|rest| Unread {
-            rest,
-            is_stream: head.version == Version::HTTP_2,
-            // A client that waits to be told to send its body does not send it.
-            holds_back: head.headers.contains_key(EXPECT),
+impl DrainableBody {
+    /// Wraps the body of a request. Returns no [`DrainBody`] for an empty body, which leaves nothing to read.
+    pub(super) fn new(head: &Parts, body: Incoming) -> (Self, Option<DrainBody>) {
+        let unread = (!body.is_end_stream()).then(Arc::default);
+        let drain = unread.clone().map(|unread| DrainBody {
+            unread,
+            is_http2: head.version == Version::HTTP_2,
+            expects_continue: head.headers.contains_key(EXPECT),
         });
-        (Self { body: Some(body), rest }, unread)
+        (Self { body: Some(body), unread }, drain)
     }
 }
 
-impl Body for Taken {
+impl Body for DrainableBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -74,67 +69,46 @@ impl Body for Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for DrainableBody {
     fn drop(&mut self) {
-        if let (Some(body), Some(rest)) = (self.body.take(), &self.rest)
+        if let (Some(body), Some(unread)) = (self.body.take(), &self.unread)
             && !body.is_end_stream()
         {
-            *rest.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+            *unread.lock() = Some(body);
         }
     }
 }
 
-/// Where a body is put that was not read to its end.
-#[derive(Default)]
-struct Rest(Mutex<Option<Incoming>>);
-
-/// What may be left of a request when its reply is there.
-pub(super) struct Unread {
-    rest: Arc<Rest>,
-    is_stream: bool,
-    holds_back: bool,
+/// The part of a request body that may be unread when the reply is ready.
+pub(super) struct DrainBody {
+    unread: Arc<Mutex<Option<Incoming>>>,
+    is_http2: bool,
+    /// The client sends the body only after `100 Continue`, which it does not get.
+    expects_continue: bool,
 }
 
-/// Finishes the reply of a request, of which there may be something left: it is told whether the connection goes on.
-/// Where a reply is there and nothing is left, nothing is waited for.
-pub(super) fn then<T>(
-    begun: Begun,
-    unread: Option<Unread>,
-    finish: impl FnOnce(Response<crate::Body>, bool) -> T,
-) -> impl Future<Output = T> {
-    match (begun, unread) {
-        (Begun::Done(reply), None) => Either::Left(ready(finish(reply, true))),
-        (Begun::Later(reply), None) => Either::Right(Either::Left(reply.map(|reply| finish(reply, true)))),
-        (begun, Some(unread)) => {
-            Either::Right(Either::Right(unread.after(begun).map(|(reply, goes_on)| finish(reply, goes_on))))
-        }
-    }
-}
-
-impl Unread {
-    /// The reply, and whether another request can follow it.
-    async fn after(self, begun: Begun) -> (Response<crate::Body>, bool) {
-        let reply = match begun {
-            Begun::Done(reply) => reply,
-            Begun::Later(reply) => reply.await,
-        };
-        let rest = self.rest.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let goes_on = match rest {
+impl DrainBody {
+    /// Discards the rest of the body. Returns whether the connection can take another request.
+    pub(super) async fn finish(self) -> bool {
+        let unread = self.unread.lock().take();
+        match unread {
             None => true,
-            Some(body) if self.is_stream => {
-                tokio::spawn(tokio::time::timeout(LINGER, read_out(body, usize::MAX)));
+            Some(body) if self.is_http2 => {
+                tokio::spawn(tokio::time::timeout(HTTP2_TIMEOUT, discard(body, usize::MAX)));
                 true
             }
-            Some(body) if self.holds_back || body.size_hint().lower() > MOST as u64 => false,
-            Some(body) => tokio::time::timeout(PATIENCE, read_out(body, MOST)).await.unwrap_or(false),
-        };
-        (reply, goes_on)
+            Some(body) if self.expects_continue || body.size_hint().lower() > MAX_DISCARDED as u64 => false,
+            Some(body) => {
+                let discarded = tokio::time::timeout(HTTP1_TIMEOUT, discard(body, MAX_DISCARDED)).await;
+                discarded.unwrap_or(false)
+            }
+        }
     }
 }
 
-/// Reads a body of at most that many bytes to its end; whether there was one.
-async fn read_out(body: Incoming, most: usize) -> bool {
-    let mut body = Limited::new(body, most);
+/// Reads a body to its end. Returns `false` if it is longer than `limit` bytes or breaks off.
+async fn discard(body: Incoming, limit: usize) -> bool {
+    let mut body = Limited::new(body, limit);
     while let Some(frame) = body.frame().await {
         if frame.is_err() {
             return false;

@@ -1,4 +1,4 @@
-//! What becomes of one connection? It is served until the client ends it, waits too long, or the server stops.
+//! Serves one connection: the TLS handshake, HTTP/1.1 or HTTP/2, timeouts, and the reaction to a shutdown.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
-use http::{Request, Response, Version};
+use http::{Request, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,169 +17,184 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::drain_body::{self, Taken};
-use super::idle_timeout::{Activity, Attended, Noted};
-use super::lingering_close::Lingering;
-use super::server::Timeouts;
+use super::activity::{Activity, TrackedBody};
+use super::drain_body::DrainableBody;
+use super::idle_timeout::IdleTimeout;
+use super::lingering_close::LingeringClose;
+use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
-use super::tls::{Greeted, Tls};
+use super::tls::{Handshake, Tls};
 use crate::app::Begun;
-use crate::{App, Body, ClientAddress, Current};
+use crate::{App, ClientAddress, Current};
 
-/// How far the parser's bound on a head lies above the application's, so that the application answers.
-const HEAD_SLACK: usize = 4;
-/// Requests under way on one HTTP/2 connection.
-const STREAMS: u32 = 100;
-/// Streams of HTTP/2 that a client may have opened and reset before they were even looked at.
-const UNSEEN_RESETS: usize = 50;
-/// Streams of HTTP/2 that may be reset for faults of the client before the connection is given up.
-const FAULTY_STREAMS: usize = 200;
-/// How long a connection may take to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// The parser accepts heads this many times larger than the application's limit, so that the application can refuse
+/// them with an error reply.
+const HEAD_SIZE_FACTOR: usize = 4;
+/// Concurrent requests on one HTTP/2 connection.
+const MAX_STREAMS: u32 = 100;
+/// HTTP/2 streams that a client may open and reset before the server has accepted them.
+const MAX_PENDING_RESETS: usize = 50;
+/// HTTP/2 streams that may be reset for errors of the client before the connection is closed.
+const MAX_ERROR_RESETS: usize = 200;
+/// How long a connection may take to close gracefully after an idle timeout.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How far a server is with stopping.
+/// The phase of a server's shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
-    Serving,
+pub(super) enum Shutdown {
+    Running,
     /// Each reply is the last one of its connection.
-    Leaving,
-    /// Connections end once they have nothing under way.
+    Draining,
+    /// Connections close as soon as they have no active requests.
     Closing,
-    /// There is no time left.
-    Gone,
+    /// The shutdown timeout has expired; connections are dropped.
+    Aborted,
 }
 
-/// What a connection is told of beside its requests.
-enum News {
-    /// The server is at another stage, if that is still known.
-    Stage(bool),
-    /// It is time to see whether the client does anything.
-    Time,
+/// Wakes a connection's task apart from its I/O.
+enum Event {
+    ShutdownChanged,
+    ServerDropped,
+    TimeoutCheck,
 }
 
-/// What all connections of a server have in common.
+/// Settings that the connections of a server share.
 #[derive(Clone)]
-pub(super) struct Host {
+pub(super) struct ConnectionHandler {
     pub(super) app: Current,
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
     pub(super) timeouts: Timeouts,
-    pub(super) stage: watch::Receiver<Stage>,
+    pub(super) shutdown: watch::Receiver<Shutdown>,
     #[cfg(feature = "tls")]
     pub(super) tls: Option<Tls>,
 }
 
-/// The two protocols, with their bounds.
-pub(super) fn builder(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecutor> {
-    let head = app.transport_limits().header_bytes.saturating_mul(HEAD_SLACK).max(64 * 1024);
+/// Configures HTTP/1.1 and HTTP/2 with their limits.
+pub(super) fn http_builder(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecutor> {
+    let head_size = app.transport_limits().header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // The time for heads is kept by `Activity`, which knows of connections that never send one as well.
-    builder.http1().header_read_timeout(None).max_buf_size(head).half_close(false);
+    // `Activity` applies the head timeout, also before the first byte and to both protocols.
+    builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS)
-        .max_pending_accept_reset_streams(UNSEEN_RESETS)
-        .max_local_error_reset_streams(FAULTY_STREAMS)
-        .max_header_list_size(u32::try_from(head).unwrap_or(u32::MAX))
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(MAX_ERROR_RESETS)
+        .max_header_list_size(u32::try_from(head_size).unwrap_or(u32::MAX))
         .keep_alive_interval(Some(timeouts.ping))
         .keep_alive_timeout(timeouts.pong);
     builder
 }
 
-impl Host {
-    /// Serves a connection to its end.
+impl ConnectionHandler {
+    /// Serves an accepted connection to its end.
     #[cfg(feature = "tls")]
-    pub(super) async fn receive(mut self, stream: TcpStream, peer: ClientAddress) {
+    pub(super) async fn accept(mut self, stream: TcpStream, address: ClientAddress) {
         let Some(tls) = self.tls.take() else {
-            return self.converse(stream, peer, App::begin_peer).await;
+            return self.serve_connection(stream, address, App::begin_peer).await;
         };
-        let mut stage = self.stage.clone();
-        let greeted = tokio::select! {
-            greeted = tokio::time::timeout(self.timeouts.handshake, tls.greet(stream)) => greeted,
-            // Nothing was asked yet, so nothing is lost.
-            _ = stage.wait_for(|stage| *stage >= Stage::Closing) => return,
+        let mut shutdown = self.shutdown.clone();
+        let handshake = tokio::select! {
+            handshake = tokio::time::timeout(self.timeouts.handshake, tls.handshake(stream)) => handshake,
+            _ = shutdown.wait_for(|phase| *phase >= Shutdown::Closing) => return,
         };
-        match greeted {
-            Ok(Ok(Greeted::Private(stream))) => self.converse(*stream, peer, App::begin_peer).await,
-            Ok(Ok(Greeted::Plain(stream))) => self.converse(stream, peer, App::refuse_plain).await,
-            Ok(Err(error)) => tracing::debug!("handshake: {error}"),
-            Err(_) => tracing::debug!("handshake: not done within {:?}", self.timeouts.handshake),
+        match handshake {
+            Ok(Ok(Handshake::Tls(stream))) => {
+                self.serve_connection(*stream, address, App::begin_peer).await;
+            }
+            Ok(Ok(Handshake::PlainHttp(stream))) => {
+                self.serve_connection(stream, address, App::refuse_plain).await;
+            }
+            Ok(Err(error)) => tracing::debug!("TLS handshake failed: {error}"),
+            Err(_) => tracing::debug!("TLS handshake not completed within {:?}", self.timeouts.handshake),
         }
     }
 
-    /// Serves a connection to its end.
+    /// Serves an accepted connection to its end.
     #[cfg(not(feature = "tls"))]
-    pub(super) async fn receive(self, stream: TcpStream, peer: ClientAddress) {
-        self.converse(stream, peer, App::begin_peer).await;
+    pub(super) async fn accept(self, stream: TcpStream, address: ClientAddress) {
+        self.serve_connection(stream, address, App::begin_peer).await;
     }
 
-    /// Answers each request by `answer`.
-    async fn converse<S>(
+    /// Answers each request on a connection with `respond`.
+    async fn serve_connection<S>(
         self,
         stream: S,
-        peer: ClientAddress,
-        answer: fn(&App, ClientAddress, Parts, Taken) -> Begun,
+        address: ClientAddress,
+        respond: fn(&App, ClientAddress, Parts, DrainableBody) -> Begun,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Arc::new(Activity::new());
-        let stream = Attended::new(Lingering::new(stream), Arc::clone(&activity), self.timeouts.write);
-        let (app, doing) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
+        let stream = LingeringClose::new(stream);
+        let stream = IdleTimeout::new(stream, Arc::clone(&activity), self.timeouts.write);
+        let (app, request_activity) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
         let service = service_fn(move |request: Request<Incoming>| {
-            let (under_way, version) = (doing.begin(), request.version());
-            let finish = move |mut reply: Response<Body>, goes_on: bool| {
-                if version < Version::HTTP_2 && (under_way.is_last() || !goes_on) {
+            let (guard, version) = (request_activity.start_request(), request.version());
+            let (head, body) = request.into_parts();
+            let (body, drain) = DrainableBody::new(&head, body);
+            let outcome = respond(app.borrow_mut().latest(), address, head, body);
+            async move {
+                let mut reply = match outcome {
+                    Begun::Done(reply) => reply,
+                    Begun::Later(reply) => reply.await,
+                };
+                let is_reusable = match drain {
+                    Some(drain) => drain.finish().await,
+                    None => true,
+                };
+                if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
                     reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
-                Ok::<_, Infallible>(reply.map(|body| Noted { body, _under_way: under_way }))
-            };
-            // What is answered at once lets go of the request before the connection reads on.
-            let (head, body) = request.into_parts();
-            let (body, unread) = Taken::of(&head, body);
-            let begun = answer(app.borrow_mut().latest(), peer, head, body);
-            drain_body::then(begun, unread, finish)
+                Ok::<_, Infallible>(reply.map(|body| TrackedBody { body, _request: guard }))
+            }
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
-        let mut stage = self.stage.clone();
-        let mut leaving = false;
-        // Looked at again at least as often as the shortest time may pass, so no end is noticed late.
+        let mut shutdown = self.shutdown.clone();
+        let mut is_closing = false;
+        // At least as often as the shorter timeout can expire, so that no timeout is noticed late.
         let interval = self.timeouts.head.min(self.timeouts.idle);
-        let mut look = std::pin::pin!(tokio::time::sleep(interval));
+        let mut check = std::pin::pin!(tokio::time::sleep(interval));
         loop {
-            let news = tokio::select! {
+            let event = tokio::select! {
                 biased;
-                done = connection.as_mut() => {
-                    return done.unwrap_or_else(|error| tracing::debug!("connection: {error}"));
+                result = connection.as_mut() => {
+                    return result.unwrap_or_else(|error| tracing::debug!("connection failed: {error}"));
                 }
-                changed = stage.changed() => News::Stage(changed.is_ok()),
-                () = look.as_mut() => News::Time,
+                changed = shutdown.changed() => match changed {
+                    Ok(()) => Event::ShutdownChanged,
+                    Err(_) => Event::ServerDropped,
+                },
+                () = check.as_mut() => Event::TimeoutCheck,
             };
-            match news {
-                News::Stage(known) => {
-                    let now = *stage.borrow_and_update();
-                    if !known || now == Stage::Gone {
+            match event {
+                Event::ServerDropped => return,
+                Event::ShutdownChanged => {
+                    let phase = *shutdown.borrow_and_update();
+                    if phase == Shutdown::Aborted {
                         return;
                     }
-                    activity.leave();
-                    if now == Stage::Closing && !leaving {
-                        leaving = true;
+                    activity.drain();
+                    if phase == Shutdown::Closing && !is_closing {
+                        is_closing = true;
                         connection.as_mut().graceful_shutdown();
                     }
                 }
-                News::Time => {
-                    let left = activity.left(&self.timeouts);
-                    let next = if left != Some(Duration::ZERO) {
-                        left.map_or(interval, |left| left.min(interval))
-                    } else if leaving || !activity.is_at_rest() {
-                        tracing::debug!("connection: given up, since nothing came");
+                Event::TimeoutCheck => {
+                    let remaining = activity.remaining(&self.timeouts);
+                    let next_check = if remaining != Some(Duration::ZERO) {
+                        remaining.map_or(interval, |remaining| remaining.min(interval))
+                    } else if is_closing || !activity.is_between_requests() {
+                        tracing::debug!("connection closed: the client has sent nothing");
                         return;
                     } else {
-                        leaving = true;
+                        is_closing = true;
                         connection.as_mut().graceful_shutdown();
-                        GOODBYE
+                        CLOSE_TIMEOUT
                     };
-                    look.as_mut().reset(Instant::now() + next);
+                    check.as_mut().reset(Instant::now() + next_check);
                 }
             }
         }

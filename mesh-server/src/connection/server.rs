@@ -1,4 +1,4 @@
-//! Who is listening? Connections over a socket, each with its bounds, until the server is told to stop.
+//! The listener: accepts connections, assigns them to threads, and shuts down gracefully.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,56 +7,27 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::serve_connection::{self, Host, Stage};
+use super::serve_connection::{self, ConnectionHandler, Shutdown};
+use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::Tls;
-use super::workers::{Places, Workers};
+use super::workers::{Scheduler, Workers};
 use crate::{ClientAddress, Current, Metrics};
 
-/// Pause after the system refused a connection, for want of descriptors for instance.
+/// Pause after a failure to accept a connection, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long a stopping server still answers what comes over open connections, telling each that it is the last.
-const LULL: Duration = Duration::from_millis(250);
-/// How long a stopping server waits for the next connection that the system has accepted for it.
-const LATECOMER: Duration = Duration::from_millis(2);
+/// How long open connections may send further requests during a shutdown. Each reply announces that it is the last.
+const DRAIN_TIME: Duration = Duration::from_millis(250);
+/// How long a shutdown waits for another connection in the listener's backlog.
+const BACKLOG_TIMEOUT: Duration = Duration::from_millis(2);
 
-/// How long a server waits for a client, in whatever state their connection is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// For a handshake of TLS.
-    pub handshake: Duration,
-    /// For the rest of a request's head, once its first byte has come, and for the first one altogether.
-    pub head: Duration,
-    /// For the next request over a connection that is kept open.
-    pub idle: Duration,
-    /// For a client to take some of what is sent to it.
-    pub write: Duration,
-    /// How often a connection of HTTP/2 is asked whether its client is there.
-    pub ping: Duration,
-    /// For the answer to that.
-    pub pong: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            handshake: Duration::from_secs(10),
-            head: Duration::from_secs(10),
-            idle: Duration::from_secs(60),
-            write: Duration::from_secs(30),
-            ping: Duration::from_secs(20),
-            pong: Duration::from_secs(20),
-        }
-    }
-}
-
-/// An [`App`](crate::App) on a listener, speaking HTTP/1.1 and HTTP/2.
+/// Serves an [`App`](crate::App) on a listener over HTTP/1.1 and HTTP/2.
 ///
-/// Without TLS a client speaks HTTP/2 by prior knowledge, with TLS as the two agree in their handshake.
+/// With TLS the protocol is negotiated by ALPN; without, clients use HTTP/2 by prior knowledge.
 #[derive(Clone, Debug)]
 pub struct Server {
     app: Current,
-    connections: usize,
+    max_connections: usize,
     shutdown_timeout: Duration,
     timeouts: Timeouts,
     workers: Option<Workers>,
@@ -65,12 +36,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of at most 10,000 connections that stops within 10 seconds. An [`crate::App`] is served as it is;
-    /// a [`Current`] one may be replaced meanwhile.
+    /// Creates a server with at most 10,000 connections and a shutdown timeout of 10 seconds. Pass a [`Current`] to
+    /// replace the application while it is served.
     pub fn new(app: impl Into<Current>) -> Self {
         Self {
             app: app.into(),
-            connections: 10_000,
+            max_connections: 10_000,
             shutdown_timeout: Duration::from_secs(10),
             timeouts: Timeouts::default(),
             workers: None,
@@ -79,29 +50,31 @@ impl Server {
         }
     }
 
-    /// Sets how many connections may be open at a time; more wait to be accepted.
+    /// Sets the maximum number of open connections. Further connections wait in the listener's backlog.
     #[must_use]
-    pub fn connections(mut self, connections: usize) -> Self {
-        self.connections = connections.clamp(1, u32::MAX as usize);
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections.clamp(1, u32::MAX as usize);
         self
     }
 
-    /// Sets how long requests under way may take to finish when the server stops.
+    /// Sets how long active requests may take to finish during a shutdown.
     #[must_use]
     pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.shutdown_timeout = timeout;
         self
     }
 
-    /// Sets how long clients are waited for.
+    /// Sets how long the server waits for clients.
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// Spreads connections over these threads and the task that serves. A runtime of one thread and a worker for
-    /// each further processor take more requests than one runtime of as many threads ([`Workers`]).
+    /// Distributes connections over these threads and the task that calls [`serve`](Self::serve).
+    ///
+    /// A current-thread runtime with one worker for each further CPU serves more requests than one runtime with as many
+    /// threads.
     ///
     /// ```no_run
     /// use mesh_server::{App, Server, Workers};
@@ -121,7 +94,7 @@ impl Server {
         self
     }
 
-    /// Speaks TLS, and nothing else, under that certificate.
+    /// Requires TLS on all connections.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls(mut self, tls: Tls) -> Self {
@@ -129,122 +102,129 @@ impl Server {
         self
     }
 
-    /// Serves until `shutdown` is done; then accepts nothing more, lets what is under way finish within the
-    /// timeout, and returns.
+    /// Serves until `shutdown` completes, then stops accepting connections, waits for active requests at most for the
+    /// shutdown timeout, and returns.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        let slots = Arc::new(Semaphore::new(self.connections));
-        let (stages, stage) = watch::channel(Stage::Serving);
-        let host = Host {
-            builder: Arc::new(serve_connection::builder(&self.app.get(), &self.timeouts)),
-            app: self.app.clone(),
-            timeouts: self.timeouts,
-            stage,
-            #[cfg(feature = "tls")]
-            tls: self.tls.clone(),
-        };
-        let metrics = self.app.get().counted().cloned();
-        let places = Places::of(self.workers.as_ref());
-        let receive = |(stream, peer, slot): (TcpStream, ClientAddress, OwnedSemaphorePermit)| {
-            let (host, open) = (host.clone(), metrics.as_ref().map(Metrics::connected));
-            let (runtime, place) = places.next(&stream);
-            let held = (slot, open, place);
-            let Some(runtime) = runtime else {
-                let serving = host.receive(stream, peer);
-                tokio::spawn(async move {
-                    serving.await;
-                    drop(held);
-                });
-                return;
-            };
-            // A stream is known to one runtime, and has to be made known to another there.
-            match stream.into_std() {
-                Ok(stream) => drop(runtime.spawn(async move {
-                    match TcpStream::from_std(stream) {
-                        Ok(stream) => host.receive(stream, peer).await,
-                        Err(error) => tracing::warn!("cannot serve a connection: {error}"),
-                    }
-                    drop(held);
-                })),
-                Err(error) => tracing::warn!("cannot serve a connection: {error}"),
-            }
+        let permits = Arc::new(Semaphore::new(self.max_connections));
+        let (shutdown_sender, shutdown_state) = watch::channel(Shutdown::Running);
+        let acceptor = Acceptor {
+            permits: Arc::clone(&permits),
+            listener,
+            handler: ConnectionHandler {
+                builder: Arc::new(serve_connection::http_builder(&self.app.get(), &self.timeouts)),
+                app: self.app.clone(),
+                timeouts: self.timeouts,
+                shutdown: shutdown_state,
+                #[cfg(feature = "tls")]
+                tls: self.tls.clone(),
+            },
+            metrics: self.app.get().counted().cloned(),
+            scheduler: Scheduler::new(self.workers.as_ref()),
         };
         {
-            let mut upkeep = std::pin::pin!(self.upkeep());
             let mut shutdown = std::pin::pin!(shutdown);
+            let mut reload = std::pin::pin!(self.reload_certificate());
             loop {
                 tokio::select! {
                     biased;
                     () = &mut shutdown => break,
-                    () = &mut upkeep => {}
-                    accepted = accept(&listener, &slots) => {
-                        if let Some(accepted) = accepted {
-                            receive(accepted);
-                        }
-                    }
+                    () = &mut reload => {}
+                    () = acceptor.accept() => {}
                 }
             }
         }
-        stages.send_replace(Stage::Leaving);
-        // The system has accepted these already: to their clients it is the server that did.
-        while let Ok(Some(accepted)) = tokio::time::timeout(LATECOMER, accept(&listener, &slots)).await {
-            receive(accepted);
-        }
-        drop(listener);
+        shutdown_sender.send_replace(Shutdown::Draining);
+        // The kernel has completed these connections, so their clients expect them to be served.
+        while tokio::time::timeout(BACKLOG_TIMEOUT, acceptor.accept()).await.is_ok() {}
+        drop(acceptor);
         self.app.get().end_streams();
-        let ended = tokio::time::timeout(self.shutdown_timeout, self.all_end(&slots, &stages)).await;
-        if ended.is_err() {
-            tracing::warn!("stopping with requests still under way after {:?}", self.shutdown_timeout);
-            stages.send_replace(Stage::Gone);
+        let closed = self.close_connections(&permits, &shutdown_sender);
+        if tokio::time::timeout(self.shutdown_timeout, closed).await.is_err() {
+            tracing::warn!("requests still active after {:?} are aborted", self.shutdown_timeout);
+            shutdown_sender.send_replace(Shutdown::Aborted);
         }
-        // They may have something to finish, which this thread should not be held up by.
+        // Dropping the workers waits for their blocking tasks.
         if let Some(workers) = self.workers {
             let _ = tokio::task::spawn_blocking(move || drop(workers)).await;
         }
     }
 
-    /// Done when no connection is left.
-    async fn all_end(&self, slots: &Semaphore, stages: &watch::Sender<Stage>) {
-        let all = u32::try_from(self.connections).unwrap_or(u32::MAX);
-        // A client that is about to send its next request hears from a reply that it was the last, rather than
-        // to find the connection closed.
-        if tokio::time::timeout(LULL, slots.acquire_many(all)).await.is_err() {
-            stages.send_replace(Stage::Closing);
-            let _ = slots.acquire_many(all).await;
+    /// Completes when all connections are closed.
+    async fn close_connections(&self, permits: &Semaphore, shutdown: &watch::Sender<Shutdown>) {
+        let all = u32::try_from(self.max_connections).unwrap_or(u32::MAX);
+        // A client that sends a request during this time reads `Connection: close` in the reply. Without it the
+        // request could meet a closed connection.
+        if tokio::time::timeout(DRAIN_TIME, permits.acquire_many(all)).await.is_err() {
+            shutdown.send_replace(Shutdown::Closing);
+            let _ = permits.acquire_many(all).await;
         }
     }
 
-    /// Whatever has to be done beside serving; never ends.
-    #[cfg(feature = "tls")]
-    async fn upkeep(&self) {
-        if let Some(tls) = self.tls.clone() {
-            tls.keep_up().await;
+    /// Reloads the certificate when its files change; never completes.
+    async fn reload_certificate(&self) {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            tls.reload_on_change().await;
         }
-        std::future::pending().await
-    }
-
-    /// Whatever has to be done beside serving; never ends.
-    #[cfg(not(feature = "tls"))]
-    async fn upkeep(&self) {
         std::future::pending().await
     }
 }
 
-/// The next connection and its slot, or `None` after a failure of the system.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> Option<(TcpStream, ClientAddress, OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, peer)) => {
-            // Replies are written whole; waiting to fill packets would only delay them.
-            let _ = stream.set_nodelay(true);
-            Some((stream, ClientAddress(peer.ip()), slot))
+/// Accepts connections and starts a task for each.
+struct Acceptor {
+    listener: TcpListener,
+    permits: Arc<Semaphore>,
+    handler: ConnectionHandler,
+    metrics: Option<Metrics>,
+    scheduler: Scheduler,
+}
+
+impl Acceptor {
+    /// Accepts the next connection as soon as the limit permits.
+    async fn accept(&self) {
+        let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
+        match self.listener.accept().await {
+            Ok((stream, address)) => {
+                // Replies are written at once; Nagle's algorithm would only delay them.
+                let _ = stream.set_nodelay(true);
+                if let Err(error) = self.spawn(stream, ClientAddress(address.ip()), permit) {
+                    tracing::warn!("cannot serve a connection: {error}");
+                }
+            }
+            Err(error) => {
+                tracing::warn!("cannot accept a connection: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
         }
-        Err(error) => {
-            tracing::warn!("cannot accept a connection: {error}");
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            None
-        }
+    }
+
+    /// Serves a connection in a task on the thread that the scheduler chooses.
+    fn spawn(
+        &self,
+        stream: TcpStream,
+        address: ClientAddress,
+        permit: OwnedSemaphorePermit,
+    ) -> std::io::Result<()> {
+        let handler = self.handler.clone();
+        let metrics = self.metrics.as_ref().map(Metrics::connected);
+        let (runtime, count) = self.scheduler.assign(&stream);
+        let guards = (permit, metrics, count);
+        let Some(runtime) = runtime else {
+            tokio::spawn(async move {
+                handler.accept(stream, address).await;
+                drop(guards);
+            });
+            return Ok(());
+        };
+        // A socket is registered with one runtime, so it is taken out of this one.
+        let stream = stream.into_std()?;
+        runtime.spawn(async move {
+            match TcpStream::from_std(stream) {
+                Ok(stream) => handler.accept(stream, address).await,
+                Err(error) => tracing::warn!("cannot serve a connection: {error}"),
+            }
+            drop(guards);
+        });
+        Ok(())
     }
 }

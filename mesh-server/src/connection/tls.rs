@@ -1,11 +1,12 @@
-//! Whose server is this? A certificate with its key, kept up with their files, and the handshake before HTTP.
+//! TLS: the certificate and its key, reloaded when their files change, and the handshake.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::RwLock;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -16,140 +17,142 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(2);
+/// How often the certificate files are checked by default.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A certificate and its key, as the files of [`Server::tls`](crate::Server::tls) have them.
+/// A certificate chain and its private key, loaded from files, for [`Server::tls`](crate::Server::tls).
 #[derive(Clone)]
 pub struct Tls {
-    files: Arc<Files>,
+    certificate: Arc<ReloadedCertificate>,
     acceptor: TlsAcceptor,
-    look: Duration,
+    check_interval: Duration,
 }
 
 impl Tls {
-    /// Reads a chain of certificates, the server's own first, and its private key, both as PEM.
+    /// Loads a certificate chain, the server's certificate first, and its private key, both in PEM format.
     ///
     /// # Errors
-    /// A file that cannot be read or has something else in it, or a key of another certificate.
+    /// A file cannot be read or contains no certificate or key, or the key belongs to another certificate.
     pub fn open(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, TlsError> {
-        let (certificate, key) = (certificate.into(), key.into());
-        let current = RwLock::new(Arc::new(read(&certificate, &key)?));
-        let files = Arc::new(Files { certificate, key, current });
-        let versions = [&version::TLS13, &version::TLS12];
+        let (certificate_path, key_path) = (certificate.into(), key.into());
+        let current = RwLock::new(Arc::new(load(&certificate_path, &key_path)?));
+        let certificate = Arc::new(ReloadedCertificate { certificate_path, key_path, current });
         let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-            .with_protocol_versions(&versions)
-            .map_err(|error| TlsError { path: files.certificate.clone(), why: Why::Unusable(error) })?;
-        let resolver: Arc<dyn ResolvesServerCert> = files.clone();
+            .with_protocol_versions(&[&version::TLS13, &version::TLS12])
+            .map_err(|error| TlsError::new(&certificate.certificate_path, Reason::Unusable(error)))?;
+        let resolver: Arc<dyn ResolvesServerCert> = certificate.clone();
         let mut config = builder.with_no_client_auth().with_cert_resolver(resolver);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { files, acceptor: TlsAcceptor::from(Arc::new(config)), look: LOOK })
+        Ok(Self {
+            certificate,
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            check_interval: CHECK_INTERVAL,
+        })
     }
 
-    /// Sets how often the files are looked at, instead of every two seconds. A pair that is not good is logged,
-    /// and the one before stays in use.
+    /// Sets how often the files are checked for changes; the default is two seconds. If a changed pair is invalid, the
+    /// error is logged and the previous certificate remains in use.
     #[must_use]
-    pub fn look_every(mut self, interval: Duration) -> Self {
-        self.look = interval.max(Duration::from_millis(1));
+    pub fn check_interval(mut self, interval: Duration) -> Self {
+        self.check_interval = interval.max(Duration::from_millis(1));
         self
     }
 
-    /// Takes in new files whenever they have changed; never ends.
-    pub(super) async fn keep_up(self) {
-        let mut seen = self.files.stamps();
+    /// Reloads the certificate whenever its files change; never completes.
+    pub(super) async fn reload_on_change(&self) {
+        let mut known = self.certificate.versions();
         loop {
-            tokio::time::sleep(self.look).await;
-            let now = self.files.stamps();
-            if now == seen {
+            tokio::time::sleep(self.check_interval).await;
+            let versions = self.certificate.versions();
+            if versions == known {
                 continue;
             }
-            // What is written while it is read has another stamp at the next look.
-            seen = now;
-            match read(&self.files.certificate, &self.files.key) {
+            // Taken before the files are read, so that a change during the read is noticed by the next check.
+            known = versions;
+            let ReloadedCertificate { certificate_path, key_path, current } = &*self.certificate;
+            match load(certificate_path, key_path) {
                 Ok(pair) => {
-                    let mut current = self.files.current.write().unwrap_or_else(PoisonError::into_inner);
-                    *current = Arc::new(pair);
-                    tracing::info!("took in a new certificate from {}", self.files.certificate.display());
+                    *current.write() = Arc::new(pair);
+                    tracing::info!("reloaded the certificate from {}", certificate_path.display());
                 }
-                Err(error) => tracing::warn!("the certificate before stays in use: {error}"),
+                Err(error) => tracing::warn!("the previous certificate remains in use: {error}"),
             }
         }
     }
 
-    /// Begins a conversation: in private, or without TLS where the client did not even try.
-    pub(super) async fn greet(&self, stream: TcpStream) -> io::Result<Greeted> {
+    /// Performs the TLS handshake, unless the client sends plain HTTP.
+    pub(super) async fn handshake(&self, stream: TcpStream) -> io::Result<Handshake> {
         let mut first = [0];
         stream.peek(&mut first).await?;
-        // A method's first letter; no handshake begins with one.
+        // HTTP methods start with an uppercase letter; TLS records do not.
         if first[0].is_ascii_uppercase() {
-            return Ok(Greeted::Plain(stream));
+            return Ok(Handshake::PlainHttp(stream));
         }
-        self.acceptor.accept(stream).await.map(|stream| Greeted::Private(Box::new(stream)))
+        self.acceptor.accept(stream).await.map(|stream| Handshake::Tls(Box::new(stream)))
     }
 }
 
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls").field("certificate", &self.files.certificate).finish_non_exhaustive()
+        f.debug_struct("Tls").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-/// How a client has begun.
-pub(super) enum Greeted {
-    Private(Box<TlsStream<TcpStream>>),
-    Plain(TcpStream),
+/// The outcome of [`Tls::handshake`].
+pub(super) enum Handshake {
+    Tls(Box<TlsStream<TcpStream>>),
+    PlainHttp(TcpStream),
 }
 
-/// The files, and what they held when they were good last.
-struct Files {
-    certificate: PathBuf,
-    key: PathBuf,
+/// The certificate files and the last valid pair that they contained.
+struct ReloadedCertificate {
+    certificate_path: PathBuf,
+    key_path: PathBuf,
     current: RwLock<Arc<CertifiedKey>>,
 }
 
-impl Files {
-    fn stamps(&self) -> [Stamp; 2] {
-        [Stamp::of(&self.certificate), Stamp::of(&self.key)]
+impl ReloadedCertificate {
+    fn versions(&self) -> [FileVersion; 2] {
+        [FileVersion::read(&self.certificate_path), FileVersion::read(&self.key_path)]
     }
 }
 
-impl ResolvesServerCert for Files {
+impl ResolvesServerCert for ReloadedCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner)))
+        Some(Arc::clone(&self.current.read()))
     }
 }
 
-impl fmt::Debug for Files {
+impl fmt::Debug for ReloadedCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Files").field("certificate", &self.certificate).finish_non_exhaustive()
+        f.debug_struct("ReloadedCertificate").field("path", &self.certificate_path).finish_non_exhaustive()
     }
 }
 
-/// What tells one state of a file from another. Links are followed, as those of mounted secrets.
+/// Modification time and size of a file. Symbolic links are followed, as mounted secrets use them.
 #[derive(PartialEq, Eq)]
-struct Stamp(Option<(SystemTime, u64)>);
+struct FileVersion(Option<(SystemTime, u64)>);
 
-impl Stamp {
-    fn of(path: &Path) -> Self {
-        let about = std::fs::metadata(path).ok();
-        Self(about.and_then(|about| Some((about.modified().ok()?, about.len()))))
+impl FileVersion {
+    fn read(path: &Path) -> Self {
+        let metadata = std::fs::metadata(path).ok();
+        Self(metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len()))))
     }
 }
 
-fn read(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
-    let wrong = |path: &Path, why| TlsError { path: path.to_owned(), why };
+fn load(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let chain = chain.map_err(|error| wrong(certificate, Why::of(error)))?;
+    let chain = chain.map_err(|error| TlsError::new(certificate, error.into()))?;
     if chain.is_empty() {
-        return Err(wrong(certificate, Why::Nothing("certificate")));
+        return Err(TlsError::new(certificate, Reason::Missing("certificate")));
     }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
-        pem::Error::NoItemsFound => wrong(key, Why::Nothing("private key")),
-        error => wrong(key, Why::of(error)),
+    let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
+        pem::Error::NoItemsFound => TlsError::new(key, Reason::Missing("private key")),
+        error => TlsError::new(key, error.into()),
     })?;
-    CertifiedKey::from_der(chain, private, &default_provider()).map_err(|error| match error {
-        rustls::Error::InconsistentKeys(_) => wrong(key, Why::Stranger(certificate.to_owned())),
-        error => wrong(certificate, Why::Unusable(error)),
+    CertifiedKey::from_der(chain, private_key, &default_provider()).map_err(|error| match error {
+        rustls::Error::InconsistentKeys(_) => TlsError::new(key, Reason::KeyMismatch(certificate.to_owned())),
+        error => TlsError::new(certificate, Reason::Unusable(error)),
     })
 }
 
@@ -157,23 +160,29 @@ fn read(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
 #[derive(Debug)]
 pub struct TlsError {
     path: PathBuf,
-    why: Why,
+    reason: Reason,
 }
 
 #[derive(Debug)]
-enum Why {
+enum Reason {
     Unreadable(io::Error),
-    NoPem(pem::Error),
-    Nothing(&'static str),
-    Stranger(PathBuf),
+    InvalidPem(pem::Error),
+    Missing(&'static str),
+    KeyMismatch(PathBuf),
     Unusable(rustls::Error),
 }
 
-impl Why {
-    fn of(error: pem::Error) -> Self {
+impl TlsError {
+    fn new(path: &Path, reason: Reason) -> Self {
+        Self { path: path.to_owned(), reason }
+    }
+}
+
+impl From<pem::Error> for Reason {
+    fn from(error: pem::Error) -> Self {
         match error {
             pem::Error::Io(error) => Self::Unreadable(error),
-            error => Self::NoPem(error),
+            error => Self::InvalidPem(error),
         }
     }
 }
@@ -181,14 +190,14 @@ impl Why {
 impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
-        match &self.why {
-            Why::Unreadable(error) => write!(f, "cannot read {path}: {error}"),
-            Why::NoPem(error) => write!(f, "{path} is not PEM text: {error}"),
-            Why::Nothing(what) => write!(f, "there is no {what} in {path}"),
-            Why::Stranger(certificate) => {
-                write!(f, "the key in {path} is not that of the certificate in {}", certificate.display())
+        match &self.reason {
+            Reason::Unreadable(error) => write!(f, "cannot read {path}: {error}"),
+            Reason::InvalidPem(error) => write!(f, "{path} is not valid PEM: {error}"),
+            Reason::Missing(what) => write!(f, "{path} contains no {what}"),
+            Reason::KeyMismatch(certificate) => {
+                write!(f, "the key in {path} does not belong to the certificate in {}", certificate.display())
             }
-            Why::Unusable(error) => write!(f, "cannot use the certificate in {path}: {error}"),
+            Reason::Unusable(error) => write!(f, "cannot use the certificate in {path}: {error}"),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Which thread serves a connection? One of those that serve the fewest, for as long as the connection lasts.
+//! Worker threads, each with a runtime of its own, and the assignment of connections to them.
 //!
-//! A runtime whose threads take work from one another pays for that with every request: tasks wander between
-//! processors, and threads wake each other to share what comes. Requests over one connection of HTTP/1.1 come one after the
-//! other, so there is nothing in it to share. Those over one of HTTP/2 share a thread too, but for what leaves it anyway.
+//! A connection stays on one thread. On a runtime that spans several threads, tasks migrate between CPUs and threads wake
+//! each other, which costs time with every request. The requests of an HTTP/1.1 connection are sequential, so they gain
+//! nothing from it; those of an HTTP/2 connection share a thread too.
 
 use std::io;
 use std::sync::Arc;
@@ -15,16 +15,18 @@ use tokio::sync::oneshot;
 
 use super::cpu_affinity;
 
-/// Threads in all that may do what blocks, as many as a runtime has.
-const BLOCKING: usize = 512;
-/// How many more connections than twice the fewest a thread may have that is preferred for its processor.
-const SLACK: usize = 8;
+/// Upper bound for blocking threads of all workers together; tokio's default for one runtime.
+const MAX_BLOCKING_THREADS: usize = 512;
+/// A worker is preferred for its CPU while it has at most twice the connections of the least loaded one, plus this.
+const AFFINITY_SLACK: usize = 8;
+const THREAD_NAME: &str = "mesh";
 
-/// Threads that serve connections, each by a runtime of its own, for [`Server::workers`](crate::Server::workers).
+/// Threads that serve connections, each with a current-thread runtime, for
+/// [`Server::workers`](crate::Server::workers).
 ///
-/// They end with the last clone, which waits for what is still being done on threads that may block. Whatever was spawned
-/// by a request ends with them as well, so let them live as long as what they serve. Handlers cannot call
-/// `tokio::task::block_in_place`, which needs a runtime of several threads.
+/// The threads end when the last clone is dropped, which waits for blocking tasks that have started. Tasks spawned by
+/// requests end with them, so keep the workers as long as the server. Handlers cannot call
+/// `tokio::task::block_in_place`, which requires a multi-threaded runtime.
 #[derive(Clone, Debug)]
 pub struct Workers {
     threads: Arc<Threads>,
@@ -49,11 +51,11 @@ pub struct WorkersBuilder {
 type OnPark = Arc<dyn Fn() + Send + Sync>;
 
 impl WorkersBuilder {
-    /// Keeps each thread on one of the processors that the calling thread may run on (on Linux).
+    /// Binds each thread to one of the CPUs that the calling thread may run on (on Linux).
     ///
     /// Threads that are not pinned share the connections with the task that accepts them. Pinned threads serve all
-    /// connections; each prefers those whose packets arrive on its processor, unless it has far more connections
-    /// than the others. Use this only on machines that run nothing else.
+    /// connections; each prefers those whose packets arrive on its CPU, unless it has far more connections than the
+    /// others. Use this only on machines that run nothing else.
     pub fn pinned(self, pinned: bool) -> Self {
         Self { pinned, ..self }
     }
@@ -71,12 +73,12 @@ impl WorkersBuilder {
     /// # Errors
     /// The system cannot start another thread or runtime.
     pub fn start(self) -> io::Result<Workers> {
-        let blocking = (BLOCKING / self.count.max(1)).max(16);
-        let processors = if self.pinned { cpu_affinity::all() } else { Vec::new() };
-        let threads = (0..self.count).map(|number| {
-            let processor = processors.get(number % processors.len().max(1)).copied();
-            let pin = self.pinned.then_some(Pin { processor });
-            Thread::start(pin, blocking, self.on_park.clone())
+        let blocking_threads = (MAX_BLOCKING_THREADS / self.count.max(1)).max(16);
+        let cpus = if self.pinned { cpu_affinity::available() } else { Vec::new() };
+        let threads = (0..self.count).map(|index| {
+            let cpu = cpus.get(index % cpus.len().max(1)).copied();
+            let affinity = if self.pinned { Affinity::Pinned(cpu) } else { Affinity::Any };
+            Thread::start(affinity, blocking_threads, self.on_park.clone())
         });
         Ok(Workers { threads: Arc::new(Threads(threads.collect::<io::Result<_>>()?)) })
     }
@@ -87,146 +89,150 @@ struct Threads(Vec<Thread>);
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // All are told before one is waited for.
+        // Stop all threads before waiting for the first one.
         self.0.iter_mut().for_each(|thread| drop(thread.stop.take()));
-        let own = std::thread::current().id();
+        let current = std::thread::current().id();
         for thread in &mut self.0 {
-            if let Some(joined) = thread.joined.take().filter(|joined| joined.thread().id() != own) {
-                let _ = joined.join();
+            if let Some(handle) = thread.handle.take().filter(|handle| handle.thread().id() != current) {
+                let _ = handle.join();
             }
         }
     }
 }
 
-const NAME: &str = "mesh";
-
-/// That a thread stays where it is: on a processor, if they can be told apart.
-#[derive(Clone, Copy, Debug)]
-struct Pin {
-    processor: Option<usize>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Affinity {
+    Any,
+    /// Bound to a CPU, if the system can do that.
+    Pinned(Option<usize>),
 }
 
-/// One thread.
 #[derive(Debug)]
 struct Thread {
     runtime: Handle,
-    pin: Option<Pin>,
+    affinity: Affinity,
+    /// Set when the thread has ended, after which its runtime accepts no tasks.
     ended: Arc<AtomicBool>,
     /// The thread ends when this is dropped.
     stop: Option<oneshot::Sender<()>>,
-    joined: Option<JoinHandle<()>>,
+    handle: Option<JoinHandle<()>>,
 }
 
 impl Thread {
-    fn start(pin: Option<Pin>, blocking: usize, on_park: Option<OnPark>) -> io::Result<Self> {
+    fn start(affinity: Affinity, blocking_threads: usize, on_park: Option<OnPark>) -> io::Result<Self> {
         let mut builder = Builder::new_current_thread();
-        // The threads that it starts are for what may block.
         builder
             .enable_all()
-            .thread_name(NAME)
-            .max_blocking_threads(blocking)
-            .on_thread_start(cpu_affinity::wander);
+            .thread_name(THREAD_NAME)
+            .max_blocking_threads(blocking_threads)
+            // Runs on blocking threads, which inherit the affinity of this one.
+            .on_thread_start(cpu_affinity::unpin);
         if let Some(hook) = on_park {
             builder.on_thread_park(move || hook());
         }
         let runtime = builder.build()?;
-        let (handle, (stop, stopped)) = (runtime.handle().clone(), oneshot::channel());
+        let runtime_handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
         let ended = Arc::new(AtomicBool::new(false));
-        let end = End(Arc::clone(&ended));
-        let thread = std::thread::Builder::new().name(NAME.to_owned());
-        let joined = thread.spawn(move || {
-            let _end = end;
-            if let Some(Pin { processor: Some(number) }) = pin {
-                cpu_affinity::stay_on(number);
+        let guard = EndedGuard(Arc::clone(&ended));
+        let thread = std::thread::Builder::new().name(THREAD_NAME.to_owned());
+        let handle = thread.spawn(move || {
+            let _guard = guard;
+            if let Affinity::Pinned(Some(cpu)) = affinity {
+                cpu_affinity::pin(cpu);
             }
-            // Nobody sends anything.
+            // Returns an error when the sender is dropped; nothing is ever sent.
             let _ = runtime.block_on(stopped);
         })?;
-        Ok(Self { runtime: handle, pin, ended, stop: Some(stop), joined: Some(joined) })
+        Ok(Self { runtime: runtime_handle, affinity, ended, stop: Some(stop), handle: Some(handle) })
     }
 }
 
-/// Notes that a thread has ended, in whatever way, for its runtime takes nothing more.
-struct End(Arc<AtomicBool>);
+/// Sets the flag of a thread when it ends, also by a panic.
+struct EndedGuard(Arc<AtomicBool>);
 
-impl Drop for End {
+impl Drop for EndedGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
         if std::thread::panicking() {
-            tracing::error!("a thread that served connections has ended; the others go on");
+            tracing::error!("a worker thread panicked; the other threads continue");
         }
     }
 }
 
-/// Where the connections of one server are served.
-pub(super) struct Places(Vec<Place>);
+/// Assigns the connections of one server to threads.
+pub(super) struct Scheduler(Vec<Slot>);
 
-struct Place {
-    /// `None` is where they are accepted.
+/// A thread that serves connections.
+struct Slot {
+    /// `None` is the runtime that accepts connections.
     runtime: Option<Handle>,
-    processor: Option<usize>,
+    cpu: Option<usize>,
     ended: Arc<AtomicBool>,
-    open: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
 }
 
-impl Place {
-    fn open(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
+impl Slot {
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 }
 
-impl Places {
-    /// The threads of the workers and, unless those have processors of their own, the task that accepts.
-    pub(super) fn of(workers: Option<&Workers>) -> Self {
+impl Scheduler {
+    /// Uses the worker threads and, unless these are pinned, the task that accepts connections.
+    pub(super) fn new(workers: Option<&Workers>) -> Self {
         let threads = || workers.iter().flat_map(|workers| &workers.threads.0);
-        let here = Place { runtime: None, processor: None, ended: Arc::default(), open: Arc::default() };
-        let here = (!threads().any(|thread| thread.pin.is_some())).then_some(here);
-        let there = threads().map(|thread| Place {
+        let acceptor = Slot { runtime: None, cpu: None, ended: Arc::default(), connections: Arc::default() };
+        let acceptor = threads().all(|thread| thread.affinity == Affinity::Any).then_some(acceptor);
+        let workers = threads().map(|thread| Slot {
             runtime: Some(thread.runtime.clone()),
-            processor: thread.pin.and_then(|pin| pin.processor),
+            cpu: match thread.affinity {
+                Affinity::Any => None,
+                Affinity::Pinned(cpu) => cpu,
+            },
             ended: Arc::clone(&thread.ended),
-            open: Arc::default(),
+            connections: Arc::default(),
         });
-        Self(here.into_iter().chain(there).collect())
+        Self(acceptor.into_iter().chain(workers).collect())
     }
 
-    /// Where the next connection is served (`None`: here), and its share in that.
-    pub(super) fn next(&self, stream: &TcpStream) -> (Option<&Handle>, Share) {
-        let wanted = || cpu_affinity::of_packets(stream);
-        let place = self.choose(wanted);
-        (place.and_then(|place| place.runtime.as_ref()), Share::of(place))
+    /// Chooses the runtime for a connection (`None`: the current one). The connection is counted for it until the
+    /// returned guard is dropped.
+    pub(super) fn assign(&self, stream: &TcpStream) -> (Option<&Handle>, ConnectionCount) {
+        let slot = self.choose(|| cpu_affinity::incoming(stream));
+        (slot.and_then(|slot| slot.runtime.as_ref()), ConnectionCount::new(slot))
     }
 
-    /// `wanted` tells the processor whose thread is preferred.
-    fn choose(&self, wanted: impl FnOnce() -> Option<usize>) -> Option<&Place> {
-        let places = || self.0.iter().filter(|place| !place.ended.load(Ordering::Acquire));
-        let fewest = places().min_by_key(|place| place.open())?;
-        if fewest.processor.is_none() {
-            return Some(fewest);
+    fn choose(&self, incoming_cpu: impl FnOnce() -> Option<usize>) -> Option<&Slot> {
+        let running = || self.0.iter().filter(|slot| !slot.ended.load(Ordering::Acquire));
+        let least_loaded = running().min_by_key(|slot| slot.connections())?;
+        if least_loaded.cpu.is_none() {
+            return Some(least_loaded);
         }
-        let wanted = wanted();
-        let near = places().filter(|place| place.processor == wanted).min_by_key(|place| place.open());
-        Some(near.filter(|place| place.open() < fewest.open() * 2 + SLACK).unwrap_or(fewest))
+        let cpu = incoming_cpu();
+        let local = running().filter(|slot| slot.cpu == cpu).min_by_key(|slot| slot.connections());
+        let limit = least_loaded.connections() * 2 + AFFINITY_SLACK;
+        Some(local.filter(|slot| slot.connections() < limit).unwrap_or(least_loaded))
     }
 }
 
-/// A connection's share in its thread, until it is dropped.
-pub(super) struct Share(Option<Arc<AtomicUsize>>);
+/// Counts a connection for a [`Slot`] until it is dropped.
+pub(super) struct ConnectionCount(Option<Arc<AtomicUsize>>);
 
-impl Share {
-    fn of(place: Option<&Place>) -> Self {
-        let open = place.map(|place| Arc::clone(&place.open));
-        if let Some(open) = &open {
-            open.fetch_add(1, Ordering::Relaxed);
+impl ConnectionCount {
+    fn new(slot: Option<&Slot>) -> Self {
+        let connections = slot.map(|slot| Arc::clone(&slot.connections));
+        if let Some(connections) = &connections {
+            connections.fetch_add(1, Ordering::Relaxed);
         }
-        Self(open)
+        Self(connections)
     }
 }
 
-impl Drop for Share {
+impl Drop for ConnectionCount {
     fn drop(&mut self) {
-        if let Some(open) = &self.0 {
-            open.fetch_sub(1, Ordering::Relaxed);
+        if let Some(connections) = &self.0 {
+            connections.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -235,76 +241,74 @@ impl Drop for Share {
 mod tests {
     use super::*;
 
-    fn open(places: &Places) -> Vec<usize> {
-        places.0.iter().map(Place::open).collect()
+    fn connections(scheduler: &Scheduler) -> Vec<usize> {
+        scheduler.0.iter().map(Slot::connections).collect()
     }
 
     #[test]
-    fn connections_go_where_the_fewest_are() {
+    fn connections_go_to_the_least_loaded_thread() {
         let workers = Workers::builder(2).start().unwrap();
-        let places = Places::of(Some(&workers));
-        let next = || Share::of(places.choose(|| Some(1)));
-        let mut taken: Vec<_> = (0..7).map(|_| next()).collect();
-        assert_eq!(open(&places), [3, 2, 2]);
-        drop(taken.remove(1));
-        assert_eq!(open(&places), [3, 1, 2]);
-        let _taken = next();
-        assert_eq!(open(&places), [3, 2, 2]);
-        assert!(Places::of(None).choose(|| None).unwrap().runtime.is_none(), "alone it serves all by itself");
+        let scheduler = Scheduler::new(Some(&workers));
+        let assign = || ConnectionCount::new(scheduler.choose(|| Some(1)));
+        let mut open: Vec<_> = (0..7).map(|_| assign()).collect();
+        assert_eq!(connections(&scheduler), [3, 2, 2]);
+        drop(open.remove(1));
+        assert_eq!(connections(&scheduler), [3, 1, 2]);
+        let _another = assign();
+        assert_eq!(connections(&scheduler), [3, 2, 2]);
     }
 
     #[test]
-    fn a_connection_is_served_where_its_packets_come_in() {
-        let place = |processor| Place {
-            runtime: None,
-            processor: Some(processor),
-            ended: Arc::default(),
-            open: Arc::default(),
-        };
-        let places = Places([4, 5].map(place).into());
-        let taken: Vec<_> = (0..5).map(|_| Share::of(places.choose(|| Some(5)))).collect();
-        assert_eq!(open(&places), [0, 5]);
-        let more: Vec<_> = (0..7).map(|_| Share::of(places.choose(|| Some(5)))).collect();
-        assert_eq!(open(&places), [2, 10], "not if it has far more than others");
-        drop((taken, more));
-        let _elsewhere = Share::of(places.choose(|| Some(7)));
-        assert_eq!(open(&places), [1, 0]);
+    fn without_workers_the_accepting_task_serves_all_connections() {
+        assert!(Scheduler::new(None).choose(|| None).unwrap().runtime.is_none());
+    }
+
+    #[test]
+    fn pinned_threads_prefer_connections_whose_packets_arrive_on_their_cpu() {
+        let slot =
+            |cpu| Slot { runtime: None, cpu: Some(cpu), ended: Arc::default(), connections: Arc::default() };
+        let scheduler = Scheduler([4, 5].map(slot).into());
+        let first: Vec<_> = (0..5).map(|_| ConnectionCount::new(scheduler.choose(|| Some(5)))).collect();
+        assert_eq!(connections(&scheduler), [0, 5]);
+        let more: Vec<_> = (0..7).map(|_| ConnectionCount::new(scheduler.choose(|| Some(5)))).collect();
+        assert_eq!(connections(&scheduler), [2, 10], "unless the thread has far more than others");
+        drop((first, more));
+        let _unknown_cpu = ConnectionCount::new(scheduler.choose(|| Some(7)));
+        assert_eq!(connections(&scheduler), [1, 0]);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn pinned_threads_have_a_processor_each_and_all_connections() {
-        let all = cpu_affinity::all();
-        let workers = Workers::builder(all.len() + 1).pinned(true).start().unwrap();
-        let places = Places::of(Some(&workers));
-        let placed: Vec<_> = places.0.iter().map(|place| place.processor).collect();
-        let expected = all.iter().chain(all.first()).map(|number| Some(*number));
-        assert_eq!(placed, expected.collect::<Vec<_>>());
-        assert!(places.0.iter().all(|place| place.runtime.is_some()));
-        assert_eq!(cpu_affinity::all(), all, "this thread wanders on");
+    fn pinned_threads_share_the_cpus_and_serve_all_connections() {
+        let available = cpu_affinity::available();
+        let workers = Workers::builder(available.len() + 1).pinned(true).start().unwrap();
+        let scheduler = Scheduler::new(Some(&workers));
+        let cpus: Vec<_> = scheduler.0.iter().map(|slot| slot.cpu).collect();
+        let expected = available.iter().chain(available.first()).map(|cpu| Some(*cpu));
+        assert_eq!(cpus, expected.collect::<Vec<_>>());
+        assert!(scheduler.0.iter().all(|slot| slot.runtime.is_some()));
+        assert_eq!(cpu_affinity::available(), available, "the calling thread is not pinned");
     }
 
     #[test]
-    fn a_thread_that_fell_is_given_nothing() {
+    fn a_thread_that_has_ended_gets_no_connections() {
         let workers = Workers::builder(1).start().unwrap();
-        let places = Places::of(Some(&workers));
-        let here = Share::of(places.choose(|| None));
-        let fallen = || places.choose(|| None).unwrap().runtime.is_none();
-        assert!(!fallen());
-        let ended = Arc::clone(&workers.threads.0.first().unwrap().ended);
-        drop(End(ended));
-        assert!(fallen());
-        drop(here);
+        let scheduler = Scheduler::new(Some(&workers));
+        let _first = ConnectionCount::new(scheduler.choose(|| None));
+        let chooses_acceptor = || scheduler.choose(|| None).unwrap().runtime.is_none();
+        assert!(!chooses_acceptor());
+        drop(EndedGuard(Arc::clone(&workers.threads.0.first().unwrap().ended)));
+        assert!(chooses_acceptor());
     }
 
     #[tokio::test]
-    async fn its_threads_end_with_it() {
+    async fn threads_end_when_the_workers_are_dropped() {
         let workers = Workers::builder(1).start().unwrap();
         let runtime = workers.threads.0.first().unwrap().runtime.clone();
         let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) }).await.unwrap();
-        assert_eq!(name.as_deref(), Some("mesh"));
-        let left = runtime.spawn(std::future::pending::<()>());
+        assert_eq!(name.as_deref(), Some(THREAD_NAME));
+        let task = runtime.spawn(std::future::pending::<()>());
         drop(workers);
-        assert!(left.await.unwrap_err().is_cancelled());
+        assert!(task.await.unwrap_err().is_cancelled());
     }
 }

@@ -87,7 +87,7 @@ async fn a_client_that_leaves_gives_its_place_back() {
 
 #[tokio::test]
 async fn past_the_bound_connections_wait_their_turn() {
-    let served = Served::start(Server::new(app()).connections(2)).await;
+    let served = Served::start(Server::new(app()).max_connections(2)).await;
     let (first, _second) = (served.connect().await, served.connect().await);
     let asking = tokio::spawn(ask(served.connect().await, Version::HTTP_11, "quick"));
     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -20,7 +20,7 @@ fn patient() -> Timeouts {
 
 /// A server of one connection at a time, so that the next one tells that the one before has ended.
 async fn serve(timeouts: Timeouts) -> Served {
-    Served::start(Server::new(app()).timeouts(timeouts).connections(1)).await
+    Served::start(Server::new(app()).timeouts(timeouts).max_connections(1)).await
 }
 
 /// What comes until the connection is closed, and how long that took.
@@ -145,7 +145,7 @@ async fn a_client_that_takes_nothing_is_given_up() {
 #[tokio::test]
 async fn a_body_that_stalls_is_refused() {
     let limits = Limits { body_timeout: SHORT, request_timeout: LONG, ..Limits::default() };
-    let server = Server::new(app().limits(limits)).timeouts(patient()).connections(1);
+    let server = Server::new(app().limits(limits)).timeouts(patient()).max_connections(1);
     let served = Served::start(server).await;
     let head = "POST /mesh HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: application/json\r\n";
     for rest_of_head in

@@ -56,7 +56,7 @@ impl Files {
     }
 
     fn open(&self) -> Tls {
-        Tls::open(self.certificate(), self.key()).unwrap().look_every(Duration::from_millis(20))
+        Tls::open(self.certificate(), self.key()).unwrap().check_interval(Duration::from_millis(20))
     }
 
     fn trusted(&self) -> CertificateDer<'static> {
@@ -186,7 +186,7 @@ async fn who_speaks_without_tls_is_told_so() {
 async fn a_handshake_that_does_not_go_on_is_given_up() {
     let files = Files::new();
     let handshake = Duration::from_millis(100);
-    let server = Server::new(app()).tls(files.open()).connections(3);
+    let server = Server::new(app()).tls(files.open()).max_connections(3);
     let mut served = Served::start(server.timeouts(Timeouts { handshake, ..Timeouts::default() })).await;
     // As many as may be open: nobody else is served before they are given up.
     for begun in [&b""[..], b"\x16", b"\x16\x03\x01\x00\xff\x01\x00"] {
@@ -219,14 +219,14 @@ fn a_pair_that_cannot_be_used_is_refused_in_plain_words() {
     let why = || Tls::open(files.certificate(), files.key()).unwrap_err().to_string();
     let good = std::fs::read(files.key()).unwrap();
     std::fs::write(files.key(), pair().signing_key.serialize_pem()).unwrap();
-    assert!(why().contains("is not that of the certificate in"), "{}", why());
+    assert!(why().contains("does not belong to the certificate in"), "{}", why());
     std::fs::write(files.key(), "").unwrap();
-    assert!(why().starts_with("there is no private key in"), "{}", why());
+    assert!(why().ends_with("contains no private key"), "{}", why());
     std::fs::remove_file(files.key()).unwrap();
     assert!(why().starts_with("cannot read"), "{}", why());
     std::fs::write(files.key(), good).unwrap();
     std::fs::write(files.certificate(), "nothing").unwrap();
-    assert!(why().starts_with("there is no certificate in"), "{}", why());
+    assert!(why().ends_with("contains no certificate"), "{}", why());
     std::fs::write(files.certificate(), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
         .unwrap();
     assert!(why().starts_with("cannot use the certificate in"), "{}", why());

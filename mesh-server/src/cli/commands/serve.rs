@@ -86,7 +86,7 @@ pub(crate) fn serve(
         recovered.map_err(|error| Failure::start(format!("cannot tidy the stored files: {error}")))?;
         let current = Current::new(app);
         let mut server = Server::new(current.clone())
-            .connections(connections(config.limits.connections, threads(config)))
+            .max_connections(connections(config.limits.connections, threads(config)))
             .shutdown_timeout(config.shutdown_timeout)
             .workers(workers)
             .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
