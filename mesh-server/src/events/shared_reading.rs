@@ -1,258 +1,243 @@
-//! What do all streams of one subscription show? The newest answer, read once for all of them.
+//! One reading of a record for all equal subscriptions.
 
 use std::error::Error as _;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mesh_plan::{Context, Error, Plan, Principal, ResolveError};
+use mesh_plan::{Change, Context, Error, Mesh, Plan, Principal, ResolveError};
 use mesh_wire::{RequestId, WireError, sse};
-use tokio::sync::{Notify, watch};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore, watch};
 
-use super::hub::Shared;
-
-/// Pause between two readings, so that a burst of changes costs a few of them.
+/// Concurrent readings of all subscriptions; a change can affect many of them, and requests have priority.
+const MAX_READINGS: usize = 8;
+/// Pause between two readings, so that a burst of changes causes few of them.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// A stream that begins so soon after a reading has begun is shown what that has found.
-const FRESH: Duration = Duration::from_millis(50);
-
-/// After a reading has failed it is tried again; the pause doubles up to the longest.
+/// A subscription uses the result of a reading that started at most this long ago.
+const MAX_AGE: Duration = Duration::from_millis(50);
+/// Delays before a failed reading is repeated; each is twice the previous one.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
 
-/// What makes subscriptions equal.
+/// Identifies equal subscriptions.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    /// The plan with its record and what it takes from the session.
+pub(super) struct SubscriptionKey {
+    /// The digest of the plan, which covers the record's id and the values of the session.
     pub(super) plan: [u8; 32],
-    /// Who asks, where answers may depend on more of that.
+    /// Set if results can depend on the principal.
     pub(super) principal: Option<Arc<Principal>>,
 }
 
-/// An answer, as all streams send it.
+/// The result of a reading, ready to be sent.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
-    /// The record in the shape asked for.
+pub(super) enum Outcome {
     Update {
-        /// The digest of the data.
-        id: Arc<str>,
-        /// The whole event.
-        frame: Bytes,
+        /// The digest of the data, which is the id of the event.
+        digest: Arc<str>,
+        event: Bytes,
     },
-    /// Reading failed.
     Failed(Arc<WireError>),
 }
 
-pub(super) struct Topic {
-    key: Key,
+/// Reads records for subscriptions.
+pub(super) struct Reader {
+    mesh: Arc<Mesh>,
+    timeout: Duration,
+    permits: Semaphore,
+}
+
+impl Reader {
+    pub(super) fn new(mesh: Arc<Mesh>, timeout: Duration) -> Self {
+        Self { mesh, timeout, permits: Semaphore::new(MAX_READINGS) }
+    }
+
+    pub(super) fn mesh(&self) -> &Arc<Mesh> {
+        &self.mesh
+    }
+}
+
+/// Reads a record whenever it may have changed and keeps the latest outcome.
+pub(super) struct SharedReading {
+    reader: Arc<Reader>,
+    key: SubscriptionKey,
     plan: Plan,
-    /// Names the topic in the log: the id of the request that it began with.
+    /// The id of the request that created the reading, for the log.
     request_id: Arc<str>,
-    shared: Weak<Shared>,
-    work: Mutex<Work>,
-    /// Told when a reading is done.
-    done: Notify,
-    latest: watch::Sender<Option<Answer>>,
-    /// Told when something has changed while a failed reading waits to be tried again.
-    nudge: Notify,
+    progress: Mutex<Progress>,
+    finished: Notify,
+    latest: watch::Sender<Option<Outcome>>,
+    /// Ends the delay before a failed reading is repeated.
+    retry_now: Arc<Notify>,
 }
 
-/// Readings are numbered. One that is asked for while another is under way comes after it, once for all who
-/// have asked by then.
+/// Readings are numbered. All requests that arrive during a reading are satisfied by the next one.
 #[derive(Default)]
-struct Work {
-    wanted: u64,
-    done: u64,
-    running: bool,
-    began: Option<Instant>,
+struct Progress {
+    requested: u64,
+    finished: u64,
+    is_running: bool,
+    started_at: Option<Instant>,
 }
 
-impl Topic {
-    pub(super) fn new(shared: &Arc<Shared>, key: Key, plan: Plan, request_id: &RequestId) -> Self {
+impl SharedReading {
+    pub(super) fn new(reader: Arc<Reader>, key: SubscriptionKey, plan: Plan, request_id: &RequestId) -> Self {
         Self {
+            reader,
             key,
             plan,
             request_id: request_id.as_str().into(),
-            shared: Arc::downgrade(shared),
-            work: Mutex::default(),
-            done: Notify::new(),
+            progress: Mutex::default(),
+            finished: Notify::new(),
             latest: watch::Sender::new(None),
-            nudge: Notify::new(),
+            retry_now: Arc::new(Notify::new()),
         }
     }
 
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
+    pub(super) fn key(&self) -> &SubscriptionKey {
+        &self.key
     }
 
-    /// Asks for another reading and returns its number.
-    pub(super) fn read_again(self: &Arc<Self>, shared: &Arc<Shared>) -> u64 {
-        let mut work = self.work();
-        work.wanted += 1;
-        let wanted = work.wanted;
-        if !std::mem::replace(&mut work.running, true) {
-            drop(work);
-            tokio::spawn(run(Arc::downgrade(self), Arc::clone(shared)));
+    pub(super) fn is_affected_by(&self, change: &Change) -> bool {
+        self.plan.is_touched_by(change, self.reader.mesh.schema())
+    }
+
+    /// Requests another reading and returns its number.
+    pub(super) fn refresh(self: &Arc<Self>) -> u64 {
+        let mut progress = self.progress.lock();
+        progress.requested += 1;
+        if std::mem::replace(&mut progress.is_running, true) {
+            self.retry_now.notify_one();
         } else {
-            self.nudge.notify_one();
+            tokio::spawn(run(Arc::downgrade(self), Arc::clone(&self.reader)));
         }
-        wanted
+        progress.requested
     }
 
-    /// The newest answer, from a reading that began after this was called or a moment before.
-    pub(super) async fn fresh(
+    /// Returns the outcomes from now on, starting with one that is at most [`MAX_AGE`] old.
+    ///
+    /// # Errors
+    /// The reading fails or exceeds the deadline.
+    pub(super) async fn subscribe(
         self: &Arc<Self>,
-        shared: &Arc<Shared>,
         deadline: Instant,
-    ) -> Result<watch::Receiver<Option<Answer>>, WireError> {
-        let wanted = {
-            let work = self.work();
-            let is_fresh =
-                work.done == work.wanted && work.began.is_some_and(|began| began.elapsed() < FRESH);
-            is_fresh.then_some(work.done)
+    ) -> Result<watch::Receiver<Option<Outcome>>, WireError> {
+        let recent = {
+            let progress = self.progress.lock();
+            let is_recent = progress.started_at.is_some_and(|started_at| started_at.elapsed() < MAX_AGE);
+            (is_recent && progress.finished == progress.requested).then_some(progress.finished)
         };
-        let wanted = wanted.unwrap_or_else(|| self.read_again(shared));
-        if tokio::time::timeout_at(deadline.into(), self.is_done(wanted)).await.is_err() {
+        let number = recent.unwrap_or_else(|| self.refresh());
+        if tokio::time::timeout_at(deadline.into(), self.wait_until_finished(number)).await.is_err() {
             return Err(WireError::timeout());
         }
         let latest = self.latest.subscribe();
-        let failure = match &*latest.borrow() {
-            Some(Answer::Update { .. }) => None,
-            Some(Answer::Failed(error)) => Some(WireError::clone(error)),
-            // A reading that is done has left an answer.
+        let error = match &*latest.borrow() {
+            Some(Outcome::Update { .. }) => None,
+            Some(Outcome::Failed(error)) => Some(WireError::clone(error)),
+            // A finished reading has always set an outcome.
             None => Some(WireError::internal()),
         };
-        failure.map_or(Ok(latest), Err)
+        error.map_or(Ok(latest), Err)
     }
 
-    /// Waits until the reading of that number is done, or a later one.
-    async fn is_done(&self, wanted: u64) {
+    /// Waits for the reading with this number or a later one.
+    async fn wait_until_finished(&self, number: u64) {
         loop {
-            let mut told = pin!(self.done.notified());
-            // Before it looks, so that no end comes in between.
-            told.as_mut().enable();
-            if self.work().done >= wanted {
+            let mut finished = pin!(self.finished.notified());
+            // Registered before the check, so that no notification in between is lost.
+            finished.as_mut().enable();
+            if self.progress.lock().finished >= number {
                 return;
             }
-            told.await;
+            finished.await;
         }
     }
 
-    async fn read(&self, shared: &Shared) -> Result<Bytes, ResolveError> {
-        let deadline = Instant::now() + shared.events.read_timeout;
+    async fn read(&self) -> Result<Bytes, ResolveError> {
+        let deadline = Instant::now() + self.reader.timeout;
         let context =
             Context::new(&self.request_id).with_deadline(deadline).with_principal(self.key.principal.clone());
-        let reading = shared.mesh.read(&self.plan, &context);
-        let reading = tokio::time::timeout_at(deadline.into(), reading).await;
-        tracing::debug!(request = %self.request_id, entity = %self.plan.node().entity, "events: one reading");
-        reading.unwrap_or(Err(ResolveError::TimedOut)).map(|body| body.bytes)
+        let body = self.reader.mesh.read(&self.plan, &context);
+        let body = tokio::time::timeout_at(deadline.into(), body).await;
+        tracing::debug!(request = %self.request_id, entity = %self.plan.node().entity, "events: record read");
+        body.unwrap_or(Err(ResolveError::TimedOut)).map(|body| body.bytes)
     }
 
-    /// Whether streams have something to send is for them to see; equal answers do not even wake them.
-    fn publish(&self, result: Result<Bytes, ResolveError>) -> bool {
-        let answer = match result {
+    /// Stores an outcome and wakes the subscriptions, unless the data has not changed.
+    fn publish(&self, result: Result<Bytes, ResolveError>) {
+        let outcome = match result {
             Ok(body) => {
-                let id = sse::id(&body);
-                Answer::Update { frame: sse::update(&id, &body), id: id.into() }
+                let digest = sse::id(&body);
+                Outcome::Update { event: sse::update(&digest, &body), digest: digest.into() }
             }
             Err(error) => {
-                log(&self.request_id, &error);
-                Answer::Failed(Arc::new(Error::Resolve(error).into()))
+                log_error(&self.request_id, &error);
+                Outcome::Failed(Arc::new(Error::Resolve(error).into()))
             }
         };
-        let succeeded = matches!(answer, Answer::Update { .. });
         self.latest.send_if_modified(|latest| {
-            let same = matches!(
-                (&*latest, &answer),
-                (Some(Answer::Update { id: old, .. }), Answer::Update { id: new, .. }) if old == new
+            let is_unchanged = matches!(
+                (&*latest, &outcome),
+                (Some(Outcome::Update { digest: old, .. }), Outcome::Update { digest: new, .. }) if old == new
             );
-            if !same {
-                *latest = Some(answer);
+            if !is_unchanged {
+                *latest = Some(outcome);
             }
-            !same
+            !is_unchanged
         });
-        succeeded
-    }
-
-    fn work(&self) -> MutexGuard<'_, Work> {
-        // Numbers only: whole at any moment.
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Reads until all that was asked for is done. Holds the topic while it reads only, so that one that nobody
-/// watches ends.
-async fn run(topic: Weak<Topic>, shared: Arc<Shared>) {
+impl Drop for SharedReading {
+    fn drop(&mut self) {
+        // Lets a task that waits for its next attempt end.
+        self.retry_now.notify_one();
+    }
+}
+
+/// Reads until all requests are satisfied. Between readings the task holds no strong reference, so it ends with the last
+/// subscription.
+async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
     let mut retry = FIRST_RETRY;
-    while let Some(topic) = topic.upgrade() {
-        let Ok(permit) = shared.readings.acquire().await else { return };
+    while let Some(current) = reading.upgrade() {
+        let Ok(permit) = reader.permits.acquire().await else { return };
         let number = {
-            let mut work = topic.work();
-            work.began = Some(Instant::now());
-            work.wanted
+            let mut progress = current.progress.lock();
+            progress.started_at = Some(Instant::now());
+            progress.requested
         };
-        let result = topic.read(&shared).await;
+        let result = current.read().await;
         drop(permit);
-        let succeeded = topic.publish(result);
-        let more = {
-            let mut work = topic.work();
-            work.done = number;
-            // A failed reading is tried again even where nothing else changes.
-            work.running = work.wanted > number || !succeeded;
-            work.running
+        let succeeded = result.is_ok();
+        current.publish(result);
+        let is_running = {
+            let mut progress = current.progress.lock();
+            progress.finished = number;
+            progress.is_running = progress.requested > number || !succeeded;
+            progress.is_running
         };
-        topic.done.notify_waiters();
-        if !more {
+        current.finished.notify_waiters();
+        if !is_running {
             return;
         }
+        let retry_now = Arc::clone(&current.retry_now);
+        drop(current);
         if succeeded {
             retry = FIRST_RETRY;
-            drop(topic);
-            tokio::time::sleep(PAUSE).await;
+        } else if tokio::time::timeout(retry, retry_now.notified()).await.is_ok() {
+            retry = FIRST_RETRY;
         } else {
-            let asked = wait_for_nudge(topic, retry).await;
-            retry = if asked { FIRST_RETRY } else { LAST_RETRY.min(retry * 2) };
+            retry = LAST_RETRY.min(retry * 2);
+            continue;
         }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// Waits for the time of another try, or until one is asked for; whichever it was.
-async fn wait_for_nudge(topic: Arc<Topic>, time: Duration) -> bool {
-    // In short steps, so that a topic that nobody watches does not stay for the whole time.
-    const STEP: Duration = Duration::from_millis(500);
-    let end = Instant::now() + time;
-    let weak = Arc::downgrade(&topic);
-    drop(topic);
-    while Instant::now() < end {
-        let Some(topic) = weak.upgrade() else { return false };
-        let step = STEP.min(end.saturating_duration_since(Instant::now()));
-        if tokio::time::timeout(step, topic.nudge.notified()).await.is_ok() {
-            drop(topic);
-            tokio::time::sleep(PAUSE).await;
-            return true;
-        }
-    }
-    false
-}
-
-impl Drop for Topic {
-    fn drop(&mut self) {
-        let Some(shared) = self.shared.upgrade() else { return };
-        let mut board = shared.board();
-        // Another of the same key may have taken the place since.
-        if board.topics.get(&self.key).is_some_and(|topic| topic.strong_count() == 0) {
-            board.topics.remove(&self.key);
-        }
-        if board.topics.is_empty() {
-            shared.idle.notify_one();
-        }
-    }
-}
-
-/// Logs what clients are not told.
-fn log(request_id: &str, error: &ResolveError) {
+/// Logs an error with its sources, which clients do not see.
+fn log_error(request_id: &str, error: &ResolveError) {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
@@ -260,5 +245,5 @@ fn log(request_id: &str, error: &ResolveError) {
         text.push_str(&error.to_string());
         source = error.source();
     }
-    tracing::error!(request = %request_id, "reading for event streams: {text}");
+    tracing::error!(request = %request_id, "cannot read a record for event streams: {text}");
 }

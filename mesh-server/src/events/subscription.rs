@@ -1,67 +1,68 @@
-//! What does one client get, and when? Its stream, which holds nothing but its place.
+//! The event stream of one client.
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::Stream;
-use futures_util::stream;
+use futures_util::stream::{self, Stream};
 use hyper::body::Frame;
 use mesh_wire::{RequestId, WireError, sse};
 use tokio::sync::watch;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use super::heartbeat::{Lifeline, Pulse};
-use super::hub::Shared;
-use super::shared_reading::{Answer, Topic};
+use super::registry::Membership;
+use super::sessions::SessionEnd;
+use super::shared_reading::Outcome;
 
-/// A client's place in a topic.
+/// A client's subscription to a record.
 pub(crate) struct Subscription {
-    shared: Arc<Shared>,
-    latest: watch::Receiver<Option<Answer>>,
-    pulse: Option<watch::Receiver<Pulse>>,
+    latest: watch::Receiver<Option<Outcome>>,
+    heartbeat: Interval,
+    session: Option<SessionEnd>,
+    /// Becomes `true` when all streams end.
+    ended: watch::Receiver<bool>,
     request_id: RequestId,
-    /// What the client has: the digest of the last data sent to it.
-    seen: Option<Arc<str>>,
-    /// Keeps the topic alive.
-    _topic: Arc<Topic>,
-    lifeline: Option<Arc<Lifeline>>,
-    done: bool,
+    /// The digest of the data that the client has.
+    sent: Option<Arc<str>>,
+    has_failed: bool,
+    _membership: Membership,
 }
 
 impl Subscription {
     pub(super) fn new(
-        shared: &Arc<Shared>,
-        topic: Arc<Topic>,
-        latest: watch::Receiver<Option<Answer>>,
-        lifeline: Option<Arc<Lifeline>>,
+        membership: Membership,
+        latest: watch::Receiver<Option<Outcome>>,
+        session: Option<SessionEnd>,
+        ended: watch::Receiver<bool>,
+        heartbeat: Duration,
         request_id: RequestId,
     ) -> Self {
-        shared.streams.fetch_add(1, Ordering::SeqCst);
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
-            shared: Arc::clone(shared),
             latest,
-            pulse: shared.pulses.join(),
+            heartbeat,
+            session,
+            ended,
             request_id,
-            seen: None,
-            _topic: topic,
-            lifeline,
-            done: false,
+            sent: None,
+            has_failed: false,
+            _membership: membership,
         }
     }
 
-    /// The stream's bytes, frame by frame. A client that has the record as it is now is not sent it again.
+    /// Returns the frames of the stream. The current data is skipped if it is what the client received last.
     pub(crate) fn into_frames(
         mut self,
         last_event_id: Option<&str>,
     ) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static {
-        self.seen = last_event_id.map(Into::into);
+        self.sent = last_event_id.map(Into::into);
         let mut first = sse::retry(sse::RETRY_MILLIS).to_vec();
-        if let Some(frame) = self.news() {
-            first.extend_from_slice(&frame);
+        if let Some(event) = self.unsent_event() {
+            first.extend_from_slice(&event);
         }
-        let first = Bytes::from(first);
-        stream::unfold((self, Some(first)), |(mut subscription, first)| async move {
+        stream::unfold((self, Some(Bytes::from(first))), |(mut subscription, first)| async move {
             let frame = match first {
                 Some(first) => first,
                 None => subscription.next().await?,
@@ -70,41 +71,38 @@ impl Subscription {
         })
     }
 
-    /// The newest answer as an event, if the client does not have it.
-    fn news(&mut self) -> Option<Bytes> {
-        let answer = self.latest.borrow_and_update().clone()?;
-        match answer {
-            Answer::Update { id, .. } if self.seen.as_ref() == Some(&id) => None,
-            Answer::Update { id, frame } => {
-                self.seen = Some(id);
-                Some(frame)
+    /// Returns the latest outcome as an event, unless the client has it.
+    fn unsent_event(&mut self) -> Option<Bytes> {
+        let outcome = self.latest.borrow_and_update().clone()?;
+        match outcome {
+            Outcome::Update { digest, .. } if self.sent.as_ref() == Some(&digest) => None,
+            Outcome::Update { digest, event } => {
+                self.sent = Some(digest);
+                Some(event)
             }
-            Answer::Failed(error) => Some(self.error(&error)),
+            Outcome::Failed(error) => Some(self.error_event(&error)),
         }
     }
 
-    fn error(&self, error: &WireError) -> Bytes {
+    fn error_event(&self, error: &WireError) -> Bytes {
         sse::error(&error.body(&self.request_id))
     }
 
-    /// Waits for something to send; `None` is the end.
+    /// Waits for the next frame; `None` ends the stream.
     async fn next(&mut self) -> Option<Bytes> {
-        while !self.done {
+        while !self.has_failed {
             tokio::select! {
                 biased;
-                error = ended(self.lifeline.as_deref()) => {
-                    self.done = true;
-                    return Some(self.error(&error));
+                error = session_ended(self.session.as_mut()) => {
+                    self.has_failed = true;
+                    return Some(self.error_event(&error));
                 }
-                pulse = beat(self.pulse.as_mut()) => match pulse {
-                    Some(Pulse { closed: false, .. }) => return Some(sse::heartbeat()),
-                    _ => return None,
-                },
+                () = all_ended(&mut self.ended) => return None,
+                _ = self.heartbeat.tick() => return Some(sse::heartbeat()),
                 changed = self.latest.changed() => {
-                    // The topic lives as long as this does, so it has not ended.
                     changed.ok()?;
-                    if let Some(frame) = self.news() {
-                        return Some(frame);
+                    if let Some(event) = self.unsent_event() {
+                        return Some(event);
                     }
                 }
             }
@@ -113,26 +111,18 @@ impl Subscription {
     }
 }
 
-/// The next beat; `None` where there will be none.
-async fn beat(pulse: Option<&mut watch::Receiver<Pulse>>) -> Option<Pulse> {
-    let pulse = pulse?;
-    let known = pulse.borrow().closed;
-    if !known {
-        pulse.changed().await.ok()?;
-    }
-    Some(*pulse.borrow_and_update())
+/// Waits until all streams end.
+async fn all_ended(ended: &mut watch::Receiver<bool>) {
+    let _ = ended.wait_for(|ended| *ended).await;
 }
 
-/// How the session has ended, as soon as it has; streams without one wait for ever.
-async fn ended(lifeline: Option<&Lifeline>) -> Arc<WireError> {
-    match lifeline {
-        Some(lifeline) => lifeline.ended().await,
-        None => std::future::pending().await,
+/// Waits for the error with which a session ends; never completes without a session.
+async fn session_ended(session: Option<&mut SessionEnd>) -> Arc<WireError> {
+    if let Some(session) = session
+        && let Ok(error) = session.wait_for(Option::is_some).await
+        && let Some(error) = &*error
+    {
+        return Arc::clone(error);
     }
-}
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.shared.streams.fetch_sub(1, Ordering::SeqCst);
-    }
+    std::future::pending().await
 }

@@ -1,4 +1,4 @@
-//! Do streams show every change once, at the cost of one reading, and cost nothing when they are gone?
+//! Tests of event streams over records in memory.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -17,10 +17,10 @@ use mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_wire::sse::{Decoder, Event};
 use mesh_wire::{RequestId, WireError};
 
-use super::hub::{Events, Hub, Watcher};
 use super::subscription::Subscription;
+use super::{Events, Hub, Subscriber};
 
-/// Records in memory, with a count of how often they were read.
+/// Records in memory, with the number of readings.
 #[derive(Default)]
 struct Records {
     posts: Mutex<HashMap<i64, String>>,
@@ -50,7 +50,7 @@ impl Resolver for Source {
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
         Either::Right(Box::pin(async move {
             self.0.reads.fetch_add(1, Ordering::SeqCst);
-            // What is read is of the moment at which reading began, however long it takes.
+            // The data is that of the start of the reading.
             let posts = self.0.posts.lock().unwrap().clone();
             tokio::time::sleep(Duration::from_millis(5)).await;
             if self.0.fails.load(Ordering::SeqCst) {
@@ -109,16 +109,21 @@ fn request_id() -> RequestId {
 
 impl Setup {
     fn plan(&self, query: &str, id: &str) -> Plan {
-        self.hub.shared.mesh.plan(&mesh_plan::Request::point(mesh_ql::Format::Ql, query, id)).unwrap()
+        self.hub.mesh().plan(&mesh_plan::Request::point(mesh_ql::Format::Ql, query, id)).unwrap()
     }
 
-    async fn subscribe(&self, query: &str, id: &str, watcher: Watcher) -> Result<Subscription, WireError> {
+    async fn subscribe(
+        &self,
+        query: &str,
+        id: &str,
+        subscriber: Subscriber,
+    ) -> Result<Subscription, WireError> {
         let deadline = Instant::now() + Duration::from_secs(5);
-        self.hub.subscribe(self.plan(query, id), watcher, &request_id(), deadline).await
+        self.hub.subscribe(self.plan(query, id), subscriber, &request_id(), deadline).await
     }
 
     async fn open(&self, query: &str, id: &str) -> Client {
-        Client::new(self.subscribe(query, id, Watcher::default()).await.unwrap(), None)
+        Client::new(self.subscribe(query, id, Subscriber::default()).await.unwrap(), None)
     }
 
     fn write(&self, id: i64, title: &str) {
@@ -142,7 +147,7 @@ impl Client {
         Self { frames, decoder: Decoder::new(1 << 16), events: Default::default(), heartbeats: 0 }
     }
 
-    /// The next event; `None` at the end of the stream.
+    /// Returns the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Event> {
         while self.events.is_empty() {
             let frame = self.frames.next().await?.unwrap().into_data().unwrap();
@@ -159,7 +164,7 @@ impl Client {
         event.data
     }
 
-    /// Whether nothing comes for a while.
+    /// Returns whether no event arrives for a while.
     async fn is_silent(&mut self) -> bool {
         tokio::time::timeout(Duration::from_millis(150), self.next()).await.is_err()
     }
@@ -168,13 +173,13 @@ impl Client {
 async fn eventually(mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(5);
     while !holds() {
-        assert!(Instant::now() < end, "not within five seconds");
+        assert!(Instant::now() < end, "the condition does not hold within five seconds");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_the_record_and_goes_on_with_its_changes() {
+async fn a_stream_starts_with_the_record_and_continues_with_its_changes() {
     let setup = setup();
     let mut client = setup.open("{ post title }", "1").await;
     let first = client.next().await.unwrap();
@@ -193,18 +198,18 @@ fn sse_id(data: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_does_not_change_the_selection_sends_nothing() {
+async fn changes_outside_the_selection_send_nothing() {
     let setup = setup();
     let mut client = setup.open("{ post id }", "1").await;
     assert_eq!(client.data().await, r#"{"id":1}"#);
     let before = setup.records.reads();
     setup.write(1, "uno");
     assert!(client.is_silent().await);
-    assert_eq!(setup.records.reads(), before + 1, "it was read, and found to be the same");
+    assert_eq!(setup.records.reads(), before + 1, "the record is read and its data is unchanged");
     setup.write(2, "dos");
     setup.changes.notify(Change::entity("comment"));
     assert!(client.is_silent().await);
-    assert_eq!(setup.records.reads(), before + 1, "other records are not even read for");
+    assert_eq!(setup.records.reads(), before + 1, "changes of other records cause no reading");
 }
 
 #[tokio::test]
@@ -229,7 +234,7 @@ async fn equal_streams_share_one_reading() {
 }
 
 #[tokio::test]
-async fn a_burst_of_changes_costs_few_readings_and_ends_with_the_newest() {
+async fn a_burst_of_changes_causes_few_readings_and_ends_with_the_latest() {
     let setup = setup();
     let mut client = setup.open("{ post title }", "1").await;
     client.data().await;
@@ -255,35 +260,35 @@ async fn no_change_is_lost_between_subscribing_and_reading() {
             tokio::time::sleep(Duration::from_micros(delay * 250)).await;
             setup.write(1, "uno");
         };
-        let watching = async {
+        let following = async {
             let mut client = setup.open("{ post title }", "1").await;
             while client.data().await != r#"{"title":"uno"}"# {}
         };
-        tokio::join!(writing, watching);
+        tokio::join!(writing, following);
     }
 }
 
 #[tokio::test]
-async fn a_new_stream_shows_what_is_there_now() {
+async fn a_new_stream_reads_the_current_data() {
     let setup = setup();
     let mut first = setup.open("{ post title }", "1").await;
     first.data().await;
     tokio::time::sleep(Duration::from_millis(80)).await;
-    // WriteOutcome by somebody who has not told of it yet.
+    // A write whose notification has not arrived yet.
     setup.records.set(1, "uno");
     let mut second = setup.open("{ post title }", "1").await;
     assert_eq!(second.data().await, r#"{"title":"uno"}"#);
-    assert_eq!(first.data().await, r#"{"title":"uno"}"#, "and so do those that are open");
+    assert_eq!(first.data().await, r#"{"title":"uno"}"#, "open streams get it too");
 }
 
 #[tokio::test]
-async fn what_the_client_has_is_not_sent_again() {
+async fn data_that_the_client_has_is_not_sent_again() {
     let setup = setup();
-    let subscribe = || setup.subscribe("{ post title }", "1", Watcher::default());
+    let subscribe = || setup.subscribe("{ post title }", "1", Subscriber::default());
     let known = sse_id(r#"{"title":"one"}"#);
     let mut client = Client::new(subscribe().await.unwrap(), Some(&known));
     assert!(client.is_silent().await);
-    assert_eq!(client.decoder.retry_millis(), Some(2_000), "the stream has begun all the same");
+    assert_eq!(client.decoder.retry_millis(), Some(2_000), "the stream has started");
     setup.write(1, "uno");
     assert_eq!(client.data().await, r#"{"title":"uno"}"#);
     let mut late = Client::new(subscribe().await.unwrap(), Some(&known));
@@ -291,7 +296,7 @@ async fn what_the_client_has_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_slow_client_gets_the_newest_only() {
+async fn a_slow_client_skips_to_the_latest_data() {
     let setup = setup();
     let mut slow = setup.open("{ post title }", "1").await;
     slow.data().await;
@@ -306,7 +311,7 @@ async fn a_slow_client_gets_the_newest_only() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_gone_costs_nothing() {
+async fn closed_streams_leave_nothing_behind() {
     let setup = setup();
     let mut clients = Vec::new();
     for _ in 0..10 {
@@ -322,7 +327,7 @@ async fn a_stream_that_is_gone_costs_nothing() {
     setup.write(1, "uno");
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(setup.records.reads(), before);
-    // And it begins again.
+    // A later stream starts the machinery again.
     let mut client = setup.open("{ post title }", "1").await;
     assert_eq!(client.data().await, r#"{"title":"uno"}"#);
     setup.write(1, "dos");
@@ -330,16 +335,16 @@ async fn a_stream_that_is_gone_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_read_begins_no_stream() {
+async fn a_failing_first_reading_is_an_error_reply() {
     let setup = setup();
     setup.records.fails.store(true, Ordering::SeqCst);
-    let error = setup.subscribe("{ post title }", "1", Watcher::default()).await.err().unwrap();
+    let error = setup.subscribe("{ post title }", "1", Subscriber::default()).await.err().unwrap();
     assert_eq!(error, WireError::resolver());
     eventually(|| setup.hub.counts() == (0, 0)).await;
 }
 
 #[tokio::test]
-async fn a_failing_reading_is_told_and_tried_again() {
+async fn a_failing_reading_is_reported_and_retried() {
     let setup = setup();
     let mut client = setup.open("{ post title }", "1").await;
     client.data().await;
@@ -354,76 +359,76 @@ async fn a_failing_reading_is_told_and_tried_again() {
     );
     assert!(!event.data.contains("out of order"), "{}", event.data);
     setup.records.fails.store(false, Ordering::SeqCst);
-    // Nobody writes again, and the change is seen all the same.
+    // The retry finds the change without another notification.
     assert_eq!(client.data().await, r#"{"title":"uno"}"#);
 }
 
-fn watcher(session: &str, alive: &Arc<Mutex<Option<WireError>>>) -> Watcher {
-    let alive = Arc::clone(alive);
-    Watcher {
+fn subscriber(session: &str, end: &Arc<Mutex<Option<WireError>>>) -> Subscriber {
+    let end = Arc::clone(end);
+    Subscriber {
         principal: Some(Arc::new(Principal::new("7", session))),
-        alive: Some(Arc::new(move || {
-            let error = alive.lock().unwrap().clone();
+        session_check: Some(Arc::new(move || {
+            let error = end.lock().unwrap().clone();
             std::future::ready(error.map_or(Ok(()), Err)).boxed()
         })),
     }
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_ends_its_streams() {
+async fn the_streams_of_a_session_end_with_it() {
     let setup = setup();
-    let alive = [Arc::default(), Arc::default()];
+    let ends = [Arc::default(), Arc::default()];
     let mut clients = Vec::new();
     for session in ["a", "a", "b"] {
-        let alive = &alive[usize::from(session == "b")];
-        let subscription = setup.subscribe("{ post title }", "1", watcher(session, alive)).await.unwrap();
+        let end = &ends[usize::from(session == "b")];
+        let subscription = setup.subscribe("{ post title }", "1", subscriber(session, end)).await.unwrap();
         clients.push(Client::new(subscription, None));
     }
     for client in &mut clients {
         client.data().await;
     }
-    *alive[0].lock().unwrap() = Some(WireError::rate_limit(1));
+    *ends[0].lock().unwrap() = Some(WireError::rate_limit(1));
     for client in &mut clients[..2] {
         let event = tokio::time::timeout(Duration::from_secs(3), client.next()).await.unwrap().unwrap();
         assert_eq!(event.event, "error");
         assert!(event.data.contains("RateLimitError"), "{}", event.data);
-        assert_eq!(client.next().await, None, "and that is the end");
+        assert_eq!(client.next().await, None, "the stream has ended");
     }
     setup.write(1, "uno");
     assert_eq!(clients[2].data().await, r#"{"title":"uno"}"#);
 }
 
 #[tokio::test]
-async fn answers_that_depend_on_who_asks_are_not_shared() {
-    for (personal, topics) in [(true, 2), (false, 1)] {
+async fn results_that_depend_on_the_principal_are_not_shared() {
+    for (personal, readings) in [(true, 2), (false, 1)] {
         let setup = setup();
         setup.records.personal.store(personal, Ordering::SeqCst);
         let mut shown = Vec::new();
         let mut clients = Vec::new();
         for user in ["7", "8", "7"] {
             let principal = Some(Arc::new(Principal::new(user, format!("session of {user}"))));
-            let watcher = Watcher { principal, alive: None };
-            let subscription = setup.subscribe("{ post who }", "1", watcher).await.unwrap();
+            let subscriber = Subscriber { principal, session_check: None };
+            let subscription = setup.subscribe("{ post who }", "1", subscriber).await.unwrap();
             clients.push(Client::new(subscription, None));
             shown.push(clients.last_mut().unwrap().data().await);
         }
-        assert_eq!(setup.hub.counts(), (3, topics));
+        assert_eq!(setup.hub.counts(), (3, readings));
         let expected = if personal { [Some("7"), Some("8"), Some("7")] } else { [None; 3] };
         assert_eq!(shown, expected.map(|who| serde_json::json!({ "who": who }).to_string()));
     }
 }
 
 #[tokio::test]
-async fn streams_beat_and_end_with_the_server() {
+async fn streams_send_heartbeats_and_end_with_the_server() {
     let mut setup = setup();
     let events = Events::new().heartbeat(Duration::from_millis(64));
-    setup.hub = Hub::new(Arc::clone(&setup.hub.shared.mesh), setup.changes.clone(), events);
+    setup.hub = Hub::new(Arc::clone(&setup.hub.mesh()), setup.changes.clone(), events);
     let mut client = setup.open("{ post title }", "1").await;
     client.data().await;
     assert!(client.is_silent().await);
-    assert!((1..5).contains(&client.heartbeats), "{} beats in 150 ms", client.heartbeats);
+    assert!((1..5).contains(&client.heartbeats), "{} heartbeats in 150 ms", client.heartbeats);
     setup.hub.close();
     assert_eq!(client.next().await, None);
-    let refused = setup.subscribe("{ post title }", "1", Watcher::default()).await.err().unwrap();
+    let refused = setup.subscribe("{ post title }", "1", Subscriber::default()).await.err().unwrap();
     assert_eq!(refused.status, http::StatusCode::SERVICE_UNAVAILABLE);
 }

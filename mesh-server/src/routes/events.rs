@@ -12,7 +12,7 @@ use super::Exchange;
 use super::admit::{self, Admitted};
 use super::persisted::Query;
 use crate::body::Body;
-use crate::events::{StillAlive, Watcher};
+use crate::events::{SessionCheck, Subscriber};
 
 /// `GET {base}/:entity/:id/events`
 pub(crate) async fn stream(cx: &Exchange<'_>, entity: &str, id: &str) -> Result<Response<Body>, WireError> {
@@ -20,9 +20,10 @@ pub(crate) async fn stream(cx: &Exchange<'_>, entity: &str, id: &str) -> Result<
     let admitted = admit::bodiless(cx).await?;
     let query = Query::of_head(cx).await?;
     let plan = query.plan(cx, &admitted, Some(id), Some(entity))?;
-    let watcher = Watcher { principal: admitted.principal(), alive: alive(cx, &admitted) };
+    let subscriber =
+        Subscriber { principal: admitted.principal(), session_check: session_check(cx, &admitted) };
     let _waiting = cx.shared.admission.acquire()?;
-    let subscription = hub.subscribe(plan, watcher, cx.asked.request_id, cx.deadline).await?;
+    let subscription = hub.subscribe(plan, subscriber, cx.asked.request_id, cx.deadline).await?;
     let head = sse::head(&cx.asked);
     if *cx.asked.method == Method::HEAD {
         return Ok(head.map(|()| Body::from(bytes::Bytes::new())));
@@ -32,7 +33,7 @@ pub(crate) async fn stream(cx: &Exchange<'_>, entity: &str, id: &str) -> Result<
 }
 
 /// How to find out whether the stream's session has ended. A store that does not answer has not said so.
-fn alive(cx: &Exchange<'_>, admitted: &Admitted) -> Option<StillAlive> {
+fn session_check(cx: &Exchange<'_>, admitted: &Admitted) -> Option<SessionCheck> {
     let gate = Arc::clone(&cx.shared.integrity.as_ref()?.gate);
     let session = Arc::clone(admitted.session()?);
     Some(Arc::new(move || {

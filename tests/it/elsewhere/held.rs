@@ -167,7 +167,7 @@ pub(super) const HELD: &[(&str, &[&str])] = &[
         "what was kept for a user was looked up under another key",
         &[
             "mesh-plan/src/policy/tests.rs::plans_are_shared_by_a_class_and_by_nobody_else",
-            "mesh-server/src/events/tests.rs::answers_that_depend_on_who_asks_are_not_shared",
+            "mesh-server/src/events/tests.rs::results_that_depend_on_the_principal_are_not_shared",
         ],
     ),
     (

@@ -43,7 +43,7 @@ fn counting(database: &Database) -> (Server, impl Fn() -> usize + use<>) {
     let log = database.dir.path().join("log");
     let mut serve = command(&["serve", "--listen", "127.0.0.1:0", "--database", &database.url()]);
     serve.args(["--log", "mesh_server::events=debug"]).stderr(File::create(&log).unwrap());
-    let readings = move || std::fs::read_to_string(&log).unwrap().matches("events: one reading").count();
+    let readings = move || std::fs::read_to_string(&log).unwrap().matches("events: record read").count();
     (Server::spawn(&mut serve), readings)
 }
 

@@ -154,7 +154,7 @@ impl Ground {
 
     /// How many times the server has read for streams.
     fn readings(&self) -> usize {
-        fs::read_to_string(&self.log).unwrap_or_default().matches("events: one reading").count()
+        fs::read_to_string(&self.log).unwrap_or_default().matches("events: record read").count()
     }
 
     fn resident(&self) -> Result<u64, String> {
