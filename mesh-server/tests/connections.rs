@@ -1,4 +1,4 @@
-//! Is a client served, waited for and given up as it should be, whatever it speaks and however it behaves?
+//! Tests of connections: protocols, timeouts, limits, TLS, worker threads and shutdown.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Is HTTP/2 spoken without TLS, and does a stopping server let what is under way finish?
+//! HTTP/2 without TLS, and a shutdown with active requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,12 +13,12 @@ use mesh_server::{App, Server, mesh_wire};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-/// Reads that have begun.
-static BEGUN: AtomicUsize = AtomicUsize::new(0);
+/// The number of reads that have started.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes long enough for the server to be told to stop meanwhile.
+/// Takes long enough for the shutdown to start in between.
 async fn slow(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
-    BEGUN.fetch_add(1, Ordering::SeqCst);
+    STARTED.fetch_add(1, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(100)).await;
     let mut rows = Rows::new(&plan);
     rows.root().push_with(|_| 7.into());
@@ -26,7 +26,7 @@ async fn slow(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
 }
 
 #[tokio::test]
-async fn streams_share_a_connection_and_finish_before_the_server_stops() {
+async fn active_streams_finish_during_a_shutdown() {
     let schema =
         Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build().unwrap();
     let app = App::new(Mesh::builder(schema).resolver("post", slow).build());
@@ -52,8 +52,8 @@ async fn streams_share_a_connection_and_finish_before_the_server_stops() {
         sender.ready().await.unwrap();
         replies.push(tokio::spawn(sender.send_request(request)));
     }
-    // All are under way before the server hears that it should stop.
-    while BEGUN.load(Ordering::SeqCst) < replies.len() {
+    // All requests are active before the shutdown starts.
+    while STARTED.load(Ordering::SeqCst) < replies.len() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     stop.send(()).unwrap();
@@ -64,6 +64,6 @@ async fn streams_share_a_connection_and_finish_before_the_server_stops() {
     }
     drop(sender);
     tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
-    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
     let _ = running.await;
 }

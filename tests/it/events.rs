@@ -1,4 +1,4 @@
-//! Do streams of changes show what they promise, to clients that know nothing but the wire?
+//! Event streams over HTTP.
 
 mod load;
 pub(crate) mod stream;
@@ -28,7 +28,7 @@ fn write(database: &Database, sql: &str) {
 }
 
 #[test]
-fn a_stream_shows_the_record_and_then_its_changes() {
+fn a_stream_sends_the_record_and_then_its_changes() {
     let database = Database::blog();
     let server = Server::of(&database);
     let mut stream = open(&server, "/post/1/events", TITLE);
@@ -46,7 +46,7 @@ fn a_stream_shows_the_record_and_then_its_changes() {
     assert_eq!(second.data, r#"{"title":"Dusk"}"#);
     assert!(first.id.is_some() && second.id.is_some() && first.id != second.id);
 
-    // Back to what it was is a change too, and has the first id again.
+    // A return to the first data is a change too, with the id of that data.
     write(&database, "UPDATE posts SET title = 'Rust at dawn' WHERE id = 1");
     let third = stream.next(SECOND).expect("the change");
     assert_eq!((third.data, third.id), (first.data, first.id));
@@ -58,7 +58,7 @@ fn a_stream_shows_the_record_and_then_its_changes() {
 }
 
 #[test]
-fn what_is_not_selected_sends_nothing() {
+fn changes_outside_the_selection_send_nothing() {
     let database = Database::blog();
     let server = Server::of(&database);
     let mut stream = open(&server, "/post/1/events", TITLE);
@@ -67,13 +67,13 @@ fn what_is_not_selected_sends_nothing() {
     write(&database, "UPDATE posts SET title = 'Other' WHERE id = 2");
     write(&database, "INSERT INTO comments VALUES (100, 'new', 1, 1)");
     assert_eq!(stream.next(SECOND), None);
-    // And the stream is still there.
+    // The stream is still open.
     write(&database, "UPDATE posts SET title = 'Dusk' WHERE id = 1");
     assert_eq!(stream.data(), r#"{"title":"Dusk"}"#);
 }
 
 #[test]
-fn relations_of_the_selection_are_watched_too() {
+fn changes_of_selected_relations_are_sent() {
     let database = Database::blog();
     let server = Server::of(&database);
     let query = r#"{"post":{"$select":{"author":{"$select":{"name":true}},
@@ -103,7 +103,7 @@ fn relations_of_the_selection_are_watched_too() {
 }
 
 #[test]
-fn a_client_that_comes_back_is_not_sent_what_it_has() {
+fn a_reconnecting_client_is_not_sent_the_data_that_it_has() {
     let database = Database::blog();
     let server = Server::of(&database);
     let first = open(&server, "/post/1/events", TITLE).next(SECOND).unwrap();
@@ -125,7 +125,7 @@ fn a_client_that_comes_back_is_not_sent_what_it_has() {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_a_stream_begins() {
+fn invalid_requests_are_refused_without_a_stream() {
     let server = Server::of(&Database::blog());
     let refused = |request: Request| match Stream::try_open(server.address, &request) {
         Ok(_) => panic!("a stream"),
@@ -144,7 +144,7 @@ fn what_is_wrong_is_said_before_a_stream_begins() {
     assert_eq!(refused(Request::post("/mesh/post/1/events", "{}")), error(405, "MethodNotAllowed"));
     let control = r#"{"post":{"$select":{"id":true},"$page":{}}}"#;
     assert_eq!(refused(request("/post/1/events", control)), error(400, "ValidationError"));
-    // A record that is not there is no fault.
+    // A missing record is not an error.
     assert_eq!(open(&server, "/post/999/events", TITLE).data(), "null");
     assert_eq!(open(&server, "/post/x/events", TITLE).data(), "null");
     let head = Request::new("HEAD", "/mesh/post/1/events").query(TITLE);
@@ -153,7 +153,7 @@ fn what_is_wrong_is_said_before_a_stream_begins() {
 }
 
 #[test]
-fn events_can_be_off() {
+fn events_can_be_disabled() {
     let database = Database::blog();
     let config = database.dir.write("mesh.toml", "[events]\nenabled = false\n");
     let server = Server::start(&["--database", &database.url(), "--config", &config]);
@@ -162,7 +162,7 @@ fn events_can_be_off() {
 }
 
 #[test]
-fn a_stream_says_that_it_is_alive() {
+fn a_stream_sends_heartbeats() {
     let database = Database::blog();
     let config = database.dir.write("mesh.toml", "[events]\nheartbeat = \"1s\"\n");
     let server = Server::start(&["--database", &database.url(), "--config", &config]);
@@ -180,14 +180,14 @@ fn streams_end_with_the_server() {
     let start = Instant::now();
     server.signal("TERM");
     for stream in &mut streams {
-        assert!(stream.ends(5 * SECOND), "a whole body with its end");
+        assert!(stream.ends(5 * SECOND), "the body is complete");
     }
     assert_eq!(server.wait().code(), Some(0));
     assert!(start.elapsed() < 5 * SECOND, "{:?}", start.elapsed());
 }
 
 #[test]
-fn writes_through_the_server_are_seen_at_once() {
+fn writes_through_the_server_are_sent_at_once() {
     let database = Database::blog();
     let schema = json!({
         "entities": {"post": {"fields": ["id", "title"], "writable": true}}
@@ -206,7 +206,7 @@ fn writes_through_the_server_are_seen_at_once() {
         times.push(start.elapsed());
     }
     times.sort();
-    assert!(times[5] < Duration::from_millis(150), "told, not found out: {times:?}");
+    assert!(times[5] < Duration::from_millis(150), "notified, not polled: {times:?}");
 }
 
 #[test]
@@ -269,7 +269,7 @@ impl Signed {
 const PASSWORD: &str = "correct horse";
 
 #[test]
-fn a_stream_ends_when_its_session_does() {
+fn a_stream_ends_with_its_session() {
     let signed = Signed::open("15m");
     let unsigned = signed.server.send(&request("/post/1/events", TITLE));
     assert_eq!((unsigned.status, unsigned.json()["code"].as_str()), (401, Some("TOKEN_MISSING")));
@@ -285,7 +285,7 @@ fn a_stream_ends_when_its_session_does() {
         assert!(stream.ends(SECOND));
     }
     write(&signed.database, "UPDATE posts SET title = 'Dusk' WHERE id = 1");
-    assert_eq!(streams[2].data(), r#"{"title":"Dusk"}"#, "that of another session goes on");
+    assert_eq!(streams[2].data(), r#"{"title":"Dusk"}"#, "the stream of another session continues");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_stream_ends_when_its_token_expires() {
 }
 
 #[test]
-fn a_policy_holds_in_streams() {
+fn policies_apply_to_streams() {
     let database = Database::blog();
     let schema = json!({
         "entities": {
@@ -324,7 +324,7 @@ fn a_policy_holds_in_streams() {
         assert!(reply.text().contains("not found on entity 'post'"), "{}", reply.text());
     }
     write(&database, "UPDATE posts SET published = 0 WHERE id = 1");
-    assert_eq!(shown.data(), "null", "what must not be seen any more is gone");
+    assert_eq!(shown.data(), "null", "the record is hidden now");
     assert_eq!(
         command(&["check", "--schema", &schema]).stdout(Stdio::null()).status().unwrap().code(),
         Some(0)

@@ -1,4 +1,4 @@
-//! Does the server go on when the machine, its clients or its log do not?
+//! Failures of clients and of the machine: signals under load, a blocked log, exhausted descriptors, slow reads.
 
 use std::net::TcpStream;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use mesh_tests::{Connection, Database, Request, Server, command, program};
 const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
 const LONG: Duration = Duration::from_secs(20);
 
-/// A view whose reading takes minutes, and one that takes long enough to be read on a thread of its own.
+/// A view that takes minutes to read, and one that takes long enough to be moved to a background thread.
 const SLOW_VIEWS: &str = "
 CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT);
 INSERT INTO posts VALUES (1, 'Rust at dawn');
@@ -28,13 +28,13 @@ fn view(name: &str) -> Request {
     Request::get(&format!("/mesh/{name}"), &format!("{{ {name} total }}")).header("X-Mesh-Format", "ql")
 }
 
-/// One client's requests, one after the other over as few connections as the server allows, until nobody listens.
-fn ask_until_the_end(server: &Server, told: &AtomicBool, answered: &AtomicU32, lost: &AtomicU32) {
+/// Sends sequential requests over as few connections as the server allows, until the listener is closed.
+fn send_until_closed(server: &Server, signalled: &AtomicBool, answered: &AtomicU32, lost: &AtomicU32) {
     let request = first().bytes();
     while let Ok(stream) = TcpStream::connect(server.address) {
-        let fresh_after_all = told.load(Ordering::SeqCst);
+        let after_signal = signalled.load(Ordering::SeqCst);
         let mut connection = Connection::over(stream);
-        let (mut asked, mut since) = (0, Instant::now());
+        let (mut answers, mut since) = (0, Instant::now());
         loop {
             connection.write(&request);
             let silent = since.elapsed();
@@ -42,15 +42,15 @@ fn ask_until_the_end(server: &Server, told: &AtomicBool, answered: &AtomicU32, l
                 Some(reply) => {
                     assert_eq!(reply.text(), r#"{"id":1}"#);
                     answered.fetch_add(1, Ordering::SeqCst);
-                    (asked, since) = (asked + 1, Instant::now());
+                    (answers, since) = (answers + 1, Instant::now());
                     if reply.header("connection") == Some("close") {
                         break;
                     }
                 }
                 None => {
-                    // A connection that the system took when the server had stopped taking them was never its own;
-                    // and who was silent for long, on a busy machine, is an idle client like any other.
-                    if (asked > 0 || !fresh_after_all) && silent < Duration::from_millis(100) {
+                    // The kernel may complete a connection that the server no longer accepts, and a client that
+                    // was delayed on a busy machine counts as idle.
+                    if (answers > 0 || !after_signal) && silent < Duration::from_millis(100) {
                         lost.fetch_add(1, Ordering::SeqCst);
                     }
                     break;
@@ -61,18 +61,18 @@ fn ask_until_the_end(server: &Server, told: &AtomicBool, answered: &AtomicU32, l
 }
 
 #[test]
-fn no_request_is_lost_when_a_signal_comes_under_load() {
+fn no_request_is_lost_in_a_shutdown_under_load() {
     for _ in 0..3 {
         let mut server = Server::of(&Database::blog());
-        let (told, answered, lost) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
+        let (signalled, answered, lost) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| ask_until_the_end(&server, &told, &answered, &lost));
+                scope.spawn(|| send_until_closed(&server, &signalled, &answered, &lost));
             }
             while answered.load(Ordering::SeqCst) < 200 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            told.store(true, Ordering::SeqCst);
+            signalled.store(true, Ordering::SeqCst);
             server.signal("TERM");
         });
         assert_eq!(server.wait().code(), Some(0));
@@ -81,7 +81,7 @@ fn no_request_is_lost_when_a_signal_comes_under_load() {
 }
 
 #[test]
-fn an_idle_server_ends_at_once() {
+fn an_idle_server_stops_at_once() {
     let mut server = Server::of(&Database::blog());
     let mut idle = server.connect();
     assert_eq!(idle.send(&first()).status, 200);
@@ -93,10 +93,10 @@ fn an_idle_server_ends_at_once() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_holds_nobody_up() {
+fn a_blocked_log_does_not_block_requests() {
     let blog = Database::blog();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--database", &blog.url()];
-    // The pipe is full after a few hundred lines and never emptied.
+    // The pipe fills up after a few hundred lines and is never read.
     let mut server = Server::spawn(command(&arguments).stderr(Stdio::piped()));
     let mut connection = server.connect();
     let wrong = Request::get(&format!("/mesh/post/{}", "1".repeat(1000)), "{ nonsense");
@@ -109,7 +109,7 @@ fn a_log_that_nobody_reads_holds_nobody_up() {
 }
 
 #[test]
-fn a_server_without_descriptors_goes_on_when_there_are_some() {
+fn a_server_recovers_from_exhausted_descriptors() {
     let blog = Database::blog();
     let serve = format!(
         "ulimit -n 100; exec {} serve --listen 127.0.0.1:0 --log off --database {}",
@@ -125,12 +125,15 @@ fn a_server_without_descriptors_goes_on_when_there_are_some() {
             connection.write(&first().bytes());
             open.push(connection);
         }
-        // The first of them have been answered; the last ones wait in the system's queue.
+        // The first ones are answered; the last ones wait in the backlog.
         assert_eq!(open[0].read(false).expect("a reply").status, 200);
         std::thread::sleep(Duration::from_millis(200));
         drop(open.drain(..120));
         for mut waiting in open {
-            assert_eq!(waiting.read(false).expect("answered once there is room").text(), r#"{"id":1}"#);
+            assert_eq!(
+                waiting.read(false).expect("a reply after descriptors are free").text(),
+                r#"{"id":1}"#
+            );
         }
         assert_eq!(server.send(&first()).status, 200);
     }
@@ -139,7 +142,7 @@ fn a_server_without_descriptors_goes_on_when_there_are_some() {
 }
 
 #[test]
-fn a_read_past_its_time_is_stopped_and_its_connection_goes_on() {
+fn a_read_that_times_out_is_stopped_and_its_connection_remains_usable() {
     let database = Database::new(SLOW_VIEWS);
     let config = database.dir.write("mesh.toml", "request_timeout = '2s'\ncache.responses = 0\n");
     let server = Server::start(&["--database", &database.url(), "--config", &config]);
@@ -153,7 +156,7 @@ fn a_read_past_its_time_is_stopped_and_its_connection_goes_on() {
         assert!(time >= Duration::from_millis(1900) && time < Duration::from_secs(6), "{time:?}");
         assert_eq!(connection.send(&view("long")).status, 200);
     }
-    // What was stopped takes no time of a core any more.
+    // A stopped read uses no CPU time.
     let before = cpu(&server);
     std::thread::sleep(Duration::from_millis(500));
     let used = cpu(&server).saturating_sub(before);
@@ -161,13 +164,13 @@ fn a_read_past_its_time_is_stopped_and_its_connection_goes_on() {
 }
 
 #[test]
-fn clients_that_leave_free_what_they_held() {
+fn disconnected_clients_release_their_permits() {
     let database = Database::new(SLOW_VIEWS);
     let config = database.dir.write("mesh.toml", "request_timeout = '60s'\ncache.responses = 0\n");
     let server = Server::start(&["--database", &database.url(), "--config", &config]);
     for _ in 0..2 {
         let mut open = Vec::new();
-        // Some run, some wait for their turn, and of the last ones some are refused.
+        // Some reads run, some wait in the queue, and the last ones are refused.
         let mut refused = 0;
         while refused == 0 {
             let mut connection = server.connect();
@@ -175,7 +178,7 @@ fn clients_that_leave_free_what_they_held() {
             open.push(connection);
             let start = Instant::now();
             refused = usize::from(server.send(&first()).status == 503);
-            assert_eq!(refused, 0, "a short read needs no turn");
+            assert_eq!(refused, 0, "a short read does not queue");
             if open.len() > 4 {
                 let mut probe = server.connect();
                 probe.write(&view("long").bytes());
@@ -198,12 +201,12 @@ fn clients_that_leave_free_what_they_held() {
     }
 }
 
-/// The time that the server has used so far.
+/// Returns the CPU time that the server has used.
 fn cpu(server: &Server) -> Duration {
     let path = format!("/proc/{}/stat", server.process());
     let Ok(stat) = std::fs::read_to_string(path) else { return Duration::ZERO };
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let ticks = |at: usize| fields[at].parse::<u64>().unwrap();
-    // In hundredths of a second, as the system counts for programs.
+    let ticks = |index: usize| fields[index].parse::<u64>().unwrap();
+    // A tick is a hundredth of a second.
     Duration::from_millis(10 * (ticks(11) + ticks(12)))
 }

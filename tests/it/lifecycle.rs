@@ -1,4 +1,4 @@
-//! Does the server start, go on and end as it should?
+//! Start, connections and shutdown of the program.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,20 +16,20 @@ fn first() -> Request {
 fn a_signal_ends_the_server_with_status_zero() {
     for signal in ["TERM", "INT"] {
         let mut server = Server::of(&Database::blog());
-        // A connection that is kept open without a request does not keep the server.
+        // Idle connections do not delay the shutdown.
         let mut idle = server.connect();
         assert_eq!(idle.send(&first()).status, 200);
         let _silent = server.connect();
         server.signal(signal);
         assert_eq!(server.wait().code(), Some(0), "{signal}");
-        assert_eq!(server.rest_of_output(), "", "one line of output and no more");
+        assert_eq!(server.rest_of_output(), "", "one line of output");
         assert!(idle.read(false).is_none(), "the connection is closed");
-        assert!(TcpStream::connect(server.address).is_err(), "nobody listens any more");
+        assert!(TcpStream::connect(server.address).is_err(), "the listener is closed");
     }
 }
 
 #[test]
-fn a_request_under_way_is_finished_before_the_end() {
+fn an_active_request_finishes_during_a_shutdown() {
     let mut server = Server::of(&Database::blog());
     let body = json!({"query": POST, "id": 1}).to_string();
     let request = Request::post("/mesh", &body).header("Expect", "100-continue");
@@ -37,7 +37,7 @@ fn a_request_under_way_is_finished_before_the_end() {
     let (head, body) = bytes.split_at(bytes.len() - body.len());
     let mut connection = server.connect();
     connection.write(head);
-    // The server says so when it has begun to read the body.
+    // The interim reply shows that the server is reading the body.
     assert_eq!(connection.read(false).expect("an interim reply").status, 100);
     server.signal("TERM");
     connection.write(body);
@@ -47,7 +47,7 @@ fn a_request_under_way_is_finished_before_the_end() {
 }
 
 #[test]
-fn the_server_goes_on_after_errors_over_the_same_connection() {
+fn a_connection_remains_usable_after_errors() {
     let server = Server::of(&Database::blog());
     let mut connection = server.connect();
     for _ in 0..20 {
@@ -66,7 +66,7 @@ fn the_server_goes_on_after_errors_over_the_same_connection() {
 }
 
 #[test]
-fn requests_sent_together_are_answered_in_their_order() {
+fn pipelined_requests_are_answered_in_order() {
     let server = Server::of(&Database::blog());
     let mut connection = server.connect();
     let mut bytes = Request::get("/mesh/post/2", POST).bytes();
@@ -81,11 +81,11 @@ fn requests_sent_together_are_answered_in_their_order() {
     assert_eq!(replies[3].text(), r#"{"id":1}"#);
     let last = connection.send(&first().header("Connection", "close"));
     assert_eq!(last.status, 200);
-    assert!(connection.read(false).is_none(), "closed as asked for");
+    assert!(connection.read(false).is_none(), "closed on request");
 }
 
 #[test]
-fn half_a_request_does_no_harm() {
+fn incomplete_requests_do_not_affect_others() {
     let server = Server::of(&Database::blog());
     let get = first().bytes();
     let post = Request::post("/mesh", &json!({"query": POST}).to_string()).bytes();
@@ -96,7 +96,7 @@ fn half_a_request_does_no_harm() {
         }
     }
     assert_eq!(server.send(&first()).text(), r#"{"id":1}"#);
-    // Slowly, byte by byte, is as good as at once.
+    // A request that arrives byte by byte is answered.
     let mut connection = server.connect();
     for byte in &post {
         connection.write(&[*byte]);
@@ -105,7 +105,7 @@ fn half_a_request_does_no_harm() {
 }
 
 #[test]
-fn a_client_of_http_1_0_is_answered() {
+fn an_http_1_0_client_is_answered() {
     let server = Server::of(&Database::blog());
     let mut stream = TcpStream::connect(server.address).unwrap();
     let request = String::from_utf8(first().bytes()).unwrap().replace("HTTP/1.1", "HTTP/1.0");
@@ -116,7 +116,7 @@ fn a_client_of_http_1_0_is_answered() {
 }
 
 #[test]
-fn threads_share_connections_wherever_they_are() {
+fn connections_are_served_by_any_number_of_threads() {
     let blog = Database::blog();
     for (threads, pinned) in [("1", "false"), ("3", "false"), ("1", "true"), ("3", "true")] {
         let mut command =
@@ -131,7 +131,10 @@ fn threads_share_connections_wherever_they_are() {
         }
         server.signal("TERM");
         assert_eq!(server.wait().code(), Some(0), "{threads} threads, pinned: {pinned}");
-        assert!(open.iter_mut().all(|connection| connection.read(false).is_none()), "all are closed");
+        assert!(
+            open.iter_mut().all(|connection| connection.read(false).is_none()),
+            "all connections are closed"
+        );
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mesh_tests::{Cluster, Database, Request, Server, command};
 use serde_json::json;
 
-use crate::events::stream::{PATIENCE, Stream};
+use crate::events::stream::{Stream, TIMEOUT};
 use crate::signed::{Deployment, Session, login, why};
 
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
@@ -49,7 +49,7 @@ impl Site {
     fn waits_for_log(&self, text: &str, times: usize) {
         let start = Instant::now();
         while self.log().matches(text).count() < times {
-            assert!(start.elapsed() < PATIENCE, "{times} times {text:?} in the log:\n{}", self.log());
+            assert!(start.elapsed() < TIMEOUT, "{times} times {text:?} in the log:\n{}", self.log());
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -63,7 +63,7 @@ fn until(server: &Server, query: &str, status: u16) -> Duration {
         if reply.status == status {
             return start.elapsed();
         }
-        assert!(start.elapsed() < PATIENCE, "still {}: {}", reply.status, reply.text());
+        assert!(start.elapsed() < TIMEOUT, "still {}: {}", reply.status, reply.text());
         thread::sleep(Duration::from_millis(2));
     }
 }
@@ -194,11 +194,11 @@ fn sessions_and_counted_logins_stay_and_streams_come_back() {
     let mut stream = Stream::try_open(server.address, &title).expect("a stream");
     assert_eq!(stream.data(), r#"{"title":"Rust at dawn"}"#);
     server.signal("HUP");
-    assert!(stream.ends(PATIENCE), "the stream of the old schema ends");
+    assert!(stream.ends(TIMEOUT), "the stream of the old schema ends");
     assert!(stream.retry.is_some(), "its client was told when to come back");
     let start = Instant::now();
     while session.get(&server, "/post/1", mood).status != 200 {
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TIMEOUT);
     }
     assert_eq!(why(&gone.get(&server, "/post/1", TITLE)), (401, "TOKEN_REVOKED".to_owned()));
     assert_eq!(login(&server, "nobody@example.org", "guess").status, 429);

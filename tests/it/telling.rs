@@ -1,4 +1,4 @@
-//! What do log, reply headers and traces tell of a request, and what never?
+//! Logs, `Server-Timing` and traces of requests, and the secrets that they must not contain.
 
 use std::fs::File;
 
@@ -10,7 +10,7 @@ use crate::signed::{Deployment, PASSWORD, Session, login};
 const POST: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/// A server of a deployment whose log goes to a file.
+/// Starts a server that logs to a file.
 fn logging(deployment: &Deployment, filter: &str) -> (Server, std::path::PathBuf) {
     let path = deployment.database.dir.path().join("log");
     let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--log", filter]);
@@ -18,15 +18,14 @@ fn logging(deployment: &Deployment, filter: &str) -> (Server, std::path::PathBuf
     (Server::spawn(command.stderr(File::create(&path).expect("a log"))), path)
 }
 
-/// The log of a server that has ended.
-fn ended(mut server: Server, path: &std::path::Path) -> String {
+/// Stops a server and returns its log.
+fn stop_and_read_log(mut server: Server, path: &std::path::Path) -> String {
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
     std::fs::read_to_string(path).expect("the log")
 }
 
-/// Login, reads by GET and POST, a wrong password, a wrong signature, a registered query, logout. Returns what the
-/// log must not have at any level.
+/// Sends requests of all kinds, valid and not. Returns the secrets that the log must not contain at any level.
 fn traffic(server: &Server) -> Vec<String> {
     let session = Session::begin(server);
     assert_eq!(login(server, "ada@example.org", "a wrong password").status, 401);
@@ -54,32 +53,32 @@ fn traffic(server: &Server) -> Vec<String> {
         "$argon2id$".to_owned(),
         "in-the-url".to_owned(),
     ];
-    // A part gives away as much as the whole.
+    // A part of a token is a secret too.
     secrets.push(session.token[..60].to_owned());
     secrets
 }
 
 #[test]
-fn no_level_of_the_log_has_a_secret() {
+fn the_log_contains_no_secrets_at_any_level() {
     let deployment = Deployment::new("");
     let (server, path) = logging(&deployment, "trace");
     let secrets = traffic(&server);
-    let log = ended(server, &path);
-    assert!(log.lines().count() > 12 && log.contains("\"DEBUG\""), "the log tells much: {log}");
+    let log = stop_and_read_log(server, &path);
+    assert!(log.lines().count() > 12 && log.contains("\"DEBUG\""), "the log is detailed: {log}");
     for secret in secrets {
-        assert!(!log.contains(&secret), "{secret} stands in the log");
+        assert!(!log.contains(&secret), "{secret} is in the log");
     }
 }
 
 #[test]
-fn above_debug_the_log_has_no_query_either() {
+fn the_log_contains_no_queries_above_debug() {
     let deployment = Deployment::new("");
     let (server, path) = logging(&deployment, "info,mesh_server::access=debug");
     let secrets = traffic(&server);
-    let log = ended(server, &path);
+    let log = stop_and_read_log(server, &path);
     let queries = ["$select", "$where", "a value of a query", "a_field_that_is_not", &encode(POST), "title"];
     for text in secrets.iter().map(String::as_str).chain(queries) {
-        assert!(!log.contains(text), "{text} stands in\n{log}");
+        assert!(!log.contains(text), "{text} is in\n{log}");
     }
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let requests: Vec<&Value> = lines.iter().filter(|line| line["target"] == "mesh_server::access").collect();
@@ -99,7 +98,7 @@ fn above_debug_the_log_has_no_query_either() {
 }
 
 #[test]
-fn unless_told_otherwise_only_failures_are_logged_by_request() {
+fn by_default_only_failed_requests_are_logged() {
     let deployment = Deployment::new("");
     let (server, path) = logging(&deployment, "info");
     let session = Session::begin(&server);
@@ -110,14 +109,14 @@ fn unless_told_otherwise_only_failures_are_logged_by_request() {
     let failed = session.get(&server, "/post/1", POST);
     assert_eq!(failed.status, 500, "{}", failed.text());
     let id = failed.header("x-request-id").unwrap().to_owned();
-    let log = ended(server, &path);
+    let log = stop_and_read_log(server, &path);
     let of_requests = log.lines().filter(|line| line.contains("mesh_server::access"));
     let of_requests: Vec<_> = of_requests.collect();
     assert_eq!(of_requests.len(), 1, "{log}");
     assert!(of_requests[0].contains(&id) && of_requests[0].contains("\"WARN\""), "{log}");
     assert!(
         log.lines().any(|line| line.contains(&id) && line.contains("no such table")),
-        "and its cause\n{log}"
+        "the cause is logged\n{log}"
     );
 }
 
@@ -127,7 +126,7 @@ fn traced(server: &Server, traceparent: &[&str]) -> Response {
 }
 
 #[test]
-fn a_trace_goes_on_through_the_server() {
+fn a_trace_continues_through_the_server() {
     let database = Database::blog();
     let path = database.dir.path().join("log");
     let mut command = command(&[
@@ -148,15 +147,15 @@ fn a_trace_goes_on_through_the_server() {
         assert_eq!(value.len(), sent.len());
         assert!(value.starts_with(&format!("00-{TRACE}-")) && value.ends_with("-01"), "{value}");
     }
-    assert!(first != second && first != sent, "each request is a step of its own");
-    // Errors belong to it as well, and what is no trace begins none.
+    assert!(first != second && first != sent, "each request is a span of its own");
+    // Error replies belong to the trace too. An invalid header starts no trace.
     let refused = server.send(&Request::new("GET", "/nowhere").header("traceparent", &sent));
     assert!(refused.header("traceparent").is_some());
     for wrong in [&["junk"][..], &["00-0-0-0"], &[&sent, &sent], &[]] {
         let reply = traced(&server, wrong);
         assert_eq!((reply.status, reply.header("traceparent")), (200, None), "{wrong:?}");
     }
-    let log = ended(server, &path);
+    let log = stop_and_read_log(server, &path);
     assert_eq!(
         log.lines().filter(|line| line.contains(&format!("\"trace\":\"{TRACE}\""))).count(),
         3,
@@ -165,7 +164,7 @@ fn a_trace_goes_on_through_the_server() {
 }
 
 #[test]
-fn reads_say_what_they_took_and_nothing_else_does() {
+fn only_reads_have_a_server_timing_header() {
     let deployment = Deployment::new("");
     let server = deployment.start();
     let session = Session::begin(&server);
@@ -178,7 +177,7 @@ fn reads_say_what_they_took_and_nothing_else_does() {
         .collect();
     let [("plan", plan), ("sql", sql), ("total", total)] = parts[..] else { panic!("{timing}") };
     assert!(plan + sql <= total + 0.02 && total < 10_000.0, "{timing}");
-    // How long a login or a refusal took tells what their replies are careful not to.
+    // The duration of a login or a refusal could reveal what its reply does not.
     assert_eq!(login(&server, "ada@example.org", "wrong").header("server-timing"), None);
     assert_eq!(login(&server, "ada@example.org", PASSWORD).header("server-timing"), None);
     assert_eq!(session.get(&server, "/post", "{").header("server-timing"), None);

@@ -1,4 +1,4 @@
-//! Can clients of other making talk to the program in private?
+//! TLS with clients of different vendors.
 
 use std::process::{Command, Output};
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 const QUERY: &str = "{ post id title }";
 const FIRST: &str = r#"{"id":1,"title":"Rust at dawn"}"#;
 
-/// A blog, a certificate for the name `localhost` beside it, and settings that name both.
-struct Private {
+/// A database, a certificate for `localhost`, and settings that use both.
+struct TlsSetup {
     database: Database,
     certificate: String,
     settings: String,
 }
 
-impl Private {
+impl TlsSetup {
     fn new() -> Self {
         let database = Database::blog();
         let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -40,7 +40,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
-/// Whether a program is there; without it a test is passed over, unless that is said to be a fault.
+/// Returns whether a program is installed. Its absence fails the test if services are required.
 fn has(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {
@@ -52,27 +52,27 @@ fn has(program: &str) -> bool {
 }
 
 #[test]
-fn our_own_client_asks_in_private() {
-    let private = Private::new();
-    let server = private.serve();
+fn the_query_command_verifies_the_certificate() {
+    let setup = TlsSetup::new();
+    let server = setup.serve();
     let url = url(&server);
     let ask = |arguments: &[&str]| run(&[&["query", "--url", &url, "--id", "1", QUERY], arguments].concat());
-    let trusting = ask(&["--ca", &private.certificate]);
+    let trusting = ask(&["--ca", &setup.certificate]);
     assert_eq!(trusting.status.code(), Some(0), "{}", said(&trusting));
     assert_eq!(
         serde_json::from_slice::<Value>(&trusting.stdout).unwrap(),
         json!({"id": 1, "title": "Rust at dawn"})
     );
 
-    let wary = ask(&[]);
-    assert_eq!(wary.status.code(), Some(1), "{}", said(&wary));
-    assert!(said(&wary).contains("certificate"), "{}", said(&wary));
-    let wrong = ask(&["--ca", &private.settings]);
+    let untrusting = ask(&[]);
+    assert_eq!(untrusting.status.code(), Some(1), "{}", said(&untrusting));
+    assert!(said(&untrusting).contains("certificate"), "{}", said(&untrusting));
+    let wrong = ask(&["--ca", &setup.settings]);
     assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));
     assert!(said(&wrong).contains("--ca"), "{}", said(&wrong));
-    // By an address that the certificate does not name.
+    // The certificate does not name this address.
     let stranger = format!("https://{}{}", server.address, server.base);
-    let stranger = run(&["query", "--url", &stranger, "--ca", &private.certificate, QUERY]);
+    let stranger = run(&["query", "--url", &stranger, "--ca", &setup.certificate, QUERY]);
     assert_eq!(stranger.status.code(), Some(1), "{}", said(&stranger));
 
     let plain = server.send(&Request::get("/mesh/post/1", QUERY));
@@ -81,12 +81,12 @@ fn our_own_client_asks_in_private() {
 }
 
 #[test]
-fn curl_agrees_on_either_protocol() {
+fn curl_negotiates_both_protocols() {
     if !has("curl") {
         return;
     }
-    let private = Private::new();
-    let server = private.serve();
+    let setup = TlsSetup::new();
+    let server = setup.serve();
     let header = format!("X-Mesh-Query: {}", mesh_tests::encode(QUERY));
     for (flags, version) in
         [(vec!["--http2"], "2"), (vec!["--http1.1"], "1.1"), (vec!["--http2", "--tls-max", "1.2"], "2")]
@@ -95,7 +95,7 @@ fn curl_agrees_on_either_protocol() {
             .args([
                 "-sS",
                 "--cacert",
-                &private.certificate,
+                &setup.certificate,
                 "-w",
                 " %{http_version}",
                 "-H",
@@ -111,12 +111,12 @@ fn curl_agrees_on_either_protocol() {
 }
 
 #[test]
-fn python_needs_nothing_but_its_own_library() {
+fn the_python_standard_library_can_connect() {
     if !has("python3") {
         return;
     }
-    let private = Private::new();
-    let server = private.serve();
+    let setup = TlsSetup::new();
+    let server = setup.serve();
     let script = "
 import base64, json, ssl, sys, urllib.request
 url, trusted, query = sys.argv[1:]
@@ -127,24 +127,24 @@ with urllib.request.urlopen(urllib.request.Request(url + '/post/1', headers=head
 ";
     let url = url(&server);
     let output =
-        Command::new("python3").args(["-c", script, &url, &private.certificate, QUERY]).output().unwrap();
+        Command::new("python3").args(["-c", script, &url, &setup.certificate, QUERY]).output().unwrap();
     assert_eq!(said(&output), "Rust at dawn\n");
 }
 
 #[test]
-fn a_certificate_that_is_no_good_is_said_at_the_start() {
-    let private = Private::new();
-    let database = private.database.url();
+fn an_unusable_certificate_is_reported_at_the_start() {
+    let setup = TlsSetup::new();
+    let database = setup.database.url();
     let mut cases = vec![
-        (format!("cert = '{}'", private.certificate), "'tls.cert' needs 'tls.key' beside it"),
-        (format!("key = '{}'", private.certificate), "'tls.key' needs 'tls.cert' beside it"),
+        (format!("cert = '{}'", setup.certificate), "'tls.cert' needs 'tls.key' beside it"),
+        (format!("key = '{}'", setup.certificate), "'tls.key' needs 'tls.cert' beside it"),
     ];
     let pair = |cert: &str, key: &str| format!("cert = '{cert}'\nkey = '{key}'");
-    cases.push((pair(&private.certificate, &private.certificate), "contains no private key"));
-    cases.push((pair("/no/such/file", &private.certificate), "cannot read /no/such/file"));
-    cases.push((pair(&private.settings, &private.settings), "contains no certificate"));
+    cases.push((pair(&setup.certificate, &setup.certificate), "contains no private key"));
+    cases.push((pair("/no/such/file", &setup.certificate), "cannot read /no/such/file"));
+    cases.push((pair(&setup.settings, &setup.settings), "contains no certificate"));
     for (section, words) in cases {
-        let settings = private.database.dir.write("wrong.toml", &format!("[tls]\n{section}\n"));
+        let settings = setup.database.dir.write("wrong.toml", &format!("[tls]\n{section}\n"));
         let served =
             command(&["serve", "--listen", "127.0.0.1:0", "--database", &database, "--config", &settings]);
         for (mut command, status) in

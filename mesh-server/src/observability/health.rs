@@ -1,42 +1,43 @@
-//! Can this server do its work? Named checks, told by whoever knows or asked for when somebody wants to know.
+//! Named health checks, whose states are set directly or found by probes.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_plan::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// How long what was found out counts. Whoever asks more often learns the same, and the database does not notice.
-const FRESH: Duration = Duration::from_secs(1);
-/// How long one check may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the results of probes are reused, so that frequent requests do not load the database.
+const MAX_AGE: Duration = Duration::from_secs(1);
+/// Time limit for a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a check has found. The words are shown to whoever reaches `/readyz`, so they name no secrets.
+/// The state of a check. Messages are public at `/readyz`, so they must not contain secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// All is well.
+    /// The check passed.
     Passed,
-    /// The server works, but somebody should look: a new schema is faulty and the one of before is served on.
+    /// The server works, but needs attention: for example, a changed schema is invalid and the previous one is served.
     Warned(String),
-    /// The server cannot do its work, and requests are better sent to another.
+    /// The server cannot serve requests.
     Failed(String),
 }
 
-/// Finds out how something is.
+/// Finds the state of a check.
 type Probe = Arc<dyn Fn() -> BoxFuture<'static, Check> + Send + Sync>;
 
-/// The checks of one server. Cheap to clone; all clones are one.
+/// The checks of one server. Clones share the same checks.
 ///
 /// ```
 /// use mesh_server::{Check, Health};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let health = Health::new();
-/// health.tell("schema", Check::Warned("line 3: no such table; the schema of before is served".to_owned()));
+/// health.set("schema", Check::Warned("line 3: no such table; the previous schema is served".to_owned()));
 /// assert!(health.report().await.is_ready());
-/// health.tell("schema", Check::Passed);
+/// health.set("schema", Check::Passed);
 /// # }
 /// ```
 #[derive(Clone, Default)]
@@ -46,77 +47,73 @@ pub struct Health {
 
 #[derive(Default)]
 struct Shared {
-    told: Mutex<BTreeMap<String, Check>>,
+    states: Mutex<BTreeMap<String, Check>>,
     probes: Mutex<BTreeMap<String, Probe>>,
-    /// Held while somebody asks, so that others wait for the same answer.
-    last: tokio::sync::Mutex<Option<(Instant, BTreeMap<String, Check>)>>,
+    /// Locked while the probes run, so that concurrent requests wait for the same results.
+    probed: tokio::sync::Mutex<Option<(Instant, BTreeMap<String, Check>)>>,
 }
 
 impl Health {
-    /// No checks, which is ready.
+    /// Creates an empty set of checks, which is ready.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says how something is, until something else is said under the same name.
-    pub fn tell(&self, name: &str, check: Check) {
-        locked(&self.shared.told).insert(name.to_owned(), check);
+    /// Sets the state of a check.
+    pub fn set(&self, name: &str, check: Check) {
+        self.shared.states.lock().insert(name.to_owned(), check);
     }
 
-    /// Has something looked at when somebody wants to know: at most once a second, for at most two.
-    pub fn ask(&self, name: &str, probe: impl Fn() -> BoxFuture<'static, Check> + Send + Sync + 'static) {
-        locked(&self.shared.probes).insert(name.to_owned(), Arc::new(probe));
+    /// Adds a probe, which runs for a report at most once a second and for at most two seconds.
+    pub fn probe(&self, name: &str, probe: impl Fn() -> BoxFuture<'static, Check> + Send + Sync + 'static) {
+        self.shared.probes.lock().insert(name.to_owned(), Arc::new(probe));
     }
 
-    /// How everything is now.
+    /// Returns the states of all checks.
     pub async fn report(&self) -> Report {
-        let mut checks = self.asked().await;
-        checks.extend(locked(&self.shared.told).clone());
+        let mut checks = self.run_probes().await;
+        checks.extend(self.shared.states.lock().clone());
         Report { checks }
     }
 
-    async fn asked(&self) -> BTreeMap<String, Check> {
-        let mut last = self.shared.last.lock().await;
-        if let Some((at, checks)) = &*last
-            && at.elapsed() < FRESH
+    async fn run_probes(&self) -> BTreeMap<String, Check> {
+        let mut probed = self.shared.probed.lock().await;
+        if let Some((time, checks)) = &*probed
+            && time.elapsed() < MAX_AGE
         {
             return checks.clone();
         }
-        let probes = locked(&self.shared.probes).clone();
-        let asking = probes.into_iter().map(|(name, probe)| async move {
-            let found = tokio::time::timeout(PATIENCE, probe()).await;
-            (name, found.unwrap_or_else(|_| Check::Failed(format!("no answer within {PATIENCE:?}"))))
+        let probes = self.shared.probes.lock().clone();
+        let results = probes.into_iter().map(|(name, probe)| async move {
+            let result = tokio::time::timeout(PROBE_TIMEOUT, probe()).await;
+            (name, result.unwrap_or_else(|_| Check::Failed(format!("no answer within {PROBE_TIMEOUT:?}"))))
         });
-        let checks: BTreeMap<_, _> = futures_util::future::join_all(asking).await.into_iter().collect();
-        *last = Some((Instant::now(), checks.clone()));
+        let checks: BTreeMap<_, _> = futures_util::future::join_all(results).await.into_iter().collect();
+        *probed = Some((Instant::now(), checks.clone()));
         checks
     }
 }
 
 impl fmt::Debug for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Health").field("told", &*locked(&self.shared.told)).finish_non_exhaustive()
+        f.debug_struct("Health").field("states", &*self.shared.states.lock()).finish_non_exhaustive()
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How everything is at one moment.
+/// The states of all checks at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Each check by its name.
+    /// The states by the names of the checks.
     pub checks: BTreeMap<String, Check>,
 }
 
 impl Report {
-    /// Whether no check has failed.
+    /// Returns whether no check has failed.
     pub fn is_ready(&self) -> bool {
         !self.checks.values().any(|check| matches!(check, Check::Failed(_)))
     }
 
-    /// The body of `/readyz`.
+    /// Returns the body of `/readyz`.
     pub fn to_json(&self) -> Value {
         let checks: serde_json::Map<String, Value> = self
             .checks
@@ -141,37 +138,37 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_failures_are_in_the_way() {
+    async fn only_failures_make_a_server_unready() {
         let health = Health::new();
         assert_eq!(health.report().await.to_json(), json!({"ready": true, "checks": {}}));
-        health.tell("schema", Check::Warned("old".to_owned()));
+        health.set("schema", Check::Warned("old".to_owned()));
         assert!(health.report().await.is_ready());
-        health.tell("server", Check::Failed("stopping".to_owned()));
+        health.set("server", Check::Failed("stopping".to_owned()));
         let report = health.report().await;
         let expected = json!({"ready": false, "checks": {
             "schema": {"status": "warned", "message": "old"},
             "server": {"status": "failed", "message": "stopping"},
         }});
         assert_eq!(report.to_json(), expected);
-        health.tell("server", Check::Passed);
+        health.set("server", Check::Passed);
         assert!(health.report().await.is_ready());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn many_who_ask_at_once_cost_one_look_and_none_waits_for_ever() {
+    async fn probes_run_once_a_second_and_time_out() {
         let health = Health::new();
-        let looks = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&looks);
-        health.ask("database", move || {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&runs);
+        health.probe("database", move || {
             counted.fetch_add(1, Ordering::Relaxed);
             Box::pin(async { Check::Passed })
         });
         for _ in 0..100 {
             assert!(health.report().await.is_ready());
         }
-        assert_eq!(looks.load(Ordering::Relaxed), 1);
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
         let stuck = Health::new();
-        stuck.ask("database", || Box::pin(std::future::pending()));
+        stuck.probe("database", || Box::pin(std::future::pending()));
         let report = stuck.report().await;
         assert_eq!(report.checks["database"], Check::Failed("no answer within 2s".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Does a client whose request is refused before its body was read know whether the connection goes on?
+//! Requests that are refused before their body is read: the reply states whether the connection stays open.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::served::{ANSWER, Served, app, text, within};
 
 const SOON: Duration = Duration::from_secs(5);
 
-/// The head of a request that is refused whatever follows.
+/// Returns the head of a request that is refused without its body.
 fn refused(length: usize, more: &str) -> String {
     format!(
         "POST /nowhere HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n{more}\r\n"
     )
 }
 
-/// Reads until that text has come.
+/// Reads until the received text ends with `end`.
 async fn until(stream: &mut TcpStream, end: &str) -> String {
     let mut got = String::new();
     let mut space = [0; 4096];
@@ -31,7 +31,7 @@ async fn until(stream: &mut TcpStream, end: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_short_body_that_nobody_wants_is_read_and_the_next_request_answered() {
+async fn a_short_unread_body_is_discarded_and_the_next_request_answered() {
     let served = Served::start(Server::new(app())).await;
     let mut stream = served.connect().await;
     stream.set_nodelay(true).unwrap();
@@ -47,7 +47,7 @@ async fn a_short_body_that_nobody_wants_is_read_and_the_next_request_answered() 
 }
 
 #[tokio::test]
-async fn a_connection_that_cannot_go_on_says_so() {
+async fn a_connection_with_a_long_unread_body_announces_its_close() {
     let served = Served::start(Server::new(app())).await;
     for (length, more, body) in
         [(5, "", ""), (5, "Expect: 100-continue\r\n", ""), (50_000_000, "", "hello"), (70_000, "", "hello")]
@@ -66,7 +66,7 @@ async fn a_connection_that_cannot_go_on_says_so() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_still_sent_is_not_reset_under_its_reply() {
+async fn an_http2_stream_that_is_still_sent_is_not_reset() {
     let served = Served::start(Server::new(app())).await;
     let mut raw = Raw::open(&served).await;
     let mut fields = pseudo("/nowhere").to_vec();

@@ -1,4 +1,4 @@
-//! What does HTTP/2 look like byte by byte? A client that sends frames as they are told to it, right or wrong.
+//! An HTTP/2 client that sends arbitrary frames, valid or not.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) const END_HEADERS: u8 = 4;
 pub(crate) const PADDED: u8 = 8;
 
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One frame.
 #[derive(Clone, Debug)]
@@ -42,12 +42,12 @@ impl Frame {
         Self { kind, flags, stream, payload: payload.to_vec() }
     }
 
-    /// A whole head, its fields in that order.
+    /// Returns a complete head with its fields in the given order.
     pub(crate) fn head(stream: u32, fields: &[(&str, &str)]) -> Self {
         Self::new(HEADERS, END_HEADERS | END_STREAM, stream, &block(fields))
     }
 
-    /// A point read.
+    /// Returns a point read.
     pub(crate) fn request(stream: u32, entity: &str) -> Self {
         let query = base64::encode(&format!("{{ {entity} id }}"));
         let path = format!("/mesh/{entity}/1");
@@ -57,7 +57,7 @@ impl Frame {
         )
     }
 
-    /// The head of a POST whose body follows.
+    /// Returns the head of a POST request whose body follows.
     pub(crate) fn post(stream: u32) -> Self {
         let mut fields = pseudo("/mesh").to_vec();
         fields[0].1 = "POST";
@@ -74,19 +74,19 @@ impl Frame {
         bytes
     }
 
-    /// The reason that a reset or a goodbye gives.
+    /// Returns the error code of a RST_STREAM or GOAWAY frame.
     fn code(&self) -> u32 {
-        let at = if self.kind == GOAWAY { 4 } else { 0 };
-        u32::from_be_bytes(self.payload[at..at + 4].try_into().unwrap())
+        let start = if self.kind == GOAWAY { 4 } else { 0 };
+        u32::from_be_bytes(self.payload[start..start + 4].try_into().unwrap())
     }
 }
 
-/// What every head of a request begins with.
+/// Returns the pseudo-headers of a request.
 pub(crate) fn pseudo(path: &str) -> [(&str, &str); 4] {
     [(":method", "GET"), (":scheme", "http"), (":authority", "mesh.test"), (":path", path)]
 }
 
-/// Fields as a block of headers, each in full and none to be remembered.
+/// Encodes fields as a header block without indexing.
 pub(crate) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {
@@ -110,16 +110,16 @@ pub(crate) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     block
 }
 
-/// A connection that has begun as it should.
+/// A connection after the exchange of settings.
 pub(crate) struct Raw {
     stream: TcpStream,
-    /// What came and was not yet asked for.
-    came: VecDeque<Frame>,
+    /// Received frames that were not returned yet.
+    received: VecDeque<Frame>,
 }
 
 impl Raw {
     pub(crate) async fn open(served: &Served) -> Self {
-        let mut raw = Self { stream: served.connect().await, came: VecDeque::new() };
+        let mut raw = Self { stream: served.connect().await, received: VecDeque::new() };
         raw.write(PREFACE).await;
         raw.send(&Frame::new(SETTINGS, 0, 0, &[])).await;
         raw.send(&Frame::new(SETTINGS, ACK, 0, &[])).await;
@@ -128,47 +128,47 @@ impl Raw {
 
     /// Sends bytes; the server may have closed the connection already.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> bool {
-        within(PATIENCE, self.stream.write_all(bytes)).await.is_ok()
+        within(TIMEOUT, self.stream.write_all(bytes)).await.is_ok()
     }
 
     pub(crate) async fn send(&mut self, frame: &Frame) -> bool {
         self.write(&frame.bytes()).await
     }
 
-    /// The next frame, or `None` at the end of the connection.
+    /// Returns the next frame; `None` at the end of the connection.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
-        if let Some(frame) = self.came.pop_front() {
+        if let Some(frame) = self.received.pop_front() {
             return Some(frame);
         }
         let mut head = [0; 9];
-        within(PATIENCE, self.stream.read_exact(&mut head)).await.ok()?;
+        within(TIMEOUT, self.stream.read_exact(&mut head)).await.ok()?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let mut payload = vec![0; length];
-        within(PATIENCE, self.stream.read_exact(&mut payload)).await.ok()?;
+        within(TIMEOUT, self.stream.read_exact(&mut payload)).await.ok()?;
         let stream = u32::from_be_bytes(head[5..].try_into().unwrap());
         Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
-    /// Waits for the end of a reply: `Err` with the reason where the stream or the connection ends otherwise.
+    /// Waits for the end of a reply. Returns an error if the stream or the connection ends before it.
     pub(crate) async fn answer(&mut self, stream: u32) -> Result<(), Refusal> {
-        let mut said = Refusal::Closed;
+        let mut refusal = Refusal::Closed;
         while let Some(frame) = self.next().await {
             match frame.kind {
                 RST_STREAM if frame.stream == stream => return Err(Refusal::Reset(frame.code())),
-                GOAWAY if frame.code() != 0 => said = Refusal::Goodbye(frame.code()),
+                GOAWAY if frame.code() != 0 => refusal = Refusal::Goodbye(frame.code()),
                 HEADERS | DATA if frame.stream == stream && frame.flags & END_STREAM != 0 => return Ok(()),
                 _ => {}
             }
         }
-        Err(said)
+        Err(refusal)
     }
 
-    /// The status of a reply.
+    /// Waits for the head of a reply and returns its status.
     pub(crate) async fn status(&mut self, stream: u32) -> u16 {
         loop {
             let frame = self.next().await.expect("a reply");
             if frame.kind == HEADERS && frame.stream == stream {
-                // The first field is the status: one of those with a number of their own, or in full.
+                // The first field is the status, indexed or literal.
                 let known = [200, 204, 206, 304, 400, 404, 500];
                 let first = usize::from(frame.payload[0]);
                 if (0x88..=0x8e).contains(&first) {
@@ -181,7 +181,7 @@ impl Raw {
         }
     }
 
-    /// Reads to the end; the reason of the last goodbye, if there was one.
+    /// Reads to the end of the connection. Returns the error code of the last GOAWAY frame.
     pub(crate) async fn goodbye(&mut self) -> Option<u32> {
         let mut code = None;
         while let Some(frame) = self.next().await {
@@ -198,11 +198,11 @@ impl Raw {
     }
 }
 
-/// How a server says no in HTTP/2, with its reason.
+/// How a server refuses a request, with the error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Reset(u32),
     Goodbye(u32),
-    /// Without a word.
+    /// The connection ends without an error code.
     Closed,
 }

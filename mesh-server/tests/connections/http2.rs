@@ -1,5 +1,5 @@
-//! Are the rules of HTTP/2 kept against a client that breaks them? Each case is a connection of its own, and the
-//! server goes on after each. Paragraphs are those of RFC 9113.
+//! Violations of HTTP/2 by a client. Each case uses a new connection, and the server works after each. Section numbers
+//! are those of RFC 9113.
 
 use std::time::Duration;
 
@@ -21,17 +21,17 @@ const REFUSED: u32 = 7;
 const COMPRESSION: u32 = 9;
 const CALM: u32 = 11;
 
-/// What has to come of it.
+/// The required reaction.
 enum Expect {
-    /// The connection ends for one of these reasons.
+    /// The connection ends with one of these error codes.
     End(&'static [u32]),
-    /// The stream ends for one of these reasons, or the whole connection: both are allowed.
-    No(&'static [u32]),
-    /// The request is answered as if nothing had been.
+    /// The stream or the connection ends with one of these error codes.
+    Reject(&'static [u32]),
+    /// The request is answered.
     Answer,
 }
 
-use Expect::{Answer, End, No};
+use Expect::{Answer, End, Reject};
 
 fn request() -> Frame {
     Frame::request(1, "quick")
@@ -50,7 +50,7 @@ fn update(stream: u32, by: u32) -> Frame {
     Frame::new(WINDOW_UPDATE, 0, stream, &by.to_be_bytes())
 }
 
-/// Name, frames, and what they lead to. Where nothing in them is a request, one follows.
+/// Name, frames and required reaction. A case without a request is followed by one.
 fn cases() -> Vec<(&'static str, Vec<Frame>, Expect)> {
     let open = Frame { flags: END_HEADERS, ..request() };
     let unfinished = Frame { flags: END_STREAM, ..request() };
@@ -72,11 +72,11 @@ fn cases() -> Vec<(&'static str, Vec<Frame>, Expect)> {
             vec![Frame::new(RST_STREAM, 0, 1, &[0; 4])],
             End(&[PROTOCOL]),
         ),
-        ("§5.1 a head after the last one", vec![request(), request()], No(&[STREAM_CLOSED, PROTOCOL])),
+        ("§5.1 a head after the last one", vec![request(), request()], Reject(&[STREAM_CLOSED, PROTOCOL])),
         (
             "§5.1 data after the last frame",
             vec![request(), Frame::new(DATA, 0, 1, b"x")],
-            No(&[STREAM_CLOSED, PROTOCOL]),
+            Reject(&[STREAM_CLOSED, PROTOCOL]),
         ),
         ("§5.1.1 an even stream", vec![Frame::request(2, "quick")], End(&[PROTOCOL])),
         (
@@ -87,7 +87,7 @@ fn cases() -> Vec<(&'static str, Vec<Frame>, Expect)> {
         (
             "§5.3.1 a stream that depends on itself",
             vec![Frame::new(PRIORITY, 0, 1, &[0, 0, 0, 1, 0]), request()],
-            No(&[PROTOCOL]),
+            Reject(&[PROTOCOL]),
         ),
         ("§6.1 data on no stream", vec![Frame::new(DATA, 0, 0, b"x")], End(&[PROTOCOL])),
         (
@@ -119,27 +119,31 @@ fn cases() -> Vec<(&'static str, Vec<Frame>, Expect)> {
         (
             "§6.9 a stream's window grown by nothing",
             vec![Frame::request(1, "stuck"), update(1, 0)],
-            No(&[PROTOCOL]),
+            Reject(&[PROTOCOL]),
         ),
         ("§6.9.1 a window past its bound", vec![update(0, (1 << 31) - 1)], End(&[FLOW_CONTROL])),
         (
             "§6.9.1 a stream's window past its bound",
             vec![Frame::request(1, "stuck"), update(1, (1 << 31) - 1)],
-            No(&[FLOW_CONTROL]),
+            Reject(&[FLOW_CONTROL]),
         ),
         ("§6.10 a continuation of nothing", vec![Frame::new(CONTINUATION, 4, 1, &[])], End(&[PROTOCOL])),
         ("§6.10 a head in two frames", split(&request()), Answer),
-        ("§8.1.1 more data than was said", announced(), No(&[PROTOCOL])),
-        ("§8.2.1 a name in capitals", vec![with(("X-Capital", "1"))], No(&[PROTOCOL])),
-        ("§8.2.2 a header about the connection", vec![with(("connection", "close"))], No(&[PROTOCOL])),
-        ("§8.2.2 transfer-encoding", vec![with(("transfer-encoding", "chunked"))], No(&[PROTOCOL])),
-        ("§8.2.2 te other than trailers", vec![with(("te", "gzip"))], No(&[PROTOCOL])),
-        ("§8.3 a pseudo-header after others", vec![Frame::head(1, &late)], No(&[PROTOCOL])),
-        ("§8.3 a pseudo-header of replies", vec![Frame::head(1, &of_response)], No(&[PROTOCOL])),
-        ("§8.3 a pseudo-header that is none", vec![with((":mesh", "1"))], No(&[PROTOCOL])),
-        ("§8.3.1 no path", vec![Frame::head(1, &fields[..3])], No(&[PROTOCOL])),
-        ("§8.3.1 no method", vec![Frame::head(1, &fields[1..])], No(&[PROTOCOL])),
-        ("§8.3.1 two paths", vec![Frame::head(1, &[&fields[..], &fields[3..]].concat())], No(&[PROTOCOL])),
+        ("§8.1.1 more data than was said", announced(), Reject(&[PROTOCOL])),
+        ("§8.2.1 a name in capitals", vec![with(("X-Capital", "1"))], Reject(&[PROTOCOL])),
+        ("§8.2.2 a header about the connection", vec![with(("connection", "close"))], Reject(&[PROTOCOL])),
+        ("§8.2.2 transfer-encoding", vec![with(("transfer-encoding", "chunked"))], Reject(&[PROTOCOL])),
+        ("§8.2.2 te other than trailers", vec![with(("te", "gzip"))], Reject(&[PROTOCOL])),
+        ("§8.3 a pseudo-header after others", vec![Frame::head(1, &late)], Reject(&[PROTOCOL])),
+        ("§8.3 a pseudo-header of replies", vec![Frame::head(1, &of_response)], Reject(&[PROTOCOL])),
+        ("§8.3 a pseudo-header that is none", vec![with((":mesh", "1"))], Reject(&[PROTOCOL])),
+        ("§8.3.1 no path", vec![Frame::head(1, &fields[..3])], Reject(&[PROTOCOL])),
+        ("§8.3.1 no method", vec![Frame::head(1, &fields[1..])], Reject(&[PROTOCOL])),
+        (
+            "§8.3.1 two paths",
+            vec![Frame::head(1, &[&fields[..], &fields[3..]].concat())],
+            Reject(&[PROTOCOL]),
+        ),
     ]
 }
 
@@ -160,7 +164,7 @@ fn announced() -> Vec<Frame> {
 }
 
 #[tokio::test]
-async fn rules_are_kept() {
+async fn violations_are_rejected_and_do_not_affect_other_connections() {
     let served = Served::start(Server::new(app())).await;
     let mut faults = Vec::new();
     for (name, frames, expect) in cases() {
@@ -175,11 +179,11 @@ async fn rules_are_kept() {
         let answer = raw.answer(1).await;
         let fine = match (&expect, answer) {
             (Answer, Ok(())) => true,
-            // The library has the general reason for most of what it finds in a frame.
+            // Many violations have a specific code, for which PROTOCOL_ERROR is allowed.
             (End(codes), Err(Refusal::Goodbye(code))) => code == PROTOCOL || codes.contains(&code),
-            (No(codes), Err(Refusal::Goodbye(code) | Refusal::Reset(code))) => codes.contains(&code),
-            // What came after a whole request may find it answered.
-            (No(_), Ok(())) => frames.len() > 1,
+            (Reject(codes), Err(Refusal::Goodbye(code) | Refusal::Reset(code))) => codes.contains(&code),
+            // The request may be answered before the violation after it is read.
+            (Reject(_), Ok(())) => frames.len() > 1,
             _ => false,
         };
         if !fine {
@@ -193,7 +197,7 @@ async fn rules_are_kept() {
 }
 
 #[tokio::test]
-async fn a_preface_that_is_none_is_refused() {
+async fn an_invalid_preface_is_refused() {
     let served = Served::start(Server::new(app())).await;
     let mut wrong = PREFACE.to_vec();
     wrong[20] = b'?';
@@ -213,7 +217,7 @@ async fn a_preface_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn a_connection_has_so_many_streams_and_no_more() {
+async fn streams_above_the_limit_are_refused() {
     let served = Served::start(Server::new(app())).await;
     let mut raw = Raw::open(&served).await;
     for index in 0..100 {
@@ -221,14 +225,14 @@ async fn a_connection_has_so_many_streams_and_no_more() {
     }
     raw.send(&Frame::request(201, "quick")).await;
     assert_eq!(raw.answer(201).await, Err(Refusal::Reset(REFUSED)));
-    // A place that comes free is a place.
+    // A reset stream no longer counts.
     raw.send(&Frame::new(RST_STREAM, 0, 1, &8_u32.to_be_bytes())).await;
     raw.send(&Frame::request(203, "quick")).await;
     assert_eq!(raw.answer(203).await, Ok(()));
 }
 
 #[tokio::test]
-async fn a_client_that_opens_and_resets_without_end_is_sent_away() {
+async fn a_client_that_opens_and_resets_many_streams_is_closed() {
     let served = Served::start(Server::new(app())).await;
     let mut raw = Raw::open(&served).await;
     let mut flood = Vec::new();
@@ -238,7 +242,7 @@ async fn a_client_that_opens_and_resets_without_end_is_sent_away() {
     }
     raw.write(&flood).await;
     assert_eq!(raw.goodbye().await, Some(CALM));
-    // What had begun for it has ended.
+    // Its active reads are cancelled.
     within(Duration::from_secs(20), async {
         while running() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -249,7 +253,7 @@ async fn a_client_that_opens_and_resets_without_end_is_sent_away() {
 }
 
 #[tokio::test]
-async fn a_head_without_end_is_refused() {
+async fn an_endless_head_is_refused() {
     let served = Served::start(Server::new(app())).await;
     let more = block(&[("x-more", &"y".repeat(16_000))]);
     for (payload, count) in [(&more[..], 1_000), (&[], 50_000)] {
@@ -263,7 +267,7 @@ async fn a_head_without_end_is_refused() {
 }
 
 #[tokio::test]
-async fn pings_and_settings_without_end_cost_the_client_as_much() {
+async fn many_pings_and_settings_are_answered_or_close_the_connection() {
     let served = Served::start(Server::new(app())).await;
     for frame in [Frame::new(PING, 0, 0, &[1; 8]), setting(3, 50)] {
         let mut raw = Raw::open(&served).await;
@@ -271,7 +275,7 @@ async fn pings_and_settings_without_end_cost_the_client_as_much() {
         for _ in 0..20 {
             raw.write(&many).await;
         }
-        // All of them are answered in turn, or the client is sent away.
+        // All of them are answered in turn, or the connection is closed.
         raw.send(&request()).await;
         let answer = raw.answer(1).await;
         assert!(matches!(answer, Ok(()) | Err(Refusal::Goodbye(CALM))), "{answer:?}");

@@ -1,4 +1,4 @@
-//! Is too much refused at once, and is the place of a request that has ended free again?
+//! Limits on concurrent requests and connections.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use crate::served::{ANSWER, Served, app, ask, text, within};
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// A server on which two requests may wait.
-async fn narrow() -> Served {
+/// Starts a server that admits two waiting requests.
+async fn serve_two() -> Served {
     let limits = Limits { requests: 2, request_timeout: LONG, ..Limits::default() };
     Served::start(Server::new(app().limits(limits))).await
 }
 
-/// Asks until the answer is that one; how long that took.
-async fn until(served: &Served, status: u16) -> Duration {
+/// Sends requests until one is answered with `status`. Returns how long that took.
+async fn wait_for_status(served: &Served, status: u16) -> Duration {
     let start = Instant::now();
     loop {
         let (got, body) = within(LONG, ask(served.connect().await, Version::HTTP_11, "slow")).await;
@@ -30,15 +30,15 @@ async fn until(served: &Served, status: u16) -> Duration {
 }
 
 #[tokio::test]
-async fn past_the_bound_requests_are_refused_at_once() {
-    let served = narrow().await;
+async fn requests_above_the_limit_are_refused_at_once() {
+    let served = serve_two().await;
     let mut waiting = Vec::new();
     for _ in 0..2 {
         let mut stream = served.connect().await;
         stream.write_all(text("stuck").as_bytes()).await.unwrap();
         waiting.push(stream);
     }
-    until(&served, 503).await;
+    wait_for_status(&served, 503).await;
     let mut stream = served.connect().await;
     let start = Instant::now();
     stream
@@ -51,7 +51,7 @@ async fn past_the_bound_requests_are_refused_at_once() {
     let refusal = refusal.to_lowercase();
     assert!(refusal.starts_with("http/1.1 503 ") && refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
     assert!(refusal.contains(r#""error":"unavailable""#), "{refusal}");
-    // What needs neither resolver nor database is answered all the same.
+    // A request that needs no resolver is not affected by the limit.
     let mut stream = served.connect().await;
     stream
         .write_all(text("nowhere").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
@@ -61,32 +61,32 @@ async fn past_the_bound_requests_are_refused_at_once() {
     within(LONG, stream.read_to_string(&mut answer)).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("nowhere"), "{answer}");
     drop(waiting);
-    until(&served, 200).await;
+    wait_for_status(&served, 200).await;
 }
 
-/// The answer of `slow` itself takes a fifth of a second, which is part of what is measured.
+/// The measured time includes the 200 ms of `slow`.
 #[tokio::test]
-async fn a_client_that_leaves_gives_its_place_back() {
-    let served = narrow().await;
+async fn a_client_that_disconnects_releases_its_permit() {
+    let served = serve_two().await;
     for round in 0..4 {
         let mut raw = Raw::open(&served).await;
         let mut first = served.connect().await;
         first.write_all(text("stuck").as_bytes()).await.unwrap();
         raw.send(&Frame::request(1, "stuck")).await;
-        until(&served, 503).await;
-        // By closing, or over HTTP/2 by taking back one request of several.
+        wait_for_status(&served, 503).await;
+        // By closing the connection, or by resetting an HTTP/2 stream.
         if round % 2 == 0 {
             drop(first);
         } else {
             raw.send(&Frame::new(RST_STREAM, 0, 1, &8_u32.to_be_bytes())).await;
         }
-        let time = until(&served, 200).await;
+        let time = wait_for_status(&served, 200).await;
         assert!(time < Duration::from_secs(2), "{time:?}");
     }
 }
 
 #[tokio::test]
-async fn past_the_bound_connections_wait_their_turn() {
+async fn connections_above_the_limit_wait_to_be_accepted() {
     let served = Served::start(Server::new(app()).max_connections(2)).await;
     let (first, _second) = (served.connect().await, served.connect().await);
     let asking = tokio::spawn(ask(served.connect().await, Version::HTTP_11, "quick"));

@@ -1,4 +1,4 @@
-//! What is served in these tests, and how is it asked?
+//! The application that these tests serve, and clients for it.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// What `quick` is answered with.
+/// The reply of `quick`.
 pub(crate) const ANSWER: &str = r#"{"id":7}"#;
 
-/// A server that ends with this value.
+/// A running server.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -43,12 +43,12 @@ impl Served {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Tells the server to stop.
+    /// Starts the shutdown.
     pub(crate) fn stop(&mut self) {
         let _ = self.stop.take().unwrap().send(());
     }
 
-    /// Waits until it has.
+    /// Waits for the end of the shutdown.
     pub(crate) async fn ended(&mut self) {
         within(Duration::from_secs(10), &mut self.serving).await.unwrap();
     }
@@ -56,12 +56,12 @@ impl Served {
 
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// Reads of `stuck` that nobody has given up.
+/// Returns the number of active reads of `stuck`.
 pub(crate) fn running() -> usize {
     RUNNING.load(Ordering::SeqCst)
 }
 
-/// Counts while it lives.
+/// Counts an active read until it is dropped.
 struct Run;
 
 impl Run {
@@ -77,8 +77,7 @@ impl Drop for Run {
     }
 }
 
-/// An application with an entity that is answered at once, one that takes a while, one that never is, and one
-/// of 16 MiB.
+/// An application with four entities: `quick`, `slow` (200 ms), `stuck` (never answers) and `large` (16 MiB).
 pub(crate) fn app() -> App {
     let builder = ["quick", "slow", "stuck", "large"].into_iter().fold(Schema::builder(), |schema, name| {
         schema.entity(name, |entity| {
@@ -107,21 +106,21 @@ pub(crate) fn app() -> App {
     App::new(mesh.build())
 }
 
-/// The one row of `quick` and `slow`.
+/// Returns the row of `quick` and `slow`.
 pub(crate) fn row(plan: &Plan) -> Rows {
     let mut rows = Rows::new(plan);
     rows.root().push_with(|_| 7.into());
     rows
 }
 
-/// A point read of an entity.
+/// Returns a point read of an entity.
 pub(crate) fn read(entity: &str) -> Request<Empty<Bytes>> {
     let query = mesh_wire::base64::encode(&format!("{{ {entity} id }}"));
     let request = Request::get(format!("http://mesh.test/mesh/{entity}/1"));
     request.header("X-Mesh-Query", query).header("X-Mesh-Format", "ql").body(Empty::new()).unwrap()
 }
 
-/// The same as it goes over a connection of HTTP/1.1.
+/// Returns a point read as HTTP/1.1 text.
 pub(crate) fn text(entity: &str) -> String {
     let query = mesh_wire::base64::encode(&format!("{{ {entity} id }}"));
     format!(
@@ -129,7 +128,7 @@ pub(crate) fn text(entity: &str) -> String {
     )
 }
 
-/// Asks over a stream in one of the two versions.
+/// Sends a point read over a stream.
 pub(crate) async fn ask<S>(stream: S, version: Version, entity: &str) -> (u16, String)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -152,7 +151,7 @@ where
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// Waits for something that must not take long.
+/// Waits for a future, at most for the given time.
 pub(crate) async fn within<T>(time: Duration, what: impl Future<Output = T>) -> T {
     tokio::time::timeout(time, what).await.expect("done in time")
 }

@@ -1,4 +1,4 @@
-//! Is every kind of waiting for a client ended, and none that is our own doing?
+//! Timeouts of connections: each wait for a client is limited, and time that the server needs does not count.
 
 use std::time::{Duration, Instant};
 
@@ -13,46 +13,46 @@ use crate::served::{ANSWER, Served, app, ask, text, within};
 const SHORT: Duration = Duration::from_millis(150);
 const LONG: Duration = Duration::from_secs(20);
 
-/// All times are long.
-fn patient() -> Timeouts {
+/// Returns timeouts that no test reaches.
+fn long_timeouts() -> Timeouts {
     Timeouts { handshake: LONG, head: LONG, idle: LONG, write: LONG, ping: LONG, pong: LONG }
 }
 
-/// A server of one connection at a time, so that the next one tells that the one before has ended.
+/// Starts a server for one connection at a time, so that serving another one shows that the previous one has ended.
 async fn serve(timeouts: Timeouts) -> Served {
     Served::start(Server::new(app()).timeouts(timeouts).max_connections(1)).await
 }
 
-/// What comes until the connection is closed, and how long that took.
-async fn rest(stream: &mut TcpStream) -> (String, Duration) {
+/// Reads until the connection is closed. Returns what was received and how long that took.
+async fn read_until_closed(stream: &mut TcpStream) -> (String, Duration) {
     let (start, mut bytes) = (Instant::now(), Vec::new());
     let _ = within(LONG, stream.read_to_end(&mut bytes)).await;
     (String::from_utf8_lossy(&bytes).into_owned(), start.elapsed())
 }
 
-async fn is_served(served: &Served) {
+async fn assert_serves(served: &Served) {
     let asking = ask(served.connect().await, Version::HTTP_11, "quick");
     assert_eq!(within(LONG / 2, asking).await, (200, ANSWER.to_owned()));
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_is_not_waited_for() {
-    let served = serve(Timeouts { head: SHORT, ..patient() }).await;
+async fn a_head_that_does_not_arrive_times_out() {
+    let served = serve(Timeouts { head: SHORT, ..long_timeouts() }).await;
     let (head, preface) = (text("quick"), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     for begun in ["", "G", &head[..head.len() - 2], &head[..20], "PR", &preface[..2]] {
         let mut stream = served.connect().await;
         stream.write_all(begun.as_bytes()).await.unwrap();
-        let (reply, time) = rest(&mut stream).await;
+        let (reply, time) = read_until_closed(&mut stream).await;
         assert_eq!(reply, "", "{begun:?}");
         assert!(time >= SHORT / 2 && time < LONG / 2, "{begun:?}: {time:?}");
-        is_served(&served).await;
+        assert_serves(&served).await;
     }
 }
 
 #[tokio::test]
-async fn a_head_that_comes_drop_by_drop_is_not_waited_for() {
-    let served = serve(Timeouts { head: SHORT, ..patient() }).await;
-    // As the first one, and as the second one of a connection.
+async fn a_head_that_arrives_byte_by_byte_times_out() {
+    let served = serve(Timeouts { head: SHORT, ..long_timeouts() }).await;
+    // As the first and as the second request of a connection.
     for before in ["", &text("quick")] {
         let mut stream = served.connect().await;
         stream.write_all(before.as_bytes()).await.unwrap();
@@ -65,33 +65,33 @@ async fn a_head_that_comes_drop_by_drop_is_not_waited_for() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
-            assert!(start.elapsed() < LONG, "still taken");
+            assert!(start.elapsed() < LONG, "the server still reads");
         }
         drop(stream);
-        is_served(&served).await;
+        assert_serves(&served).await;
     }
 }
 
 #[tokio::test]
-async fn the_next_request_is_waited_for_longer_than_the_rest_of_a_head() {
+async fn the_idle_timeout_applies_between_requests() {
     let idle = Duration::from_millis(600);
-    let served = serve(Timeouts { head: SHORT, idle, ..patient() }).await;
+    let served = serve(Timeouts { head: SHORT, idle, ..long_timeouts() }).await;
     let mut stream = served.connect().await;
     for _ in 0..2 {
         stream.write_all(text("quick").as_bytes()).await.unwrap();
         assert!(reply(&mut stream).await.ends_with(ANSWER));
         tokio::time::sleep(2 * SHORT).await;
     }
-    let (last, time) = rest(&mut stream).await;
+    let (last, time) = read_until_closed(&mut stream).await;
     assert_eq!(last, "");
     assert!(time >= idle / 4 && time < LONG / 2, "{time:?}");
-    is_served(&served).await;
+    assert_serves(&served).await;
 }
 
 #[tokio::test]
-async fn a_request_that_takes_long_is_not_idle() {
+async fn a_slow_request_is_not_idle() {
     let time = Duration::from_millis(60);
-    let served = serve(Timeouts { head: time, idle: time, write: time, ..patient() }).await;
+    let served = serve(Timeouts { head: time, idle: time, write: time, ..long_timeouts() }).await;
     for version in [Version::HTTP_11, Version::HTTP_2] {
         let asking = ask(served.connect().await, version, "slow");
         assert_eq!(within(LONG / 2, asking).await, (200, ANSWER.to_owned()), "{version:?}");
@@ -99,40 +99,40 @@ async fn a_request_that_takes_long_is_not_idle() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_of_http_2_is_told_goodbye() {
-    let served = serve(Timeouts { head: SHORT, idle: 2 * SHORT, ..patient() }).await;
-    // Before a request and after one.
+async fn an_idle_http2_connection_is_closed_with_goaway() {
+    let served = serve(Timeouts { head: SHORT, idle: 2 * SHORT, ..long_timeouts() }).await;
+    // Before the first request and after one.
     for entity in [None, Some("quick")] {
         let mut raw = Raw::open(&served).await;
         if let Some(entity) = entity {
             raw.send(&Frame::request(1, entity)).await;
             assert_eq!(raw.answer(1).await, Ok(()));
         }
-        // Frames that ask for nothing are no reason to stay.
+        // Frames that are no requests do not count as activity.
         raw.send(&Frame::new(PING, 0, 0, &[7; 8])).await;
         assert_eq!(raw.goodbye().await, Some(0), "no error");
-        is_served(&served).await;
+        assert_serves(&served).await;
     }
 }
 
 #[tokio::test]
-async fn a_client_of_http_2_that_is_gone_without_a_word_is_noticed() {
-    let served = serve(Timeouts { ping: SHORT, pong: SHORT, ..patient() }).await;
+async fn an_http2_client_that_answers_no_ping_is_closed() {
+    let served = serve(Timeouts { ping: SHORT, pong: SHORT, ..long_timeouts() }).await;
     let mut raw = Raw::open(&served).await;
     raw.send(&Frame::request(1, "stuck")).await;
-    // Reads, and never answers a ping.
+    // The client reads, but never answers a ping.
     raw.until_closed().await;
-    is_served(&served).await;
+    assert_serves(&served).await;
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_is_given_up() {
-    let served = serve(Timeouts { write: SHORT, ..patient() }).await;
+async fn a_client_that_stops_reading_is_closed_and_a_slow_one_is_not() {
+    let served = serve(Timeouts { write: SHORT, ..long_timeouts() }).await;
     let mut stream = served.connect().await;
     stream.write_all(text("large").as_bytes()).await.unwrap();
-    is_served(&served).await;
+    assert_serves(&served).await;
     drop(stream);
-    // One that is slow, but takes some all the time, gets all of it.
+    // A slow client that keeps reading receives the whole reply.
     let mut stream = served.connect().await;
     stream.write_all(text("large").as_bytes()).await.unwrap();
     let (mut block, mut length) = (vec![0; 4 << 20], 0);
@@ -145,7 +145,7 @@ async fn a_client_that_takes_nothing_is_given_up() {
 #[tokio::test]
 async fn a_body_that_stalls_is_refused() {
     let limits = Limits { body_timeout: SHORT, request_timeout: LONG, ..Limits::default() };
-    let server = Server::new(app().limits(limits)).timeouts(patient()).max_connections(1);
+    let server = Server::new(app().limits(limits)).timeouts(long_timeouts()).max_connections(1);
     let served = Served::start(server).await;
     let head = "POST /mesh HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: application/json\r\n";
     for rest_of_head in
@@ -153,10 +153,10 @@ async fn a_body_that_stalls_is_refused() {
     {
         let mut stream = served.connect().await;
         stream.write_all(format!("{head}{rest_of_head}").as_bytes()).await.unwrap();
-        let (reply, time) = rest(&mut stream).await;
+        let (reply, time) = read_until_closed(&mut stream).await;
         assert!(reply.starts_with("HTTP/1.1 400 ") && reply.contains("too slowly"), "{reply}");
         assert!(time >= SHORT / 2 && time < LONG / 2, "{time:?}");
-        is_served(&served).await;
+        assert_serves(&served).await;
     }
     let mut raw = Raw::open(&served).await;
     raw.send(&Frame::post(1)).await;
@@ -165,14 +165,14 @@ async fn a_body_that_stalls_is_refused() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_answered_so() {
+async fn a_request_that_exceeds_its_time_is_answered_with_timeout() {
     let limits = Limits { request_timeout: SHORT, ..Limits::default() };
     let served = Served::start(Server::new(app().limits(limits))).await;
     for version in [Version::HTTP_11, Version::HTTP_2] {
         let (status, body) = within(LONG / 2, ask(served.connect().await, version, "stuck")).await;
         assert!(status == 500 && body.contains(r#""code":"TIMEOUT""#), "{status} {body}");
     }
-    // A body that comes too late in all, though never slowly.
+    // A body that arrives at a sufficient rate, but too late as a whole.
     let mut stream = served.connect().await;
     let head = "POST /mesh HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -180,11 +180,11 @@ async fn a_request_that_takes_too_long_is_answered_so() {
     while start.elapsed() < 2 * SHORT && stream.write_all(&[b' '; 100]).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let (reply, _) = rest(&mut stream).await;
+    let (reply, _) = read_until_closed(&mut stream).await;
     assert!(reply.starts_with("HTTP/1.1 400 ") && reply.contains("in time"), "{reply}");
 }
 
-/// One reply of HTTP/1.1.
+/// Reads one HTTP/1.1 reply.
 async fn reply(stream: &mut TcpStream) -> String {
     let (mut bytes, mut block) = (Vec::new(), [0; 4096]);
     while !bytes.ends_with(b"}") {

@@ -1,4 +1,4 @@
-//! Is TLS spoken under the certificate that the files hold now?
+//! TLS: protocol negotiation, reloaded certificates, handshake timeouts and configuration errors.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const SECOND: Duration = Duration::from_secs(1);
 static ONLY_1_3: &[&SupportedProtocolVersion] = &[&version::TLS13];
 static ONLY_1_2: &[&SupportedProtocolVersion] = &[&version::TLS12];
 
-/// A folder with a certificate and its key, removed with this value.
+/// A folder with a certificate and its key, removed on drop.
 struct Files {
     folder: PathBuf,
 }
@@ -39,7 +39,7 @@ impl Files {
         files
     }
 
-    /// Writes another pair, and gives what a client has to trust from then on.
+    /// Writes a new pair and returns its certificate.
     fn renew(&self) -> CertificateDer<'static> {
         let CertifiedKey { cert, signing_key } = pair();
         std::fs::write(self.certificate(), cert.pem()).unwrap();
@@ -82,7 +82,7 @@ struct Client {
 }
 
 impl Client {
-    fn of(trusted: CertificateDer<'static>) -> Self {
+    fn new(trusted: CertificateDer<'static>) -> Self {
         Self { trusted, versions: ONLY_1_3, protocols: vec![b"h2".to_vec(), b"http/1.1".to_vec()] }
     }
 
@@ -99,7 +99,7 @@ impl Client {
 }
 
 #[tokio::test]
-async fn the_two_agree_on_version_and_protocol() {
+async fn version_and_protocol_are_negotiated() {
     let files = Files::new();
     let served = Served::start(Server::new(app()).tls(files.open())).await;
     let cases: [(&[&str], Option<&str>, Version); 4] = [
@@ -112,34 +112,34 @@ async fn the_two_agree_on_version_and_protocol() {
     for versions in versions {
         for (offered, chosen, spoken) in cases {
             let protocols = offered.iter().map(|name| name.as_bytes().to_vec()).collect();
-            let client = Client { versions, protocols, ..Client::of(files.trusted()) };
+            let client = Client { versions, protocols, ..Client::new(files.trusted()) };
             let stream = client.connect(&served).await.unwrap();
             assert_eq!(stream.get_ref().1.alpn_protocol(), chosen.map(str::as_bytes));
             assert_eq!(stream.get_ref().1.protocol_version(), Some(versions[0].version));
             assert_eq!(ask(stream, spoken, "quick").await, (200, ANSWER.to_owned()));
         }
     }
-    let strange = Client { protocols: vec![b"spdy/3".to_vec()], ..Client::of(files.trusted()) };
-    assert!(strange.connect(&served).await.is_err(), "no protocol that both know");
+    let strange = Client { protocols: vec![b"spdy/3".to_vec()], ..Client::new(files.trusted()) };
+    assert!(strange.connect(&served).await.is_err(), "no common protocol");
 }
 
 #[tokio::test]
-async fn a_new_pair_is_taken_in_and_a_broken_one_is_not() {
+async fn a_new_pair_is_loaded_and_an_invalid_one_is_not() {
     let files = Files::new();
     let served = Served::start(Server::new(app()).tls(files.open())).await;
-    let before = Client::of(files.trusted());
-    // A connection that is open goes on under the certificate that it began with.
+    let before = Client::new(files.trusted());
+    // An open connection is not affected by a new certificate.
     let mut open =
-        Client { protocols: vec![], ..Client::of(files.trusted()) }.connect(&served).await.unwrap();
+        Client { protocols: vec![], ..Client::new(files.trusted()) }.connect(&served).await.unwrap();
 
-    let after = Client::of(files.renew());
+    let after = Client::new(files.renew());
     within(10 * SECOND, async {
         while after.connect(&served).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
     .await;
-    assert!(before.connect(&served).await.is_err(), "the one before is not shown any more");
+    assert!(before.connect(&served).await.is_err(), "the previous certificate is not used");
     open.write_all(text("quick").as_bytes()).await.unwrap();
     assert!(reply(&mut open).await.ends_with(ANSWER));
 
@@ -153,16 +153,16 @@ async fn a_new_pair_is_taken_in_and_a_broken_one_is_not() {
     for (path, text) in broken {
         std::fs::write(path, text).unwrap();
         tokio::time::sleep(Duration::from_millis(60)).await;
-        let stream = after.connect(&served).await.expect("the last good pair stays in use");
+        let stream = after.connect(&served).await.expect("the last valid pair remains in use");
         assert_eq!(ask(stream, Version::HTTP_2, "quick").await.0, 200);
     }
     std::fs::remove_file(files.key()).unwrap();
     tokio::time::sleep(Duration::from_millis(60)).await;
-    assert!(after.connect(&served).await.is_ok(), "nor is a file that is gone a reason to end");
+    assert!(after.connect(&served).await.is_ok(), "a missing file does not end the service");
 
-    let mended = Client::of(files.renew());
+    let repaired = Client::new(files.renew());
     within(10 * SECOND, async {
-        while mended.connect(&served).await.is_err() {
+        while repaired.connect(&served).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
@@ -170,7 +170,7 @@ async fn a_new_pair_is_taken_in_and_a_broken_one_is_not() {
 }
 
 #[tokio::test]
-async fn who_speaks_without_tls_is_told_so() {
+async fn plain_http_is_refused_with_a_hint() {
     let files = Files::new();
     let served = Served::start(Server::new(app()).tls(files.open())).await;
     let mut stream = served.connect().await;
@@ -183,18 +183,18 @@ async fn who_speaks_without_tls_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_go_on_is_given_up() {
+async fn an_incomplete_handshake_times_out() {
     let files = Files::new();
     let handshake = Duration::from_millis(100);
     let server = Server::new(app()).tls(files.open()).max_connections(3);
     let mut served = Served::start(server.timeouts(Timeouts { handshake, ..Timeouts::default() })).await;
-    // As many as may be open: nobody else is served before they are given up.
+    // As many as may be open, so that others are served only after these time out.
     for begun in [&b""[..], b"\x16", b"\x16\x03\x01\x00\xff\x01\x00"] {
         let mut stream = served.connect().await;
         stream.write_all(begun).await.unwrap();
         tokio::spawn(async move { stream.read_to_end(&mut Vec::new()).await });
     }
-    let stream = within(5 * SECOND, Client::of(files.trusted()).connect(&served)).await.unwrap();
+    let stream = within(5 * SECOND, Client::new(files.trusted()).connect(&served)).await.unwrap();
     assert_eq!(ask(stream, Version::HTTP_2, "quick").await.0, 200);
 
     for nonsense in [&b"\x00\x01\x02"[..], &[0xff; 4000], b"\x16\x03\x01\x00\x05hello", b"ssh-2.0\r\n"] {
@@ -204,9 +204,9 @@ async fn a_handshake_that_does_not_go_on_is_given_up() {
         let _ = within(5 * SECOND, stream.read_to_end(&mut alert)).await;
         assert!(alert.len() < 100, "{alert:?}");
     }
-    assert!(Client::of(files.trusted()).connect(&served).await.is_ok());
+    assert!(Client::new(files.trusted()).connect(&served).await.is_ok());
 
-    // Nor does one keep a server from stopping.
+    // An incomplete handshake does not delay a shutdown.
     let _silent = served.connect().await;
     tokio::time::sleep(Duration::from_millis(20)).await;
     served.stop();
@@ -214,7 +214,7 @@ async fn a_handshake_that_does_not_go_on_is_given_up() {
 }
 
 #[test]
-fn a_pair_that_cannot_be_used_is_refused_in_plain_words() {
+fn errors_name_the_file_and_the_reason() {
     let files = Files::new();
     let why = || Tls::open(files.certificate(), files.key()).unwrap_err().to_string();
     let good = std::fs::read(files.key()).unwrap();
@@ -232,7 +232,7 @@ fn a_pair_that_cannot_be_used_is_refused_in_plain_words() {
     assert!(why().starts_with("cannot use the certificate in"), "{}", why());
 }
 
-/// One reply whose body has no line break.
+/// Reads one reply.
 async fn reply<S: tokio::io::AsyncRead + Unpin>(stream: &mut S) -> String {
     let mut reply = Vec::new();
     let mut block = [0; 1024];

@@ -1,4 +1,4 @@
-//! Does a server on several threads behave as one on one thread?
+//! Servers with several worker threads.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ async fn every_thread_serves_both_protocols() {
         Workers::builder(0).start(),
     ] {
         let mut served = start(Server::new(app()), workers).await;
-        // All are open before the first is asked over, so no thread is without one.
+        // All connections are open before the first request, so each thread has some.
         let mut streams = Vec::new();
         for _ in 0..12 {
             streams.push(served.connect().await);
@@ -45,8 +45,8 @@ async fn every_thread_serves_both_protocols() {
     }
 }
 
-/// The threads that answer over so many connections that are open at a time.
-async fn threads_of(workers: std::io::Result<Workers>, connections: usize) -> HashSet<ThreadId> {
+/// Returns the threads that answer over a number of concurrent connections.
+async fn answering_threads(workers: std::io::Result<Workers>, connections: usize) -> HashSet<ThreadId> {
     let seen = Arc::new(Mutex::new(HashSet::new()));
     let noted = Arc::clone(&seen);
     let schema = Schema::builder().entity("quick", |entity| entity.field("id", FieldType::Integer));
@@ -67,21 +67,21 @@ async fn threads_of(workers: std::io::Result<Workers>, connections: usize) -> Ha
 
 #[tokio::test]
 async fn connections_are_spread_over_all_threads() {
-    let own = thread::current().id();
-    let all = threads_of(Workers::builder(2).start(), 6).await;
-    assert_eq!((all.len(), all.contains(&own)), (3, true), "the one that accepts them serves some as well");
-    // Wherever packets come in: with so many neither thread is left without any.
-    let pinned = threads_of(Workers::builder(2).pinned(true).start(), 40).await;
+    let current = thread::current().id();
+    let all = answering_threads(Workers::builder(2).start(), 6).await;
+    assert_eq!((all.len(), all.contains(&current)), (3, true), "the accepting thread serves connections too");
+    // With this many connections each thread has some, on whatever CPUs their packets arrive.
+    let pinned = answering_threads(Workers::builder(2).pinned(true).start(), 40).await;
     assert_eq!(
-        (pinned.len(), pinned.contains(&own)),
+        (pinned.len(), pinned.contains(&current)),
         (2, false),
-        "only those that have a place of their own"
+        "only pinned threads serve connections"
     );
-    assert_eq!(threads_of(Workers::builder(0).start(), 6).await, HashSet::from([own]));
+    assert_eq!(answering_threads(Workers::builder(0).start(), 6).await, HashSet::from([current]));
 }
 
 #[tokio::test]
-async fn what_is_under_way_on_any_thread_ends_or_is_given_up() {
+async fn a_shutdown_finishes_or_aborts_requests_on_all_threads() {
     let server = Server::new(app()).shutdown_timeout(Duration::from_millis(500));
     let mut served = start(server, Workers::builder(2).start()).await;
     let mut streams = Vec::new();

@@ -103,7 +103,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     ("a clock that jumps brings nothing back", &["mesh-integrity/src/gate/tests.rs::the_clock_may_jump"]),
     (
         "a signal under load loses no request",
-        &["tests/it/faults.rs::no_request_is_lost_when_a_signal_comes_under_load"],
+        &["tests/it/faults.rs::no_request_is_lost_in_a_shutdown_under_load"],
     ),
     (
         "what was ended or registered outlives a crash",
@@ -126,8 +126,8 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     (
         "no descriptors, or a log that nobody reads, end nothing",
         &[
-            "tests/it/faults.rs::a_server_without_descriptors_goes_on_when_there_are_some",
-            "tests/it/faults.rs::a_log_that_nobody_reads_holds_nobody_up",
+            "tests/it/faults.rs::a_server_recovers_from_exhausted_descriptors",
+            "tests/it/faults.rs::a_blocked_log_does_not_block_requests",
         ],
     ),
     ("a long time of everything leaves nothing behind", &["tests/it/soak.rs::mixed_traffic_leaves_no_trace"]),

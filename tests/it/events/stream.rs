@@ -1,4 +1,4 @@
-//! What does a client of a stream see? Its bytes, read as they come.
+//! A client of event streams.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use mesh_tests::Request;
 
-/// A server that says nothing for this long is taken for stuck.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// A server that sends nothing for this long is considered stuck.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One event, as its lines have it.
+/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) kind: String,
@@ -17,12 +17,12 @@ pub(crate) struct Event {
     pub(crate) id: Option<String>,
 }
 
-/// A stream that is open.
+/// An open stream.
 pub(crate) struct Stream {
     socket: TcpStream,
-    /// Bytes that came and were not looked at.
+    /// Received bytes that are not parsed yet.
     rest: Vec<u8>,
-    /// The text of the body that belongs to no whole block yet.
+    /// The text of the body after the last complete block.
     text: String,
     pub(crate) head: String,
     pub(crate) heartbeats: usize,
@@ -31,11 +31,11 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Opens a stream, or returns what came instead: status and body.
+    /// Opens a stream. Any other reply is an error with its status and body.
     pub(crate) fn try_open(address: SocketAddr, request: &Request) -> Result<Self, (u16, String)> {
         let mut socket = TcpStream::connect(address).expect("the server accepts connections");
         socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
         socket.write_all(&request.bytes()).unwrap();
         let mut stream = Self {
             socket,
@@ -50,7 +50,7 @@ impl Stream {
             if let Some(end) = stream.rest.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 break end;
             }
-            assert!(stream.more(PATIENCE), "the head of a reply");
+            assert!(stream.more(TIMEOUT), "the head of a reply");
         };
         stream.head = String::from_utf8(stream.rest.drain(..end + 4).collect()).unwrap();
         let status = stream.head[9..12].parse().unwrap();
@@ -59,7 +59,7 @@ impl Stream {
         }
         let length = stream.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
         while stream.rest.len() < length {
-            assert!(stream.more(PATIENCE), "the whole body");
+            assert!(stream.more(TIMEOUT), "the whole body");
         }
         Err((status, String::from_utf8_lossy(&stream.rest).into_owned()))
     }
@@ -69,17 +69,17 @@ impl Stream {
         lines.find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// The data of the next event, which must be an update.
+    /// Returns the data of the next event, which must be an update.
     #[track_caller]
     pub(crate) fn data(&mut self) -> String {
-        let event = self.next(PATIENCE).expect("an event");
+        let event = self.next(TIMEOUT).expect("an event");
         assert_eq!(event.kind, "update", "{event:?}");
         event.data
     }
 
-    /// The next event; `None` where none comes in that time, or none any more.
-    pub(crate) fn next(&mut self, patience: Duration) -> Option<Event> {
-        let end = Instant::now() + patience;
+    /// Returns the next event; `None` if none arrives within `timeout` or the stream has ended.
+    pub(crate) fn next(&mut self, timeout: Duration) -> Option<Event> {
+        let end = Instant::now() + timeout;
         loop {
             while let Some((block, rest)) = self.text.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
@@ -95,9 +95,9 @@ impl Stream {
         }
     }
 
-    /// Whether the server ends the body, whole, in that time.
-    pub(crate) fn ends(&mut self, patience: Duration) -> bool {
-        assert_eq!(self.next(patience), None, "the end, and no event before it");
+    /// Returns whether the server ends the body within `timeout`, without another event.
+    pub(crate) fn ends(&mut self, timeout: Duration) -> bool {
+        assert_eq!(self.next(timeout), None, "the end, and no event before it");
         self.ended
     }
 
@@ -110,15 +110,15 @@ impl Stream {
                 Some(("event", value)) => event.kind = value.trim_start().to_owned(),
                 Some(("data", value)) => event.data.push_str(value.strip_prefix(' ').unwrap_or(value)),
                 Some(("id", value)) => event.id = Some(value.trim_start().to_owned()),
-                _ => panic!("no line of a stream: {line:?}"),
+                _ => panic!("unexpected line: {line:?}"),
             }
         }
         (event != Event::default()).then_some(event)
     }
 
-    /// Takes one chunk of the body; false where none is whole in time.
-    fn chunk(&mut self, patience: Duration) -> bool {
-        let end = Instant::now() + patience;
+    /// Reads one chunk of the body. Returns `false` if none is complete in time.
+    fn chunk(&mut self, timeout: Duration) -> bool {
+        let end = Instant::now() + timeout;
         loop {
             if let Some(line) = self.rest.windows(2).position(|bytes| bytes == b"\r\n") {
                 let size =
@@ -137,8 +137,8 @@ impl Stream {
         }
     }
 
-    fn more(&mut self, patience: Duration) -> bool {
-        self.socket.set_read_timeout(Some(patience.max(Duration::from_millis(1)))).unwrap();
+    fn more(&mut self, timeout: Duration) -> bool {
+        self.socket.set_read_timeout(Some(timeout.max(Duration::from_millis(1)))).unwrap();
         let mut bytes = [0; 16 * 1024];
         match self.socket.read(&mut bytes) {
             Ok(0) => false,

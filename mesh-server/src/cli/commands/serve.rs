@@ -111,7 +111,7 @@ pub(crate) fn serve(
         ready(&url)?;
         let stop = async move {
             stop.await;
-            health.tell("server", Check::Failed("it is stopping".to_owned()));
+            health.set("server", Check::Failed("it is stopping".to_owned()));
         };
         // As a task of its own it takes turns with the connections that it accepts.
         let served = tokio::spawn(server.serve(listener, stop)).await;

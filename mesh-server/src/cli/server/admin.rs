@@ -12,10 +12,10 @@ use crate::config::Config;
 /// Health and numbers of a server over that database.
 pub(crate) fn admin(database: Option<&Database>) -> Admin {
     let (health, metrics) = (Health::new(), Metrics::new());
-    health.tell("schema", Check::Passed);
+    health.set("schema", Check::Passed);
     if let Some(database) = database.cloned() {
         let asked = database.clone();
-        health.ask("database", move || {
+        health.probe("database", move || {
             let database = asked.clone();
             Box::pin(async move { look(&database).await }) as BoxFuture<'static, Check>
         });

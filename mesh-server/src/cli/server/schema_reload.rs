@@ -55,7 +55,7 @@ impl Reload {
             if let Some(reason) = reason.or(changed) {
                 self.served = now;
                 let reloaded = reload(&self.parts, &self.current, reason).await;
-                self.parts.health().tell("schema", check(&reloaded));
+                self.parts.health().set("schema", check(&reloaded));
                 let refuse = |why: &str| {
                     tracing::error!("the new schema is not taken ({reason}), the old one serves: {why}");
                 };

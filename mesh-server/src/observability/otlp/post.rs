@@ -1,4 +1,4 @@
-//! Where is the collector, and how is a batch brought there? By a POST over a connection of its own.
+//! The address of a collector, and the HTTP client that sends batches to it.
 
 use std::fmt;
 
@@ -10,10 +10,11 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-/// Where traces are posted under a collector's address.
+/// The path of the traces endpoint below a collector's address.
 const PATH: &str = "/v1/traces";
 
-/// A collector. It is spoken to without TLS: one on this machine, or in the same network, sends on what it takes.
+/// The address of an OpenTelemetry collector. Connections are not encrypted, so it should be on the same machine or
+/// network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     authority: String,
@@ -22,10 +23,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads an address such as `http://127.0.0.1:4318`.
+    /// Parses an address such as `http://127.0.0.1:4318`.
     ///
     /// # Errors
-    /// What is no URL, or one of another scheme.
+    /// The text is not a URL, has another scheme than `http`, or contains credentials.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let refused = || EndpointError { text: text.to_owned() };
         let uri: Uri = text.trim().parse().map_err(|_| refused())?;
@@ -39,10 +40,11 @@ impl Endpoint {
         Ok(Self { authority: authority.to_string(), address, path })
     }
 
+    /// Sends a batch over a new connection.
     pub(super) async fn post(&self, body: Bytes) -> Result<(), String> {
         let stream = TcpStream::connect(&self.address).await.map_err(|error| error.to_string())?;
-        let shaken = http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = shaken.map_err(|error| error.to_string())?;
+        let handshake = http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = handshake.map_err(|error| error.to_string())?;
         let connection = tokio::spawn(connection);
         let request = Request::post(&self.path)
             .header(HOST, &self.authority)
@@ -52,7 +54,7 @@ impl Endpoint {
         let reply = sender.send_request(request).await;
         connection.abort();
         let status = reply.map_err(|error| error.to_string())?.status();
-        if status.is_success() { Ok(()) } else { Err(format!("it answers {status}")) }
+        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}")) }
     }
 }
 
@@ -62,7 +64,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A text that names no collector.
+/// A text is not the address of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointError {
     text: String,
