@@ -5,9 +5,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
-use http::{Request, Version};
+use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,8 +18,8 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::activity::{Activity, TrackedBody};
-use super::drain_body::DrainableBody;
+use super::activity::{Activity, RequestGuard, TrackedBody};
+use super::drain_body::{DrainBody, DrainableBody};
 use super::idle_timeout::IdleTimeout;
 use super::lingering_close::LingeringClose;
 use super::timeouts::Timeouts;
@@ -135,20 +136,7 @@ impl ConnectionHandler {
             let (head, body) = request.into_parts();
             let (body, drain) = DrainableBody::new(&head, body);
             let outcome = respond(app.borrow_mut().latest(), address, head, body);
-            async move {
-                let mut reply = match outcome {
-                    Begun::Done(reply) => reply,
-                    Begun::Later(reply) => reply.await,
-                };
-                let is_reusable = match drain {
-                    Some(drain) => drain.finish().await,
-                    None => true,
-                };
-                if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
-                    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                }
-                Ok::<_, Infallible>(reply.map(|body| TrackedBody { body, _request: guard }))
-            }
+            finish(outcome, drain, guard, version).map(Ok::<_, Infallible>)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
@@ -199,4 +187,25 @@ impl ConnectionHandler {
             }
         }
     }
+}
+
+/// Waits for the reply of a request and for the rest of its body, and closes the connection if that is necessary.
+async fn finish(
+    outcome: Begun,
+    drain: Option<DrainBody>,
+    guard: RequestGuard,
+    version: Version,
+) -> Response<TrackedBody> {
+    let mut reply = match outcome {
+        Begun::Done(reply) => reply,
+        Begun::Later(reply) => reply.await,
+    };
+    let is_reusable = match drain {
+        Some(drain) => drain.finish().await,
+        None => true,
+    };
+    if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    reply.map(|body| TrackedBody { body, _request: guard })
 }

@@ -224,14 +224,11 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         }
         let retry_now = Arc::clone(&current.retry_now);
         drop(current);
-        if succeeded {
-            retry = FIRST_RETRY;
-        } else if tokio::time::timeout(retry, retry_now.notified()).await.is_ok() {
-            retry = FIRST_RETRY;
-        } else {
+        if !succeeded && tokio::time::timeout(retry, retry_now.notified()).await.is_err() {
             retry = LAST_RETRY.min(retry * 2);
             continue;
         }
+        retry = FIRST_RETRY;
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -422,7 +422,7 @@ async fn results_that_depend_on_the_principal_are_not_shared() {
 async fn streams_send_heartbeats_and_end_with_the_server() {
     let mut setup = setup();
     let events = Events::new().heartbeat(Duration::from_millis(64));
-    setup.hub = Hub::new(Arc::clone(&setup.hub.mesh()), setup.changes.clone(), events);
+    setup.hub = Hub::new(Arc::clone(setup.hub.mesh()), setup.changes.clone(), events);
     let mut client = setup.open("{ post title }", "1").await;
     client.data().await;
     assert!(client.is_silent().await);
