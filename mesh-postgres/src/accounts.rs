@@ -1,4 +1,4 @@
-//! Where are the accounts? In a table of the database that is served.
+//! Accounts in a table of the served database.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,8 +15,8 @@ use crate::pool::Pool;
 use crate::read::TextParam;
 use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
-/// The accounts of a PostgreSQL database. They are asked of the primary: a replica may not know of a password
-/// that has just been changed.
+/// The accounts of a PostgreSQL database. They are read from the primary, because a replica may lack a password that has
+/// just been changed.
 pub struct Accounts {
     pool: Arc<Pool>,
     find: String,
@@ -24,10 +24,10 @@ pub struct Accounts {
 }
 
 impl Database {
-    /// The accounts that a table holds.
+    /// Returns the accounts of a table.
     ///
     /// # Errors
-    /// When the table or one of its columns is missing.
+    /// The table or one of its columns is missing.
     pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
         let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
         let name = TableName::parse(&users.table).map_err(|fault| failed(fault.into()))?;
@@ -42,7 +42,7 @@ impl Database {
         let own = quoted(&users.login);
         let accounts = Accounts {
             pool: Arc::clone(&self.pool),
-            // The column itself is compared too, so that an index on it serves.
+            // The column itself is compared as well, so that an index on it can be used.
             find: format!(
                 "SELECT {id}, {password}, {role}, {tenant} FROM {table} AS u \
                  WHERE u.{own} = $1 AND {login} = $1::text LIMIT 2"
@@ -83,7 +83,7 @@ impl Accounts {
 impl AccountSource for Accounts {
     fn find<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
         Box::pin(async move {
-            // No text of the database holds this character, and it refuses to read one.
+            // Text of PostgreSQL cannot contain this character, and a parameter with it is an error.
             if login.contains('\0') {
                 return Ok(None);
             }

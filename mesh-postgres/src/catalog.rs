@@ -1,7 +1,7 @@
-//! What does a PostgreSQL database contain? Its tables and views, read into a [`Catalog`].
+//! The catalog: tables and views, read into a [`Catalog`].
 //!
-//! Everything comes from the system's own tables, by statements that prepare nothing, so that it works through
-//! a pooler too. What an account may not read is left out.
+//! Everything is read from the system tables, by statements that prepare nothing, so that it works through a pooler too.
+//! Tables that the account may not read are left out.
 
 mod sample;
 mod types;

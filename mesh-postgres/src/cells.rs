@@ -1,4 +1,4 @@
-//! What does a row of PostgreSQL hold? The driver's bytes as scalars, and the rows of each level by parent.
+//! Cells: the binary values of PostgreSQL as those of mesh-plan, and the rows of each level by parent.
 
 use std::cell::OnceCell;
 

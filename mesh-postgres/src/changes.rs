@@ -1,9 +1,8 @@
-//! Has anybody written to the database? What its triggers tell, or else its log's position, looked at often.
+//! The change feed: notices of triggers, or the position of the write-ahead log if there are none.
 //!
-//! Where triggers stand ([`super::triggers`]) a notice names the record. Without them the position of the log is
-//! asked for a few times a second, as long as somebody wants to know: where it has moved, anything may have
-//! changed. So it is behind a pooler, through which nobody can listen. After a lost connection too anything may have
-//! changed meanwhile.
+//! With the triggers of [`triggers`] a notice names the record. Without them the position of the log is polled a few
+//! times a second while there are listeners; if it has moved, anything may have changed. Behind a pooler, which cannot
+//! pass notices on, the position is always polled. A connection that was lost counts as a change of anything.
 
 mod triggers;
 

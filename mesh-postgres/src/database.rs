@@ -20,12 +20,13 @@ use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::statements::StatementCache;
 use crate::{catalog, read};
 
-/// A PostgreSQL database. Connections belong to the runtime in which they are first needed.
+/// A PostgreSQL database that is open for reads. Connections belong to the runtime that first needs them. Clones share
+/// connections.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pool: Arc<Pool>,
     pub(crate) writes: Arc<Pool>,
-    /// Where connections that listen come from.
+    /// Opens the connections that listen.
     pub(crate) listening: Arc<Pool>,
     pub(crate) replicas: Arc<Replicas>,
     pub(crate) other_servers: Arc<OtherServers>,
@@ -33,20 +34,20 @@ pub struct Database {
     pub(crate) schemas: Arc<[String]>,
 }
 
-/// What a database contains, and what of it was left out and why.
+/// The contents of a database.
 #[derive(Clone, Debug)]
 pub struct Contents {
     /// The tables and views.
     pub catalog: Catalog,
-    /// Remarks for whoever runs the server.
+    /// Notes for the log: what was left out, and why.
     pub notes: Vec<String>,
 }
 
 impl Database {
-    /// Connects to a database once, which shows that it can be read and what it can do.
+    /// Connects to a database and detects its features.
     ///
     /// # Errors
-    /// When the URL is none, or the database cannot be reached.
+    /// The URL is invalid, or the database cannot be reached.
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let refused =
             |cause: Box<dyn StdError + Send + Sync>| OpenError { database: without_password(url), cause };
@@ -86,11 +87,11 @@ impl Database {
         })
     }
 
-    /// Reads what the database contains. `times` names tables and columns that hold times though their types
-    /// do not say so ([`mesh_schema::Document::time_columns`]).
+    /// Reads the catalog. `times` names tables and columns that hold times although their types do not say so
+    /// ([`mesh_schema::Document::time_columns`]).
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// The database cannot be read.
     pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let failed = |cause: Box<dyn StdError + Send + Sync>| OpenError {
             database: self.pool.name().to_owned(),
@@ -98,7 +99,7 @@ impl Database {
         };
         let mut lease = self.pool.take(false).await.map_err(|error| failed(error.into()))?;
         let client = lease.begin().client();
-        // One moment for all of it, and behind a pooler one connection.
+        // One transaction for a consistent snapshot, and behind a pooler for one connection.
         client.batch_execute(&self.pool.begin()).await.map_err(|error| failed(error.into()))?;
         let read = catalog::read(client, &self.schemas, times).await;
         let (catalog, notes) = read.map_err(|error| failed(error.into()))?;
@@ -107,10 +108,10 @@ impl Database {
         Ok(Contents { catalog, notes })
     }
 
-    /// The database's own account of how it would run a plan's statement: its text, and a line for each step.
+    /// Returns the statement of a plan and its query plan, a line for each step.
     ///
     /// # Errors
-    /// When the statement cannot be prepared.
+    /// The statement cannot be prepared.
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
         let mut lease = self.pool.take(false).await.map_err(read::failed)?;
         let statement = self.statements.of_plan(plan);
@@ -120,10 +121,10 @@ impl Database {
         Ok((statement.statement.to_string(), steps))
     }
 
-    /// Makes sure that the database answers. One whose connections are all in use does.
+    /// Checks that the database responds. If all connections are in use, it does.
     ///
     /// # Errors
-    /// When it does not.
+    /// The database does not respond.
     pub async fn ping(&self) -> Result<(), OpenError> {
         let failed = |cause: Box<dyn StdError + Send + Sync>| OpenError {
             database: self.pool.name().to_owned(),
@@ -138,17 +139,17 @@ impl Database {
         answered.map_err(|error| failed(error.into()))
     }
 
-    /// What of the connections for reads is in use.
+    /// Returns usage figures of the connections for reads.
     pub fn usage(&self) -> Usage {
         self.pool.usage()
     }
 
-    /// Connections that are open and not in use, and the most there can be.
+    /// Returns the number of idle connections and the maximum number of connections.
     pub fn idle_connections(&self) -> (usize, usize) {
         self.pool.idle()
     }
 
-    /// How many replicas answer reads now, and how many there are.
+    /// Returns the number of healthy replicas and the number of all replicas.
     pub fn replicas(&self) -> (usize, usize) {
         (self.replicas.healthy(), self.replicas.len())
     }
@@ -164,8 +165,9 @@ impl Database {
         Ok(Answer::Json(body))
     }
 
-    /// A read goes to a replica only where this server knows of all writes that it has to see. That it cannot where
-    /// it does not hear the other servers; but while the primary is away nobody writes.
+    /// Reads from a replica if this server has been notified of all writes that the read must see, else from the primary.
+    /// Without a connection to the other servers it may have missed some; but while the primary is down there are no
+    /// writes.
     async fn read_somewhere(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
         if self.replicas.are_none() {
             return self.read_primary(plan).await.map_err(ResolveError::from);
@@ -186,7 +188,7 @@ impl Database {
         }
     }
 
-    /// Nothing where there is no replica to answer. One that fails a read is left out.
+    /// Reads from a replica; `None` if none is available. A replica that fails a read is left out.
     async fn read_replica(&self, plan: &Plan) -> Option<Result<JsonBody, ResolveError>> {
         let replica = self.replicas.choose()?;
         let mut result = read::run(replica, plan, &self.statements, false).await;
@@ -200,8 +202,8 @@ impl Database {
         Some(result.map_err(ResolveError::from))
     }
 
-    /// A read that finds its connection broken, or its prepared statement out of date, begins once more on a
-    /// new one.
+    /// Reads from the primary. If the connection is broken or a prepared statement is out of date, tries once more on a
+    /// new connection.
     async fn read_primary(&self, plan: &Plan) -> Result<JsonBody, read::Failure> {
         match read::run(&self.pool, plan, &self.statements, false).await {
             Err(read::Failure::Stale(error)) => {
@@ -212,7 +214,7 @@ impl Database {
         }
     }
 
-    /// The statement of a read, for those who want to see it.
+    /// Returns the record of a statement for a trace.
     async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
         let statement = self.statements.of_plan(plan);
         let params = statement

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-/// The database could not be reached or read.
+/// A database cannot be reached or read.
 #[derive(Debug)]
 pub struct OpenError {
     pub(crate) database: String,

@@ -1,12 +1,12 @@
-//! What do the servers of one database tell each other? That a session has ended, and how far they have written.
+//! Messages between the servers of one database: a session was ended, or a server has written up to a log position.
 //!
-//! Each server hears the others over a connection to the primary that listens. It says to the one that told
-//! something that it has been heard, so that a reply that others must not contradict waits for all of them.
+//! Each server listens on a connection to the primary and acknowledges every message, so that a reply that other servers
+//! must not contradict can wait for all of them.
 //!
-//! What a server has heard is all there is only while it can hear. So it asks for an answer over that connection
-//! a few times a second, and each answer is a lease of [`LEASE`]: notices come before answers. Without a lease
-//! nobody goes by what was heard, but asks the primary. Whoever tells something waits no longer than that, for
-//! by then a server that has not said that it heard has lost its lease.
+//! What a server has received is complete only while its connection works. So it sends a query over that connection a few
+//! times a second, and each result is a lease of [`LEASE`]: messages arrive before results. Without a lease a server asks
+//! the primary instead. A sender waits no longer than a lease, because a server that has not acknowledged by then has
+//! lost its own.
 
 pub(crate) mod revoked_sessions;
 

@@ -1,4 +1,4 @@
-//! Who may use the database now? A bounded number of connections, kept with their prepared statements.
+//! A bounded pool of connections with their prepared statements.
 
 pub(crate) mod connect_url;
 mod tls;

@@ -1,4 +1,4 @@
-//! How is one plan read? Its statement, whose rows are taken apart by level and shaped.
+//! Reads: one statement per plan, whose rows are split by level and shaped.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;

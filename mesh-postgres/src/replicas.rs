@@ -1,9 +1,8 @@
-//! Which server answers a read? A healthy replica that has seen what the client has written, else the primary.
+//! Replicas: reads go to a healthy one that has replayed every write the client may expect, else to the primary.
 //!
-//! Positions are those of the database's log, which replicas replay. Each server is asked for its own a few
-//! times a second. A replica that does not answer, or that is too far behind, is left out until it is back; a
-//! read goes to one that has replayed all that this server has written or has heard of, so that nobody reads
-//! what was before an own write.
+//! Each server is asked a few times a second for its position in the write-ahead log. A replica that does not respond or
+//! is too far behind is left out until it recovers. A read goes to a replica only if that has replayed everything that
+//! this server has written or was notified of, so a client always sees its writes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,27 +5,27 @@ use std::time::Duration;
 /// The time limit of reads and writes that come without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How a database is connected to.
+/// Settings of the connections to a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The most connections that are open to one server at a time.
+    /// The maximum number of connections to one server.
     pub connections: usize,
-    /// How long a request waits for a connection before it is refused.
+    /// The time that a request waits for a connection before it is refused.
     pub wait: Duration,
-    /// After how long the database itself ends a statement.
+    /// The time after which the database cancels a statement.
     pub statement_timeout: Duration,
-    /// Whether there is a pooler between that gives every transaction another connection: then nothing is
-    /// prepared, and no setting outlives a transaction.
+    /// Whether there is a pooler that assigns a connection per transaction. Then nothing is prepared, and settings
+    /// last for one transaction.
     pub pooler: bool,
-    /// The address of the primary itself, where `pooler` is set: connections that listen go there. Without it
-    /// nothing is heard of what other servers tell, and changes are looked for.
+    /// The address of the primary itself, for connections that listen if `pooler` is set. Without it messages of other
+    /// servers are not received, and changes are polled for.
     pub listen_url: Option<String>,
-    /// Servers that follow the one that is written to. Reads go to them.
+    /// The replicas, to which reads go.
     pub replicas: Vec<String>,
-    /// How far behind a replica may be.
+    /// The maximum lag of a replica.
     pub lag: Duration,
-    /// The namespaces to serve, the default one first; empty: the one that names without a namespace mean.
+    /// The database schemas to serve, the default one first. If empty, the first schema of the search path.
     pub schemas: Vec<String>,
 }
 

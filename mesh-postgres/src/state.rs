@@ -1,5 +1,5 @@
-//! What must outlive a server, and be seen by all that share it? Ended sessions, used nonces, attempts to log in
-//! and registered queries, in a namespace `mesh` of the primary.
+//! State that outlives a server and is shared by all: ended sessions, used nonces, login attempts and registered
+//! queries, in the schema `mesh` of the primary.
 
 mod attempts;
 mod revocations;

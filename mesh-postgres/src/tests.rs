@@ -1,6 +1,4 @@
-//! Does a PostgreSQL database behave as its callers rely on?
-//!
-//! Each test has a cluster of its own. Without PostgreSQL they are passed over, see the cluster's own file.
+//! Tests against real clusters. They are skipped if PostgreSQL is not installed; see the file of the cluster.
 
 #[allow(dead_code, unreachable_pub, reason = "other tests use what these do not")]
 #[path = "../../tests/src/postgres.rs"]

@@ -1,4 +1,4 @@
-//! How is a PostgreSQL database written? One transaction for each write. `SPEC §11`
+//! Writes: one transaction each. `SPEC §11`
 
 use std::fmt;
 use std::sync::Arc;

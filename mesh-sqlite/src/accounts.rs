@@ -1,4 +1,4 @@
-//! Where are the accounts? In a table of the database that is served.
+//! Accounts in a table of the served database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use crate::database::Database;
 use crate::file::FileId;
 use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
-/// How long to wait for a process that writes.
+/// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The accounts of a SQLite database.
 pub struct Accounts {
-    /// One is enough: hashing takes a thousand times as long as looking up.
+    /// One connection is enough: hashing takes a thousand times as long as a lookup.
     place: Arc<Mutex<Place>>,
     find: String,
     any: String,
 }
 
-/// The file that the accounts are in, opened.
+/// An open file with accounts.
 struct Place {
     path: PathBuf,
     id: Option<FileId>,
@@ -38,7 +38,7 @@ impl Place {
         Ok(Self { path, id, connection })
     }
 
-    /// A connection to the file that lies there now: an account that it lacks is none, whatever one before it had.
+    /// Returns a connection to the file that is at the path now. Accounts of an earlier file no longer count.
     fn connection(&mut self) -> rusqlite::Result<&Connection> {
         let there = FileId::of(&self.path);
         if there.is_none() || there != self.id {
@@ -49,10 +49,10 @@ impl Place {
 }
 
 impl Database {
-    /// The accounts that a table holds.
+    /// Returns the accounts of a table.
     ///
     /// # Errors
-    /// When the table or one of its columns is missing.
+    /// The table or one of its columns is missing.
     pub fn accounts(&self, users: &UsersTable) -> Result<Accounts, UsersTableError> {
         let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
         let place = Place::open(self.path()).map_err(failed)?;
@@ -72,7 +72,7 @@ impl Database {
                 )));
             }
         }
-        // Columns are named with their table, since SQLite takes a quoted name alone that is no column for text.
+        // Columns are qualified: SQLite reads a quoted name alone that is not a column as text.
         let column = |name: &str| format!("u.{}", quoted(name));
         let or_null = |name: &Option<String>| name.as_deref().map_or_else(|| "NULL".to_owned(), column);
         let (id, password, login) = (column(&users.id), column(&users.password), column(&users.login));
@@ -95,7 +95,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The names of a table's columns; none where there is no such table.
+/// Returns the names of a table's columns; empty if there is no such table.
 fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
     let names = statement.query_map([table], |row| row.get(0))?;
@@ -106,7 +106,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The table of accounts is not as the settings say.
+/// The table of accounts does not match the settings.
 #[derive(Debug)]
 pub struct UsersTableError(String);
 
@@ -119,7 +119,7 @@ impl fmt::Display for UsersTableError {
 impl std::error::Error for UsersTableError {}
 
 impl Accounts {
-    /// Reads on a thread that may wait: the table may be long, and its logins without an index.
+    /// Reads on a thread that may block: the table may be large, without an index on its logins.
     async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
         let (place, sql) = (Arc::clone(&self.place), sql.to_owned());
         let login = login.map(str::to_owned);

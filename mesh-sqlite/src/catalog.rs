@@ -1,6 +1,6 @@
-//! What does a SQLite database contain? Its tables, views and virtual tables, read into a [`Catalog`].
+//! The catalog: tables, views and virtual tables, read into a [`Catalog`].
 //!
-//! Nothing odd in one object hides the others: what cannot be read is left out, and a note says why.
+//! An object that cannot be read is left out with a note, and does not hide the others.
 
 mod declared;
 mod keys;

@@ -1,8 +1,7 @@
-//! Has anybody written to the file? A look at its version, as long as somebody wants to know.
+//! The change feed: the version of the file, polled while there are listeners.
 //!
-//! SQLite tells a connection that others have committed, not what: so every such notice says that anything may
-//! have changed. Writes of this process are among them; what they do beyond the records they name, by cascades
-//! and triggers or seen through views, is found in this way too.
+//! SQLite reports that another connection has committed, but not what. So every notice says that anything may have
+//! changed. This also covers what writes of this process change beyond the records they name: cascades, triggers, views.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -15,18 +14,18 @@ use crate::database::Database;
 use crate::error::{Cause, OpenError};
 use crate::file::FileId;
 
-/// How often the file is looked at. A look takes some microseconds.
+/// The polling interval. One check takes microseconds.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 impl Database {
-    /// Tells `changes` of writes to the file, within a fraction of a second. The future never ends; it has to
-    /// be spawned, and looks only while somebody listens.
+    /// Notifies `changes` of writes to the file within a fraction of a second. The returned future never completes and
+    /// must be spawned; it polls only while there are listeners.
     ///
     /// # Errors
-    /// When the file cannot be opened once more.
+    /// The file cannot be opened again.
     pub fn watch(&self, changes: Changes) -> Result<impl Future<Output = ()> + Send + 'static, OpenError> {
         let path = self.path();
-        // OpenFile before anybody can listen: whatever is written from now on is noticed.
+        // Opened before there are listeners, so that every later write is noticed.
         let version = Version::open(&path)
             .map_err(|error| OpenError { path: path.display().to_string(), cause: Cause::Sqlite(error) })?;
         Ok(watch(path, version, changes))
@@ -51,7 +50,7 @@ async fn watch(path: PathBuf, version: Version, changes: Changes) {
             }
             Err(error) if is_busy(&error) => {}
             Err(error) => {
-                // Said once, and not with every look until it is well again.
+                // Logged once until the next success.
                 if !std::mem::replace(&mut is_told, true) {
                     tracing::warn!("cannot see whether the database has changed: {error}");
                 }
@@ -62,7 +61,7 @@ async fn watch(path: PathBuf, version: Version, changes: Changes) {
     }
 }
 
-/// Whether somebody may have written since the last look.
+/// Returns whether there may have been writes since the last check.
 fn look(path: &Path, version: &mut Option<Version>) -> rusqlite::Result<bool> {
     match version {
         Some(version) => version.has_changed(),
@@ -73,12 +72,12 @@ fn look(path: &Path, version: &mut Option<Version>) -> rusqlite::Result<bool> {
     }
 }
 
-/// A writer that holds the whole file will be done by the next look.
+/// Returns whether a writer holds the whole file, which passes until the next check.
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// A connection with the version that it has seen last. Versions of two connections mean nothing to each other.
+/// A connection with the version that it has seen last. Versions of different connections cannot be compared.
 struct Version {
     connection: Connection,
     seen: i64,
@@ -88,7 +87,7 @@ impl Version {
     fn open(path: &Path) -> rusqlite::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
-        // Somebody may hold the file for a moment; later a look simply comes too early.
+        // A writer may hold the file for a moment. Later checks just wait for the next interval.
         connection.busy_timeout(Duration::from_secs(1))?;
         let mut version = Self { connection, seen: 0 };
         version.has_changed()?;

@@ -1,8 +1,7 @@
-//! Is the file that was opened still the one at its path? Others may put another in its place, or take it away.
+//! The file at the path of a database, which other programs may replace or remove.
 //!
-//! A file that is open stays what it is when its name goes, so without a look nobody would notice, and reads and
-//! writes would be of a database that no one else can see. A look costs a system call and is taken ten times a
-//! second at the most.
+//! An open file stays readable when its name is gone, so reads and writes would go to a database that nothing else sees.
+//! The path is therefore checked, with one system call, at most ten times a second.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

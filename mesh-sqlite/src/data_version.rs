@@ -1,9 +1,9 @@
-//! Has the database changed? A mark of its state that any process's commit alters, read with one call at the most.
+//! The version of the database, which every commit of any process changes, read with at most one system call.
 //!
-//! `PRAGMA data_version` tells the same but takes SQLite's locks, three system calls more. Both read
-//! what every commit writes: in rollback mode the change counter in the file's header, in WAL mode the header
-//! of the WAL's index, whose counter of commits and checksums make it unlike any earlier one. A mark that is
-//! equal before and after some rows were read is therefore the mark of those rows.
+//! `PRAGMA data_version` gives the same information but takes locks, which are three more system calls. Both read what
+//! every commit writes: in rollback mode the change counter in the header of the file; in WAL mode the header of the WAL
+//! index, whose counter and checksums differ from all earlier ones. Rows belong to a version if it is the same before and
+//! after they were read.
 
 mod wal_index;
 

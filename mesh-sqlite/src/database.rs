@@ -16,41 +16,41 @@ use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, Reader, thread_connection};
 use crate::{catalog, read, slow_reads};
 
-/// How much of SQLite's work a read may do on the runtime's thread: one or two milliseconds. Most take a
-/// fraction of it, and handing them to another thread would cost more than running them; what takes more is
-/// moved to a thread of its own. Counted in steps, since a busy machine makes any read take long.
+/// The budget of a read on the calling thread, one or two milliseconds of work. Most reads take a fraction of it, and
+/// moving them to another thread would cost more than running them. Counted in steps of SQLite rather than in time,
+/// because on a busy machine every read takes long.
 const INLINE_LOOKS: u32 = 20;
 
-/// How long those steps may take at the most.
+/// The time limit of these steps.
 const INLINE_TIME: Duration = Duration::from_millis(10);
 
-/// Bytes of answers that are kept unless told otherwise.
+/// The default size of the response cache in bytes.
 const RESPONSE_CACHE: usize = 64 << 20;
 
-/// A SQLite database, opened for reading.
+/// A SQLite database that is open for reading. Clones share connections and caches.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) file: Arc<CurrentFile>,
 }
 
-/// What a database contains, and what of it was left out and why.
+/// The contents of a database.
 #[derive(Clone, Debug)]
 pub struct Contents {
     /// The tables and views.
     pub catalog: Catalog,
-    /// Remarks for whoever runs the server.
+    /// Notes for the log: what was left out, and why.
     pub notes: Vec<String>,
 }
 
 impl Database {
-    /// Opens a file for reading and makes sure that it is a database.
+    /// Opens a file for reading and checks that it is a database.
     ///
     /// # Errors
-    /// When the file is missing, cannot be read or is no SQLite database.
+    /// The file is missing, cannot be read or is not a SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |cause| OpenError { path: path.display().to_string(), cause };
         slow_reads::record_processors();
-        // SQLite has the same words for many causes; these two are the usual ones.
+        // SQLite reports many causes with one message; these two are the usual ones.
         if path.is_dir() {
             return Err(failed(Cause::Folder));
         }
@@ -62,28 +62,27 @@ impl Database {
         Ok(Self { file: Arc::new(CurrentFile::new(opened, RESPONSE_CACHE)) })
     }
 
-    /// Sets how many bytes of answers are kept, 0 for none. An answer is served again only while the database is
-    /// in the very state that it was read from; that is looked up for every request. For a database that lies on
-    /// a network file system, whose clients may see each other's writes late, turn it off.
+    /// Sets the size of the response cache in bytes; 0 turns it off. A cached answer is served only while the database
+    /// is unchanged, which is checked for every request. Turn the cache off for databases on network file systems, whose
+    /// clients may see writes of others late.
     #[must_use]
     pub fn response_cache(self, bytes: usize) -> Self {
         Self { file: Arc::new(self.file.with_cache(bytes)) }
     }
 
-    /// Sets whether the file is mapped into memory, which spares a copy of each page that is read and is on unless
-    /// told otherwise. A file that another program cuts short in place, while a read is at it, ends a process
-    /// that has mapped it; without a map such a read fails.
+    /// Sets whether the file is mapped into memory, which saves a copy of each page that is read. On by default. If
+    /// another program truncates a mapped file during a read, the process is killed; without the map the read fails.
     #[must_use]
     pub fn memory_map(self, on: bool) -> Self {
         self.file.last().pool.map_files(on);
         self
     }
 
-    /// Reads what the database contains. `times` names tables and columns that hold times though their
-    /// declared types do not say so ([`mesh_schema::Document::time_columns`]).
+    /// Reads the catalog. `times` names tables and columns that hold times although their declared types do not say so
+    /// ([`mesh_schema::Document::time_columns`]).
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let pool = &self.file.last().pool;
         let failed =
@@ -94,10 +93,10 @@ impl Database {
         Ok(Contents { catalog, notes })
     }
 
-    /// Makes sure that the file is there and can be read, on a connection of its own.
+    /// Checks on a new connection that the file exists and can be read.
     ///
     /// # Errors
-    /// When it is not, or cannot.
+    /// The file is missing or cannot be read.
     pub async fn ping(&self) -> Result<(), OpenError> {
         let path = self.path();
         let opening = tokio::task::spawn_blocking(move || Self::open(&path).map(drop));
@@ -107,7 +106,7 @@ impl Database {
         })
     }
 
-    /// What of its connections and its cache is in use.
+    /// Returns usage figures of the connections and the response cache.
     pub fn usage(&self) -> Usage {
         let file = self.file.last();
         let mut usage = file.pool.usage();
@@ -115,11 +114,10 @@ impl Database {
         usage
     }
 
-    /// The database's own account of how it would run a plan's statements: for each the SQL text, then a
-    /// line for each step.
+    /// Returns the query plan of each statement of a plan: its SQL text, and a line for each step.
     ///
     /// # Errors
-    /// When a statement cannot be prepared.
+    /// A statement cannot be prepared.
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(read::failed)?;
@@ -129,7 +127,7 @@ impl Database {
         Ok(steps)
     }
 
-    /// Where the file lies.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> PathBuf {
         self.file.last().pool.path().to_owned()
     }
@@ -144,11 +142,11 @@ impl OpenFile {
         self.read_on_thread(plan, context).await
     }
 
-    /// The state that the database is in, where it can be told.
+    /// Returns the version of the database, or `None` if it is unknown.
     fn state(&self) -> Result<Option<DataVersion>, ResolveError> {
         let versions = self.pool.versions();
         let version = versions.now();
-        // Pages are read through a map of the file, where what was cut off must not be touched.
+        // Pages are read through a memory map, in which those past the end of the file must not be accessed.
         if version.is_none() && versions.is_cut_off() {
             return Err(ResolveError::new("the database file was cut short"));
         }
@@ -197,7 +195,7 @@ impl OpenFile {
         }
     }
 
-    /// Reads where waiting and working hold up nobody else.
+    /// Reads on a thread of low priority.
     async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let turn = self.pool.slow_reads().take(deadline).await?;
@@ -215,7 +213,7 @@ impl OpenFile {
         result?
     }
 
-    /// Reads on a thread that may wait for a writer to finish.
+    /// Reads on a thread that may block until a writer has finished.
     fn read_waiting(
         &self,
         reader: &mut Reader,
@@ -229,7 +227,7 @@ impl OpenFile {
         result.map(|read| self.keep(plan, read))
     }
 
-    /// Keeps an answer, if the state that it was read from is known.
+    /// Caches an answer if the version that it was read from is known.
     fn keep(&self, plan: &Plan, (body, state): (JsonBody, Option<DataVersion>)) -> JsonBody {
         match (&self.cache, state) {
             (Some(cache), Some(state)) => cache.keep(plan, state, body),

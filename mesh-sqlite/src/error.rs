@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The database could not be opened or read.
+/// A database file cannot be opened or read.
 #[derive(Debug)]
 pub struct OpenError {
     pub(crate) path: String,

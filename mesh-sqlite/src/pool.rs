@@ -1,4 +1,4 @@
-//! Who may read now? Connections opened for reading, kept with their prepared statements.
+//! Read-only connections with their prepared statements.
 
 pub(crate) mod interrupt;
 mod prepared_plans;

@@ -1,4 +1,4 @@
-//! How is one plan read? Its statements, run parent by parent straight into the shaper.
+//! Reads: the statements of a plan, run for each parent row and written straight into the answer.
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,8 @@
-//! Which answers are known already? Bodies of reads, each served for as long as the database has not changed.
+//! A cache of answers, each valid until the database changes.
 //!
-//! A body is kept with the [`DataVersion`] of the state that it was read from, and is served only where that is the
-//! state at the time of the request. So there is nothing to expire, and no write, of this process or another,
-//! is ever missed. Only what depends on nothing but plan, target and database is kept: not what a policy
-//! fills in from a session, nor what code computes.
+//! An answer is kept with the [`DataVersion`] that it was read from, and is served only while that is the current one.
+//! Nothing expires, and no write of any process is missed. Only answers that depend on plan, target and database alone are
+//! kept: not those with values of a session, nor those that code computes.
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,8 @@
-//! What must outlive the server, and be seen by all that share it? RevokedSessions sessions, used nonces and registered
-//! queries, in a SQLite file of their own.
+//! State that outlives the server: ended sessions, used nonces and registered queries, in a SQLite file of its own.
 //!
-//! The file lies beside the one that is served, so that serving needs no right to write to that. What any process
-//! has committed is seen by all others at once. What must not be lost is on disk before the call returns. Nonces,
-//! which matter for a minute only, survive the end of a process and not that of the machine.
+//! The file is stored beside the served one, which can therefore be read-only. All processes see what one has committed
+//! at once. Data that must not be lost is on disk before a call returns. Nonces, which matter for a minute only, survive
+//! a crash of the process but not one of the machine.
 
 mod queries;
 mod revoked_sessions;
@@ -42,7 +41,7 @@ CREATE TABLE IF NOT EXISTS query (
 /// What is kept of it at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLimits {
-    /// RevokedSessions sessions.
+    /// Ended sessions.
     pub revocations: usize,
     /// Nonces.
     pub nonces: usize,

@@ -1,4 +1,4 @@
-//! Does a read over a real file keep its promises about time, writers and snapshots?
+//! Reads of a real file: deadlines, writers and snapshots.
 
 mod patterns;
 

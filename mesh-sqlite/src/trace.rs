@@ -1,4 +1,4 @@
-//! What did each statement of a read take? The same read with a watch on every row, for development only.
+//! Traced reads, which record duration and rows of each statement. For development only.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

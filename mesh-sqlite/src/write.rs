@@ -1,9 +1,8 @@
-//! How is a SQLite file written? One connection, one transaction for each write. `SPEC §11`
+//! Writes: one connection, and one transaction for each write. `SPEC §11`
 //!
-//! SQLite lets one connection write at a time, so a second one would only wait inside SQLite, where it holds
-//! a thread. Writes of this process queue before the connection instead; with those of others they take turns
-//! by SQLite's own lock. The file is kept in WAL mode, in which readers and the writer never wait for each
-//! other.
+//! SQLite allows one writer at a time, so a second connection would only block a thread inside SQLite. Writes of this
+//! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept
+//! in WAL mode, in which readers and the writer do not block each other.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,4 @@
-//! How does a column of text or numbers write times? A few of its values tell. `SPEC §5.5`
-//!
-//! The database's own types for times need no samples: it compares them whatever they look like.
+//! Time forms of text and number columns, detected from a few of their values. `SPEC §5.5`
 
 use mesh_schema::{Column, Table, TimeForm};
 use tokio_postgres::{Client, Error};

@@ -1,4 +1,4 @@
-//! What do the types of a database mean? Domains are seen through, and what is not known is text.
+//! Field types of column types. A domain has the type it is based on; unknown types are text.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,6 @@
-//! How is an exact decimal read? As a number where that is exact, else as text of all its digits.
+//! Exact decimals: numbers if a double holds them exactly, else text with all digits.
 //!
-//! Zeros at the end of a fraction say nothing of the value and are left out, so that a value has one text
-//! whatever precision its column declares, and the same one as in storages that keep no such zeros.
+//! Trailing zeros of the fraction are left out, so that a value has one text regardless of the precision of its column.
 
 use super::Made;
 

@@ -1,4 +1,4 @@
-//! How is a time written? The database's count of days or microseconds as ISO 8601 text.
+//! Dates and times: days or microseconds since 2000 as ISO 8601 text.
 
 use std::fmt::Write as _;
 

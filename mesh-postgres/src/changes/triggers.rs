@@ -1,4 +1,4 @@
-//! How does the database tell of changes? By triggers on the tables that are served, which notify a channel.
+//! Triggers on served tables, which notify a channel of changes.
 
 use std::collections::HashSet;
 

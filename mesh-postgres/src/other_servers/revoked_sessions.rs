@@ -1,4 +1,4 @@
-//! Which sessions have been ended, as far as this server was told?
+//! A cache of the sessions that were ended on any server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

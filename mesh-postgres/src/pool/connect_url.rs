@@ -1,4 +1,4 @@
-//! Which database does a URL mean, and how is it spoken to?
+//! Database URLs with their parameters.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! How is a connection to the database kept private? TLS for the driver.
+//! TLS for the connections of the driver.
 
 use std::fmt;
 use std::future::Future;

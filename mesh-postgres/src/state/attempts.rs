@@ -1,7 +1,7 @@
-//! How many attempts to log in have all servers seen together? `SPEC §12.6`
+//! Login attempts, counted by all servers together. `SPEC §12.6`
 //!
-//! Times are the database's, for the clocks of servers differ. Rows are locked in the order of their keys, so
-//! that servers that count the same shares never wait for each other in a circle.
+//! Times are those of the database, because the clocks of servers differ. Rows are locked in the order of their keys, so
+//! servers that count the same keys cannot deadlock.
 
 use mesh_integrity::{BoxFuture, StoreError};
 

@@ -1,6 +1,6 @@
-//! Has a session been ended, on whatever server? `SPEC §7.5`
+//! Ended sessions. `SPEC §7.5`
 //!
-//! Every server is told of each, so that memory answers for as long as a server can hear; else the table does.
+//! All servers are notified of each, so that memory answers while a server receives messages, else the table.
 
 use std::borrow::Cow;
 use std::future::ready;

@@ -1,4 +1,4 @@
-//! What is found in a catalog, and how does each type look in a response?
+//! The catalog, and each type in a response.
 
 use expect_test::expect;
 use mesh_schema::Catalog;

@@ -1,4 +1,4 @@
-//! What happens while servers of the database come and go?
+//! Servers of the database that fail and recover.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

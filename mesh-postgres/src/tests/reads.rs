@@ -1,4 +1,4 @@
-//! How do reads share connections, and how do they end?
+//! Reads: shared connections, deadlines and cancellation.
 
 use std::time::{Duration, Instant};
 

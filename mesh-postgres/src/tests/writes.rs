@@ -1,4 +1,4 @@
-//! What is written, what is told of it, and what do several servers share?
+//! Writes, their change notices, and state that several servers share.
 
 use std::time::Duration;
 

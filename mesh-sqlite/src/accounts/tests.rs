@@ -1,4 +1,4 @@
-//! Are accounts found by the settings, and faults of the settings at once?
+//! Accounts are found by the settings, and wrong settings are reported.
 
 use std::path::PathBuf;
 

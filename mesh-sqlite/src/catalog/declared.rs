@@ -1,4 +1,4 @@
-//! What does a column's declared type mean?
+//! Field types of the declared types of columns.
 
 use mesh_schema::FieldType;
 

@@ -1,4 +1,4 @@
-//! Which columns of a table are unique together, and which lead to other tables?
+//! Unique keys and foreign keys of a table.
 
 use mesh_schema::ForeignKey;
 use rusqlite::{Connection, Error};

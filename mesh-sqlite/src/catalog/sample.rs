@@ -1,4 +1,4 @@
-//! How does a column write times? A few of its values tell, read within a bounded time. `SPEC §5.5`
+//! Time forms of columns, detected from a few of their values within a time limit. `SPEC §5.5`
 
 use std::fmt;
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -1,4 +1,4 @@
-//! Does the catalog say what the database holds, and does nothing odd in it hide the rest?
+//! Tests of the catalog: it is complete, and an odd object does not hide the others.
 
 use mesh_schema::FieldType::{self, *};
 use mesh_schema::{Catalog, Column, ForeignKey, Table, TimeForm};

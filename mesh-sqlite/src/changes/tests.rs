@@ -1,4 +1,4 @@
-//! Is every write seen, by whomever and in whichever journal mode?
+//! Every write is noticed, in every journal mode.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;

@@ -1,8 +1,7 @@
-//! How does a WAL's index begin? Its header is looked at where SQLite itself has it, in memory that all processes
-//! with the database open share, so that to look takes no system call.
+//! The header of the WAL index, mapped into memory, so that reading it takes no system call.
 //!
-//! The memory cannot be taken away under it: whoever has the database open in WAL mode, as [`super::VersionReader`] has,
-//! holds a lock without which nobody shortens the file.
+//! The memory stays valid: a process that has the database open in WAL mode, as [`super::VersionReader`] has, holds a lock
+//! that prevents others from truncating the file.
 
 use std::fs::File;
 use std::sync::Arc;

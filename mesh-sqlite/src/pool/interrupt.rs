@@ -1,4 +1,4 @@
-//! When has a read to stop? A budget of steps and a deadline, looked at while SQLite runs.
+//! The budget of a read in steps and time, checked while SQLite runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,7 +1,7 @@
-//! Which statements has a connection prepared? Those of whole plans, ready to run with the next id.
+//! The prepared statements of plans on one connection.
 //!
-//! Finding a statement by its text costs more than running it for one row. So the statements of a plan are kept
-//! together under the plan's identity, bound to all that does not change from run to run.
+//! Finding a statement by its text costs more than running it for one row. So the statements of a plan are kept together
+//! under its id, with all parameters bound that do not change between runs.
 
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};

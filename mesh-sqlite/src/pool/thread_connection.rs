@@ -1,9 +1,9 @@
-//! Which connection does a runtime's thread read on? One of its own for each database, always at hand.
+//! The connection of a thread to each database, on which light reads run.
 //!
-//! Taking it costs no lock, and its prepared statements need not be looked up ([`PreparedPlans`]). In WAL mode,
-//! where readers hold up no writer, its snapshot is left open for the other requests that came in at the same
-//! time; each of them makes sure that the database is still in that state. It is closed before the thread
-//! waits for more to do, which the runtime must tell ([`before_park`]); else with every read.
+//! Using it takes no lock, and its statements are found by plan ([`PreparedPlans`]). In WAL mode, in which readers do not
+//! block writers, its snapshot stays open for other requests that arrive at the same time; each checks that the version of
+//! the database is still the same. The snapshot is closed before the thread waits for events, which the runtime announces
+//! through [`before_park`]; without that call, after every read.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};

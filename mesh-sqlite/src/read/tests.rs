@@ -1,5 +1,5 @@
-//! What do more rows and later pages cost? Counted in SQLite's steps and in pieces of memory, so that no clock is
-//! needed to see that a row costs the same in a page of any size, and a later page what the first costs.
+//! The cost of rows and pages, counted in steps of SQLite and allocations: a row costs the same in pages of any size,
+//! and a later page costs what the first one does.
 
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Mesh, Plan, Request};

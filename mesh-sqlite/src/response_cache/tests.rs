@@ -1,4 +1,4 @@
-//! Is an answer out of the cache ever older than the database? Writers race readers, in one process and two.
+//! A cached answer is never older than the database: writers race readers, within one process and across two.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

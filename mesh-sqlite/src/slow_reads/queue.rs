@@ -1,5 +1,6 @@
-//! Which of the reads that take long may run now? A few at a time; more wait, but only those that will probably be
-//! done before their deadline: the others would be stopped half-way, and the time spent on them lost to all.
+//! The queue of slow reads: a few run at a time, and more wait if they will probably finish before their deadline.
+//!
+//! The others are refused at once: they would be interrupted half-way, and the time spent on them would be lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -45,7 +46,10 @@ impl SlowReadQueue {
         Arc::new(Self { places, count, waiting, waits, usual: AtomicU64::new(0) })
     }
 
-    /// WaitCounter for a place, or says at once that there is none to be had in time.
+    /// Waits for a slot.
+    ///
+    /// # Errors
+    /// [`ResolveError::Busy`], at once if the read would not finish before its deadline.
     pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<SlowReadPermit, ResolveError> {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(self.begin(place));

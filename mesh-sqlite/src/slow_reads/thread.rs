@@ -1,8 +1,8 @@
-//! On which threads do reads run that take long? On some of their own, which the system runs after all others.
+//! Threads of low priority, on which slow reads run.
 //!
-//! Light reads run on the runtime's threads for some microseconds. Where a few long ones share their cores, the
-//! system would let each go on for some milliseconds before it turned to them, and every light read would wait so
-//! long. So what runs aside has a lower priority. It gets what time is left, and some in any case.
+//! Light reads run on the threads of the runtime and take microseconds. If slow reads shared the cores at equal priority,
+//! the scheduler would run each for milliseconds while light reads wait. Threads of low priority use the remaining time,
+//! and always get some.
 
 use mesh_plan::ResolveError;
 use tokio::sync::oneshot;

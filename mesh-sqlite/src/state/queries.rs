@@ -1,4 +1,4 @@
-//! Which queries have been registered?
+//! Registered queries.
 
 use std::sync::PoisonError;
 

@@ -1,9 +1,8 @@
-//! Has this session ended? Asked with every request, so it is answered from memory, which a glance at a file
-//! shows to be up to date.
+//! A cache of ended sessions, kept up to date through a signal file.
 //!
-//! Beside the database of the state lies a file that is one byte longer after each logout. Who ends a session
-//! commits that first and then adds the byte; who is asked looks at the length, a fraction of the cost of a
-//! query, and reads from the database what is new where it has changed.
+//! Every request needs the check, so it is answered from memory. The signal file beside the database of the state grows by
+//! one byte with each logout, after that was committed. Comparing its length costs a fraction of a query; new sessions are
+//! read from the database only if the length has changed.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! Which sessions have ended, and which nonces were used?
+//! Ended sessions and used nonces.
 
 use std::future::ready;
 use std::sync::atomic::Ordering;

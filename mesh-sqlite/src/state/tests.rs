@@ -1,4 +1,4 @@
-//! Is what one process writes seen by another, and still there after a restart?
+//! State is shared between processes and survives a restart.
 
 use mesh_integrity::{NonceStore, RevocationStore, SessionId, StoreError};
 use mesh_plan::{PersistedQuery, QueryId, QueryStore};

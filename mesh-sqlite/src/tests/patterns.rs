@@ -1,4 +1,4 @@
-//! Does a pattern that an index serves find the rows that match it, whatever lies in the column and however?
+//! A pattern that an index serves finds all rows that match it, for any content of the column.
 
 use mesh_plan::{Context, Mesh, Pattern, Plan, Request};
 use mesh_ql::Format;

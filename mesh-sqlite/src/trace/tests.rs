@@ -1,4 +1,4 @@
-//! Is a traced read the same read, and is what it tells of its statements true?
+//! A traced read returns the answer of a plain one, and records its statements.
 
 use std::path::PathBuf;
 

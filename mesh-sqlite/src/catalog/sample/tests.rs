@@ -1,4 +1,4 @@
-//! Are time forms found, within their time?
+//! Tests of the detection of time forms, and of its time limit.
 
 use std::time::{Duration, Instant};
 
