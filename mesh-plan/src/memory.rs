@@ -1,12 +1,8 @@
-//! What if the data is in memory? A resolver over plain tables that answers every plan.
+//! A resolver over tables in memory that answers every plan.
 //!
-//! It does what a plan says in the most direct way, scanning whole tables, so that it is easy to see that it
-//! is right: other back ends are held against it. For anything but small data a database is the better place.
+//! It scans whole tables, so that it is evidently correct: tests compare the answers of other back ends with its own.
+//! Use a database for anything but small data.
 
-mod group;
-mod order;
-mod predicate;
-mod records;
 #[cfg(test)]
 mod tests;
 
@@ -14,11 +10,10 @@ use std::collections::{HashMap, HashSet};
 
 use mesh_schema::{Cardinality, Link, TableName};
 
-use crate::nest::Key;
-use crate::plan::{ColumnSource, CompareOp, Join, Node, Plan, Predicate, Target};
-use crate::rows::{Rows, Table, nested_path};
+use crate::evaluate::{self, Level, Records, Row};
+use crate::plan::{ColumnSource, Join, Node, Plan};
+use crate::rows::{Applied, HashKey, Rows, Table, nested_path};
 use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
-use records::Records;
 
 /// The column that every table has unless it brings one of that name: the row's number, counted from 1.
 const ROW_ID: &str = "rowid";
@@ -86,33 +81,14 @@ impl Tables {
         self
     }
 
-    /// What the plan asks for.
+    /// Returns the rows of the plan, with all controls applied.
     ///
     /// # Errors
-    /// When there is no such table or column, and [`ResolveError::SumOverflow`].
+    /// There is no such table or column, or [`ResolveError::SumOverflow`].
     pub fn evaluate(&self, plan: &Plan) -> Result<Rows, ResolveError> {
         let node = plan.node();
-        let mut records = self.scan(&node.table)?;
-        if let (Target::Point(id), Some(column)) = (plan.target(), &node.id) {
-            let is_it =
-                Predicate::Compare { source: column.source.clone(), op: CompareOp::Eq, value: id.clone() };
-            predicate::filter(&mut records, &is_it)?;
-        }
-        if let Some(filter) = &node.filter {
-            predicate::filter(&mut records, &plan.bound(filter))?;
-        }
-        if let Some(grouping) = &node.grouping {
-            records = group::fold(records, grouping)?;
-        }
-        order::sort(&mut records, &node.order)?;
-        if let Some(page) = &node.page {
-            if let Some(after) = plan.after() {
-                order::start_after(&mut records, &node.order, after)?;
-            }
-            // One more than the page tells that another follows.
-            records.rows.truncate((page.first as usize).saturating_add(1));
-        }
-        let mut rows = Rows::new(plan);
+        let records = evaluate::apply(self.scan(&node.table)?, plan, node, Level::Root, Applied::empty())?;
+        let mut rows = Rows::with_applied(plan, Applied::all());
         fill(rows.root(), node, &ParentKey::NONE, &records)?;
         self.below(plan, node, &records, "", &mut rows)?;
         Ok(rows)
@@ -148,15 +124,8 @@ impl Tables {
 
     /// The rows that belong to the parents with this key: filtered, in order, cut to their page.
     fn children(&self, plan: &Plan, join: &Join, key: &[Value]) -> Result<Records<'_>, ResolveError> {
-        let node = &join.node;
-        let mut children = self.linked(join, key)?;
-        if let Some(filter) = &node.filter {
-            predicate::filter(&mut children, &plan.bound(filter))?;
-        }
-        order::sort(&mut children, &node.order)?;
-        if let Some(page) = &node.page {
-            children.rows.truncate(page.first as usize);
-        }
+        let children = self.linked(join, key)?;
+        let mut children = evaluate::apply(children, plan, &join.node, Level::Nested, Applied::empty())?;
         if join.cardinality == Cardinality::One {
             children.rows.truncate(1);
         }
@@ -169,17 +138,17 @@ impl Tables {
         match &join.link {
             Link::Direct { pairs } => {
                 for (pair, key) in pairs.iter().zip(key) {
-                    targets.keep(&pair.target, |cell| order::equal(cell, key))?;
+                    targets.keep(&pair.target, |cell| evaluate::equal(cell, key))?;
                 }
             }
             Link::Through { table, from, to, target, .. } => {
                 let mut junction = self.scan(table)?;
                 for key in key {
-                    junction.keep(from, |cell| order::equal(cell, key))?;
+                    junction.keep(from, |cell| evaluate::equal(cell, key))?;
                 }
                 let to = junction.column(to)?;
                 let paired: Vec<&Value> = junction.rows.iter().filter_map(|row| row.get(to)).collect();
-                targets.keep(target, |cell| paired.iter().any(|to| order::equal(cell, to)))?;
+                targets.keep(target, |cell| paired.iter().any(|to| evaluate::equal(cell, to)))?;
             }
         }
         Ok(targets)
@@ -199,7 +168,13 @@ impl Tables {
                 "a row of table '{name}' in memory has {cells} cells, which is not one for each column"
             )));
         }
-        Ok(Records::of_table(name, &stored.columns, &stored.rows))
+        let sources = stored.columns.iter().map(|column| Some(ColumnSource::Column(column.clone())));
+        let rows = stored.rows.iter().enumerate();
+        Ok(Records {
+            description: format!("the table '{name}' in memory").into(),
+            sources: sources.collect(),
+            rows: rows.map(|(index, cells)| Row { index, cells: cells.into() }).collect(),
+        })
     }
 }
 
@@ -227,17 +202,17 @@ impl ParentKey<'_> {
 
 /// The keys of the parents, each once; those with a NULL lead to nothing.
 fn parent_keys(node: &Node, join: &Join, parents: &Records<'_>) -> Result<Vec<Vec<Value>>, ResolveError> {
-    let mut places = Vec::with_capacity(join.parent_keys.len());
+    let mut positions = Vec::with_capacity(join.parent_keys.len());
     for column in join.parent_keys.iter().filter_map(|index| node.columns.get(*index)) {
-        places.push(parents.place(&column.source)?);
+        positions.push(parents.position(&column.source)?);
     }
     let mut seen = HashSet::new();
     let keys = parents.rows.iter().map(|row| {
-        places.iter().map(|place| row.get(*place).cloned().unwrap_or_default()).collect::<Vec<_>>()
+        positions.iter().map(|position| row.get(*position).cloned().unwrap_or_default()).collect::<Vec<_>>()
     });
     let new = |key: &Vec<Value>| {
-        let key: Vec<Key> = key.iter().map(|value| Key::of(value.as_ref())).collect();
-        !key.contains(&Key::Null) && seen.insert(key)
+        let key: Vec<HashKey> = key.iter().map(|value| HashKey::new(value.as_ref())).collect();
+        !key.contains(&HashKey::Null) && seen.insert(key)
     };
     Ok(keys.filter(new).collect())
 }
@@ -254,22 +229,22 @@ fn fill(
         Row(usize),
         Parent(&'v Value),
     }
-    let place = |source: &ColumnSource| records.place(source).map(Cell::Row);
+    let position = |source: &ColumnSource| records.position(source).map(Cell::Row);
     let mut cells = Vec::with_capacity(table.columns().len());
     for name in table.columns() {
         let of_parent = key.names.iter().zip(key.values).find(|(key, _)| *key == name);
         cells.push(match (node.columns.iter().find(|column| column.name == *name), of_parent) {
-            (Some(column), _) => place(&column.source)?,
+            (Some(column), _) => position(&column.source)?,
             (None, Some((_, value))) => Cell::Parent(value),
             (None, None) => match node.row_key.iter().find(|column| column.name == *name) {
-                Some(column) => place(&column.source)?,
+                Some(column) => position(&column.source)?,
                 None => return Err(ResolveError::new(format!("nothing is known of the column '{name}'"))),
             },
         });
     }
     for row in &records.rows {
         table.push(cells.iter().map(|cell| match cell {
-            Cell::Row(place) => row.get(*place).cloned().unwrap_or_default(),
+            Cell::Row(position) => row.get(*position).cloned().unwrap_or_default(),
             Cell::Parent(value) => (*value).clone(),
         }));
     }

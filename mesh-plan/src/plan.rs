@@ -174,8 +174,10 @@ pub struct Node {
     pub page: Option<Page>,
     /// Set where rows are folded into groups.
     pub grouping: Option<Grouping>,
-    /// The columns that tell its rows apart, for folding duplicates; empty where unknown.
+    /// The columns that identify a row, for folding duplicates; empty if unknown.
     pub row_key: Vec<Column>,
+    /// The storage columns that filter, grouping and order use, by the names that flat rows have for them.
+    pub control_columns: Vec<Column>,
     /// The id column of a point read's root.
     pub id: Option<Column>,
     /// The storage types of the table's columns, where they are known.
@@ -338,6 +340,19 @@ pub enum Predicate {
 }
 
 impl Predicate {
+    /// Calls `visit` with the source of every comparison.
+    pub(crate) fn for_each_source(&self, visit: &mut impl FnMut(&ColumnSource)) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_source(visit)),
+            Self::Not(part) => part.for_each_source(visit),
+            Self::Compare { source, .. }
+            | Self::Session { source, .. }
+            | Self::In { source, .. }
+            | Self::Like { source, .. }
+            | Self::IsNull { source, .. } => visit(source),
+        }
+    }
+
     /// The same with the session's values in their places. Predicates are nested as deep as the parser, or the
     /// author of a policy, lets them.
     pub(crate) fn bound(&self, values: &[Value]) -> Cow<'_, Self> {
@@ -383,6 +398,8 @@ pub struct SortKey {
     pub nulls: Nulls,
     /// Whether there can be NULLs at all.
     pub nullable: bool,
+    /// Whether the query does not name the key: it was added to make the order total.
+    pub breaks_ties: bool,
     /// At a paged root: index into [`Node::columns`] of the value that a cursor keeps.
     pub column: Option<usize>,
 }

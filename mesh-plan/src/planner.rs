@@ -163,6 +163,7 @@ impl<'a> Planner<'a> {
             native: Arc::clone(&at.entity.native),
             grouping,
             columns: Vec::new(),
+            control_columns: Vec::new(),
             path: String::new(),
         };
         if matches!(place, Place::Collection) {
@@ -170,6 +171,7 @@ impl<'a> Planner<'a> {
                 key.column = Some(columns.add_source(at.entity, &key.source));
             }
         }
+        node.control_columns = columns::of_controls(at.entity, &node);
         node.columns = columns.list;
         node.path = path;
         Ok(node)

@@ -1,75 +1,130 @@
-//! How does a resolver hand over flat rows? One table for each node of the plan, or one wide table.
+//! Flat rows of a resolver: one table for each node of the plan, or one wide table.
 
-use std::collections::HashMap;
+mod joined;
+mod nest;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::collections::{HashMap, HashSet};
+
+use bitflags::bitflags;
 
 use crate::{Join, Node, Plan, Value};
+pub(crate) use tree::HashKey;
 
-/// The flat answer of a resolver, which the service nests into the response's shape.
+bitflags! {
+    /// The controls of a plan that a resolver has applied to its rows. [`crate::Mesh`] applies all others.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Applied: u8 {
+        /// The id of a point read, and the filters of all nodes, which include the conditions of policies.
+        const FILTER = 1;
+        /// Grouping, aggregates, `distinct` and the filter on groups.
+        const GROUP = 1 << 1;
+        /// The order of all nodes.
+        const ORDER = 1 << 2;
+        /// The pages of all nodes. The root's rows begin after the cursor ([`Plan::after`]), and there is one more than
+        /// the page holds if another page follows.
+        const PAGE = 1 << 3;
+    }
+}
+
+/// The flat rows of a resolver, which [`crate::Mesh`] filters, groups, sorts, pages and nests.
 ///
-/// [`Rows::new`] makes an empty table for every node of a plan, and only for those: a relation that was not
-/// asked for has no table. Order and limits are the resolver's; the service matches children to their
-/// parents, folds rows that are there twice, and never shows more than a page.
+/// [`Rows::new`] makes an empty table for every node of a plan, and only for those: a relation that is not part of the
+/// query has no table. Children are matched to their parents by their keys, and of several rows with one row key below
+/// one parent the first is kept.
 ///
-/// Classic joined rows, one wide row for each combination, are handed over by [`Rows::joined`].
+/// A resolver that applies controls itself, such as a filter in a request to another service, declares that with
+/// [`Rows::applied`].
+///
+/// ```
+/// use mesh_plan::{Applied, Plan, Rows};
+///
+/// fn sorted(plan: &Plan) -> Rows {
+///     let rows = Rows::new(plan);
+///     // … rows that satisfy all filters of the plan, in its order …
+///     rows.applied(Applied::FILTER | Applied::ORDER)
+/// }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     pub(crate) tables: HashMap<String, Table>,
     pub(crate) joined: bool,
+    pub(crate) applied: Applied,
 }
 
 impl Rows {
-    /// An empty table for each node of the plan, with the columns that its rows must carry: those of
-    /// [`Node::columns`], then the keys that lead to the parent ([`Join::child_keys`]).
+    /// Creates an empty table for each node of the plan, with the columns that its rows need: those of the response
+    /// ([`Node::columns`]), those that lead to the parent ([`Join::child_keys`]) and those that controls use
+    /// ([`Node::control_columns`]). The table of a grouped read has the columns of the rows that are grouped.
     pub fn new(plan: &Plan) -> Self {
-        let mut rows = Self::default();
+        Self::with_applied(plan, Applied::empty())
+    }
+
+    /// Creates empty tables with the columns that are needed when these controls have been applied, and declares them as
+    /// applied. With [`Applied::GROUP`], the table of a grouped read has a column for each group key and aggregate.
+    pub fn with_applied(plan: &Plan, applied: Applied) -> Self {
+        let mut rows = Self { applied, ..Self::default() };
         rows.add_node(plan.node(), String::new(), &[]);
         rows
     }
 
-    /// One wide table. Columns of the root node go by their name, those of a nested one by its path and
-    /// their name: `comments.author.name`. A nested object is absent from a row where all its columns are
-    /// NULL; what is there in several rows is folded by the node's identity ([`Node::row_key`]), or by all
-    /// its columns where it has none.
+    /// Creates rows from one wide table of joined rows, one for each combination. Columns of the root node have their
+    /// name, those of a nested one its path and their name: `comments.author.name`. A nested object is absent from a row
+    /// if all its columns are NULL. Rows that occur several times are folded by the node's row key ([`Node::row_key`]),
+    /// or by all columns if the table lacks that.
     pub fn joined(table: Table) -> Self {
-        Self { tables: HashMap::from([(String::new(), table)]), joined: true }
+        Self { tables: HashMap::from([(String::new(), table)]), joined: true, applied: Applied::empty() }
     }
 
-    /// The table of the root node.
+    /// Declares controls that these rows satisfy already. Rows are filtered before they are grouped and sorted, and paged
+    /// last, so a declaration of a later control must include those before it.
+    #[must_use]
+    pub fn applied(mut self, applied: Applied) -> Self {
+        self.applied |= applied;
+        self
+    }
+
+    /// Returns the table of the root node.
     pub fn root(&mut self) -> &mut Table {
         self.tables.entry(String::new()).or_default()
     }
 
-    /// The table of a nested node by its refs from the root, such as `comments.author`; `None` where the
-    /// client did not ask for it.
+    /// Returns the table of a nested node by its refs from the root, such as `comments.author`; `None` if it is not part
+    /// of the query.
     pub fn table(&mut self, path: &str) -> Option<&mut Table> {
         self.tables.get_mut(path)
     }
 
-    /// Puts a table with columns of its own in the place of that node's.
+    /// Replaces the table of a node by one with other columns.
     pub fn set(&mut self, path: &str, table: Table) {
         self.tables.insert(path.to_owned(), table);
     }
 
     fn add_node(&mut self, node: &Node, path: String, keys: &[String]) {
-        let mut columns: Vec<String> = node.columns.iter().map(|column| column.name.clone()).collect();
-        for key in keys.iter().chain(node.row_key.iter().map(|column| &column.name)) {
-            if !columns.contains(key) {
-                columns.push(key.clone());
-            }
-        }
+        let is_ungrouped = tree::is_ungrouped(node, self.applied);
+        let shown = if is_ungrouped { &[][..] } else { &node.columns };
+        let controls = if self.applied.is_all() { &[][..] } else { &node.control_columns };
+        let shown = shown.iter().map(|column| &column.name);
+        let others = controls.iter().chain(&node.row_key).map(|column| &column.name);
+        let mut seen = HashSet::new();
+        let columns: Vec<&String> =
+            shown.chain(keys).chain(others).filter(|name| seen.insert(*name)).collect();
+        let table = Table::new(columns);
         for join in &node.joins {
             self.add_node(&join.node, nested_path(&path, join), &join.child_keys);
         }
-        self.tables.insert(path, Table::new(columns));
+        self.tables.insert(path, table);
     }
 }
 
-/// The path of a nested node below the node of the given path, both without the root entity.
+/// Returns the path of a nested node below the node with the given path, both without the root entity.
 pub(crate) fn nested_path(parent: &str, join: &Join) -> String {
     if parent.is_empty() { join.name.clone() } else { format!("{parent}.{}", join.name) }
 }
 
-/// Flat rows with named columns. It may have more columns than the plan asks for; those are left alone.
+/// Flat rows with named columns. Columns that the plan does not need are ignored.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     pub(crate) columns: Vec<String>,
@@ -79,17 +134,17 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table of these columns.
+    /// Creates an empty table with these columns.
     pub fn new<C: Into<String>>(columns: impl IntoIterator<Item = C>) -> Self {
         Self { columns: columns.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// The names of its columns.
+    /// Returns the names of the columns.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// Adds a row, its cells in the order of the columns. A row of another width makes the read fail.
+    /// Adds a row with cells in the order of the columns. A row of another width makes the read fail.
     pub fn push(&mut self, row: impl IntoIterator<Item = Value>) {
         let start = self.cells.len();
         self.cells.extend(row);
@@ -101,29 +156,29 @@ impl Table {
         self.rows += 1;
     }
 
-    /// Adds a row by asking for each column's value by its name.
+    /// Adds a row with the value that `cell` returns for the name of each column.
     pub fn push_with(&mut self, mut cell: impl FnMut(&str) -> Value) {
         self.cells.extend(self.columns.iter().map(|column| cell(column)));
         self.rows += 1;
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether it has no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// The cells of a row, in the order of the columns; empty past the end.
+    /// Returns the cells of a row in the order of the columns; none past the end.
     pub fn row(&self, index: usize) -> &[Value] {
         let width = self.columns.len();
         self.cells.get(index * width..(index + 1) * width).unwrap_or_default()
     }
 
-    /// Where a column stands.
+    /// Returns the index of a column.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }

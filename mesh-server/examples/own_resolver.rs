@@ -1,11 +1,11 @@
-//! How is data served that lies in no database? By a resolver: `cargo run -p mesh-server --example own_resolver`.
+//! Serves data that is in no database: `cargo run -p mesh-server --example own_resolver`.
 //!
-//! A resolver is an async function from a plan to flat rows; the service nests them.
+//! A resolver is an async function from a plan to flat rows. Mesh filters, sorts, pages and nests them.
 
 use std::collections::HashMap;
 use std::error::Error;
 
-use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows, Target, Value};
+use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows, Value};
 use mesh_server::mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_server::{App, Server};
 use tokio::net::TcpListener;
@@ -24,20 +24,14 @@ fn comments() -> Vec<Record> {
     vec![comment(1, 1, "Welcome"), comment(2, 1, "Hi there"), comment(3, 2, "Stay")]
 }
 
-/// Ids and the page size are honored here. A whole resolver heeds filter, order and `after` as well, or leaves
-/// them to `memory::Tables`, as the example `two_sources` does.
+/// Returns all records. A resolver that fetches fewer, such as those that satisfy the plan's filter, declares what it has
+/// done with `Rows::applied`.
 async fn resolve(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
     let mut rows = Rows::new(&plan);
-    let wanted = |post: &&Record| match plan.target() {
-        Target::Point(id) => post.get("id") == Some(id),
-        Target::Collection => true,
-    };
-    // One more than the page holds tells that another page follows.
-    let most = plan.node().page.as_ref().map_or(usize::MAX, |page| page.first as usize + 1);
-    for post in posts().iter().filter(wanted).take(most) {
+    for post in posts() {
         rows.root().push_with(|column| post.get(column).cloned().unwrap_or_default());
     }
-    // There is a table for what was asked for only; its columns are the fields asked for and the join's key.
+    // There is a table only if the query selects comments. Its columns are those that the plan needs.
     if let Some(table) = rows.table("comments") {
         for comment in comments() {
             table.push_with(|column| comment.get(column).cloned().unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use mesh_schema::{Entity, FieldId};
 
-use crate::plan::{Column, ColumnSource};
+use crate::plan::{Column, ColumnSource, Node};
 
 /// The columns of a node in the making.
 #[derive(Default)]
@@ -72,6 +72,23 @@ pub(super) fn storage_name(entity: &Entity, column: &str) -> String {
         None if entity.member(column).is_none() => column.to_owned(),
         None => format!("{}.{column}", entity.table.name),
     }
+}
+
+/// Returns the storage columns that filter, grouping and order of a node use.
+pub(super) fn of_controls(entity: &Entity, node: &Node) -> Vec<Column> {
+    let mut columns = Columns::default();
+    let mut add = |source: &ColumnSource| {
+        if let ColumnSource::Column(column) = source {
+            columns.add_storage(entity, column);
+        }
+    };
+    node.filter.iter().for_each(|filter| filter.for_each_source(&mut add));
+    node.order.iter().for_each(|key| add(&key.source));
+    if let Some(grouping) = &node.grouping {
+        let inputs = grouping.aggregates.iter().filter_map(|aggregate| aggregate.column.as_ref());
+        grouping.keys.iter().chain(inputs).for_each(|column| add(&ColumnSource::Column(column.clone())));
+    }
+    columns.list
 }
 
 /// A field as a column.

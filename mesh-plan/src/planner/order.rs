@@ -36,6 +36,7 @@ pub(super) fn plan(
             direction: by.direction,
             nulls: by.nulls,
             nullable,
+            breaks_ties: false,
             column: None,
         });
     }
@@ -70,7 +71,14 @@ pub(super) fn tie_break(at: &At<'_>) -> Vec<SortKey> {
 }
 
 fn tie(source: &ColumnSource, nullable: bool) -> SortKey {
-    SortKey { source: source.clone(), direction: Direction::Asc, nulls: Nulls::Last, nullable, column: None }
+    SortKey {
+        source: source.clone(),
+        direction: Direction::Asc,
+        nulls: Nulls::Last,
+        nullable,
+        breaks_ties: true,
+        column: None,
+    }
 }
 
 fn nullable(entity: &Entity, source: &ColumnSource) -> bool {

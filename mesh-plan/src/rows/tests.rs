@@ -1,4 +1,6 @@
-//! Do flat rows find their parents where names and keys are awkward?
+//! Matching of flat rows to their parents.
+
+mod controls;
 
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder};

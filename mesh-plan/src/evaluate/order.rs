@@ -1,4 +1,4 @@
-//! How do values compare, and in which order do rows come? `SPEC §3.9`
+//! The order of values and of rows. `SPEC §3.9`
 
 use std::cmp::Ordering;
 
@@ -8,20 +8,20 @@ use super::records::Records;
 use crate::plan::SortKey;
 use crate::{ResolveError, Value};
 
-/// The order of all values: NULL, then numbers and truth values, then text, then bytes, as in SQLite.
+/// Compares two values: NULL, then numbers and truth values, then text, then bytes, as in SQLite.
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
         (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
-        _ => match (Number::of(left), Number::of(right)) {
+        _ => match (Number::from_value(left), Number::from_value(right)) {
             (Some(left), Some(right)) => left.compare(right),
             _ => class(left).cmp(&class(right)),
         },
     }
 }
 
-/// SQL's `=` between values of one kind: NULL equals nothing.
-pub(super) fn equal(left: &Value, right: &Value) -> bool {
+/// Returns whether two values are equal as in SQL, where NULL equals nothing.
+pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     *left != Value::Null && compare(left, right) == Ordering::Equal
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::Boolean(value) => Some(Self::Integer((*value).into())),
             Value::Integer(value) => Some(Self::Integer(*value)),
@@ -51,8 +51,8 @@ impl Number {
         }
     }
 
-    /// The number that a text writes.
-    pub(super) fn of_text(text: &str) -> Option<Self> {
+    /// Parses the text of a number.
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let integer = text.parse().ok().map(Self::Integer);
         integer.or_else(|| text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::Real))
     }
@@ -62,13 +62,13 @@ impl Number {
             (Self::Integer(left), Self::Integer(right)) => left.cmp(&right),
             (Self::Integer(left), Self::Real(right)) => integer_with_real(left, right),
             (Self::Real(left), Self::Integer(right)) => integer_with_real(right, left).reverse(),
-            // NaN is no value here.
+            // NaN is stored as NULL.
             (Self::Real(left), Self::Real(right)) => left.partial_cmp(&right).unwrap_or(Ordering::Equal),
         }
     }
 }
 
-/// Exact where the integer has no equal among the reals.
+/// Compares exactly, also integers that no real represents.
 fn integer_with_real(integer: i64, real: f64) -> Ordering {
     let bound = 2f64.powi(63);
     if real >= bound {
@@ -81,44 +81,50 @@ fn integer_with_real(integer: i64, real: f64) -> Ordering {
     }
 }
 
-/// Puts rows in order; those that nothing distinguishes stay as they were.
+/// Sorts rows; equal rows keep their order. A key that only breaks ties is skipped if the rows lack its column.
 pub(super) fn sort(records: &mut Records<'_>, order: &[SortKey]) -> Result<(), ResolveError> {
-    let places = places(records, order)?;
-    records.rows.sort_by(|left, right| {
-        let values = |row| places.iter().filter_map(move |place| <[Value]>::get(row, *place));
-        by_keys(order, values(left), values(right))
-    });
+    let is_there = |key: &&SortKey| !key.breaks_ties || records.find(&key.source).is_some();
+    let order: Vec<&SortKey> = order.iter().filter(is_there).collect();
+    let positions = positions(records, &order)?;
+    records
+        .rows
+        .sort_by(|left, right| compare_rows(&order, cells(left, &positions), cells(right, &positions)));
     Ok(())
 }
 
-/// Leaves the rows that follow the one with these values. Without an order nothing follows.
+fn cells<'r>(row: &'r [Value], positions: &'r [usize]) -> impl Iterator<Item = &'r Value> {
+    positions.iter().filter_map(|position| row.get(*position))
+}
+
+/// Keeps the rows that follow the one with these sort values. Without an order no row follows.
 pub(super) fn start_after(
     records: &mut Records<'_>,
     order: &[SortKey],
     after: &[Value],
 ) -> Result<(), ResolveError> {
-    let places = places(records, order)?;
-    records.rows.retain(|row| {
-        let values = places.iter().filter_map(|place| row.get(*place));
-        by_keys(order, values, after.iter()) == Ordering::Greater
-    });
+    let order: Vec<&SortKey> = order.iter().collect();
+    let positions = positions(records, &order)?;
+    records
+        .rows
+        .retain(|row| compare_rows(&order, cells(row, &positions), after.iter()) == Ordering::Greater);
     Ok(())
 }
 
-fn places(records: &Records<'_>, order: &[SortKey]) -> Result<Vec<usize>, ResolveError> {
-    order.iter().map(|key| records.place(&key.source)).collect()
+fn positions(records: &Records<'_>, order: &[&SortKey]) -> Result<Vec<usize>, ResolveError> {
+    order.iter().map(|key| records.position(&key.source)).collect()
 }
 
-fn by_keys<'v>(
-    order: &[SortKey],
+fn compare_rows<'v>(
+    order: &[&SortKey],
     left: impl Iterator<Item = &'v Value>,
     right: impl Iterator<Item = &'v Value>,
 ) -> Ordering {
-    let compared = order.iter().zip(left.zip(right)).map(|(key, (left, right))| by_key(key, left, right));
+    let compared =
+        order.iter().zip(left.zip(right)).map(|(key, (left, right))| compare_cells(key, left, right));
     compared.fold(Ordering::Equal, Ordering::then)
 }
 
-fn by_key(key: &SortKey, left: &Value, right: &Value) -> Ordering {
+fn compare_cells(key: &SortKey, left: &Value, right: &Value) -> Ordering {
     let null_first = match key.nulls {
         Nulls::First => Ordering::Less,
         Nulls::Last => Ordering::Greater,
@@ -137,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_have_one_order() {
+    fn values_have_a_total_order() {
         let ascending: [Value; 14] = [
             Value::Null,
             f64::NEG_INFINITY.into(),
@@ -162,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_many_forms_and_null_equals_nothing() {
+    fn numbers_of_different_types_are_equal_and_null_equals_nothing() {
         assert!(equal(&1.into(), &1.0.into()));
         assert!(equal(&true.into(), &1.into()));
         assert!(equal(&0.0.into(), &(-0.0).into()));

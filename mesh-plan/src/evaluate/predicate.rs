@@ -1,4 +1,4 @@
-//! Which rows? Conditions in SQL's logic of three values, where unknown is not true. `SPEC §3.7`
+//! Conditions on rows, in SQL's three-valued logic. `SPEC §3.7`
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use super::records::Records;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::{Pattern, ResolveError, Value};
 
-/// Leaves the rows for which the predicate holds.
+/// Keeps the rows for which the predicate is true.
 pub(super) fn filter(records: &mut Records<'_>, predicate: &Predicate) -> Result<(), ResolveError> {
     let mut kept = Vec::with_capacity(records.rows.len());
     for row in std::mem::take(&mut records.rows) {
@@ -19,10 +19,11 @@ pub(super) fn filter(records: &mut Records<'_>, predicate: &Predicate) -> Result
     Ok(())
 }
 
-/// Whether it holds; `None` is unknown. Predicates are nested as deep as the parser lets them.
+/// Returns whether the predicate holds; `None` means unknown. The parser bounds the depth of predicates.
 fn holds(records: &Records<'_>, row: &[Value], predicate: &Predicate) -> Result<Option<bool>, ResolveError> {
-    let cell =
-        |source: &ColumnSource| records.place(source).map(|place| row.get(place).unwrap_or(&Value::Null));
+    let cell = |source: &ColumnSource| {
+        records.position(source).map(|position| row.get(position).unwrap_or(&Value::Null))
+    };
     Ok(match predicate {
         Predicate::All(parts) => parts
             .iter()
@@ -32,7 +33,7 @@ fn holds(records: &Records<'_>, row: &[Value], predicate: &Predicate) -> Result<
             .try_fold(Some(false), |any, part| Ok::<_, ResolveError>(or(any, holds(records, row, part)?)))?,
         Predicate::Not(part) => not(holds(records, row, part)?),
         Predicate::Compare { source, op, value } => compares(cell(source)?, *op, value),
-        // Whoever calls has put the session's values in their places.
+        // `Plan::bound` has replaced it.
         Predicate::Session { .. } => None,
         Predicate::In { source, values, negated } => {
             let left = cell(source)?;
@@ -42,7 +43,6 @@ fn holds(records: &Records<'_>, row: &[Value], predicate: &Predicate) -> Result<
         Predicate::Like { source, pattern, ignore_case } => match cell(source)? {
             Value::Null => None,
             Value::Text(text) => Some(Pattern::new(pattern, *ignore_case).matches(text)),
-            // What is not text matches no pattern.
             _ => Some(false),
         },
         Predicate::IsNull { source, negated } => Some((*cell(source)? == Value::Null) != *negated),
@@ -80,11 +80,11 @@ fn compares(left: &Value, op: CompareOp, right: &Value) -> Option<bool> {
     })
 }
 
-/// A number and a text that writes one compare as numbers, since exact decimals are stored either way.
+/// Compares a number with the text of a number as numbers, since exact decimals are stored in both forms.
 fn compare(left: &Value, right: &Value) -> Ordering {
     let number = |value: &Value| match value {
-        Value::Text(text) => Number::of_text(text),
-        value => Number::of(value),
+        Value::Text(text) => Number::parse(text),
+        value => Number::from_value(value),
     };
     let both_text = matches!((left, right), (Value::Text(_), Value::Text(_)));
     match (number(left), number(right)) {
@@ -100,7 +100,7 @@ mod tests {
     const VALUES: [Option<bool>; 3] = [Some(true), Some(false), None];
 
     #[test]
-    fn unknown_is_neither() {
+    fn unknown_is_neither_true_nor_false() {
         for value in VALUES {
             assert_eq!(and(value, Some(true)), value);
             assert_eq!(and(value, Some(false)), Some(false));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons() {
+    fn comparisons_with_null_are_unknown_and_numbers_compare_with_their_texts() {
         assert_eq!(compares(&Value::Null, CompareOp::Ne, &1.into()), None);
         assert_eq!(compares(&1.into(), CompareOp::Eq, &true.into()), Some(true));
         assert_eq!(compares(&"9.50".into(), CompareOp::Eq, &9.5.into()), Some(true));

@@ -1,4 +1,4 @@
-//! How are rows folded into groups, and what is computed over each? `SPEC §3.12`
+//! Groups of rows and their aggregates. `SPEC §3.12`
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -8,11 +8,11 @@ use mesh_ql::AggregateFn;
 
 use super::order::{self, Number};
 use super::predicate;
-use super::records::Records;
+use super::records::{Records, Row};
 use crate::plan::{Aggregate, ColumnSource, Grouping};
 use crate::{ResolveError, Value};
 
-/// The groups that `having` lets pass, each a row of its keys and aggregates. NULL is a key like any other.
+/// Returns the groups that satisfy `having`, each a row of its keys and aggregates. NULL is a key like any other value.
 pub(super) fn fold<'a>(mut records: Records<'a>, grouping: &Grouping) -> Result<Records<'a>, ResolveError> {
     let keys: Vec<usize> = grouping.keys.iter().map(|key| records.column(key)).collect::<Result<_, _>>()?;
     let columns: Vec<Option<usize>> = (grouping.aggregates.iter())
@@ -30,26 +30,25 @@ pub(super) fn fold<'a>(mut records: Records<'a>, grouping: &Grouping) -> Result<
     };
     let mut rows = Vec::with_capacity(groups.len());
     for group in groups {
-        let first = group.first().map_or(&[][..], AsRef::as_ref);
+        let first = group.first().map_or(&[][..], |row| row);
         let mut row: Vec<Value> = keys.iter().map(|key| cell(first, *key).clone()).collect();
         for (aggregate, column) in grouping.aggregates.iter().zip(&columns) {
             row.push(compute(aggregate, *column, group)?);
         }
-        rows.push(Cow::Owned(row));
+        rows.push(Row { index: 0, cells: Cow::Owned(row) });
     }
-    let sources = grouping.keys.iter().cloned().map(ColumnSource::Column);
-    let sources = sources.chain((0..grouping.aggregates.len()).map(ColumnSource::Aggregate)).collect();
-    let mut groups = Records { table: records.table, sources, rows };
+    let keys = grouping.keys.iter().cloned().map(ColumnSource::Column);
+    let aggregates = (0..grouping.aggregates.len()).map(ColumnSource::Aggregate);
+    let sources = keys.chain(aggregates).map(Some).collect();
+    let mut groups = Records { description: records.description, sources, rows };
     if let Some(having) = &grouping.having {
         predicate::filter(&mut groups, having)?;
     }
     Ok(groups)
 }
 
-type Row<'a> = Cow<'a, [Value]>;
-
-fn cell(row: &[Value], place: usize) -> &Value {
-    row.get(place).unwrap_or(&Value::Null)
+fn cell(row: &[Value], position: usize) -> &Value {
+    row.get(position).unwrap_or(&Value::Null)
 }
 
 fn compute(aggregate: &Aggregate, column: Option<usize>, rows: &[Row<'_>]) -> Result<Value, ResolveError> {
@@ -58,13 +57,13 @@ fn compute(aggregate: &Aggregate, column: Option<usize>, rows: &[Row<'_>]) -> Re
     values.retain(|value| **value != Value::Null);
     if aggregate.distinct {
         let mut seen = BTreeSet::new();
-        values.retain(|value| seen.insert(ByOrder(value)));
+        values.retain(|value| seen.insert(Ordered(value)));
     }
     let by_order = |left: &&Value, right: &&Value| order::compare(left, right);
     Ok(match aggregate.function {
         AggregateFn::Count => count(values.len()),
-        AggregateFn::Sum => Total::of(&values).sum()?,
-        AggregateFn::Avg => Total::of(&values).average(),
+        AggregateFn::Sum => Total::new(&values).sum()?,
+        AggregateFn::Avg => Total::new(&values).average(),
         AggregateFn::Min => values.into_iter().min_by(by_order).cloned().unwrap_or_default(),
         AggregateFn::Max => values.into_iter().max_by(by_order).cloned().unwrap_or_default(),
     })
@@ -74,42 +73,42 @@ fn count(rows: usize) -> Value {
     i64::try_from(rows).unwrap_or(i64::MAX).into()
 }
 
-/// A value that sorts and equals as [`order::compare`] says.
-struct ByOrder<'a>(&'a Value);
+/// A value with the order of [`order::compare`].
+struct Ordered<'a>(&'a Value);
 
-impl Ord for ByOrder<'_> {
+impl Ord for Ordered<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         order::compare(self.0, other.0)
     }
 }
 
-impl PartialOrd for ByOrder<'_> {
+impl PartialOrd for Ordered<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for ByOrder<'_> {
+impl PartialEq for Ordered<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for ByOrder<'_> {}
+impl Eq for Ordered<'_> {}
 
-/// Values added up: exactly while all of them are integers, and in any case as a real with its rounding
-/// errors kept apart, so that the order of the rows hardly matters.
+/// A sum of values: exact for integers; for reals with compensation for rounding errors (Neumaier), so that the order of
+/// the rows hardly matters.
 #[derive(Default)]
 struct Total {
     count: usize,
     has_real: bool,
     integers: i128,
     reals: f64,
-    lost: f64,
+    compensation: f64,
 }
 
 impl Total {
-    fn of(values: &[&Value]) -> Self {
+    fn new(values: &[&Value]) -> Self {
         let mut total = Self { count: values.len(), ..Self::default() };
         for value in values {
             match addend(value) {
@@ -126,10 +125,10 @@ impl Total {
         total
     }
 
-    /// Of two numbers it is the smaller one that loses digits in their sum.
+    /// Adds a real. The smaller of two numbers loses digits in their sum.
     fn add(&mut self, value: f64) {
         let sum = self.reals + value;
-        self.lost += if self.reals.abs() > value.abs() {
+        self.compensation += if self.reals.abs() > value.abs() {
             (self.reals - sum) + value
         } else {
             (value - sum) + self.reals
@@ -138,7 +137,7 @@ impl Total {
     }
 
     fn real(&self) -> f64 {
-        if self.lost.is_finite() { self.reals + self.lost } else { self.reals }
+        if self.compensation.is_finite() { self.reals + self.compensation } else { self.reals }
     }
 
     fn sum(&self) -> Result<Value, ResolveError> {
@@ -157,13 +156,13 @@ impl Total {
     }
 }
 
-/// Text that writes a number counts as that number, anything else that is none as 0.
+/// Returns a value as a number: the text of a number counts as that number, anything else as 0.
 fn addend(value: &Value) -> Number {
     let of_text = match value {
-        Value::Text(text) => Number::of_text(text),
+        Value::Text(text) => Number::parse(text),
         _ => None,
     };
-    Number::of(value).or(of_text).unwrap_or(Number::Real(0.0))
+    Number::from_value(value).or(of_text).unwrap_or(Number::Real(0.0))
 }
 
 fn real_or_null(value: f64) -> Value {

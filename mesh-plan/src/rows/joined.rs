@@ -1,0 +1,117 @@
+//! Splitting of one wide table of joined rows into a table for each node.
+
+use std::collections::HashMap;
+
+use super::tree::{HashKey, Parents, RowTree, row_key};
+use super::{Table, nested_path};
+use crate::plan::{Node, Output, TemplatePiece};
+use crate::{ResolveError, Value};
+
+/// Splits a wide table by the paths of its columns.
+pub(super) fn split(root: &Node, wide: &Table) -> Result<RowTree, ResolveError> {
+    let mut part = Part::new(root, wide, "")?;
+    for row in 0..wide.len() {
+        part.add(wide, row, 0);
+    }
+    Ok(part.into_tree())
+}
+
+/// The part of the wide table that belongs to one node.
+struct Part {
+    path: String,
+    /// For each column of the table its index in the wide table.
+    columns: Vec<usize>,
+    /// For each column of the node its index in the table.
+    positions: Vec<Option<usize>>,
+    /// The wide columns that identify a row.
+    row_key: Vec<usize>,
+    /// The rows that were added, by the parent's row and the row key.
+    seen: HashMap<(usize, Vec<HashKey>), usize>,
+    table: Table,
+    by_parent: Vec<Vec<usize>>,
+    parts: Vec<Self>,
+}
+
+impl Part {
+    fn new(node: &Node, wide: &Table, path: &str) -> Result<Self, ResolveError> {
+        let wide_name = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let (mut columns, mut names, mut positions) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, column) in node.columns.iter().chain(&node.control_columns).enumerate() {
+            let name = wide_name(&column.name);
+            let position = wide.column(&name);
+            if position.is_none() && is_needed(node, index) {
+                return Err(ResolveError::new(format!("the joined rows lack the column '{name}'")));
+            }
+            positions.push(position.map(|_| columns.len()));
+            if let Some(position) = position {
+                columns.push(position);
+                names.push(column.name.clone());
+            }
+        }
+        positions.truncate(node.columns.len());
+        let named: Vec<usize> =
+            node.row_key.iter().filter_map(|column| wide.column(&wide_name(&column.name))).collect();
+        let is_named = named.len() == node.row_key.len() && !named.is_empty();
+        let parts = node.joins.iter().map(|join| Self::new(&join.node, wide, &nested_path(path, join)));
+        Ok(Self {
+            parts: parts.collect::<Result<_, _>>()?,
+            path: path.to_owned(),
+            positions,
+            row_key: if is_named { named } else { columns.clone() },
+            columns,
+            seen: HashMap::new(),
+            table: Table::new(names),
+            by_parent: Vec::new(),
+        })
+    }
+
+    /// Adds the cells of a wide row to the tables of this node and those below it.
+    fn add(&mut self, wide: &Table, row: usize, parent: usize) {
+        let cells = wide.row(row);
+        let cell = |position: &usize| cells.get(*position).unwrap_or(&Value::Null);
+        let mut known = self.columns.iter().chain(&self.row_key).peekable();
+        // A nested object whose columns are all NULL is absent.
+        let is_nested = !self.path.is_empty() && known.peek().is_some();
+        if is_nested && known.all(|position| *cell(position) == Value::Null) {
+            return;
+        }
+        let next = self.table.len();
+        let index = *self.seen.entry((parent, row_key(wide, row, &self.row_key))).or_insert(next);
+        if index == next {
+            self.table.push(self.columns.iter().map(|position| cell(position).clone()));
+            if self.by_parent.len() <= parent {
+                self.by_parent.resize_with(parent + 1, Vec::new);
+            }
+            if let Some(list) = self.by_parent.get_mut(parent) {
+                list.push(index);
+            }
+        }
+        for part in &mut self.parts {
+            part.add(wide, row, index);
+        }
+    }
+
+    fn into_tree(self) -> RowTree {
+        RowTree {
+            path: if self.path.is_empty() { "the root".to_owned() } else { self.path },
+            table: self.table,
+            positions: self.positions,
+            parents: Parents::ByRow(self.by_parent),
+            children: self.parts.into_iter().map(Self::into_tree).collect(),
+        }
+    }
+}
+
+/// Returns whether the response or a cursor shows that column. Wide rows may lack the keys of relations.
+fn is_needed(node: &Node, column: usize) -> bool {
+    let is_shown = node.output.iter().any(|output| match output {
+        Output::Field { column: shown, .. } => *shown == column,
+        Output::Computed { template, .. } => template.iter().any(|piece| match piece {
+            TemplatePiece::Text(_) => false,
+            TemplatePiece::Column(shown) => *shown == column,
+            TemplatePiece::Code { columns, .. } => columns.contains(&column),
+        }),
+        Output::Join { .. } => false,
+    });
+    is_shown || node.order.iter().any(|key| key.column == Some(column))
+}

@@ -1,0 +1,100 @@
+//! Nesting of flat rows into the response.
+
+use super::tree::{HashKey, Parents, RowTree, is_ungrouped, row_key};
+use super::{Applied, Rows, Table, joined, nested_path};
+use crate::evaluate::Level;
+use crate::plan::{Join, Node, Plan};
+use crate::{JsonBody, ResolveError};
+
+use std::collections::HashMap;
+
+impl Plan {
+    /// Applies the controls of the plan that the rows do not declare as applied ([`Rows::applied`]), and nests them into
+    /// the response.
+    ///
+    /// # Errors
+    /// A table lacks a column that the response or a control needs, the declaration is incomplete, or the response has
+    /// more objects than [`Plan::rows_max`].
+    pub fn nest(&self, mut rows: Rows) -> Result<JsonBody, ResolveError> {
+        let (node, applied) = (self.node(), rows.applied);
+        check_declared(node, applied)?;
+        let mut tree = if rows.joined && !is_ungrouped(node, applied) {
+            let table = rows.tables.remove("").unwrap_or_default();
+            check_width("the root", &table)?;
+            joined::split(node, &table)?
+        } else {
+            let root = rows.tables.get("").map_or(0, Table::len);
+            build(node, &mut rows, "", Parents::ByRow(vec![(0..root).collect()]))?
+        };
+        if applied != Applied::all() {
+            tree.evaluate(self, node, Level::Root, applied)?;
+        }
+        self.shape(&mut tree, 0)
+    }
+}
+
+/// Refuses declarations that would change the result: a page of rows that are not filtered and sorted lacks rows.
+fn check_declared(node: &Node, applied: Applied) -> Result<(), ResolveError> {
+    let mut before = [(Applied::GROUP, Applied::FILTER), (Applied::PAGE, Applied::FILTER | Applied::ORDER)];
+    if let [_, (_, page)] = &mut before
+        && node.grouping.is_some()
+    {
+        *page |= Applied::GROUP;
+    }
+    for (control, needed) in before {
+        if applied.contains(control) && !applied.contains(needed) {
+            let missing = needed - applied;
+            return Err(ResolveError::new(format!(
+                "the rows are declared as {control:?}, but not as {missing:?}, which comes first"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn build(node: &Node, rows: &mut Rows, path: &str, parents: Parents) -> Result<RowTree, ResolveError> {
+    let table = rows.tables.remove(path).unwrap_or_else(|| Table::new::<String>([]));
+    let shown = if path.is_empty() { "the root" } else { path };
+    check_width(shown, &table)?;
+    let mut positions = Vec::with_capacity(node.columns.len());
+    if !is_ungrouped(node, rows.applied) {
+        for column in &node.columns {
+            let position = if table.is_empty() { None } else { Some(find(&table, shown, &column.name)?) };
+            positions.push(position);
+        }
+    }
+    let mut children = Vec::with_capacity(node.joins.len());
+    for join in &node.joins {
+        let path = nested_path(path, join);
+        let parents = parents_by_key(join, rows.tables.get(&path), &path)?;
+        children.push(build(&join.node, rows, &path, parents)?);
+    }
+    let mut tree = RowTree { path: shown.to_owned(), table, positions, parents, children };
+    tree.fold_duplicates(node);
+    Ok(tree)
+}
+
+fn parents_by_key(join: &Join, table: Option<&Table>, path: &str) -> Result<Parents, ResolveError> {
+    let mut rows: HashMap<Vec<HashKey>, Vec<usize>> = HashMap::new();
+    if let Some(table) = table.filter(|table| !table.is_empty()) {
+        let positions: Vec<usize> =
+            join.child_keys.iter().map(|name| find(table, path, name)).collect::<Result<_, _>>()?;
+        for row in 0..table.len() {
+            rows.entry(row_key(table, row, &positions)).or_default().push(row);
+        }
+    }
+    Ok(Parents::ByKey { columns: join.parent_keys.clone(), rows })
+}
+
+fn find(table: &Table, path: &str, name: &str) -> Result<usize, ResolveError> {
+    table
+        .column(name)
+        .ok_or_else(|| ResolveError::new(format!("the rows of {path} lack the column '{name}'")))
+}
+
+fn check_width(path: &str, table: &Table) -> Result<(), ResolveError> {
+    table.misfit.map_or(Ok(()), |cells| {
+        let columns = table.columns.len();
+        Err(ResolveError::new(format!("a row of {path} has {cells} cells, but there are {columns} columns")))
+    })
+}

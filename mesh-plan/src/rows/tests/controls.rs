@@ -1,0 +1,339 @@
+//! Controls and policies hold over resolvers that return all rows.
+
+use futures_util::FutureExt as _;
+use mesh_ql::Format;
+use mesh_schema::{Entity, FieldType, JoinDocument, Schema};
+use serde_json::{Value as Json, json};
+
+use crate::memory::Tables;
+use crate::policy::{Access, Condition, SessionValue};
+use crate::{Applied, Context, Mesh, Plan, Principal, Request, ResolveError, Resolver, Rows, Table, Value};
+
+type Record = Vec<(&'static str, Value)>;
+
+/// Posts and comments, in no particular order.
+#[derive(Clone, Debug)]
+struct Data {
+    posts: Vec<Record>,
+    comments: Vec<Record>,
+}
+
+impl Data {
+    fn new(posts: &[(i64, &'static str, Option<i64>)], comments: &[(i64, i64, i64)]) -> Self {
+        let post = |&(id, title, score): &(i64, &'static str, Option<i64>)| {
+            vec![("id", id.into()), ("title", title.into()), ("score", score.into())]
+        };
+        let comment = |&(id, post, stars): &(i64, i64, i64)| {
+            vec![("id", id.into()), ("post_id", post.into()), ("stars", stars.into())]
+        };
+        Self { posts: posts.iter().map(post).collect(), comments: comments.iter().map(comment).collect() }
+    }
+
+    fn sample() -> Self {
+        let posts = [(3, "c", Some(1)), (1, "a", Some(2)), (4, "d", None), (2, "b", Some(1))];
+        Self::new(&posts, &[(5, 1, 3), (1, 1, 1), (2, 3, 2), (3, 1, 2), (4, 2, 9)])
+    }
+
+    /// Returns all rows and ignores the plan.
+    fn rows(&self, plan: &Plan) -> Rows {
+        let push = |table: &mut Table, record: &Record| {
+            table.push_with(|name| {
+                let cell = record.iter().find(|(known, _)| *known == name);
+                cell.map_or(Value::Null, |(_, value)| value.clone())
+            });
+        };
+        let mut rows = Rows::new(plan);
+        self.posts.iter().for_each(|post| push(rows.root(), post));
+        if let Some(table) = rows.table("comments") {
+            self.comments.iter().for_each(|comment| push(table, comment));
+        }
+        rows
+    }
+
+    fn naive(&self) -> impl Resolver + use<> {
+        let data = self.clone();
+        move |plan: Plan, _: Context| {
+            let rows = data.rows(&plan);
+            async move { Ok::<_, ResolveError>(rows) }
+        }
+    }
+
+    /// Returns one wide row for each combination of a post and a comment.
+    fn joined(&self) -> impl Resolver + use<> {
+        let data = self.clone();
+        let names = ["id", "title", "score", "comments.id", "comments.stars"];
+        move |_: Plan, _: Context| {
+            let mut table = Table::new(names);
+            for post in &data.posts {
+                let comments = data.comments.iter().filter(|comment| comment[1].1 == post[0].1);
+                let mut cells: Vec<_> =
+                    comments.map(|comment| [comment[0].1.clone(), comment[2].1.clone()]).collect();
+                if cells.is_empty() {
+                    cells.push([Value::Null, Value::Null]);
+                }
+                for cells in cells {
+                    table.push(post.iter().map(|(_, value)| value.clone()).chain(cells));
+                }
+            }
+            let rows = Rows::joined(table);
+            async move { Ok::<_, ResolveError>(rows) }
+        }
+    }
+
+    fn tables(&self) -> Tables {
+        let cells = |records: &[Record]| {
+            let cells = |record: &Record| record.iter().map(|(_, value)| value.clone()).collect();
+            records.iter().map(cells).collect::<Vec<Vec<Value>>>()
+        };
+        Tables::new().with("posts", ["id", "title", "score"], cells(&self.posts)).with(
+            "comments",
+            ["id", "post_id", "stars"],
+            cells(&self.comments),
+        )
+    }
+}
+
+fn schema() -> Schema {
+    use FieldType::{Integer, String};
+    Schema::builder()
+        .entity("post", |post| post.field("id", Integer).field("title", String).field("score", Integer))
+        .entity("comment", |comment| comment.field("id", Integer).field("stars", Integer))
+        .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
+        .build()
+        .unwrap()
+}
+
+fn mesh(resolver: impl Resolver) -> Mesh {
+    Mesh::builder(schema()).resolver_for_all(resolver).build()
+}
+
+fn run(mesh: &Mesh, request: &Request<'_>) -> Result<String, ResolveError> {
+    let plan = mesh.plan(request).unwrap();
+    let body = mesh.read(&plan, &Context::default()).now_or_never().unwrap()?;
+    Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
+}
+
+fn list(mesh: &Mesh, query: &Json) -> Json {
+    let text = json!({ "post": query }).to_string();
+    serde_json::from_str(&run(mesh, &Request::collection(Format::Json, &text)).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn check(query: &Json, items: &Json) {
+    assert_eq!(list(&mesh(Data::sample().naive()), query)["items"], *items);
+}
+
+#[test]
+fn a_filter_holds_over_a_resolver_that_ignores_it() {
+    let filter = json!({"field": "score", "op": "eq", "value": 1});
+    check(&json!({"$select": {"id": true}, "$where": filter}), &json!([{"id": 2}, {"id": 3}]));
+}
+
+#[test]
+fn an_order_holds_over_a_resolver_that_ignores_it() {
+    let order = json!([{"field": "score", "direction": "desc", "nulls": "first"}]);
+    let ids = json!([{"id": 4}, {"id": 1}, {"id": 3}, {"id": 2}]);
+    check(&json!({"$select": {"id": true}, "$orderBy": order}), &ids);
+}
+
+#[test]
+fn a_cursor_holds_over_a_resolver_that_ignores_it() {
+    let mesh = mesh(Data::sample().naive());
+    let (mut after, mut ids) = (Json::Null, Vec::new());
+    for last in [false, false, false, true] {
+        let page = list(&mesh, &json!({"$select": {"id": true}, "$page": {"first": 1, "after": after}}));
+        ids.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()));
+        assert_eq!(page["pageInfo"]["hasNextPage"], !last);
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+    assert_eq!(ids, [1, 2, 3, 4]);
+}
+
+#[test]
+fn controls_of_a_relation_hold_over_a_resolver_that_ignores_them() {
+    let comments = json!({
+        "$select": {"id": true},
+        "$where": {"field": "stars", "op": "lt", "value": 9},
+        "$orderBy": [{"field": "stars", "direction": "desc"}],
+        "$page": {"first": 2},
+    });
+    let expected = json!([
+        {"id": 1, "comments": [{"id": 5}, {"id": 3}]},
+        {"id": 2, "comments": []},
+        {"id": 3, "comments": [{"id": 2}]},
+        {"id": 4, "comments": []},
+    ]);
+    check(&json!({"$select": {"id": true, "comments": comments}}), &expected);
+}
+
+#[test]
+fn groups_are_made_over_a_resolver_that_ignores_them() {
+    let query = json!({
+        "$select": {"score": true},
+        "$groupBy": ["score"],
+        "$aggregate": {"posts": {"fn": "count"}, "last": {"fn": "max", "field": "title"}},
+        "$having": {"aggregate": "posts", "op": "gt", "value": 1},
+    });
+    let mesh = mesh(Data::sample().naive());
+    let text = json!({ "post": query }).to_string();
+    let plan = mesh.plan(&Request::collection(Format::Json, &text));
+    let Ok(_) = plan else { panic!("{}", plan.unwrap_err()) };
+    assert_eq!(list(&mesh, &query)["items"], json!([{"score": 1, "posts": 2, "last": "c"}]));
+}
+
+#[test]
+fn the_id_of_a_point_read_holds_over_a_resolver_that_ignores_it() {
+    let mesh = mesh(Data::sample().naive());
+    let read = |id| run(&mesh, &Request::point(Format::Ql, "{ post title }", id)).unwrap();
+    assert_eq!((read("2"), read("9")), (r#"{"title":"b"}"#.to_owned(), "null".to_owned()));
+}
+
+#[test]
+fn conditions_of_policies_hold_over_a_resolver_that_ignores_them() {
+    let policy = |_: &str, entity: &Entity| match entity.key.as_str() {
+        "post" => Access::all().except(["score"]).when(Condition::equal("score", SessionValue::Tenant)),
+        _ => Access::all().when(Condition::equal("stars", 2)),
+    };
+    let data = Data::sample();
+    let mesh = Mesh::builder(schema()).policy(policy).resolver_for_all(data.naive()).build();
+    let mut principal = Principal::new("1", "s");
+    principal.tenant = Some("1".into());
+    let read = |request: Request<'_>, principal| run(&mesh, &request.by(principal)).unwrap();
+    let query = "{ post id comments { id } }";
+    let body = read(Request::collection(Format::Ql, query), Some(&principal));
+    let items = r#"{"items":[{"id":2,"comments":[]},{"id":3,"comments":[{"id":2}]}],"#;
+    assert!(body.starts_with(items), "{body}");
+    assert_eq!(read(Request::point(Format::Ql, query, "1"), Some(&principal)), "null");
+    assert!(read(Request::collection(Format::Ql, query), None).starts_with(r#"{"items":[],"#));
+}
+
+#[test]
+fn a_control_without_its_column_fails_the_read() {
+    let resolver = |_: Plan, _: Context| async {
+        let mut rows = Rows::default();
+        let mut table = Table::new(["id"]);
+        table.push([1.into()]);
+        rows.set("", table);
+        Ok::<_, ResolveError>(rows)
+    };
+    let mesh = mesh(resolver);
+    for control in [
+        json!({"$where": {"field": "score", "op": "eq", "value": 1}}),
+        json!({"$orderBy": [{"field": "score", "direction": "asc"}]}),
+    ] {
+        let mut query = control;
+        query["$select"] = json!({"id": true});
+        let text = json!({ "post": query }).to_string();
+        let read = run(&mesh, &Request::collection(Format::Json, &text));
+        assert!(matches!(read, Err(ResolveError::Failed(_))), "{read:?}");
+    }
+}
+
+#[test]
+fn declared_controls_are_left_to_the_resolver() {
+    let data = Data::sample();
+    let declare = move |applied| {
+        let data = data.clone();
+        let resolver = move |plan: Plan, _: Context| {
+            let rows = data.rows(&plan).applied(applied);
+            async move { Ok::<_, ResolveError>(rows) }
+        };
+        run(&mesh(resolver), &Request::collection(Format::Ql, "{ post id }"))
+    };
+    let all = declare(Applied::all()).unwrap();
+    assert!(all.starts_with(r#"{"items":[{"id":3},{"id":1},{"id":4},{"id":2}],"#), "{all}");
+    let filtered = declare(Applied::FILTER).unwrap();
+    assert!(filtered.starts_with(r#"{"items":[{"id":1},{"id":2},{"id":3},{"id":4}],"#), "{filtered}");
+    for incomplete in [Applied::PAGE, Applied::PAGE | Applied::FILTER, Applied::GROUP] {
+        assert!(matches!(declare(incomplete), Err(ResolveError::Failed(_))), "{incomplete:?}");
+    }
+}
+
+/// A linear congruential generator, so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn one_of<T: Clone>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize].clone()
+    }
+
+    fn data(&mut self) -> Data {
+        let mut ids: Vec<i64> = (1..=self.below(8) as i64).collect();
+        for last in (1..ids.len()).rev() {
+            ids.swap(last, self.below(last as u64 + 1) as usize);
+        }
+        let posts: Vec<_> = (ids.iter())
+            .map(|id| (*id, self.one_of(&["a", "b", "B", ""]), self.one_of(&[None, Some(1), Some(2)])))
+            .collect();
+        let comments: Vec<_> = (1..=self.below(12))
+            .rev()
+            .map(|id| (id as i64, self.below(9) as i64, self.below(4) as i64))
+            .collect();
+        Data::new(&posts, &comments)
+    }
+
+    fn condition(&mut self, fields: &[&str]) -> Json {
+        let field = self.one_of(fields);
+        match self.below(4) {
+            0 => json!({"field": field, "op": "isNull"}),
+            1 => json!({"not": self.condition(fields)}),
+            _ if field == "title" => {
+                json!({"field": field, "op": self.one_of(&["like", "ilike"]), "value": "%b%"})
+            }
+            _ => json!({
+                "field": field,
+                "op": self.one_of(&["eq", "ne", "gt", "lte"]),
+                "value": self.below(4),
+            }),
+        }
+    }
+
+    fn controls(&mut self, query: &mut Json, fields: &[&str]) {
+        if self.below(2) == 0 {
+            query["$where"] = self.condition(fields);
+        }
+        if self.below(2) == 0 {
+            query["$orderBy"] = json!([{
+                "field": self.one_of(fields),
+                "direction": self.one_of(&["asc", "desc"]),
+                "nulls": self.one_of(&["first", "last"]),
+            }]);
+        }
+        if self.below(2) == 0 {
+            query["$page"] = json!({"first": 1 + self.below(3)});
+        }
+    }
+
+    fn query(&mut self) -> Json {
+        let mut comments = json!({"$select": {"id": true, "stars": true}});
+        self.controls(&mut comments, &["id", "stars"]);
+        let mut query = json!({"$select": {"title": true, "comments": comments}});
+        self.controls(&mut query, &["id", "title", "score"]);
+        query
+    }
+}
+
+#[test]
+fn naive_resolvers_answer_as_tables_do() {
+    let mut random = Random(7);
+    for round in 0..400 {
+        let (data, mut query) = (random.data(), random.query());
+        let [tables, naive, joined] = [mesh(data.tables()), mesh(data.naive()), mesh(data.joined())];
+        // Three pages of each.
+        for _ in 0..3 {
+            let expected = list(&tables, &query);
+            assert_eq!(list(&naive, &query), expected, "{round}: {query} of {data:?}");
+            assert_eq!(list(&joined, &query), expected, "{round}, joined: {query} of {data:?}");
+            let cursor = expected["pageInfo"]["endCursor"].clone();
+            if cursor.is_null() || query.get("$page").is_none() {
+                break;
+            }
+            query["$page"]["after"] = cursor;
+        }
+    }
+}

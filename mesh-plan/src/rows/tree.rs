@@ -1,0 +1,186 @@
+//! Flat rows with each row under its parent, as a source of rows for the shaper.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Applied, Table};
+use crate::evaluate::{self, Level, Records, Row};
+use crate::plan::{ColumnSource, Node, Plan};
+use crate::shape::{Cells, Flow, RowSource};
+use crate::{ResolveError, Value, ValueRef};
+
+/// The rows of one node and those of the nodes below it.
+pub(crate) struct RowTree {
+    /// The node's path for error messages.
+    pub(crate) path: String,
+    pub(crate) table: Table,
+    /// For each column of the node its index in the table.
+    pub(crate) positions: Vec<Option<usize>>,
+    pub(crate) parents: Parents,
+    pub(crate) children: Vec<Self>,
+}
+
+/// Which rows belong to which parent, as indexes into the table.
+pub(crate) enum Parents {
+    /// By the values of the parent's columns.
+    ByKey { columns: Vec<usize>, rows: HashMap<Vec<HashKey>, Vec<usize>> },
+    /// By the parent's index in its table. The root has one list.
+    ByRow(Vec<Vec<usize>>),
+}
+
+impl Parents {
+    fn lists(&mut self) -> Box<dyn Iterator<Item = &mut Vec<usize>> + '_> {
+        match self {
+            Self::ByKey { rows, .. } => Box::new(rows.values_mut()),
+            Self::ByRow(rows) => Box::new(rows.iter_mut()),
+        }
+    }
+}
+
+impl RowTree {
+    /// Keeps the first of several rows with one row key below one parent.
+    pub(crate) fn fold_duplicates(&mut self, node: &Node) {
+        let positions: Vec<usize> =
+            node.row_key.iter().filter_map(|column| self.table.column(&column.name)).collect();
+        if positions.is_empty() || positions.len() != node.row_key.len() {
+            return;
+        }
+        for list in self.parents.lists() {
+            let mut seen = HashSet::with_capacity(list.len());
+            list.retain(|row| {
+                let key = row_key(&self.table, *row, &positions);
+                key.contains(&HashKey::Null) || seen.insert(key)
+            });
+        }
+    }
+
+    /// Applies the controls of the plan that the resolver has not applied, to this node and those below it. Plans are
+    /// nested as deep as queries, which is bounded.
+    pub(crate) fn evaluate(
+        &mut self,
+        plan: &Plan,
+        node: &Node,
+        level: Level,
+        applied: Applied,
+    ) -> Result<(), ResolveError> {
+        for (child, join) in self.children.iter_mut().zip(&node.joins) {
+            child.evaluate(plan, &join.node, Level::Nested, applied)?;
+        }
+        let description = format!("the rows of {}", self.path);
+        let sources: Vec<Option<ColumnSource>> =
+            self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
+        let mut groups = None;
+        for list in self.parents.lists() {
+            let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
+            let (description, sources) = (description.as_str().into(), sources.as_slice().into());
+            let records = Records { description, sources, rows: rows.collect() };
+            let records = evaluate::apply(records, plan, node, level, applied)?;
+            if is_ungrouped(node, applied) {
+                groups = Some(table_of(node, &records)?);
+            } else {
+                *list = records.rows.iter().map(|row| row.index).collect();
+            }
+        }
+        if let Some(groups) = groups {
+            self.positions = (0..groups.columns.len()).map(Some).collect();
+            self.parents = Parents::ByRow(vec![(0..groups.len()).collect()]);
+            self.table = groups;
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether the rows of a grouped read are still those of its table.
+pub(super) fn is_ungrouped(node: &Node, applied: Applied) -> bool {
+    node.grouping.is_some() && !applied.contains(Applied::GROUP)
+}
+
+/// Returns the source of a column of flat rows.
+fn source_of(node: &Node, applied: Applied, name: &str) -> Option<ColumnSource> {
+    let shown = if is_ungrouped(node, applied) { &[][..] } else { &node.columns };
+    let mut columns = shown.iter().chain(&node.control_columns).chain(&node.row_key);
+    columns.find(|column| column.name == name).map(|column| column.source.clone())
+}
+
+fn table_of(node: &Node, records: &Records<'_>) -> Result<Table, ResolveError> {
+    let positions: Vec<usize> =
+        node.columns.iter().map(|column| records.position(&column.source)).collect::<Result<_, _>>()?;
+    let mut table = Table::new(node.columns.iter().map(|column| column.name.clone()));
+    for row in &records.rows {
+        table.push(positions.iter().map(|position| row.get(*position).cloned().unwrap_or_default()));
+    }
+    Ok(table)
+}
+
+impl RowSource for RowTree {
+    type Row<'r> = TreeRow<'r>;
+
+    fn visit<'p>(
+        &mut self,
+        parent: Option<&TreeRow<'p>>,
+        mut visitor: impl FnMut(&TreeRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
+    ) -> Result<(), ResolveError> {
+        let Self { table, positions, parents, children, .. } = self;
+        let rows = match (&*parents, parent) {
+            (Parents::ByRow(rows), parent) => rows.get(parent.map_or(0, |parent| parent.index)),
+            (Parents::ByKey { columns, rows }, Some(parent)) => {
+                let key: Vec<_> = columns.iter().map(|column| HashKey::new(parent.cell(*column))).collect();
+                if key.contains(&HashKey::Null) { None } else { rows.get(&key) }
+            }
+            (Parents::ByKey { .. }, None) => None,
+        };
+        for index in rows.into_iter().flatten() {
+            if visitor(&TreeRow { table, positions, index: *index }, children)? == Flow::Stop {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A row of a table, with cells by the node's columns.
+pub(crate) struct TreeRow<'r> {
+    table: &'r Table,
+    positions: &'r [Option<usize>],
+    index: usize,
+}
+
+impl Cells for TreeRow<'_> {
+    fn cell(&self, column: usize) -> ValueRef<'_> {
+        let position = self.positions.get(column).copied().flatten();
+        let cell = position.and_then(|position| self.table.row(self.index).get(position));
+        cell.map_or(ValueRef::Null, Value::as_ref)
+    }
+}
+
+/// A value as a key of a hash table. A whole real equals the integer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum HashKey {
+    Null,
+    Integer(i64),
+    Real(u64),
+    Text(Vec<u8>),
+    Bytes(Vec<u8>),
+}
+
+impl HashKey {
+    pub(crate) fn new(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Boolean(value) => Self::Integer(value.into()),
+            ValueRef::Integer(value) => Self::Integer(value),
+            ValueRef::Real(value) if value.abs() < 2f64.powi(63) && value.fract() == 0.0 => {
+                Self::Integer(value as i64)
+            }
+            ValueRef::Real(value) => Self::Real(value.to_bits()),
+            ValueRef::Text(value) => Self::Text(value.to_vec()),
+            ValueRef::Bytes(value) => Self::Bytes(value.to_vec()),
+        }
+    }
+}
+
+/// Returns the cells of a row at these positions.
+pub(super) fn row_key(table: &Table, row: usize, positions: &[usize]) -> Vec<HashKey> {
+    let row = table.row(row);
+    let cell = |position: &usize| row.get(*position).map_or(HashKey::Null, |it| HashKey::new(it.as_ref()));
+    positions.iter().map(cell).collect()
+}
