@@ -331,7 +331,7 @@ fn what_is_missing_is_named() {
         rows![[1, "n"], [2]],
     );
     let mesh = Mesh::builder(schema()).resolver_for_all(tables).build();
-    expect!["the table 'users' in memory has no column 'name'"]
+    expect!["there is no column 'name' in the table 'users' in memory"]
         .assert_eq(&shown(&mesh, &json!({"user": {"$select": {"name": true}}})));
     expect!["a row of table 'tags' in memory has 1 cells, which is not one for each column"]
         .assert_eq(&shown(&mesh, &json!({"tag": {"$select": {"name": true}}})));

@@ -70,6 +70,9 @@ impl RowTree {
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
         let mut groups = None;
         for list in self.parents.lists() {
+            if list.is_empty() && node.grouping.is_none() {
+                continue;
+            }
             let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
             let (description, sources) = (description.as_str().into(), sources.as_slice().into());
             let records = Records { description, sources, rows: rows.collect() };
