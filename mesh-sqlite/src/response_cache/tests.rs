@@ -306,8 +306,9 @@ fn no_answer_is_older_than_a_commit_of_another_process() {
         let folder = Folder::new(journal);
         let commits = commits(journal);
         race(&folder, commits, |committed| {
+            let module = module_path!().split_once("::").unwrap().1;
             let mut writer = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "cache::tests::writes_where_a_test_says", "--nocapture"])
+                .args(["--exact", &format!("{module}::writes_where_a_test_says"), "--nocapture"])
                 .env(WRITER, folder.file())
                 .env(TIMES, commits.to_string())
                 .stdout(Stdio::piped())
