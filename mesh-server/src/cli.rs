@@ -1,4 +1,4 @@
-//! What does each command do? From what was typed to an exit status.
+//! The command line: arguments, commands and exit statuses.
 
 mod args;
 mod client;
@@ -21,10 +21,10 @@ use commands::{
     types, upload,
 };
 
-/// Runs the command that was typed. Exit status 0, 1 where a check found faults or a request failed, 2 for
-/// wrong usage or a fault at start.
+/// Runs the command of the process's arguments. The exit status is 0 for success, 1 if a check found faults or a request
+/// failed, and 2 for wrong usage or a fault at start.
 pub(crate) fn run() -> ExitCode {
-    let done = match Cli::try_parse().unwrap_or_else(|error| usage_hints::told(error).exit()).command {
+    let result = match Cli::try_parse().unwrap_or_else(|error| usage_hints::add_hint(error).exit()).command {
         Command::Serve(args) => serve::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Introspect(args) => introspect::run(&args),
@@ -40,7 +40,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Upload(args) => upload::run(&args),
         Command::Files(args) => files::run(&args),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output::remark(&failure);

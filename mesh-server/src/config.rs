@@ -11,6 +11,7 @@ use mesh_wire::BasePath;
 use define::settings;
 pub(crate) use load::{FILE_VARIABLE, PASSWORD_VARIABLE, SettingsFile};
 use parse::{HOUR, SECOND};
+pub(crate) use print::EffectiveSettings;
 pub(crate) use sections::database::{Cache, Postgres, Sqlite, State, Store};
 pub(crate) use sections::docs::{Docs, DocsAuth};
 pub(crate) use sections::integrity::{Integrity, Users};

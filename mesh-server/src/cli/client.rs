@@ -1,4 +1,4 @@
-//! The sending side of commands that talk to a server: connections and sessions.
+//! The client side of commands that send requests to a server: connections and sessions.
 
 pub(super) mod http;
 pub(super) mod session;

@@ -1,28 +1,35 @@
 //! Failures of commands, with their exit status.
 
+use std::error::Error;
 use std::fmt;
 
-/// Why a command ended without doing what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
+    /// The exit status of the process.
     pub(super) status: u8,
     message: String,
 }
 
 impl Failure {
-    /// Exit status 2: wrong usage, or a fault at start.
+    /// Wrong usage, or a fault at start: exit status 2.
     pub(crate) fn start(message: impl fmt::Display) -> Self {
         Self { status: 2, message: format!("error: {message}") }
     }
 
-    /// What is wrong, for a list of faults.
-    pub(crate) fn fault(&self) -> &str {
-        self.message.strip_prefix("error: ").unwrap_or(&self.message)
+    /// Several faults at start, a line each: exit status 2.
+    pub(crate) fn faults(faults: Vec<String>) -> Self {
+        Self::start(faults.join("\nerror: "))
     }
 
-    /// Exit status 1: a check found faults, or a request failed.
+    /// A check that found faults, or a request that failed: exit status 1.
     pub(crate) fn found(message: impl fmt::Display) -> Self {
         Self { status: 1, message: message.to_string() }
+    }
+
+    /// Returns the message, for a list of faults.
+    pub(crate) fn fault(&self) -> &str {
+        self.message.strip_prefix("error: ").unwrap_or(&self.message)
     }
 }
 
@@ -32,7 +39,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Many faults as one failure at start, a line each.
-pub(crate) fn faults_at_start(faults: &[String]) -> Failure {
-    Failure::start(faults.join("\nerror: "))
+/// Returns an error with its sources, separated by colons.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }

@@ -1,4 +1,4 @@
-//! Lines and files that commands write.
+//! Standard output, standard error, and files that commands write.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use crate::cli::failure::Failure;
 
-/// Writes a line to standard output. Who reads it may have closed it, as `head` does; that ends the command.
+/// Writes a line to standard output. A closed pipe, as with `head`, ends the command.
 pub(crate) fn print(text: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")
         .and_then(|()| out.flush())
-        .map_err(|error| Failure::start(format!("output: {error}")))
+        .map_err(|error| Failure::start(format!("cannot write to standard output: {error}")))
 }
 
-/// Writes a text, which ends with a line, to a file, or to standard output where none is named.
+/// Writes a text that ends with a line break to a file, or to standard output if `file` is `None`.
 pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     match file {
         None => print(text.trim_end()),
@@ -23,7 +23,7 @@ pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a remark to standard error.
+/// Writes a line to standard error. A failure is ignored, because there is nowhere to report it.
 pub(crate) fn remark(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What of a schema is there for one role? What commands write down for others, of a role's part only.
+//! The part of a schema that one role can see, for commands that describe a schema.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use mesh_schema::{Schema, nearest};
 
 use crate::cli::failure::Failure;
 
-/// The whole schema, or the part of it that a role sees by the policies of the schema document.
-pub(crate) fn part(schema: Schema, role: Option<&str>) -> Result<Arc<Schema>, Failure> {
+/// Returns the part of the schema that the policies show to a role, or all of it if `role` is `None`.
+pub(crate) fn visible_to(schema: Schema, role: Option<&str>) -> Result<Arc<Schema>, Failure> {
     let Some(role) = role else { return Ok(Arc::new(schema)) };
     let Some(policies) = schema.policies() else {
         return Err(Failure::start(format_args!(
-            "--role {role}: the schema has no policies, so every role sees all of it"
+            "--role {role}: the schema has no policies, so every role can see all of it"
         )));
     };
     if policies.get(role).is_none() {
         let hint = match nearest(role, policies.keys()) {
             Some(near) => format!("did you mean '{near}'?"),
             None if policies.get(ANY_ROLE).is_some() => {
-                format!("what roles see that are not listed is shown by --role '{ANY_ROLE}'")
+                format!("for roles that are not listed, pass --role '{ANY_ROLE}'")
             }
-            None => "roles that are not listed see nothing".to_owned(),
+            None => "roles that are not listed can see nothing".to_owned(),
         };
         return Err(Failure::start(format_args!("the policies have no role '{role}'; {hint}")));
     }
-    let somebody = Principal::new("", "").with_role(role);
-    Ok(Mesh::builder(schema).build().schema_for(Some(&somebody)))
+    let principal = Principal::new("", "").with_role(role);
+    Ok(Mesh::builder(schema).build().schema_for(Some(&principal)))
 }

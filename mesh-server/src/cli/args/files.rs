@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::SourceArgs;
+use super::shared::SourceArgs;
 use crate::config::{Flags, parse};
 
 /// Arguments of `files`.

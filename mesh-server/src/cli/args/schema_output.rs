@@ -1,31 +1,31 @@
-//! What do commands take that write for tools: types, descriptions, completions?
+//! Arguments of commands that write files for tools: `types`, `openapi`, `json-schema`, `completions`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::SourceArgs;
+use super::shared::SourceArgs;
 use crate::config::Flags;
 
-/// What `types` takes.
+/// Arguments of `types`.
 #[derive(Debug, Args)]
 pub(crate) struct TypesArgs {
     #[command(flatten)]
-    pub(crate) described: DescribedArgs,
+    pub(crate) output: SchemaOutputArgs,
     /// Language to write
     #[arg(long, value_name = "LANGUAGE", default_value = "typescript", value_parser = ["typescript"])]
     pub(crate) lang: String,
 }
 
-/// What every command takes that writes down what a schema is for others.
+/// Arguments of every command that describes a schema.
 #[derive(Debug, Args)]
-pub(crate) struct DescribedArgs {
+pub(crate) struct SchemaOutputArgs {
     /// TOML file with settings [variable: MESH_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
-    /// Only what the policies of the schema show this role; '*' for all roles that they do not list
+    /// Describe only what the policies show to this role; '*' is any role that they do not list
     #[arg(long, value_name = "NAME")]
     pub(crate) role: Option<String>,
     /// Write to this file instead of standard output
@@ -33,14 +33,14 @@ pub(crate) struct DescribedArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-impl DescribedArgs {
-    /// The settings among the flags.
+impl SchemaOutputArgs {
+    /// Returns the flags that are settings.
     pub(crate) fn settings(&self) -> Flags {
         self.source.settings().collect()
     }
 }
 
-/// What `completions` takes.
+/// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -1,8 +1,12 @@
-//! Is what is typed understood, and what is wrong refused?
+//! Parsing of command lines.
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
+use std::io;
+use std::path::PathBuf;
+
+use super::client::QueryFormat;
 use super::*;
 
 fn parse(line: &[&str]) -> Result<Command, clap::Error> {
@@ -10,12 +14,12 @@ fn parse(line: &[&str]) -> Result<Command, clap::Error> {
 }
 
 #[test]
-fn the_definitions_are_consistent() {
+fn definitions_are_consistent() {
     Cli::command().debug_assert();
 }
 
 #[test]
-fn the_flags_of_serve_become_settings() {
+fn flags_of_serve_become_settings() {
     let line = [
         "serve",
         "--config=mesh.toml",
@@ -47,7 +51,7 @@ fn the_flags_of_serve_become_settings() {
 }
 
 #[test]
-fn a_flag_that_is_left_out_is_no_setting() {
+fn absent_flags_are_not_settings() {
     let Command::Serve(args) = parse(&["serve"]).unwrap() else { panic!("not serve") };
     assert_eq!(args.settings(), []);
     let Command::Demo(args) = parse(&["demo", "--database", "sample.db"]).unwrap() else {
@@ -62,7 +66,7 @@ fn a_flag_that_is_left_out_is_no_setting() {
 }
 
 #[test]
-fn a_query_has_a_server_an_id_and_a_format() {
+fn query_has_url_id_and_format() {
     let Command::Query(args) = parse(&["query", "--id", "-7", "{ post title }"]).unwrap() else {
         panic!("not query")
     };
@@ -81,17 +85,17 @@ fn a_query_has_a_server_an_id_and_a_format() {
 }
 
 #[test]
-fn the_format_is_told_from_the_text() {
+fn format_is_detected() {
     for text in ["{user id}", " \n{\t_x y }", "{ user { id } }", "{a"] {
-        assert_eq!(QueryFormat::of(text), QueryFormat::Ql, "{text}");
+        assert_eq!(QueryFormat::detect(text), QueryFormat::Ql, "{text}");
     }
     for text in ["", "{", "{}", "{\"user\": {}}", "[user]", "user", "{ é }", "{ 1 }", "{ $a }"] {
-        assert_eq!(QueryFormat::of(text), QueryFormat::Json, "{text}");
+        assert_eq!(QueryFormat::detect(text), QueryFormat::Json, "{text}");
     }
 }
 
 #[test]
-fn wrong_usage_ends_with_status_2_and_names_the_nearest() {
+fn wrong_usage_has_status_2_and_a_suggestion() {
     let wrong = |line: &[&str], kind: ErrorKind, hint: &str| {
         let error = parse(line).unwrap_err();
         assert_eq!(error.kind(), kind, "{line:?}");
@@ -115,7 +119,7 @@ fn every_command_has_an_example_that_parses() {
         let examples: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  mesh-server ")).collect();
         assert!(!examples.is_empty(), "{} has no example", command.get_name());
         for example in examples {
-            // Words are parted by blanks, but for the query in single quotes at the end.
+            // Arguments are separated by blanks, except for a query in single quotes at the end.
             let (words, quoted) = example.split_once('\'').unwrap_or((example, ""));
             let quoted = quoted.strip_suffix('\'');
             let line: Vec<_> = words.split_whitespace().chain(quoted).collect();

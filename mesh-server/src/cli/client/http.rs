@@ -1,5 +1,4 @@
-//! How does a command of this program reach a server? By one request over a connection of its own, in private
-//! where the URL says `https`.
+//! HTTP requests of commands, each over a new connection, with TLS for `https` URLs.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -23,41 +22,37 @@ use tokio_rustls::TlsConnector;
 
 use crate::cli::failure::Failure;
 
-/// The JSON of a reply. Errors of one kind come with a question that only the user can answer: the server does not
-/// know what was meant.
-pub(crate) fn answer(reply: Response<Bytes>, kind: &str, question: &str) -> Result<Bytes, Failure> {
+/// Returns the JSON of a reply. `hint` is added to errors of one kind.
+pub(crate) fn json_body(reply: Response<Bytes>, kind: &str, hint: &str) -> Result<Bytes, Failure> {
     client::result(reply).map_err(|error| match &error {
-        ReplyError::Refused { body, .. } if body.error == kind => {
-            Failure::found(format!("{error}\n{question}"))
-        }
+        ReplyError::Refused { body, .. } if body.error == kind => Failure::found(format!("{error}\n{hint}")),
         _ => Failure::found(error),
     })
 }
 
-/// Sends requests.
-pub(crate) struct Caller {
-    /// What is needed for `https`, where that is what the server speaks.
-    private: Option<TlsConnector>,
+/// Sends requests to one server.
+pub(crate) struct HttpClient {
+    /// `None` for a server without TLS.
+    tls: Option<TlsConnector>,
 }
 
-impl Caller {
-    /// For requests to that server. It is trusted if the system trusts its certificate or, where a file is
-    /// given, if one of that file vouches for it.
+impl HttpClient {
+    /// Creates a client. It trusts the certificates of the file `authority`, or those of the system without one.
     pub(crate) fn new(server: &Endpoint, authority: Option<&Path>) -> Result<Self, Failure> {
         if authority.is_none() && server.uri().scheme_str() != Some("https") {
-            return Ok(Self { private: None });
+            return Ok(Self { tls: None });
         }
         let mut roots = RootCertStore::empty();
         if let Some(path) = authority {
-            let wrong = |error: &dyn Display| {
+            let unreadable = |error: &dyn Display| {
                 Failure::start(format!("--ca: cannot read certificates from {}: {error}", path.display()))
             };
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(&error))? {
-                let certificate = certificate.map_err(|error| wrong(&error))?;
-                roots.add(certificate).map_err(|error| wrong(&error))?;
+            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))? {
+                let certificate = certificate.map_err(|error| unreadable(&error))?;
+                roots.add(certificate).map_err(|error| unreadable(&error))?;
             }
             if roots.is_empty() {
-                return Err(wrong(&"there are none in it"));
+                return Err(unreadable(&"the file has none"));
             }
         } else {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -67,7 +62,7 @@ impl Caller {
             .map_err(Failure::start)?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self { private: Some(TlsConnector::from(Arc::new(config))) })
+        Ok(Self { tls: Some(TlsConnector::from(Arc::new(config))) })
     }
 
     /// Sends a request and reads the whole reply.
@@ -77,42 +72,41 @@ impl Caller {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let uri = request.uri().clone();
-        let failed = |error: &dyn Display| Failure::found(format!("cannot ask {uri}: {error}"));
-        let private = self.private.as_ref().filter(|_| uri.scheme_str() == Some("https"));
+        let failed = |error: &dyn Display| Failure::found(format!("cannot send a request to {uri}: {error}"));
+        let tls = self.tls.as_ref().filter(|_| uri.scheme_str() == Some("https"));
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let port = uri.port_u16().unwrap_or_else(|| if private.is_some() { 443 } else { 80 });
+        let port = uri.port_u16().unwrap_or_else(|| if tls.is_some() { 443 } else { 80 });
         let stream = TcpStream::connect((host.as_str(), port)).await.map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused => failed(&format_args!("{error}; is the server running there?")),
             _ => failed(&error),
         })?;
-        let Some(private) = private else {
-            return converse(stream, request).await.map_err(|error| {
+        let Some(tls) = tls else {
+            return send_over(stream, request).await.map_err(|error| {
                 match error.downcast_ref::<hyper::Error>() {
-                    Some(cause) if cause.is_parse() => failed(
-                        &"what answers there does not speak plain HTTP; does its URL begin with https://?",
-                    ),
+                    Some(cause) if cause.is_parse() => {
+                        failed(&"the server does not speak plain HTTP; does its URL begin with https://?")
+                    }
                     _ => failed(&error),
                 }
             });
         };
         let name = ServerName::try_from(host).map_err(|error| failed(&error))?;
-        let stream = private.connect(name, stream).await.map_err(|error| match tls_fault(&error) {
-            // What came is no TLS at all.
+        let stream = tls.connect(name, stream).await.map_err(|error| match tls_fault(&error) {
             Some(rustls::Error::InvalidMessage(_)) => {
-                failed(&"what answers there does not speak TLS; does its URL begin with http://?")
+                failed(&"the server does not speak TLS; does its URL begin with http://?")
             }
             _ => failed(&error),
         })?;
-        converse(stream, request).await.map_err(|error| failed(&error))
+        send_over(stream, request).await.map_err(|error| failed(&error))
     }
 }
 
-/// What TLS found wrong with a connection.
+/// Returns the TLS error behind an I/O error.
 fn tls_fault(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref().and_then(|cause| cause.downcast_ref())
 }
 
-async fn converse<S, B>(stream: S, request: Request<B>) -> Result<Response<Bytes>, Box<dyn Error>>
+async fn send_over<S, B>(stream: S, request: Request<B>) -> Result<Response<Bytes>, Box<dyn Error>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,

@@ -1,4 +1,4 @@
-//! `mesh-server check`: every fault of configuration, schema and database at once.
+//! `mesh-server check`: reports all faults of configuration, schema and database.
 
 mod dry_run;
 
@@ -8,14 +8,16 @@ use crate::cli::args::CheckArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::output::remark;
-use crate::cli::server::data_source::Source;
-use crate::cli::settings::settings;
+use crate::cli::server::data_source::DataSource;
+use crate::cli::settings::load;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let config = settings(args.settings(), args.config.as_deref()).map_err(|faults| found(&faults))?;
+    let (config, _) = load(args.settings(), args.config.as_deref()).map_err(|faults| found(&faults))?;
     let certificate = config.tls.files().map(|(certificate, key)| Tls::open(certificate, key)).transpose();
-    let (source, certificate) =
-        (Source::awaited(&config), certificate.map_err(|error| vec![format!("[tls]: {error}")]));
+    let (source, certificate) = (
+        DataSource::open_with_progress(&config),
+        certificate.map_err(|error| vec![format!("[tls]: {error}")]),
+    );
     let source = match (source, certificate) {
         (Ok(source), Ok(_)) => source,
         (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => return Err(found(&faults)),
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             source.database.as_ref().ok_or_else(|| Failure::start("--install-triggers needs a database"))?;
         return match database.triggers(&source.schema, how == "run").map_err(Failure::start)? {
             Some(statements) => print(statements.trim_end()),
-            None => print("-- SQLite needs none: the server sees for itself when its file has changed"),
+            None => print("-- SQLite needs no triggers: the server notices changes of the file"),
         };
     }
     let entities = source.schema.entities().count();
@@ -46,7 +48,7 @@ fn found(faults: &[String]) -> Failure {
     Failure::found(format!("{}\n{}", faults.join("\n"), counted(faults.len(), "fault", "faults")))
 }
 
-/// A number of things, in words.
+/// Formats a count with its noun.
 fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -1,4 +1,4 @@
-//! `mesh-server completions`: a script by which a shell completes commands and flags.
+//! `mesh-server completions`: prints a completion script for a shell.
 
 use clap::CommandFactory as _;
 

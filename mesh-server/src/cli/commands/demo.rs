@@ -7,15 +7,14 @@ use mesh_sqlite::rusqlite::{Connection, OpenFlags};
 use crate::cli::args::DemoArgs;
 use crate::cli::commands::serve::{serve, start_log};
 use crate::cli::failure::Failure;
-use crate::cli::failure::faults_at_start;
 use crate::cli::output::print;
-use crate::cli::server::data_source::Source;
+use crate::cli::server::data_source::DataSource;
 use crate::cli::settings::settings;
-use crate::cli::terminal::Waiting;
+use crate::cli::terminal::Spinner;
 use crate::demo;
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let mut config = settings(args.settings(), None).map_err(|faults| faults_at_start(&faults))?;
+    let mut config = settings(args.settings(), None).map_err(Failure::faults)?;
     let _logging = start_log(&config)?;
     let sample = match &args.database {
         Some(path) => Sample::kept(path)?,
@@ -28,7 +27,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     if config.docs.title.is_empty() {
         "Sample blog".clone_into(&mut config.docs.title);
     }
-    let source = Source::open(&config).map_err(|faults| faults_at_start(&faults))?;
+    let source = Source::open(&config).map_err(Failure::faults)?;
     serve(&config, source, |url| {
         let origin = url.strip_suffix(config.base.as_str()).unwrap_or(url);
         let page = config.docs.enabled.then(|| format!("{origin}{}", config.docs.path));

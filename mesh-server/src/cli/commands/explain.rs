@@ -1,4 +1,4 @@
-//! `mesh-server explain`: the plan of a query, its SQL, and how the database would run that.
+//! `mesh-server explain`: prints the plan of a query, its SQL and the database's query plan.
 
 mod index_advice;
 
@@ -9,19 +9,17 @@ use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Error, Join, Mesh, Request};
 
 use crate::cli::args::ExplainArgs;
-use crate::cli::failure::Failure;
-use crate::cli::failure::faults_at_start;
+use crate::cli::failure::{Failure, chain};
 use crate::cli::output::print;
-use crate::cli::server::data_source::Source;
+use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database::Database;
 use crate::cli::settings::settings;
 use crate::cli::terminal::{Colors, Fault, Look, excerpt_of};
-use index_advice::Advice;
+use index_advice::IndexAdvice;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let config =
-        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
-    let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
+    let config = settings(args.settings(), args.config.as_deref())?;
+    let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build();
     let request = match &args.id {
@@ -31,10 +29,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, format.into(), &text))?;
     let mut steps = Vec::new();
     if let Some(database) = &source.database {
-        steps = database.query_plan(&plan).map_err(|error| {
-            let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-            Failure::found(format!("{error}{}", source.unwrap_or_default()))
-        })?;
+        steps = database.query_plan(&plan).map_err(|error| Failure::found(chain(&error)))?;
     }
     let mut out = format!("{plan}\n");
     let mut steps = steps.into_iter();
@@ -46,13 +41,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
                 let _ = writeln!(out, "  -> {step}");
             }
         }
-        return print(painted(out.trim_end()));
+        return print(colored(out.trim_end()));
     }
     statements(&mut out, &Statements::from_plan(&plan), (plan.node(), None), &mut steps);
-    print(painted(out.trim_end()))
+    print(colored(out.trim_end()))
 }
 
-/// Why the query has no plan, and where in it that is so.
+/// Describes why the query has no plan, with the place in the query.
 fn refused(error: &Error, format: mesh_ql::Format, text: &str) -> Failure {
     let excerpt = |fault: Fault<'_>| excerpt_of(format, text, fault, Colors::of_errors());
     match error {
@@ -71,8 +66,8 @@ fn refused(error: &Error, format: mesh_ql::Format, text: &str) -> Failure {
     }
 }
 
-/// What stands out at a terminal: which node a statement is of, and, paler, how the database runs it.
-fn painted(out: &str) -> String {
+/// Colors the lines: names of nodes, query plans and warnings.
+fn colored(out: &str) -> String {
     let colors = Colors::of_output();
     let line = |line: &str| match line.trim_start() {
         _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
@@ -83,7 +78,7 @@ fn painted(out: &str) -> String {
     out.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Statements are nested as deep as the query, which is bounded.
+/// Writes the statements of a tree. It is as deep as the query, whose depth is limited.
 fn statements(
     out: &mut String,
     tree: &Statements,
@@ -92,11 +87,11 @@ fn statements(
 ) {
     // Writing to a String cannot fail.
     let _ = writeln!(out, "-- {}\n{}", node.path, tree.statement);
-    let account = steps.next().map(|(_, steps)| steps).unwrap_or_default();
-    for step in &account {
+    let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+    for step in &query_plan {
         let _ = writeln!(out, "  -> {step}");
     }
-    if let Some(advice) = Advice::of(node, join, &account) {
+    if let Some(advice) = IndexAdvice::new(node, join, &query_plan) {
         let _ = writeln!(out, "  {advice}");
     }
     out.push('\n');

@@ -1,4 +1,4 @@
-//! `mesh-server files`: which stored files does no record refer to, and away with them.
+//! `mesh-server files`: lists and removes stored files that no record refers to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,41 +7,36 @@ use mesh_plan::Mesh;
 use mesh_server::App;
 
 use crate::cli::args::FilesArgs;
-use crate::cli::failure::Failure;
-use crate::cli::failure::faults_at_start;
+use crate::cli::failure::{Failure, chain};
 use crate::cli::output::print;
 use crate::cli::output::remark;
 use crate::cli::server::app_factory::uploads;
-use crate::cli::server::data_source::Source;
+use crate::cli::server::data_source::DataSource;
 use crate::cli::settings::settings;
-use crate::cli::terminal::Waiting;
+use crate::cli::terminal::Spinner;
 
 pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
-    let config =
-        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
+    let config = settings(args.settings(), args.config.as_deref())?;
     if !config.uploads.enabled {
         return Err(Failure::start(
-            "'uploads.enabled' is false in these settings: there is no store to look at",
+            "'uploads.enabled' is false in these settings, so there is no store of files",
         ));
     }
-    let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
+    let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
     let Some(database) = source.database else {
-        return Err(Failure::start("records are in a database: name it with --database"));
+        return Err(Failure::start("no database to look for records in: name one with --database"));
     };
     let store = uploads(&config)?;
     let mesh = database.serve(Mesh::builder(source.schema).limits(config.plan_limits()), None);
     let app = App::new(Arc::new(mesh.build())).uploads(store);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {
-        let _waiting = Waiting::on("looking for the records of stored files");
+        let _spinner = Spinner::start("looking up the records of stored files");
         runtime.map_err(Failure::start)?.block_on(app.sweep_uploads(args.older_than, args.remove))
     };
-    let swept = swept.map_err(|error| {
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-        Failure::start(format!("{error}{}", source.unwrap_or_default()))
-    })?;
+    let swept = swept.map_err(|error| Failure::start(chain(&error)))?;
     for stored in &swept.unrecorded {
-        print(format_args!("{} {} {}", stored.key, stored.size, whole(stored.age)))?;
+        print(format_args!("{} {} {}", stored.key, stored.size, format_age(stored.age)))?;
     }
     let bytes: u64 = swept.unrecorded.iter().map(|stored| stored.size).sum();
     let found = format!("{} of {} files have no record, {bytes} bytes", swept.unrecorded.len(), swept.seen);
@@ -52,14 +47,14 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     });
     match swept.undecided {
         0 => Ok(()),
-        undecided => {
-            Err(Failure::found(format!("{undecided} files stay: their records could not be looked for")))
-        }
+        undecided => Err(Failure::found(format!(
+            "{undecided} files were kept, because their records could not be looked up"
+        ))),
     }
 }
 
-/// An age in the largest unit that it fills.
-fn whole(age: Duration) -> String {
+/// Formats an age in the largest unit that it fills.
+fn format_age(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {
         0..60 => format!("{seconds}s"),

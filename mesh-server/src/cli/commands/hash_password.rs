@@ -1,4 +1,4 @@
-//! `mesh-server hash-password`: a password in, the argon2id hash for a table of accounts out.
+//! `mesh-server hash-password`: prints the argon2id hash of a password, for a table of accounts.
 
 use std::io::{self, IsTerminal};
 
@@ -10,9 +10,11 @@ use crate::cli::terminal::password;
 
 pub(crate) fn run() -> Result<(), Failure> {
     let password = password::read("Password: ").map_err(Failure::start)?;
-    // What is typed blindly is typed twice.
-    if io::stdin().is_terminal() && password::read("Once more: ").map_err(Failure::start)? != password {
-        return Err(Failure::start("these are two different passwords"));
+    // Without echo, a typing error would go unnoticed.
+    if io::stdin().is_terminal()
+        && password::read("Repeat the password: ").map_err(Failure::start)? != password
+    {
+        return Err(Failure::start("the two passwords differ"));
     }
     print(accounts::hash_password(&password).map_err(Failure::start)?)
 }

@@ -1,4 +1,4 @@
-//! `mesh-server introspect`: the schema document that a database suggests.
+//! `mesh-server introspect`: writes the schema document that is inferred from a database.
 
 use crate::cli::args::IntrospectArgs;
 use crate::cli::failure::Failure;
@@ -6,17 +6,17 @@ use crate::cli::output::remark;
 use crate::cli::output::write;
 use crate::cli::server::data_source;
 use crate::cli::server::database::Database;
-use crate::cli::terminal::Waiting;
+use crate::cli::terminal::Spinner;
 use crate::config::Config;
 
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let mut notes = Vec::new();
     let mut config = Config::default();
     config.schemas.clone_from(&args.schema);
-    let waiting = Waiting::on(data_source::OPENING);
+    let spinner = Spinner::start(data_source::OPENING);
     let opened = Database::open(&args.database, &config, &[], &mut notes);
     let (_, catalog) = opened.map_err(Failure::start)?;
-    drop(waiting);
+    drop(spinner);
     let (document, _) = data_source::inferred(&catalog, &mut notes);
     for note in &notes {
         remark(format_args!("note: {note}"));

@@ -1,39 +1,37 @@
-//! `mesh-server openapi` and `mesh-server json-schema`: what tools and editors are to know of a server.
+//! `mesh-server openapi` and `mesh-server json-schema`: descriptions of a server for tools and editors.
 
 use mesh_docs::{json_schema, openapi};
 use mesh_integrity::Binding;
 use mesh_plan::Registration;
 use mesh_schema::Schema;
 
-use crate::cli::args::DescribedArgs;
+use crate::cli::args::SchemaOutputArgs;
 use crate::cli::failure::Failure;
-use crate::cli::failure::faults_at_start;
 use crate::cli::output::write;
 use crate::cli::role_schema;
-use crate::cli::server::data_source::Source;
+use crate::cli::server::data_source::DataSource;
 use crate::cli::settings::settings;
 use crate::config::{Config, DocsAuth};
 
-pub(crate) fn run(args: &DescribedArgs) -> Result<(), Failure> {
-    described(args, |config, schema| openapi::document(schema, &options(config)))
+pub(crate) fn run(args: &SchemaOutputArgs) -> Result<(), Failure> {
+    describe(args, |config, schema| openapi::document(schema, &options(config)))
 }
 
-pub(crate) fn run_json_schema(args: &DescribedArgs) -> Result<(), Failure> {
-    described(args, |config, schema| json_schema::of_queries(schema, &config.plan_limits().query))
+pub(crate) fn run_json_schema(args: &SchemaOutputArgs) -> Result<(), Failure> {
+    describe(args, |config, schema| json_schema::of_queries(schema, &config.plan_limits().query))
 }
 
-fn described(
-    args: &DescribedArgs,
-    describe: impl FnOnce(&Config, &Schema) -> serde_json::Value,
+fn describe(
+    args: &SchemaOutputArgs,
+    document: impl FnOnce(&Config, &Schema) -> serde_json::Value,
 ) -> Result<(), Failure> {
-    let config =
-        settings(args.settings(), args.config.as_deref()).map_err(|faults| faults_at_start(&faults))?;
-    let source = Source::awaited(&config).map_err(|faults| faults_at_start(&faults))?;
-    let schema = role_schema::part(source.schema, args.role.as_deref())?;
-    write(args.output.as_deref(), &format!("{:#}\n", describe(&config, &schema)))
+    let config = settings(args.settings(), args.config.as_deref())?;
+    let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
+    let schema = role_schema::visible_to(source.schema, args.role.as_deref())?;
+    write(args.output.as_deref(), &format!("{:#}\n", document(&config, &schema)))
 }
 
-/// What the settings turn on.
+/// Returns the features that the settings turn on.
 fn options(config: &Config) -> openapi::Options {
     let mut options = openapi::Options::new(config.base.as_str());
     if !config.docs.title.is_empty() {

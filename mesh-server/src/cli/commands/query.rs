@@ -1,4 +1,4 @@
-//! `mesh-server query`: a client that encodes, sends, pages and prints.
+//! `mesh-server query`: sends a query to a server and prints the answer.
 
 use std::io::{self, IsTerminal};
 
@@ -10,73 +10,75 @@ use mesh_wire::{ErrorBody, ErrorKind, QuerySource};
 use serde_json::Value;
 
 use crate::cli::args::QueryArgs;
-use crate::cli::client::http::Caller;
-use crate::cli::client::session::{self, Login};
+use crate::cli::client::http::HttpClient;
+use crate::cli::client::session::{self, UserSession};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::output::remark;
-use crate::cli::terminal::{Colors, Fault, Waiting, excerpt_of, json, table};
+use crate::cli::terminal::{Colors, Fault, Spinner, excerpt_of, json, table};
 
-/// What is asked of somebody whose path is unknown to the server.
-const BASE: &str = "is the base path part of --url, as in http://127.0.0.1:4000/mesh?";
+/// The hint for a path that the server does not know.
+const BASE_HINT: &str = "does --url include the base path, as in http://127.0.0.1:4000/mesh?";
 
-/// Queries up to this go into a header; longer ones are posted.
+/// Bytes of a query that is sent in a header; longer ones are posted.
 const HEADER_QUERY: usize = 8 * 1024;
 
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
-    let caller = Caller::new(&endpoint, args.ca.as_deref())?;
-    let who = match &args.login {
+    let http = HttpClient::new(&endpoint, args.ca.as_deref())?;
+    let credentials = match &args.login {
         Some(login) => Some((login.as_str(), session::password(login)?)),
         None => None,
     };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
     runtime.block_on(async {
-        let login = match who {
-            Some((login, password)) => Some(Login::begin(&caller, &endpoint, login, password).await?),
+        let session = match credentials {
+            Some((login, password)) => Some(UserSession::log_in(&http, &endpoint, login, password).await?),
             None => None,
         };
-        let waiting = Waiting::on(format!("waiting for {}", endpoint.uri()));
-        let asker = Asker { caller: &caller, endpoint: &endpoint, login, waiting };
-        let answer = asker.answer(args, format.into(), &text).await;
-        let Asker { login, waiting, .. } = asker;
-        if let Some(login) = login {
-            login.end().await;
+        let spinner = Spinner::start(format!("waiting for {}", endpoint.uri()));
+        let sender = QuerySender { http: &http, endpoint: &endpoint, session, spinner };
+        let answer = sender.answer(args, format.into(), &text).await;
+        let QuerySender { session, spinner, .. } = sender;
+        if let Some(session) = session {
+            session.log_out().await;
         }
-        drop(waiting);
+        drop(spinner);
         if args.table { show_table(&answer?) } else { show(&answer?) }
     })
 }
 
-/// Whom to ask, and on whose behalf.
-struct Asker<'e> {
-    caller: &'e Caller,
+/// Sends queries to one server, signed if there is a session.
+struct QuerySender<'e> {
+    http: &'e HttpClient,
     endpoint: &'e Endpoint,
-    login: Option<Login<'e>>,
-    /// What is seen meanwhile.
-    waiting: Waiting,
+    session: Option<UserSession<'e>>,
+    spinner: Spinner,
 }
 
-impl Asker<'_> {
-    /// What the command prints.
+impl QuerySender<'_> {
+    /// Returns what the command prints.
     async fn answer(&self, args: &QueryArgs, format: Format, text: &str) -> Result<Value, Failure> {
         if args.all {
             return self.all_pages(format, text).await;
         }
-        let body = self.ask(format, text, args.id.as_deref()).await.map_err(|why| why.told(format, text))?;
+        let body = self
+            .send(format, text, args.id.as_deref())
+            .await
+            .map_err(|error| error.into_failure(format, text))?;
         serde_json::from_slice(&body).map_err(Failure::found)
     }
 
-    /// Follows the cursors and collects the items of all pages in one array.
+    /// Follows the cursors and returns the items of all pages in one array.
     async fn all_pages(&self, format: Format, text: &str) -> Result<Value, Failure> {
-        let mut query = parse(format, text).map_err(|why| why.told(format, text))?;
+        let mut query = parse(format, text).map_err(|error| error.into_failure(format, text))?;
         let mut items = Vec::new();
         loop {
-            // What is sent says the same as what was typed, but in other places.
-            let body = self.ask(Format::Json, &mesh_ql::print_json(&query), None).await;
-            let body = body.map_err(|why| why.without_place().told(format, text))?;
+            // The query is printed again with a cursor, so positions of errors are not those of the typed text.
+            let body = self.send(Format::Json, &mesh_ql::print_json(&query), None).await;
+            let body = body.map_err(|error| error.without_position().into_failure(format, text))?;
             let mut page: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
             if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
                 items.extend(more);
@@ -85,14 +87,14 @@ impl Asker<'_> {
             if info.get("hasNextPage") != Some(&Value::Bool(true)) {
                 return Ok(items.into());
             }
-            self.waiting.say(format!("{} items so far", items.len()));
+            self.spinner.set_message(format!("{} items so far", items.len()));
             let after = info.get("endCursor").and_then(Value::as_str).map(str::to_owned);
             let first = query.root.controls.page.as_ref().and_then(|page| page.first);
             query.root.controls.page = Some(Page { first, after });
         }
     }
 
-    async fn ask(&self, format: Format, text: &str, id: Option<&str>) -> Result<Bytes, Why> {
+    async fn send(&self, format: Format, text: &str, id: Option<&str>) -> Result<Bytes, QueryError> {
         let request = if text.len() > HEADER_QUERY {
             client::post(self.endpoint, format, text, id)
         } else {
@@ -103,20 +105,20 @@ impl Asker<'_> {
                 None => client::collection(self.endpoint, &entity, &source),
             }
         };
-        let mut request = request.map_err(|error| Why::Other(Failure::start(error)))?;
-        if let Some(login) = &self.login {
-            request = login.sign(request).map_err(Why::Other)?;
+        let mut request = request.map_err(|error| QueryError::Other(Failure::start(error)))?;
+        if let Some(session) = &self.session {
+            request = session.sign(request).map_err(QueryError::Other)?;
         }
-        let reply = self.caller.send(request.map(Full::new)).await.map_err(Why::Other)?;
+        let reply = self.http.send(request.map(Full::new)).await.map_err(QueryError::Other)?;
         client::result(reply).map_err(|error| match error {
-            ReplyError::Refused { body, .. } => Why::Refused(body),
-            error @ ReplyError::Foreign { .. } => Why::Other(Failure::found(error)),
+            ReplyError::Refused { body, .. } => QueryError::Refused(body),
+            error @ ReplyError::Foreign { .. } => QueryError::Other(Failure::found(error)),
         })
     }
 }
 
-/// The server checks the query; here it is only taken apart, so no bound but that on nesting matters.
-fn parse(format: Format, text: &str) -> Result<mesh_ql::Query, Why> {
+/// Parses a query with the highest limits, because the server applies its limits.
+fn parse(format: Format, text: &str) -> Result<mesh_ql::Query, QueryError> {
     let limits = Limits {
         query_bytes: usize::MAX,
         depth: Limits::MAX_DEPTH,
@@ -128,30 +130,30 @@ fn parse(format: Format, text: &str) -> Result<mesh_ql::Query, Why> {
         aggregates: usize::MAX,
         page_max: u32::MAX,
     };
-    mesh_ql::parse(format, text, &limits).map_err(Why::Syntax)
+    mesh_ql::parse(format, text, &limits).map_err(QueryError::Syntax)
 }
 
 /// Why there is no answer.
-enum Why {
-    /// The query cannot be taken apart.
+enum QueryError {
+    /// The query has a syntax error.
     Syntax(SyntaxError),
-    /// The server does not take it.
+    /// The server refused the query.
     Refused(Box<ErrorBody>),
     /// Anything else.
     Other(Failure),
 }
 
-impl Why {
-    /// The same where places are those of another text.
-    fn without_place(self) -> Self {
+impl QueryError {
+    /// Removes the position, for an error of another text.
+    fn without_position(self) -> Self {
         match self {
             Self::Refused(body) => Self::Refused(Box::new(ErrorBody { line: None, column: None, ..*body })),
             other => other,
         }
     }
 
-    /// The failure, with the place in the query where there is one.
-    fn told(self, format: Format, text: &str) -> Failure {
+    /// Returns the failure, with an excerpt of the query if the place of the error is known.
+    fn into_failure(self, format: Format, text: &str) -> Failure {
         let excerpt = |fault: Fault<'_>| excerpt_of(format, text, fault, Colors::of_errors());
         match self {
             Self::Syntax(error) => {
@@ -162,10 +164,10 @@ impl Why {
             Self::Refused(body) => {
                 let at = body.line.zip(body.column);
                 let fault = Fault { message: &body.message, path: body.path.as_deref(), at };
-                // Where a query has nothing to do with it, a word in quotes is not one of the query's.
+                // Quoted words of other errors do not refer to the query.
                 let more = match ErrorKind::parse(&body.error) {
                     Some(ErrorKind::Validation) => excerpt(fault),
-                    Some(ErrorKind::NotFound) => format!("\n{BASE}"),
+                    Some(ErrorKind::NotFound) => format!("\n{BASE_HINT}"),
                     _ => String::new(),
                 };
                 Failure::found(format_args!("{body}{more}"))
@@ -175,15 +177,15 @@ impl Why {
     }
 }
 
-/// Indented for a person, on one line for a program.
+/// Prints JSON: indented on a terminal, else on one line.
 fn show(value: &Value) -> Result<(), Failure> {
     if io::stdout().is_terminal() { print(json(value, Colors::of_output())) } else { print(value) }
 }
 
-/// Columns of one cell at a terminal.
-const CELL: usize = 60;
+/// Width of a cell on a terminal.
+const CELL_WIDTH: u16 = 60;
 
-/// The items of a list, or the one record.
+/// Prints the items of a list, or the one record, as a table.
 fn show_table(value: &Value) -> Result<(), Failure> {
     let items = value.get("items").and_then(Value::as_array).or_else(|| value.as_array());
     let records: Vec<_> = match items {
@@ -191,13 +193,13 @@ fn show_table(value: &Value) -> Result<(), Failure> {
         None => value.as_object().into_iter().collect(),
     };
     if records.is_empty() {
-        remark("nothing was found");
+        remark("no records were found");
         return Ok(());
     }
-    let widest = io::stdout().is_terminal().then_some(CELL);
-    print(table(&records, widest, Colors::of_output()).trim_end())?;
+    let max_width = io::stdout().is_terminal().then_some(CELL_WIDTH);
+    print(table(&records, max_width))?;
     if value.pointer("/pageInfo/hasNextPage") == Some(&Value::Bool(true)) {
-        remark("there is more: --all follows the cursors");
+        remark("there are more pages; --all reads all of them");
     }
     Ok(())
 }

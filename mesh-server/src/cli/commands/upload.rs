@@ -1,31 +1,28 @@
-//! `mesh-server upload`: a client that hashes a file, signs what it states, and sends it.
+//! `mesh-server upload`: sends a file to a field of a record. The signed statement contains the hash of the file.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
+use indicatif::ProgressBar;
 use mesh_uploads::{ContentHash, ContentHasher, ContentType, Statement};
 use mesh_wire::client::{self, Endpoint, UploadForm, UploadTarget};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
 
 use crate::cli::args::UploadArgs;
-use crate::cli::client::http::{Caller, answer};
-use crate::cli::client::session::{self, Login};
+use crate::cli::client::http::{HttpClient, json_body};
+use crate::cli::client::session::{self, UserSession};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
+use crate::cli::terminal::bytes_bar;
 
-/// What is read and sent at once.
+/// Bytes that are read and sent at once.
 const BLOCK: usize = 256 * 1024;
-/// How often a terminal is told of the progress.
-const TICK: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
     let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
@@ -34,22 +31,25 @@ pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::start(format!("--meta must be a JSON object: {error}")))?;
     }
     let content_type = match &args.content_type {
-        Some(text) => ContentType::parse(text)
-            .ok_or_else(|| Failure::start(format!("--type: '{text}' is no content type")))?,
-        None => by_extension(&args.file),
+        Some(text) => ContentType::parse(text).ok_or_else(|| {
+            Failure::start(format!("--type: '{text}' is not a content type such as image/png"))
+        })?,
+        None => content_type_of(&args.file),
     };
-    let caller = Caller::new(&endpoint, args.ca.as_deref())?;
+    let http = HttpClient::new(&endpoint, args.ca.as_deref())?;
     let password = args.login.as_deref().map(session::password).transpose()?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
     runtime.block_on(async {
         let session = match (&args.login, password) {
-            (Some(login), Some(password)) => Some(Login::begin(&caller, &endpoint, login, password).await?),
+            (Some(login), Some(password)) => {
+                Some(UserSession::log_in(&http, &endpoint, login, password).await?)
+            }
             _ => None,
         };
-        let sent = send_file(&caller, &endpoint, args, session.as_ref(), &content_type).await;
+        let sent = send_file(&http, &endpoint, args, session.as_ref(), &content_type).await;
         if let Some(session) = session {
-            session.end().await;
+            session.log_out().await;
         }
         let body: Value = serde_json::from_slice(&sent?).map_err(Failure::found)?;
         if io::stdout().is_terminal() { print(format_args!("{body:#}")) } else { print(&body) }
@@ -57,17 +57,17 @@ pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
 }
 
 async fn send_file(
-    caller: &Caller,
+    http: &HttpClient,
     endpoint: &Endpoint,
     args: &UploadArgs,
-    session: Option<&Login<'_>>,
+    session: Option<&UserSession<'_>>,
     content_type: &ContentType,
 ) -> Result<Bytes, Failure> {
     let unreadable =
         |error: io::Error| Failure::start(format!("cannot read {}: {error}", args.file.display()));
     let mut file = File::open(&args.file).map_err(unreadable)?;
     let (hash, size) = hash_of(&mut file).map_err(unreadable)?;
-    // From the start again, of the same file even if its name leads to another one by now.
+    // The open file is read again, rather than opened again, in case another file has taken its name.
     io::Seek::rewind(&mut file).map_err(unreadable)?;
 
     let (entity, field) = (args.entity.clone(), Some(args.field.clone()));
@@ -75,34 +75,26 @@ async fn send_file(
     let mut fresh = [0; 16];
     SystemRandom::new().fill(&mut fresh).map_err(Failure::start)?;
     let form = UploadForm::new(fresh);
-    let place = UploadTarget::Attach { entity: &args.entity, id: &args.id, field: &args.field };
-    let mut request = client::upload(endpoint, place, &statement, &form).map_err(Failure::start)?;
+    let target = UploadTarget::Attach { entity: &args.entity, id: &args.id, field: &args.field };
+    let mut request = client::upload(endpoint, target, &statement, &form).map_err(Failure::start)?;
     if let Some(session) = session {
         request = session.sign(request)?;
     }
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let before = form.before(args.meta.as_deref(), &name, content_type.as_str());
-    let sent = Arc::new(AtomicU64::new(0));
+    let progress = bytes_bar(size);
     let body = FileBody {
         length: before.len() as u64 + size + form.after().len() as u64,
         before,
         file: file.take(size),
         left: size,
         after: form.after(),
-        sent: Arc::clone(&sent),
+        progress: progress.clone(),
     };
-    let mut progress = Progress::new(size, sent);
-    let sending = caller.send(request.map(|_| body));
-    let mut sending = std::pin::pin!(sending);
-    let reply = loop {
-        tokio::select! {
-            reply = &mut sending => break reply,
-            () = tokio::time::sleep(TICK) => progress.show(),
-        }
-    };
-    progress.end();
-    let hint = "does the schema list this field under \"uploads\", and are [uploads] enabled there?";
-    answer(reply?, "MethodNotAllowed", hint)
+    let reply = http.send(request.map(|_| body)).await;
+    progress.abandon();
+    let hint = "does the schema list this field under \"uploads\", and is [uploads] enabled on the server?";
+    json_body(reply?, "MethodNotAllowed", hint)
 }
 
 fn hash_of(file: &mut File) -> io::Result<(ContentHash, u64)> {
@@ -117,14 +109,14 @@ fn hash_of(file: &mut File) -> io::Result<(ContentHash, u64)> {
     Ok((hasher.finish(), size))
 }
 
-/// A form with a file in it, read while it is sent.
+/// A form with a file that is read while it is sent.
 struct FileBody {
     length: u64,
     before: Bytes,
     file: io::Take<File>,
     left: u64,
     after: Bytes,
-    sent: Arc<AtomicU64>,
+    progress: ProgressBar,
 }
 
 impl FileBody {
@@ -138,11 +130,14 @@ impl FileBody {
         let mut block = vec![0; BLOCK.min(usize::try_from(self.left).unwrap_or(BLOCK))];
         let length = self.file.read(&mut block)?;
         if length == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the file was truncated while it was sent",
+            ));
         }
         block.truncate(length);
         self.left -= length as u64;
-        self.sent.fetch_add(length as u64, Ordering::Relaxed);
+        self.progress.inc(length as u64);
         Ok(Bytes::from(block))
     }
 }
@@ -155,7 +150,7 @@ impl Body for FileBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        // Reading a file may block; there is nothing else for this thread to do.
+        // Reading the file may block, which is fine: this thread does nothing else.
         Poll::Ready(match self.next() {
             Ok(bytes) if bytes.is_empty() => None,
             next => Some(next.map(Frame::data)),
@@ -167,8 +162,8 @@ impl Body for FileBody {
     }
 }
 
-/// The type that a file's name suggests; the server does not look into the bytes either.
-fn by_extension(file: &Path) -> ContentType {
+/// Returns the content type of a file extension.
+fn content_type_of(file: &Path) -> ContentType {
     let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
     let known = match extension.as_str() {
         "png" => "image/png",
@@ -192,64 +187,13 @@ fn by_extension(file: &Path) -> ContentType {
     ContentType::parse(known).unwrap_or_else(ContentType::unknown)
 }
 
-/// A line on the terminal that says how far it is; nothing where standard error is none.
-struct Progress {
-    size: u64,
-    sent: Arc<AtomicU64>,
-    begun: Instant,
-    shown: bool,
-}
-
-impl Progress {
-    fn new(size: u64, sent: Arc<AtomicU64>) -> Self {
-        Self { size, sent, begun: Instant::now(), shown: false }
-    }
-
-    fn show(&mut self) {
-        let mut out = io::stderr();
-        if out.is_terminal() {
-            self.shown = true;
-            let line = bar(self.sent.load(Ordering::Relaxed), self.size, self.begun.elapsed());
-            let _ = write!(out, "\r{line}\x1b[K").and_then(|()| out.flush());
-        }
-    }
-
-    fn end(&mut self) {
-        if self.shown {
-            self.show();
-            let _ = writeln!(io::stderr());
-        }
-    }
-}
-
-fn bar(sent: u64, size: u64, time: Duration) -> String {
-    const CELLS: u64 = 30;
-    let part = |whole: u64| sent.min(size).saturating_mul(whole).checked_div(size).unwrap_or(whole);
-    let full = usize::try_from(part(CELLS)).unwrap_or_default();
-    let rate = sent as f64 / time.as_secs_f64().max(0.001) / f64::from(1 << 20);
-    let (sent, size) = (sent as f64 / f64::from(1 << 20), size as f64 / f64::from(1 << 20));
-    let (done, open) = ("#".repeat(full), ".".repeat((CELLS as usize).saturating_sub(full)));
-    format!("[{done}{open}] {:3} %  {sent:.1} of {size:.1} MiB  {rate:.1} MiB/s", part(100))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn bars() {
-        let second = Duration::from_secs(1);
-        assert_eq!(
-            bar(15 << 20, 30 << 20, second),
-            "[###############...............]  50 %  15.0 of 30.0 MiB  15.0 MiB/s"
-        );
-        assert!(bar(0, 0, second).contains("100 %"));
-        assert!(bar(0, 9, second).starts_with("[....."));
-    }
-
-    #[test]
-    fn types_by_name() {
-        assert_eq!(by_extension(Path::new("a/b.PNG")).as_str(), "image/png");
-        assert_eq!(by_extension(Path::new("png")), ContentType::unknown());
+    fn content_type_follows_the_extension() {
+        assert_eq!(content_type_of(Path::new("a/b.PNG")).as_str(), "image/png");
+        assert_eq!(content_type_of(Path::new("png")), ContentType::unknown());
     }
 }

@@ -1,5 +1,4 @@
-//! How do those learn of the server who watch it? Its database is looked at, its numbers are told, and where the
-//! settings say so on an address of their own.
+//! Health checks and metrics of the database, and the listener for them.
 
 use mesh_plan::BoxFuture;
 use mesh_server::{Admin, Check, Current, Exposition, Health, Metrics};
@@ -9,38 +8,38 @@ use crate::cli::failure::Failure;
 use crate::cli::server::database::Database;
 use crate::config::Config;
 
-/// Health and numbers of a server over that database.
+/// Builds the health checks and metrics of a server.
 pub(crate) fn admin(database: Option<&Database>) -> Admin {
     let (health, metrics) = (Health::new(), Metrics::new());
     health.set("schema", Check::Passed);
     if let Some(database) = database.cloned() {
-        let asked = database.clone();
+        let probed = database.clone();
         health.probe("database", move || {
-            let database = asked.clone();
-            Box::pin(async move { look(&database).await }) as BoxFuture<'static, Check>
+            let database = probed.clone();
+            Box::pin(async move { check(&database).await }) as BoxFuture<'static, Check>
         });
-        metrics.add(move |out| tell(&database, out));
+        metrics.add(move |out| expose(&database, out));
     }
     Admin::new(health, metrics)
 }
 
-/// The cause is for the log: it may name files and hosts.
-async fn look(database: &Database) -> Check {
+/// The cause goes to the log only, because it may name files and hosts.
+async fn check(database: &Database) -> Check {
     match database.ping().await {
         Ok(()) => Check::Passed,
         Err(error) => {
             tracing::warn!("the database cannot be read: {error}");
-            Check::Failed("the database cannot be read; the log has the cause".to_owned())
+            Check::Failed("the database cannot be read; see the log".to_owned())
         }
     }
 }
 
-fn tell(database: &Database, out: &mut Exposition) {
+fn expose(database: &Database, out: &mut Exposition) {
     let usage = database.usage();
     let connections = [(&[("state", "idle")][..], usage.idle as f64)];
-    out.gauge("mesh_pool_connections", "Connections to the database that wait for work.", &connections);
+    out.gauge("mesh_pool_connections", "Idle connections to the database.", &connections);
     let slots = [(&[("state", "free")][..], usage.free as f64), (&[("state", "all")], usage.slots as f64)];
-    out.gauge("mesh_pool_slots", "Reads that may run at a time, for SQLite those that run long.", &slots);
+    out.gauge("mesh_pool_slots", "Reads that can run at a time; for SQLite, long reads.", &slots);
     out.counter("mesh_pool_waits_total", "Reads that waited for a slot.", &[(&[], usage.waits as f64)]);
     let waited = usage.waited.as_secs_f64();
     out.counter("mesh_pool_wait_seconds_total", "Time that reads waited for a slot.", &[(&[], waited)]);
@@ -49,7 +48,7 @@ fn tell(database: &Database, out: &mut Exposition) {
     out.gauge("mesh_answers_cached_bytes", "Bytes of answers kept in memory.", &[(&[], usage.bytes as f64)]);
 }
 
-/// Where spans of requests go.
+/// Returns the exporter of spans, if a collector is configured.
 #[cfg(feature = "otlp")]
 pub(crate) fn spans(config: &Config) -> Result<Option<mesh_server::otlp::Spans>, Failure> {
     use mesh_server::otlp::{Endpoint, Spans};
@@ -59,7 +58,7 @@ pub(crate) fn spans(config: &Config) -> Result<Option<mesh_server::otlp::Spans>,
     Ok(Some(Spans::to(endpoint, &config.otlp.service)))
 }
 
-/// Refuses what this build cannot do.
+/// Refuses a collector in a build without the feature.
 #[cfg(not(feature = "otlp"))]
 pub(crate) fn no_spans(config: &Config) -> Result<(), Failure> {
     match &config.otlp.endpoint {
@@ -70,14 +69,14 @@ pub(crate) fn no_spans(config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Listens on the address of the settings, if there is one.
+/// Serves health checks and metrics at `admin.listen`, if that is set.
 pub(crate) async fn listen(config: &Config, admin: &Admin, current: &Current) -> Result<(), Failure> {
     let Some(address) = config.admin.listen else { return Ok(()) };
     let failed = |error| Failure::start(format!("cannot listen on {address} ('admin.listen'): {error}"));
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(Failure::start)?;
     tracing::info!("health and metrics at http://{address}");
-    // Until the process ends: whoever watches wants to see it stop.
+    // Until the process ends, so that the stopping server can be observed.
     tokio::spawn(admin.clone().serve(current.clone(), listener, std::future::pending()));
     Ok(())
 }

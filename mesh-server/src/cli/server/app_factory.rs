@@ -1,4 +1,4 @@
-//! What is a server made of? The settings' parts, put together into an application for a schema.
+//! Builds the application from settings, once at start and again for each new schema.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,13 +21,13 @@ use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::{Config, DocsAuth, Store, Users};
 
-/// The text of registered queries that is kept in memory.
+/// Bytes of registered queries that are kept in memory.
 const QUERY_TEXT_BYTES: usize = 32 << 20;
-/// What tells the key of cursors from the other keys of the same secret.
+/// The label that the key of cursors is derived with.
 const CURSOR_LABEL: &str = "mesh cursor";
 
-/// What applications are made of beside their schema: made once, and kept when the schema changes.
-pub(crate) struct Parts {
+/// Everything that an application consists of except its schema. It is kept when the schema changes.
+pub(crate) struct AppFactory {
     config: Config,
     database: Option<Database>,
     writer: Option<Writer>,
@@ -43,8 +43,8 @@ pub(crate) struct Parts {
     spans: Option<mesh_server::otlp::Spans>,
 }
 
-impl Parts {
-    /// Opens all that the settings ask for.
+impl AppFactory {
+    /// Opens everything that the settings turn on.
     pub(crate) async fn open(config: &Config, database: Option<Database>) -> Result<Self, Failure> {
         let database = database.map(|database| match database {
             Database::Sqlite(database) => Database::Sqlite(
@@ -86,35 +86,34 @@ impl Parts {
         })
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Health and numbers.
+    /// Returns health checks and metrics.
     pub(crate) fn admin(&self) -> &Admin {
         &self.admin
     }
 
-    /// Whether the server can do its work.
+    /// Returns the health checks.
     pub(crate) fn health(&self) -> &Health {
         self.admin.health()
     }
 
-    /// What is read.
+    /// Returns the database, if there is one.
     pub(crate) fn database(&self) -> Option<&Database> {
         self.database.as_ref()
     }
 
-    /// The application of that schema.
+    /// Builds the application for a schema.
     pub(crate) fn app(&self, schema: Schema) -> Result<App, Failure> {
         let config = &self.config;
-        let takes_writes =
-            schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.writable));
-        if config.mutations.enabled && !takes_writes {
+        let writable = schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.writable));
+        if config.mutations.enabled && !writable {
             tracing::warn!(
-                "write routes are on, but nothing is writable: say which fields are, with 'writable' in the \
-                 schema document (`mesh-server introspect` writes one to begin with)"
+                "write routes are enabled, but no field is writable: list the writable fields under 'writable' in the schema \
+                 document (`mesh-server introspect` writes a document to start from)"
             );
         }
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
@@ -162,7 +161,7 @@ impl Parts {
     }
 }
 
-/// The playground as the settings have it.
+/// Returns the options of the playground.
 fn docs(config: &Config) -> Options {
     let settings = &config.docs;
     let auth = match settings.auth {
@@ -177,7 +176,7 @@ fn docs(config: &Config) -> Options {
     if settings.entities.is_empty() { options } else { options.entities(settings.entities.iter().cloned()) }
 }
 
-/// The secret of the deployment, where requests are signed.
+/// Returns the secret of the deployment if requests are signed.
 pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     let integrity = &config.integrity;
     if !integrity.enabled {
@@ -189,21 +188,21 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
             let mut bytes = fs::read(path).map_err(|error| {
                 Failure::start(format!("cannot read the secret in {}: {error}", path.display()))
             })?;
-            // Editors end a file with a line break, which nobody means to be part of the secret.
+            // Editors end a file with a line break, which is not part of the secret.
             bytes.truncate(bytes.trim_ascii_end().len());
             bytes
         }
         (None, None) => {
             return Err(Failure::start(
-                "'integrity.enabled' needs a secret: write 'integrity.secret_file', or 'integrity.secret' with \
-                 at least 32 random bytes, such as `openssl rand -hex 32` prints",
+                "'integrity.enabled' needs a secret: set 'integrity.secret_file', or 'integrity.secret' to at \
+                 least 32 random bytes, such as the output of `openssl rand -hex 32`",
             ));
         }
     };
     Secret::new(bytes).map(Some).map_err(|error| Failure::start(format!("'integrity.secret': {error}")))
 }
 
-/// Who may log in, and how requests are signed.
+/// Builds logins and the verification of signed requests.
 pub(crate) async fn integrity(
     config: &Config,
     secret: &Secret,
@@ -246,7 +245,7 @@ fn users(users: &Users) -> UsersTable {
     }
 }
 
-/// What outlives the server, where it can be written; only a warning says that it cannot.
+/// Opens the store of state that outlives the server. If that fails, a warning is logged and state stays in memory.
 async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
     if config.state.store == Store::Memory || !(config.integrity.enabled || config.persisted.enabled) {
         return None;
@@ -254,7 +253,7 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
     let lost = "ended sessions and registered queries are kept in memory only";
     if let Some(Database::Postgres(database)) = database {
         return match database.state(config.persisted.max_entries).await {
-            Ok(state) => Some(State::of(state.clone()).with_attempts(state)),
+            Ok(state) => Some(State::new(state.clone()).with_attempts(state)),
             Err(error) => {
                 tracing::warn!("{error}; {lost}");
                 None
@@ -264,7 +263,7 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
     let path = state_path(config)?;
     let limits = StateLimits { queries: config.persisted.max_entries, ..StateLimits::default() };
     match mesh_sqlite::State::open(&path, limits) {
-        Ok(state) => Some(State::of(state)),
+        Ok(state) => Some(State::new(state)),
         Err(error) => {
             tracing::warn!("{error}; {lost}");
             None
@@ -273,14 +272,14 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
 }
 
 fn state_path(config: &Config) -> Option<PathBuf> {
-    let beside = || match DatabaseUrl::parse(config.database.as_deref()?) {
+    let beside = || match config.database.as_deref()?.parse() {
         Ok(DatabaseUrl::Sqlite(path)) => Some(mesh_sqlite::State::beside(&path)),
         _ => None,
     };
     config.state.path.clone().or_else(beside)
 }
 
-/// The queries that can be asked for by id, those of the file that settings name among them.
+/// Builds the registry of persisted queries, with those of the configured file.
 pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> Result<Persisted, Failure> {
     let settings = &config.persisted;
     let default = if config.integrity.enabled { Registration::Signed } else { Registration::Open };
@@ -296,7 +295,7 @@ pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> 
     Ok(persisted)
 }
 
-/// Takes in a file of queries: an array of `{query, format?}`.
+/// Registers the queries of a file, an array of `{query, format?}`.
 fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Failure> {
     let name = path.display();
     let text = fs::read_to_string(path)
@@ -306,7 +305,7 @@ fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Fa
     for (index, entry) in queries.iter().enumerate() {
         let refuse = |why: String| Failure::start(format!("{name}: query {}: {why}", index + 1));
         let query = entry.get("query").and_then(Value::as_str);
-        let query = query.ok_or_else(|| refuse("'query' must be there, as a string".to_owned()))?;
+        let query = query.ok_or_else(|| refuse("'query' must be a string".to_owned()))?;
         let format = match entry.get("format") {
             None => Format::Json,
             Some(format) => format
@@ -320,7 +319,7 @@ fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Fa
     Ok(())
 }
 
-/// The store of files.
+/// Opens the store of files.
 pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
     let settings = &config.uploads;
     let uploads = match settings.store.split_once(':') {
@@ -348,7 +347,7 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
     Ok(uploads.at(settings.path.clone()).max_bytes(max_bytes).content_types(settings.content_types.clone()))
 }
 
-/// A bucket, reached as the `AWS_` variables of other S3 tools say.
+/// Opens a bucket with the `AWS_` variables that other S3 tools use.
 #[cfg(feature = "s3")]
 fn bucket(url: &str) -> Result<mesh_uploads::S3Store, Failure> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

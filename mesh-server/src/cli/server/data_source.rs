@@ -1,4 +1,4 @@
-//! What is served? Database and schema, opened and held against each other.
+//! The data source of a server: the database, and the schema that is checked against it.
 
 use std::path::Path;
 
@@ -6,43 +6,43 @@ use mesh_plan::policy::SchemaPolicy;
 use mesh_schema::{Catalog, Document, Fault, Schema};
 
 use crate::cli::server::database::Database;
-use crate::cli::terminal::Waiting;
+use crate::cli::terminal::Spinner;
 use crate::config::Config;
 
-/// A schema, with the database where one is given.
-pub(crate) struct Source {
+/// A schema, and the database if one is configured.
+pub(crate) struct DataSource {
     pub(crate) schema: Schema,
     pub(crate) database: Option<Database>,
-    /// What was left out or renamed, and the like.
+    /// Notes of inference and loading, such as tables that were left out.
     pub(crate) notes: Vec<String>,
 }
 
-/// Why there is no schema.
+/// Why the schema could not be loaded again.
 #[derive(Debug)]
-pub(crate) enum Unread {
-    /// The database could not be looked at, which may be otherwise a moment later.
-    Away(String),
-    /// What stands in the schema is wrong, and stays so until somebody changes it.
+pub(crate) enum ReloadError {
+    /// The database was unavailable; trying again can succeed.
+    Unavailable(String),
+    /// The schema has faults.
     Faults(Vec<String>),
 }
 
-impl From<Vec<String>> for Unread {
+impl From<Vec<String>> for ReloadError {
     fn from(faults: Vec<String>) -> Self {
         Self::Faults(faults)
     }
 }
 
-/// What somebody sees while a large database is looked at.
-pub(crate) const OPENING: &str = "looking at what the database contains";
+/// The progress message while the catalog of a database is read.
+pub(crate) const OPENING: &str = "reading the catalog of the database";
 
-impl Source {
-    /// The same as [`Source::open`], for commands that end: who waits for one sees what for.
-    pub(crate) fn awaited(config: &Config) -> Result<Self, Vec<String>> {
-        let _waiting = Waiting::on(OPENING);
+impl DataSource {
+    /// Opens the source with a spinner on the terminal.
+    pub(crate) fn open_with_progress(config: &Config) -> Result<Self, Vec<String>> {
+        let _spinner = Spinner::start(OPENING);
         Self::open(config)
     }
 
-    /// Opens what the settings name: a database, a schema document, or both.
+    /// Opens the configured database, schema document, or both. Returns all faults if there are any.
     pub(crate) fn open(config: &Config) -> Result<Self, Vec<String>> {
         let mut notes = Vec::new();
         let document = SchemaText::read(config)?;
@@ -58,30 +58,30 @@ impl Source {
         Ok(Self { schema, database, notes })
     }
 
-    /// The schema as it is now, of a database that is open already.
-    pub(crate) async fn again(
+    /// Loads the current schema of a database that is already open.
+    pub(crate) async fn reload(
         config: &Config,
         database: Option<&Database>,
-    ) -> Result<(Schema, Vec<String>), Unread> {
+    ) -> Result<(Schema, Vec<String>), ReloadError> {
         let mut notes = Vec::new();
         let document = SchemaText::read(config)?;
         let catalog = match database {
             None => None,
             Some(database) => {
                 let contents = database.contents(document.time_columns(), &mut notes).await;
-                Some(contents.map_err(Unread::Away)?)
+                Some(contents.map_err(ReloadError::Unavailable)?)
             }
         };
-        // A large one takes a moment, in which this thread has requests to answer.
+        // Loading a large schema takes a while, and this thread serves requests.
         let loading = tokio::task::spawn_blocking(move || {
             let schema = document.load(catalog.as_ref(), &mut notes)?;
             Ok((schema, notes))
         });
-        loading.await.map_err(|error| vec![error.to_string()])?.map_err(Unread::Faults)
+        loading.await.map_err(|error| vec![error.to_string()])?.map_err(ReloadError::Faults)
     }
 }
 
-/// A schema document with its name, where one is given.
+/// The name and the text of the schema document, if one is configured.
 struct SchemaText(Option<(String, String)>);
 
 impl SchemaText {
@@ -89,14 +89,14 @@ impl SchemaText {
         config.schema.as_deref().map(read_text).transpose().map(Self)
     }
 
-    /// What it says of columns that hold times.
+    /// Returns the columns that the document declares as times.
     fn time_columns(&self) -> Vec<(String, String)> {
-        // A document with faults names no columns; they are reported when it is loaded.
+        // Faults of the document are reported when it is loaded.
         let document = self.0.as_ref().and_then(|(_, text)| Document::parse(text).ok());
         document.map(|document| document.time_columns()).unwrap_or_default()
     }
 
-    /// The schema, inferred where there is no document.
+    /// Loads the schema, or infers it if there is no document.
     fn load(&self, catalog: Option<&Catalog>, notes: &mut Vec<String>) -> Result<Schema, Vec<String>> {
         let schema = match (&self.0, catalog) {
             (Some((name, text)), catalog) => {
@@ -109,19 +109,19 @@ impl SchemaText {
                 ]);
             }
         };
-        // Types, which a database may have to tell, are known only now.
+        // Policies are checked here, because the types of fields can come from the database.
         let file = self.0.as_ref().map_or("", |(name, _)| name);
         SchemaPolicy::of(&schema).map_err(|faults| lines(file, &faults))?;
         if schema.entities().next().is_none() {
             let why =
                 if self.0.is_some() { "the schema has no entities" } else { "the database has no tables" };
-            notes.push(format!("there is nothing to read: {why}"));
+            notes.push(format!("there is nothing to serve: {why}"));
         }
         Ok(schema)
     }
 }
 
-/// The document that a database suggests, and the schema that it loads to.
+/// Infers a schema document from a catalog, and loads it.
 pub(crate) fn inferred(
     catalog: &Catalog,
     notes: &mut Vec<String>,
@@ -132,7 +132,7 @@ pub(crate) fn inferred(
     (inference.document, schema)
 }
 
-/// A schema document with its name.
+/// Reads a file; returns its name and its text.
 fn read_text(path: &Path) -> Result<(String, String), Vec<String>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
@@ -140,7 +140,7 @@ fn read_text(path: &Path) -> Result<(String, String), Vec<String>> {
     Ok((name, text))
 }
 
-/// Each fault with the file, and line and column where they are known.
+/// Formats faults as lines with the file, and the position if it is known.
 fn lines(file: &str, faults: &[Fault]) -> Vec<String> {
     faults
         .iter()

@@ -1,4 +1,4 @@
-//! Which back end stands behind the commands? SQLite or PostgreSQL, told apart in this one place.
+//! The database of a command: SQLite or PostgreSQL behind one type.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use mesh_schema::{Catalog, Schema};
 use mesh_server::accounts::Accounts;
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database_url::DatabaseUrl;
+use crate::cli::server::database_url::{DatabaseUrl, DatabaseUrlError};
 use crate::config::Config;
 
 /// An open database.
 #[derive(Clone, Debug)]
 pub(crate) enum Database {
-    /// A file.
+    /// A SQLite file.
     Sqlite(mesh_sqlite::Database),
-    /// A server.
+    /// A PostgreSQL server.
     Postgres(mesh_postgres::Database),
 }
 
-/// Takes writes to an open database.
+/// Executes writes to an open database.
 #[derive(Clone, Debug)]
 pub(crate) enum Writer {
-    /// To a file.
+    /// To a SQLite file.
     Sqlite(mesh_sqlite::Writer),
-    /// To a server.
+    /// To a PostgreSQL server.
     Postgres(mesh_postgres::Writer),
 }
 
-/// What outlives a server.
+/// The stores of state that outlives a server.
 #[derive(Clone)]
 pub(crate) struct State {
     /// Ended sessions.
@@ -40,13 +40,13 @@ pub(crate) struct State {
     pub(crate) nonces: Arc<dyn NonceStore>,
     /// Registered queries.
     pub(crate) queries: Arc<dyn QueryStore>,
-    /// Attempts to log in, where servers count them together.
+    /// Login attempts, if several servers count them together.
     pub(crate) attempts: Option<Arc<dyn AttemptStore>>,
 }
 
 impl State {
-    /// One store for all of it.
-    pub(crate) fn of(store: impl RevocationStore + NonceStore + QueryStore + Clone) -> Self {
+    /// Uses one store for revocations, nonces and queries.
+    pub(crate) fn new(store: impl RevocationStore + NonceStore + QueryStore + Clone) -> Self {
         Self {
             revocations: Arc::new(store.clone()),
             nonces: Arc::new(store.clone()),
@@ -55,28 +55,28 @@ impl State {
         }
     }
 
-    /// The same with attempts to log in.
+    /// Adds a store of login attempts.
     pub(crate) fn with_attempts(self, store: impl AttemptStore) -> Self {
         Self { attempts: Some(Arc::new(store)), ..self }
     }
 }
 
 impl Database {
-    /// Opens a database and reads what it contains.
+    /// Opens a database and reads its catalog.
     pub(crate) fn open(
         url: &str,
         config: &Config,
         times: &[(String, String)],
         notes: &mut Vec<String>,
     ) -> Result<(Self, Catalog), String> {
-        match DatabaseUrl::parse(url)? {
+        match url.parse().map_err(|error: DatabaseUrlError| error.to_string())? {
             DatabaseUrl::Sqlite(path) => {
                 let database = mesh_sqlite::Database::open(&path).map_err(|error| error.to_string())?;
                 let contents = database.contents(times).map_err(|error| error.to_string())?;
                 notes.extend(contents.notes);
                 Ok((Self::Sqlite(database), contents.catalog))
             }
-            DatabaseUrl::Postgres(url) => waited(async {
+            DatabaseUrl::Postgres(url) => block_on(async {
                 let database = mesh_postgres::Database::connect(&url, &settings(config)).await?;
                 let contents = database.contents(times).await?;
                 notes.extend(contents.notes);
@@ -86,7 +86,7 @@ impl Database {
         }
     }
 
-    /// Reads anew what it contains, over the connections that it has.
+    /// Reads the catalog again.
     pub(crate) async fn contents(
         &self,
         times: Vec<(String, String)>,
@@ -109,7 +109,7 @@ impl Database {
         Ok(catalog)
     }
 
-    /// Has the database answer reads, and take writes where there is a writer.
+    /// Makes the database the resolver of all entities, and the writer their mutator.
     pub(crate) fn serve(&self, mesh: MeshBuilder, writer: Option<&Writer>) -> MeshBuilder {
         let mesh = match self {
             Self::Sqlite(database) => mesh.resolver_for_all(database.clone()),
@@ -122,7 +122,7 @@ impl Database {
         }
     }
 
-    /// Takes writes.
+    /// Opens the database for writing.
     pub(crate) fn writer(&self) -> Result<Writer, Failure> {
         Ok(match self {
             Self::Sqlite(database) => Writer::Sqlite(database.writer().map_err(Failure::start)?),
@@ -130,7 +130,7 @@ impl Database {
         })
     }
 
-    /// Tells of writes; to be spawned.
+    /// Returns a task that reports changes of the data.
     pub(crate) fn watch(&self, changes: Changes) -> Result<BoxFuture<'static, ()>, Failure> {
         Ok(match self {
             Self::Sqlite(database) => Box::pin(database.watch(changes).map_err(Failure::start)?),
@@ -138,7 +138,7 @@ impl Database {
         })
     }
 
-    /// The accounts that a table holds.
+    /// Returns the accounts of a table.
     pub(crate) async fn accounts(&self, users: &UsersTable) -> Result<Accounts, Failure> {
         let accounts = match self {
             Self::Sqlite(database) => Accounts::new(database.accounts(users).map_err(Failure::start)?).await,
@@ -149,7 +149,7 @@ impl Database {
         accounts.map_err(Failure::start)
     }
 
-    /// Makes sure that it can be read.
+    /// Checks that the database can be read.
     pub(crate) async fn ping(&self) -> Result<(), String> {
         match self {
             Self::Sqlite(database) => database.ping().await.map_err(|error| error.to_string()),
@@ -157,7 +157,7 @@ impl Database {
         }
     }
 
-    /// What of its connections and its cache is in use.
+    /// Returns how much of the connections and caches is in use.
     pub(crate) fn usage(&self) -> Usage {
         match self {
             Self::Sqlite(database) => database.usage(),
@@ -165,32 +165,32 @@ impl Database {
         }
     }
 
-    /// How a plan is run: each statement with its parameters, and the database's own account of it.
+    /// Returns each statement of a plan and the database's query plan for it.
     pub(crate) fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         match self {
             Self::Sqlite(database) => database.query_plan(plan),
             Self::Postgres(database) => {
-                let asked = waited(database.query_plan(plan)).map_err(ResolveError::new)?;
-                asked.map(|asked| vec![asked])
+                let reply = block_on(database.query_plan(plan)).map_err(ResolveError::new)?;
+                reply.map(|statement| vec![statement])
             }
         }
     }
 
-    /// The statements that make the database tell of changes, run if wanted; `None` where none are needed.
+    /// Returns the statements that install change notifications, and runs them if `install` is set. SQLite needs none.
     pub(crate) fn triggers(&self, schema: &Schema, install: bool) -> Result<Option<String>, String> {
         let Self::Postgres(database) = self else { return Ok(None) };
-        let asked = waited(async {
+        let reply = block_on(async {
             let statements = database.trigger_statements(schema).await?;
             if install {
                 database.install_triggers(schema).await?;
             }
             Ok(statements)
         });
-        asked?.map(Some).map_err(|error: mesh_postgres::OpenError| error.to_string())
+        reply?.map(Some).map_err(|error: mesh_postgres::OpenError| error.to_string())
     }
 }
 
-/// How the settings have PostgreSQL connected to.
+/// Returns the settings of connections to PostgreSQL.
 fn settings(config: &Config) -> Settings {
     let postgres = &config.postgres;
     let mut settings = Settings::default();
@@ -205,8 +205,8 @@ fn settings(config: &Config) -> Settings {
     settings
 }
 
-/// Runs a future to its end, before there is a server.
-pub(crate) fn waited<T>(future: impl Future<Output = T>) -> Result<T, String> {
+/// Runs a future on a runtime of its own.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.map_err(|error| error.to_string())?.block_on(future))
 }

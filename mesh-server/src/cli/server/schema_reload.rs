@@ -1,8 +1,7 @@
-//! When is the schema read again? At SIGHUP, and when its file has changed. `SPEC §6`
+//! Reloads of the schema, on SIGHUP and when its file changes. `SPEC §6`
 //!
-//! The new schema and all that hangs on it is made beside what serves, which goes on if there is any fault. Where it
-//! is only the database that cannot be looked at, it is tried again, since nobody may come to ask for it.
-//! Settings are not read again, and what lies below the schema (pools, sessions, caches) stays as it is.
+//! The new application is built while the old one serves, and replaces it if there are no faults. If only the database
+//! was unavailable, the reload is tried again. Settings, connection pools, sessions and caches are kept.
 
 use std::fs;
 use std::path::Path;
@@ -10,61 +9,60 @@ use std::time::{Duration, Instant, SystemTime};
 
 use mesh_server::{Check, Current};
 
-use crate::cli::server::app_factory::Parts;
-use crate::cli::server::data_source::{Source, Unread};
+use crate::cli::server::app_factory::AppFactory;
+use crate::cli::server::data_source::{DataSource, ReloadError};
 
-/// How often the file is looked at. It is read when it looked the same twice, for whoever writes it may not be
-/// done yet.
+/// How often the file is checked. A change is loaded once two checks agree, because the file may be written in steps.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The first wait before the database is looked at again; each one after it is twice as long.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The longest one.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// The first delay before a retry; each further one is twice as long.
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+/// The longest delay before a retry.
+const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
-/// Replaces the application whenever there is a reason to.
-pub(crate) struct Reload {
-    parts: Parts,
+/// Replaces the application when the schema changes.
+pub(crate) struct SchemaReload {
+    factory: AppFactory,
     current: Current,
     hangup: Hangup,
-    served: Option<Stamp>,
+    served: Option<FileStamp>,
 }
 
-impl Reload {
-    /// Hears signals from here on.
-    pub(crate) fn new(parts: Parts, current: Current) -> Self {
-        let served = parts.config().schema.as_deref().map(Stamp::of);
-        Self { parts, current, hangup: Hangup::new(), served }
+impl SchemaReload {
+    /// Registers for SIGHUP.
+    pub(crate) fn new(factory: AppFactory, current: Current) -> Self {
+        let served = factory.config().schema.as_deref().map(FileStamp::read);
+        Self { factory, current, hangup: Hangup::new(), served }
     }
 
-    /// Never ends; to be spawned.
+    /// Runs until the task is dropped.
     pub(crate) async fn run(mut self) {
-        let file = self.parts.config().schema.clone();
+        let file = self.factory.config().schema.clone();
         let mut seen = self.served;
         let mut retry = Retry::default();
         loop {
             let reason = tokio::select! {
                 () = self.hangup.next() => Some("SIGHUP"),
-                () = retry.due() => Some("tried again"),
+                () = retry.due() => Some("retry"),
                 () = tokio::time::sleep(INTERVAL), if file.is_some() => None,
             };
-            let now = file.as_deref().map(Stamp::of);
+            let now = file.as_deref().map(FileStamp::read);
             let is_still = now == seen;
             seen = now;
-            let changed = (is_still && now != self.served).then_some("its file has changed");
+            let changed = (is_still && now != self.served).then_some("its file changed");
             if let Some(reason) = reason.or(changed) {
                 self.served = now;
-                let reloaded = reload(&self.parts, &self.current, reason).await;
-                self.parts.health().set("schema", check(&reloaded));
+                let reloaded = reload(&self.factory, &self.current, reason).await;
+                self.factory.health().set("schema", check(&reloaded));
                 let refuse = |why: &str| {
-                    tracing::error!("the new schema is not taken ({reason}), the old one serves: {why}");
+                    tracing::error!("the new schema is refused ({reason}), the old one stays in use: {why}");
                 };
                 match reloaded {
-                    Err(Unread::Away(why)) => {
-                        let wait = retry.later();
-                        refuse(&format!("{why}; it is tried again in {wait:?}"));
+                    Err(ReloadError::Unavailable(why)) => {
+                        let delay = retry.schedule();
+                        refuse(&format!("{why}; retrying in {delay:?}"));
                     }
-                    Err(Unread::Faults(faults)) => {
+                    Err(ReloadError::Faults(faults)) => {
                         retry = Retry::default();
                         faults.iter().for_each(|fault| refuse(fault));
                     }
@@ -75,35 +73,35 @@ impl Reload {
     }
 }
 
-/// What everybody may know of it; what the faults are stands in the log.
-fn check(reloaded: &Result<(), Unread>) -> Check {
+/// The health check of a reload. It is public, so the faults themselves are only in the log.
+fn check(reloaded: &Result<(), ReloadError>) -> Check {
     match reloaded {
         Ok(()) => Check::Passed,
-        Err(Unread::Away(_)) => Check::Warned(
-            "the database could not be looked at for the new schema; the old one serves".to_owned(),
+        Err(ReloadError::Unavailable(_)) => Check::Warned(
+            "the database was unavailable for the new schema; the old one stays in use".to_owned(),
         ),
-        Err(Unread::Faults(faults)) => {
+        Err(ReloadError::Faults(faults)) => {
             let faults = faults.len();
             Check::Warned(format!(
-                "the new schema has {faults} faults, which the log names; the old one serves"
+                "the new schema has {faults} faults, see the log; the old one stays in use"
             ))
         }
     }
 }
 
-/// When the database is looked at again, if it has to be.
+/// The time of the next retry and the delay before it, if one is scheduled.
 #[derive(Debug, Default)]
 struct Retry(Option<(tokio::time::Instant, Duration)>);
 
 impl Retry {
-    /// Puts it off, for longer each time, and says for how long.
-    fn later(&mut self) -> Duration {
-        let wait = self.0.map_or(FIRST_WAIT, |(_, before)| before.saturating_mul(2).min(LONGEST_WAIT));
-        self.0 = Some((tokio::time::Instant::now() + wait, wait));
-        wait
+    /// Schedules a retry with a longer delay each time, and returns the delay.
+    fn schedule(&mut self) -> Duration {
+        let delay = self.0.map_or(FIRST_DELAY, |(_, before)| before.saturating_mul(2).min(LONGEST_DELAY));
+        self.0 = Some((tokio::time::Instant::now() + delay, delay));
+        delay
     }
 
-    /// Ends when it is time, and never where there is nothing to wait for.
+    /// Completes when the retry is due; never if none is scheduled.
     async fn due(&self) {
         match self.0 {
             Some((at, _)) => tokio::time::sleep_until(at).await,
@@ -112,42 +110,42 @@ impl Retry {
     }
 }
 
-/// Makes the new application and has it serve, or says what is wrong.
-async fn reload(parts: &Parts, current: &Current, reason: &str) -> Result<(), Unread> {
+/// Builds the new application and puts it into use.
+async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result<(), ReloadError> {
     let start = Instant::now();
-    let made = async {
-        let (schema, notes) = Source::again(parts.config(), parts.database()).await?;
+    let build = async {
+        let (schema, notes) = DataSource::reload(factory.config(), factory.database()).await?;
         let entities = schema.entities().count();
-        let app = parts.app(schema).map_err(|failure| vec![failure.to_string()])?;
-        Ok::<_, Unread>((app, entities, notes))
+        let app = factory.app(schema).map_err(|failure| vec![failure.to_string()])?;
+        Ok::<_, ReloadError>((app, entities, notes))
     };
-    let (app, entities, notes) = made.await?;
-    let made = start.elapsed();
+    let (app, entities, notes) = build.await?;
+    let built = start.elapsed();
     current.replace(app);
-    let swapped = start.elapsed().saturating_sub(made);
+    let swapped = start.elapsed().saturating_sub(built);
     for note in notes {
         tracing::info!("{note}");
     }
-    tracing::info!(entities, ?made, ?swapped, "a new schema serves ({reason})");
+    tracing::info!(entities, ?built, ?swapped, "the new schema is in use ({reason})");
     Ok(())
 }
 
-/// How a file looks from outside.
+/// The metadata by which a change of a file is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     changed: Option<SystemTime>,
     length: Option<u64>,
 }
 
-impl Stamp {
-    fn of(path: &Path) -> Self {
+impl FileStamp {
+    fn read(path: &Path) -> Self {
         let metadata = fs::metadata(path).ok();
         let changed = metadata.as_ref().and_then(|it| it.modified().ok());
         Self { changed, length: metadata.map(|it| it.len()) }
     }
 }
 
-/// Signals to read again.
+/// SIGHUP.
 #[cfg(unix)]
 struct Hangup(Option<tokio::signal::unix::Signal>);
 
@@ -155,22 +153,22 @@ struct Hangup(Option<tokio::signal::unix::Signal>);
 impl Hangup {
     fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        let heard = signal(SignalKind::hangup());
-        Self(heard.inspect_err(|error| tracing::warn!("SIGHUP is not heard: {error}")).ok())
+        let signals = signal(SignalKind::hangup());
+        Self(signals.inspect_err(|error| tracing::warn!("cannot listen for SIGHUP: {error}")).ok())
     }
 
     async fn next(&mut self) {
-        let heard = match &mut self.0 {
+        let received = match &mut self.0 {
             Some(signal) => signal.recv().await,
             None => None,
         };
-        if heard.is_none() {
+        if received.is_none() {
             std::future::pending().await
         }
     }
 }
 
-/// There is no such signal.
+/// Systems without SIGHUP.
 #[cfg(not(unix))]
 struct Hangup;
 
@@ -190,9 +188,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_and_end_growing() {
+    fn retry_delays_double_up_to_a_maximum() {
         let mut retry = Retry::default();
-        let waits: Vec<u64> = (0..9).map(|_| retry.later().as_millis() as u64).collect();
-        assert_eq!(waits, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+        let delays: Vec<u64> = (0..9).map(|_| retry.schedule().as_millis() as u64).collect();
+        assert_eq!(delays, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
     }
 }

@@ -1,17 +1,17 @@
-//! How does JSON look at a terminal? Indented, and each kind of value in a color of its own.
+//! JSON for a terminal: indented, with a color for each kind of value.
 
 use serde_json::Value;
 
 use super::{Colors, Look};
 
-/// A value over several lines.
+/// Returns a value as indented lines.
 pub(crate) fn json(value: &Value, colors: Colors) -> String {
     let mut out = String::new();
     write(&mut out, value, colors, 0);
     out
 }
 
-/// Values are nested as deep as what read them allows.
+/// The parser of the value has limited its depth.
 fn write(out: &mut String, value: &Value, colors: Colors, depth: usize) {
     match value {
         Value::Object(members) if !members.is_empty() => {
@@ -25,7 +25,7 @@ fn write(out: &mut String, value: &Value, colors: Colors, depth: usize) {
         Value::Array(_) => out.push_str("[]"),
         Value::String(text) => out.push_str(&colors.paint(Look::Text, &quoted(text))),
         Value::Number(number) => out.push_str(&colors.paint(Look::Number, &number.to_string())),
-        Value::Bool(_) | Value::Null => out.push_str(&colors.paint(Look::Word, &value.to_string())),
+        Value::Bool(_) | Value::Null => out.push_str(&colors.paint(Look::Keyword, &value.to_string())),
     }
 }
 
@@ -55,7 +55,7 @@ fn list<'v>(
     out.push(close);
 }
 
-/// A string of JSON in which nothing is left that a terminal would obey.
+/// Returns a JSON string with all control characters escaped.
 fn quoted(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     if !quoted.contains(char::is_control) {
@@ -79,20 +79,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_colors_it_is_what_serde_writes() {
+    fn output_without_colors_equals_serde_json() {
         let value = json!({"a": [1, -2.5, null, true], "b": {}, "c": [], "d": {"e\"": "ü\n"}});
         assert_eq!(json(&value, Colors::OFF), format!("{value:#}"));
     }
 
     #[test]
-    fn each_kind_has_its_color() {
+    fn each_kind_has_a_color() {
         let shown = json(&json!({"a": ["x", 1, null]}), Colors(true));
         let line = "{\n  \x1b[36m\"a\"\x1b[0m: [\n    \x1b[32m\"x\"\x1b[0m,\n    \x1b[33m1\x1b[0m,\n    \x1b[35mnull\x1b[0m\n  ]\n}";
         assert_eq!(shown, line);
     }
 
     #[test]
-    fn no_value_can_give_the_terminal_orders() {
+    fn control_characters_are_escaped() {
         let value = json!("\x1b[2J \u{9b}2J \u{7f}");
         assert_eq!(json(&value, Colors::OFF), r#""\u001b[2J \u009b2J \u007f""#);
         let read: Value = serde_json::from_str(&json(&value, Colors::OFF)).unwrap();

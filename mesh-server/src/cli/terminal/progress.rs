@@ -1,76 +1,65 @@
-//! What does somebody see who has to wait? Nothing for a second, then a line that says for what, until it is over.
+//! Progress on the terminal while a command waits.
 
-use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// What takes no longer is not spoken of.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the line is written anew.
-const TICK: Duration = Duration::from_millis(100);
-/// What turns while time passes.
-const FRAMES: [char; 4] = ['|', '/', '-', '\\'];
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A line on the terminal for as long as this value lives; nothing where standard error is none.
-pub(crate) struct Waiting {
-    shared: Arc<Shared>,
-    writer: Option<JoinHandle<()>>,
+/// Work that takes no longer than this is not shown.
+const DELAY: Duration = Duration::from_secs(1);
+/// Time between two frames of a spinner.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// A spinner on standard error until it is dropped. It appears after a second, and only on a terminal.
+pub(crate) struct Spinner {
+    bar: ProgressBar,
+    delay: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-struct Shared {
-    /// What is waited for; `None` once it is over.
-    what: Mutex<Option<String>>,
-    over: Condvar,
-}
-
-impl Waiting {
-    /// Begins to wait.
-    pub(crate) fn on(what: impl Into<String>) -> Self {
-        let shared = Arc::new(Shared { what: Mutex::new(Some(what.into())), over: Condvar::new() });
-        let seen = io::stderr().is_terminal();
-        let writer = seen.then(|| {
-            let shared = Arc::clone(&shared);
-            std::thread::spawn(move || write(&shared, &mut io::stderr()))
+impl Spinner {
+    /// Starts a spinner beside a message.
+    pub(crate) fn start(message: impl Into<String>) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
+            .with_style(style("{spinner} {msg} ({elapsed})").tick_chars("|/-\\ "))
+            .with_message(message.into());
+        let (stop, stopped) = channel();
+        let shown = bar.clone();
+        let thread = std::thread::spawn(move || {
+            if stopped.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(FRAME);
+            }
         });
-        Self { shared, writer }
+        Self { bar, delay: Some((stop, thread)) }
     }
 
-    /// Says how far it is.
-    pub(crate) fn say(&self, what: impl Into<String>) {
-        *self.shared.what.lock().unwrap_or_else(PoisonError::into_inner) = Some(what.into());
+    /// Replaces the message.
+    pub(crate) fn set_message(&self, message: impl Into<String>) {
+        self.bar.set_message(message.into());
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Spinner {
     fn drop(&mut self) {
-        *self.shared.what.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.shared.over.notify_all();
-        if let Some(writer) = self.writer.take() {
-            let _ = writer.join();
+        if let Some((stop, thread)) = self.delay.take() {
+            drop(stop);
+            // The thread does not panic.
+            let _ = thread.join();
         }
+        self.bar.finish_and_clear();
     }
 }
 
-fn write(shared: &Shared, out: &mut impl Write) {
-    let begun = Instant::now();
-    let mut turn = 0;
-    let mut pause = PATIENCE;
-    let mut what = shared.what.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let waited = shared.over.wait_timeout_while(what, pause, |what| what.is_some());
-        what = waited.unwrap_or_else(PoisonError::into_inner).0;
-        let Some(text) = what.as_deref() else { break };
-        let frame = FRAMES.get(turn % FRAMES.len()).copied().unwrap_or(' ');
-        let line = format!("\r{frame} {text} ({} s)\x1b[K", begun.elapsed().as_secs());
-        // A terminal that is gone is no reason to stop the work.
-        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
-        turn += 1;
-        pause = TICK;
-    }
-    if turn > 0 {
-        let _ = out.write_all(b"\r\x1b[K").and_then(|()| out.flush());
-    }
+/// Returns a bar on standard error for so many bytes; hidden unless standard error is a terminal.
+pub(crate) fn bytes_bar(bytes: u64) -> ProgressBar {
+    let template = "[{bar:30}] {percent:>3} % {bytes} of {total_bytes} {binary_bytes_per_sec}";
+    ProgressBar::new(bytes).with_style(style(template).progress_chars("##."))
+}
+
+/// The templates are constants; a wrong one would show the default style.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
 #[cfg(test)]
@@ -78,26 +67,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_over_soon_is_not_spoken_of() {
-        let shared = Shared { what: Mutex::new(None), over: Condvar::new() };
-        let mut out = Vec::new();
-        write(&shared, &mut out);
-        assert_eq!(out, b"");
+    fn templates_are_valid() {
+        for template in ["{spinner} {msg} ({elapsed})", "[{bar:30}] {percent:>3} % {bytes} of {total_bytes}"]
+        {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
     }
 
     #[test]
-    fn the_line_goes_when_it_is_over() {
-        let shared = Shared { what: Mutex::new(Some("waiting for it".to_owned())), over: Condvar::new() };
-        let mut out = Vec::new();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(PATIENCE + TICK + TICK / 2);
-                *shared.what.lock().unwrap() = None;
-                shared.over.notify_all();
-            });
-            write(&shared, &mut out);
-        });
-        let said = String::from_utf8(out).unwrap();
-        assert!(said.starts_with("\r| waiting for it (1 s)\x1b[K") && said.ends_with("\r\x1b[K"), "{said:?}");
+    fn short_work_shows_nothing() {
+        let spinner = Spinner::start("working");
+        assert!(spinner.bar.is_hidden());
+        drop(spinner);
     }
 }

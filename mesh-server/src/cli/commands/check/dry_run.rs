@@ -1,4 +1,4 @@
-//! What else keeps a server from starting? The parts that settings turn on, tried as `serve` would make them.
+//! Builds the optional parts of a server as `serve` would, to find faults that prevent its start.
 
 use std::path::Path;
 
@@ -6,17 +6,18 @@ use mesh_plan::Mesh;
 
 use crate::cli::failure::Failure;
 use crate::cli::server::app_factory;
-use crate::cli::server::data_source::Source;
+use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database;
 use crate::config::Config;
 
-/// The faults of secret, accounts, store of files, and queries that are loaded at start. Nothing is made or changed.
-pub(super) fn faults(config: &Config, source: &Source) -> Vec<String> {
+/// Returns the faults of the secret, the accounts, the store of files and the preloaded queries. Nothing is created or
+/// changed.
+pub(super) fn faults(config: &Config, source: &DataSource) -> Vec<String> {
     let secret = app_factory::secret(config);
     let accounts = match (&secret, &source.database) {
         (Ok(Some(secret)), Some(database)) => {
             let accounts = app_factory::integrity(config, secret, Some(database), None);
-            database::waited(accounts).unwrap_or_else(|error| Err(Failure::start(error))).map(drop)
+            database::block_on(accounts).unwrap_or_else(|error| Err(Failure::start(error))).map(drop)
         }
         _ => Ok(()),
     };
@@ -29,7 +30,7 @@ pub(super) fn faults(config: &Config, source: &Source) -> Vec<String> {
     tried.into_iter().filter_map(Result::err).map(|failure| failure.fault().to_owned()).collect()
 }
 
-/// Whether files can be stored; a folder that is not there yet is made by `serve`.
+/// Checks the store of files. A missing folder is no fault, because `serve` creates it.
 fn store(config: &Config) -> Result<(), Failure> {
     if !config.uploads.enabled {
         return Ok(());

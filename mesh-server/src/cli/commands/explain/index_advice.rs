@@ -1,55 +1,57 @@
-//! Which index is missing? A warning where SQLite's account of a statement shows that none serves it.
+//! Warnings about missing indexes, from SQLite's query plans.
 
 use std::fmt;
 
 use mesh_plan::{ColumnSource, CompareOp, Join, Node, Pattern, Predicate};
 use mesh_schema::{Link, TableName};
 
-/// Why a statement will be slow on a large table.
+/// A statement that is slow on a large table, and the index that would help.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Advice {
-    why: Why,
+pub(super) struct IndexAdvice {
+    problem: Problem,
     table: String,
-    /// Columns that an index should have, in this order; none where no index would help.
+    /// Columns of the index, in order; empty if no index would help.
     columns: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Why {
-    /// Rows are looked through one by one for those that are asked for.
+enum Problem {
+    /// The table is scanned for the matching rows.
     Scan,
-    /// All rows that are asked for are fetched and sorted, to show a page of them.
+    /// All matching rows are sorted, although only a page of them is read.
     Sort,
 }
 
-impl Advice {
-    /// What there is to say about a node's statement, whose account consists of these steps.
-    pub(super) fn of(node: &Node, join: Option<&Join>, steps: &[String]) -> Option<Self> {
-        // What is scanned of a part of a statement was found by that part.
-        let looks_through = |step: &&String| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery");
+impl IndexAdvice {
+    /// Returns advice for the statement of a node with this query plan, if it needs an index.
+    pub(super) fn new(node: &Node, join: Option<&Join>, steps: &[String]) -> Option<Self> {
+        // A scan of a subquery reads only what the subquery found.
+        let scans = |step: &&String| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery");
         let sorts = |step: &&String| step.contains("TEMP B-TREE FOR ORDER BY");
-        let chooses = node.filter.is_some() || join.is_some();
+        let filtered = node.filter.is_some() || join.is_some();
         let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
-        let why = if chooses && steps.iter().any(|step| looks_through(&step)) {
-            Why::Scan
+        let problem = if filtered && steps.iter().any(|step| scans(&step)) {
+            Problem::Scan
         } else if paged && steps.iter().any(|step| sorts(&step)) {
-            Why::Sort
+            Problem::Sort
         } else {
             return None;
         };
-        let (table, columns) = wanted(node, join);
-        Some(Self { why, table, columns })
+        let (table, columns) = useful_index(node, join);
+        Some(Self { problem, table, columns })
     }
 }
 
-impl fmt::Display for Advice {
+impl fmt::Display for IndexAdvice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { why, table, columns } = self;
-        match why {
-            Why::Scan => {
-                write!(f, "warning: no index finds these rows of {table}, so all are looked through")?
+        let Self { problem, table, columns } = self;
+        match problem {
+            Problem::Scan => {
+                write!(f, "warning: no index matches these rows of {table}, so the whole table is scanned")?
             }
-            Why::Sort => write!(f, "warning: no index has {table} in this order, so all rows are sorted")?,
+            Problem::Sort => {
+                write!(f, "warning: no index provides this order of {table}, so all rows are sorted")?
+            }
         }
         if columns.is_empty() {
             return Ok(());
@@ -58,13 +60,13 @@ impl fmt::Display for Advice {
     }
 }
 
-/// The table and the columns that an index would need: what is compared for equality, then the order, or where
-/// there is none what is compared otherwise.
-fn wanted(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
+/// Returns the table and the columns of a useful index: those compared for equality, then those of the order, or of other
+/// comparisons if there are any.
+fn useful_index(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
     let mut columns = Vec::new();
     match join.map(|join| &join.link) {
         Some(Link::Direct { pairs }) => columns.extend(pairs.iter().map(|pair| pair.target.clone())),
-        // The junction is looked through; the target is found by its key.
+        // The junction is scanned; the target is found by its key.
         Some(Link::Through { table, from, to, .. }) => return (name(table), vec![from.clone(), to.clone()]),
         None => {}
     }
@@ -138,23 +140,23 @@ mod tests {
         let text = format!(r#"{{"post":{{"$select":{{"id":true}}{controls}}}}}"#);
         let plan = Mesh::builder(schema).build().plan(&Request::collection(Format::Json, &text)).unwrap();
         let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
-        let advice = Advice::of(plan.node(), None, &steps);
+        let advice = IndexAdvice::new(plan.node(), None, &steps);
         expected.assert_eq(&advice.map_or_else(|| "nothing".to_owned(), |advice| advice.to_string()));
     }
 
     #[test]
-    fn a_first_page_in_the_order_of_the_table_needs_no_index() {
+    fn first_page_in_table_order_needs_no_index() {
         check("", &["SCAN t0"], expect!["nothing"]);
     }
 
     #[test]
-    fn a_filter_needs_an_index_that_serves_the_order_too() {
+    fn filter_needs_an_index_that_includes_the_order() {
         let filter = r#","$where":{"field":"title","op":"eq","value":"a"}"#;
         check(
             filter,
             &["SCAN t0"],
             expect![
-                "warning: no index finds these rows of posts, so all are looked through; an index on (title, id) would help"
+                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title, id) would help"
             ],
         );
         let found = "SEARCH t0 USING INDEX posts_title (title=?)";
@@ -163,43 +165,43 @@ mod tests {
     }
 
     #[test]
-    fn a_range_comes_last() {
+    fn range_column_is_last() {
         check(
             r#","$where":{"and":[{"field":"views","op":"gt","value":1},{"field":"title","op":"eq","value":"a"}]}"#,
             &["SCAN t0"],
             expect![
-                "warning: no index finds these rows of posts, so all are looked through; an index on (title, views) would help"
+                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title, views) would help"
             ],
         );
     }
 
     #[test]
-    fn the_beginning_of_a_pattern_is_a_range() {
+    fn prefix_of_a_pattern_is_a_range() {
         check(
             r#","$where":{"field":"title","op":"like","value":"a%"}"#,
             &["SCAN t0"],
             expect![
-                "warning: no index finds these rows of posts, so all are looked through; an index on (title) would help"
+                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title) would help"
             ],
         );
     }
 
     #[test]
-    fn what_no_index_serves_is_said_without_advice() {
+    fn scan_without_useful_index_has_no_advice() {
         check(
             r#","$where":{"field":"title","op":"ilike","value":"%a%"}"#,
             &["SCAN t0"],
-            expect!["warning: no index finds these rows of posts, so all are looked through"],
+            expect!["warning: no index matches these rows of posts, so the whole table is scanned"],
         );
     }
 
     #[test]
-    fn an_order_needs_an_index() {
+    fn order_needs_an_index() {
         check(
             r#","$orderBy":[{"field":"views","direction":"desc"}]"#,
             &["SCAN t0", "USE TEMP B-TREE FOR ORDER BY"],
             expect![
-                "warning: no index has posts in this order, so all rows are sorted; an index on (views, id) would help"
+                "warning: no index provides this order of posts, so all rows are sorted; an index on (views, id) would help"
             ],
         );
     }

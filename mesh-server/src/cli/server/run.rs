@@ -1,0 +1,148 @@
+//! The lifetime of a server process: listen, serve, stop on a signal.
+
+use std::io;
+use std::num::NonZero;
+
+use mesh_server::{Check, Current, Server, Timeouts, Tls, Workers};
+use tokio::net::TcpListener;
+
+use crate::cli::failure::Failure;
+use crate::cli::output::print;
+use crate::cli::server::admin;
+use crate::cli::server::app_factory::AppFactory;
+use crate::cli::server::data_source::DataSource;
+use crate::cli::server::schema_reload::SchemaReload;
+use crate::config::Config;
+
+/// File descriptors reserved for databases, uploads and the like.
+const RESERVED_FILES: usize = 256;
+/// File descriptors of one thread: its event queue, and its connection to a database in a file.
+const FILES_PER_THREAD: usize = 6;
+
+/// Serves a data source until SIGTERM or SIGINT. `ready` is called with the server's URL.
+pub(crate) fn serve(
+    config: &Config,
+    source: DataSource,
+    ready: impl FnOnce(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for note in &source.notes {
+        tracing::info!("{note}");
+    }
+    let entities = source.schema.entities().count();
+    let threads = threads(config);
+    // Threads that are not pinned share the connections with this one.
+    let started = threads - usize::from(!config.pin_threads);
+    let workers = Workers::builder(started).pinned(config.pin_threads).on_park(mesh_sqlite::before_park);
+    let workers = workers.start().map_err(Failure::start)?;
+    runtime().map_err(Failure::start)?.block_on(async {
+        let factory = AppFactory::open(config, source.database).await?;
+        let app = factory.app(source.schema)?;
+        let recovered = app.recover_uploads().await;
+        recovered.map_err(|error| Failure::start(format!("cannot clean up the stored files: {error}")))?;
+        let current = Current::new(app);
+        let mut server = Server::new(current.clone())
+            .max_connections(connections(config.limits.connections, threads))
+            .shutdown_timeout(config.shutdown_timeout)
+            .workers(workers)
+            .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
+        let mut scheme = "http";
+        if let Some((certificate, key)) = config.tls.files() {
+            let tls =
+                Tls::open(certificate, key).map_err(|error| Failure::start(format!("[tls]: {error}")))?;
+            server = server.tls(tls);
+            scheme = "https";
+        }
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .map_err(|error| Failure::start(cannot_listen(config.listen, &error)))?;
+        let address = listener.local_addr().map_err(Failure::start)?;
+        let url = format!("{scheme}://{address}{}", config.base);
+        // Signals are handled from before the server announces that it is ready.
+        let stop = stop_signal().map_err(Failure::start)?;
+        admin::listen(config, factory.admin(), &current).await?;
+        let health = factory.health().clone();
+        tokio::spawn(SchemaReload::new(factory, current).run());
+        tracing::info!(entities, "serving at {url}");
+        print(format_args!("listening on {url}"))?;
+        ready(&url)?;
+        let stop = async move {
+            stop.await;
+            health.set("server", Check::Failed("it is stopping".to_owned()));
+        };
+        // A task of its own takes turns with the connections that it accepts.
+        let served = tokio::spawn(server.serve(listener, stop)).await;
+        served.map_err(Failure::start)?;
+        // An open snapshot would prevent the write-ahead log from being truncated.
+        mesh_sqlite::before_park();
+        tracing::info!("stopped");
+        Ok(())
+    })
+}
+
+/// Returns the number of threads that serve, this one included.
+fn threads(config: &Config) -> usize {
+    match config.threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    }
+}
+
+/// Builds the runtime of this thread, which accepts connections and serves its share of them.
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().thread_name("mesh").on_thread_park(mesh_sqlite::before_park).build()
+}
+
+/// Returns the limit of connections, lowered so that the process has file descriptors left for the database: a client
+/// that waits to be accepted is better than a database that cannot be opened.
+fn connections(wanted: usize, threads: usize) -> usize {
+    let Some(files) = max_open_files() else { return wanted };
+    let reserved = (files / 8).max(RESERVED_FILES) + FILES_PER_THREAD * threads;
+    let most = files.saturating_sub(reserved).max(files / 2).max(1);
+    if wanted > most {
+        tracing::warn!(
+            "at most {most} connections at a time instead of the {wanted} of 'limits.connections': this process may \
+             open {files} files; raise that limit (`ulimit -n`, or LimitNOFILE of systemd)"
+        );
+    }
+    wanted.min(most)
+}
+
+/// Returns how many files this process may open, on systems with `/proc`.
+fn max_open_files() -> Option<usize> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Returns a future that completes on SIGTERM or SIGINT.
+#[cfg(unix)]
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Returns a future that completes on Ctrl-C.
+#[cfg(not(unix))]
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+fn cannot_listen(address: std::net::SocketAddr, error: &io::Error) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another program uses this port: stop it, or choose a port with --listen"
+        }
+        _ => "",
+    };
+    format!("cannot listen on {address}: {error}{hint}")
+}
