@@ -41,6 +41,11 @@ impl fmt::Display for Failure {
 
 /// Returns an error with its sources, separated by colons.
 pub(crate) fn chain(error: &dyn Error) -> String {
-    let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
 }

@@ -1,16 +1,16 @@
-//! How is the sample data varied? By numbers that look random and are the same each time.
+//! Reproducible random numbers for the sample data.
 
-/// A generator in the manner of SplitMix64: one word of state, a step and a stir.
-pub(crate) struct Dice(u64);
+/// A SplitMix64 generator. Equal seeds give equal sequences on every platform.
+pub(super) struct SampleRng(u64);
 
-impl Dice {
-    /// Equal seeds give equal throws.
-    pub(crate) fn new(seed: u64) -> Self {
+impl SampleRng {
+    /// Creates a generator from a seed.
+    pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A number below `bound`; 0 where the bound is 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    /// Returns a number below `bound`; 0 if the bound is 0.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,24 +18,30 @@ impl Dice {
         (mixed ^ (mixed >> 31)).checked_rem(bound).unwrap_or(0)
     }
 
-    /// A position in something of that length.
-    pub(crate) fn index(&mut self, length: usize) -> usize {
+    /// Returns an index into a slice of this length.
+    pub(super) fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
-    /// Whether an event of that chance in a hundred happens.
-    pub(crate) fn chance(&mut self, percent: u64) -> bool {
+    /// Returns `true` with this probability.
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// That many different items in any order; all of them where there are fewer.
-    pub(crate) fn some<T: Copy>(&mut self, count: usize, items: &[T]) -> Vec<T> {
+    /// Returns up to `count` distinct items in random order.
+    pub(super) fn choose<T: Copy>(&mut self, count: usize, items: &[T]) -> Vec<T> {
         let mut left = items.to_vec();
-        let mut taken = Vec::with_capacity(count);
-        while taken.len() < count && !left.is_empty() {
-            let at = self.index(left.len());
-            taken.push(left.swap_remove(at));
+        let mut chosen = Vec::with_capacity(count);
+        while chosen.len() < count && !left.is_empty() {
+            let index = self.index(left.len());
+            chosen.push(left.swap_remove(index));
         }
-        taken
+        chosen
+    }
+
+    /// Returns up to `count` distinct texts in random order.
+    pub(super) fn choose_text<'t>(&mut self, count: usize, texts: &'t [String]) -> Vec<&'t str> {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        self.choose(count, &texts)
     }
 }

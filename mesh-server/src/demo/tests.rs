@@ -1,4 +1,4 @@
-//! Is the sample database what its readers rely on: complete, consistent, and the same each time?
+//! The sample database is complete, consistent and reproducible.
 
 use mesh_sqlite::rusqlite::types::Value;
 
@@ -28,7 +28,7 @@ fn dump(connection: &Connection) -> Vec<String> {
 }
 
 #[test]
-fn the_tables_have_their_rows() {
+fn tables_have_the_documented_rows() {
     let connection = sample();
     for (table, rows) in [("users", 40), ("posts", 150), ("comments", 400), ("tags", 20), ("post_tags", 450)]
     {
@@ -37,7 +37,7 @@ fn the_tables_have_their_rows() {
 }
 
 #[test]
-fn every_reference_has_its_target() {
+fn references_have_targets() {
     let connection = sample();
     assert_eq!(count(&connection, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
     assert_eq!(count(&connection, "SELECT count(*) FROM pragma_foreign_key_list('post_tags')"), 2);
@@ -45,14 +45,14 @@ fn every_reference_has_its_target() {
 }
 
 #[test]
-fn two_creations_are_equal() {
+fn creation_is_reproducible() {
     let first = dump(&sample());
     assert_eq!(first.len(), 1_060);
     assert_eq!(first, dump(&sample()));
 }
 
 #[test]
-fn a_second_creation_in_the_same_database_changes_nothing() {
+fn second_creation_fails_and_changes_nothing() {
     let mut connection = sample();
     let before = dump(&connection);
     create(&mut connection).unwrap_err();
@@ -60,7 +60,7 @@ fn a_second_creation_in_the_same_database_changes_nothing() {
 }
 
 #[test]
-fn no_text_is_there_twice_where_it_would_show() {
+fn visible_texts_are_distinct() {
     let connection = sample();
     assert_eq!(count(&connection, "SELECT count(DISTINCT title) FROM posts"), 150);
     assert_eq!(count(&connection, "SELECT count(DISTINCT body) FROM posts"), 150);
@@ -70,7 +70,7 @@ fn no_text_is_there_twice_where_it_would_show() {
 }
 
 #[test]
-fn dates_are_in_order_and_in_their_form() {
+fn dates_are_ordered_and_well_formed() {
     let connection = sample();
     let none = |sql: &str| assert_eq!(count(&connection, sql), 0, "{sql}");
     for (table, column) in [
@@ -101,7 +101,7 @@ fn dates_are_in_order_and_in_their_form() {
 }
 
 #[test]
-fn there_is_something_of_every_kind_to_ask_for() {
+fn every_kind_of_row_exists() {
     let connection = sample();
     for sql in [
         "SELECT count(*) FROM users WHERE bio IS NULL",

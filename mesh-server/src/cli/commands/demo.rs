@@ -1,48 +1,55 @@
-//! `mesh-server demo`: sample data over HTTP, with calls to paste.
+//! `mesh-server demo`: serves sample data and prints example calls.
 
 use std::path::{Path, PathBuf};
 
 use mesh_sqlite::rusqlite::{Connection, OpenFlags};
 
 use crate::cli::args::DemoArgs;
-use crate::cli::commands::serve::{serve, start_log};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::data_source::DataSource;
+use crate::cli::server::logging;
+use crate::cli::server::run::serve;
 use crate::cli::settings::settings;
 use crate::cli::terminal::Spinner;
 use crate::demo;
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let mut config = settings(args.settings(), None).map_err(Failure::faults)?;
-    let _logging = start_log(&config)?;
+    let mut config = settings(args.settings(), None)?;
+    let _logging = logging::start(&config)?;
     let sample = match &args.database {
         Some(path) => Sample::kept(path)?,
         None => Sample::temporary()?,
     };
     config.database = Some(format!("sqlite:{}", sample.path.display()));
     config.schema = None;
-    // Whoever tries the demo wants to look around, on this machine.
     config.docs.enabled = config.listen.ip().is_loopback();
     if config.docs.title.is_empty() {
         "Sample blog".clone_into(&mut config.docs.title);
     }
-    let source = Source::open(&config).map_err(Failure::faults)?;
+    let source = DataSource::open(&config).map_err(Failure::faults)?;
     serve(&config, source, |url| {
         let origin = url.strip_suffix(config.base.as_str()).unwrap_or(url);
-        let page = config.docs.enabled.then(|| format!("{origin}{}", config.docs.path));
-        print(calls(url, page.as_deref()))
+        let playground = config.docs.enabled.then(|| format!("{origin}{}", config.docs.path));
+        print(introduction(url, playground.as_deref(), &program()))
     })
 }
 
-/// The file with the sample data.
+/// Returns how this program was started, so that the printed command works when it is pasted.
+fn program() -> String {
+    let program = std::env::args().next().unwrap_or_default();
+    if program.is_empty() { "mesh-server".to_owned() } else { program }
+}
+
+/// The database file of the demo.
 struct Sample {
     path: PathBuf,
-    /// The folder to be removed at the end.
+    /// The folder to remove at the end, for a temporary file.
     folder: Option<PathBuf>,
 }
 
 impl Sample {
+    /// Uses a file, and fills it if it does not exist.
     fn kept(path: &Path) -> Result<Self, Failure> {
         if !path.exists() {
             fill(path)?;
@@ -50,13 +57,13 @@ impl Sample {
         Ok(Self { path: path.to_owned(), folder: None })
     }
 
-    /// A file that nobody else can have made, since its folder is new.
+    /// Creates a file in a new temporary folder, which nobody else can have prepared.
     fn temporary() -> Result<Self, Failure> {
         let folder = (0..100)
             .map(|attempt| std::env::temp_dir().join(format!("mesh-demo-{}-{attempt}", std::process::id())))
             .find(|folder| std::fs::create_dir(folder).is_ok())
             .ok_or_else(|| {
-                Failure::start("cannot make a folder for the sample data; name a file with --database")
+                Failure::start("cannot create a folder for the sample data; name a file with --database")
             })?;
         let sample = Self { path: folder.join("blog.db"), folder: Some(folder) };
         fill(&sample.path)?;
@@ -67,7 +74,7 @@ impl Sample {
 impl Drop for Sample {
     fn drop(&mut self) {
         if let Some(folder) = &self.folder {
-            // What cannot be removed stays where temporary files are.
+            // The system removes what cannot be removed here.
             let _ = std::fs::remove_dir_all(folder);
         }
     }
@@ -77,29 +84,31 @@ fn fill(path: &Path) -> Result<(), Failure> {
     let failed =
         |error| Failure::start(format!("cannot write the sample data to {}: {error}", path.display()));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    let _waiting = Waiting::on("writing the sample data");
+    let _spinner = Spinner::start("writing the sample data");
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     demo::create(&mut connection).map_err(failed)
 }
 
-/// One post with what belongs to it, in the brace format.
+/// One post with its author and comments, in the QL format.
 const POST: &str = "{ post { title author { name } comments { body author { name } } } }";
-/// A page of posts, filtered and ordered, in JSON.
+/// A filtered and ordered page of posts, in JSON.
 const NEWEST: &str = r#"{"post": {"$select": {"title": true, "publishedAt": true, "tags": {"$select": {"label": true}}}, "$where": {"field": "status", "op": "eq", "value": "published"}, "$orderBy": [{"field": "publishedAt", "direction": "desc"}], "$page": {"first": 3}}}"#;
-/// A self relation, both ways.
+/// A self relation in both directions.
 const STAFF: &str = "{ user name role manager { name } users { name } }";
 
-/// Calls that work when pasted into a shell.
-fn calls(url: &str, page: Option<&str>) -> String {
-    let page = page.map_or_else(String::new, |page| {
-        format!("\nThe playground, to click queries together and see their SQL, is at\n\n  {page}\n")
+/// Returns example calls that work when they are pasted into a shell. `program` is the command that starts this program.
+fn introduction(url: &str, playground: Option<&str>, program: &str) -> String {
+    let playground = playground.map_or_else(String::new, |url| {
+        format!(
+            "\nThe playground, where you can build queries by clicking and see their SQL, is at\n\n  {url}\n"
+        )
     });
     let (post, newest) = (mesh_wire::base64::encode(POST), mesh_wire::base64::encode(NEWEST));
     format!(
         r#"
-A sample blog is served: users, posts, comments and tags.
-{page}
-Try these in another terminal. One post with its author and comments; the header holds a query, in base64:
+The sample blog has users, posts, comments and tags.
+{playground}
+Try these calls in another terminal. One post with its author and comments; the header holds a query in base64:
 
   curl -s {url}/post/1 -H 'X-Mesh-Format: ql' \
     -H 'X-Mesh-Query: {post}'
@@ -109,16 +118,16 @@ The three newest published posts with their tags:
   curl -s {url}/post \
     -H 'X-Mesh-Query: {newest}'
 
-Everyone with their manager and those they manage, without encoding the query first:
+All users with their managers and the users that they manage, with the query in the body:
 
   curl -s {url} -H 'Content-Type: application/json' \
     -d '{{"format": "ql", "query": "{STAFF}"}}'
 
-The same without curl:
+The same query without curl:
 
-  mesh-server query --url {url} '{STAFF}'
+  {program} query --url {url} '{STAFF}'
 
-Ctrl-C stops the server.
+Press Ctrl-C to stop the server.
 "#
     )
 }
@@ -132,17 +141,24 @@ mod tests {
     use crate::config::Config;
 
     #[test]
-    fn the_calls_fit_the_sample() {
+    fn printed_calls_fit_the_sample() {
         let sample = Sample::temporary().unwrap();
         let database = Some(format!("sqlite:{}", sample.path.display()));
-        let source = Source::open(&Config { database, ..Config::default() }).unwrap();
+        let source = DataSource::open(&Config { database, ..Config::default() }).unwrap();
         let mesh = Mesh::builder(source.schema).build();
         mesh.plan(&Request::point(Format::Ql, POST, "1")).unwrap();
         mesh.plan(&Request::collection(Format::Json, NEWEST)).unwrap();
         mesh.plan(&Request::collection(Format::Ql, STAFF)).unwrap();
-        let text = calls("http://127.0.0.1:4000/mesh", Some("http://127.0.0.1:4000/docs"));
+        let text =
+            introduction("http://127.0.0.1:4000/mesh", Some("http://127.0.0.1:4000/docs"), "./mesh-server");
         assert!(text.contains(&mesh_wire::base64::encode(NEWEST)) && text.contains(STAFF));
         assert!(text.contains("  http://127.0.0.1:4000/docs\n"));
+        assert!(text.contains("  ./mesh-server query --url"));
+    }
+
+    #[test]
+    fn temporary_sample_is_removed() {
+        let sample = Sample::temporary().unwrap();
         let folder = sample.folder.clone().unwrap();
         drop(sample);
         assert!(!folder.exists());

@@ -3,11 +3,17 @@
 use std::collections::HashSet;
 
 use comfy_table::{
-    Cell, CellAlignment, ColumnConstraint, Row, Table, TableComponent, Width, presets::NOTHING,
+    Cell, CellAlignment, ColumnConstraint, ContentLineStyle, LineStyle, Row, Table, TableStyle, Width,
 };
 use serde_json::{Map, Value};
 
 use super::escape_control;
+
+/// Columns separated by blanks, and dashes under the header.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none().junction(' '))
+    .header_separator(LineStyle::none().fill('-').junction(' '))
+    .content_lines(ContentLineStyle::none().junction(' '));
 
 /// Returns the records as lines under the field names. Nested values are JSON; cells wider than `max_width` are cut.
 pub(crate) fn table(records: &[&Map<String, Value>], max_width: Option<u16>) -> String {
@@ -16,10 +22,7 @@ pub(crate) fn table(records: &[&Map<String, Value>], max_width: Option<u16>) -> 
     let names: Vec<&String> = fields.filter(|name| seen.insert(*name)).collect();
 
     let mut table = Table::new();
-    table.load_preset(NOTHING);
-    table.set_style(TableComponent::HeaderLines, '-');
-    table.set_style(TableComponent::MiddleHeaderIntersections, ' ');
-    table.set_style(TableComponent::VerticalLines, ' ');
+    table.load_style(STYLE);
     table.set_truncation_indicator("…");
     table.set_header(row(names.iter().map(|name| escape_control(name))));
     for record in records {
