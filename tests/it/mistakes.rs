@@ -114,7 +114,7 @@ fn who_asks_the_wrong_place_is_told_so() {
 fn what_is_missing_is_named() {
     assert_eq!(
         said(&run(&["query", " "]), 2),
-        "error: there is no query; write one such as '{ post title }'\n"
+        "error: the query is empty; write one such as '{ post title }'\n"
     );
     let output = command(&["query", "--login", "ada", "{ post title }"])
         .env_remove("MESH_PASSWORD")
@@ -123,7 +123,7 @@ fn what_is_missing_is_named() {
         .unwrap();
     assert_eq!(said(&output, 2), "error: no password was given; type it, or set MESH_PASSWORD\n");
     let named = said(&run(&["serve", "blog.db"]), 2);
-    assert!(named.contains("a database is named by a flag: '--database sqlite:blog.db'"), "{named}");
+    assert!(named.contains("pass the database as '--database sqlite:blog.db'"), "{named}");
 }
 
 #[test]

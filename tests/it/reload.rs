@@ -112,15 +112,15 @@ fn a_faulty_schema_leaves_the_old_one_serving() {
     let site = Site::start(POSTS, "");
     let faulty = r#"{"entities": {"post": {"fields": ["id", "nosuch"]}, "ghost": {"fields": ["id"]}}}"#;
     site.write(faulty);
-    site.waits_for_log("the old one serves", 2);
+    site.waits_for_log("the old one stays in use", 2);
     let log = site.log();
     assert!(log.contains("nosuch") && log.contains("ghost"), "every fault is named:\n{log}");
     assert_eq!(site.server.get("/post/1", TITLE).text(), r#"{"title":"Rust at dawn"}"#);
     // It is complained of once, and not with every look at the file.
     thread::sleep(Duration::from_millis(1_200));
-    assert_eq!(site.log().matches("the old one serves").count(), 2);
+    assert_eq!(site.log().matches("the old one stays in use").count(), 2);
     site.server.signal("HUP");
-    site.waits_for_log("the old one serves", 4);
+    site.waits_for_log("the old one stays in use", 4);
     fs::remove_file(site.blog.dir.path().join("schema.json")).unwrap();
     site.waits_for_log("cannot read the schema", 1);
     assert_eq!(site.server.get("/post/1", TITLE).status, 200);
@@ -138,13 +138,13 @@ fn a_schema_waits_for_a_database_that_is_away() {
     let other = site.blog.connect();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     site.write(POSTS_WITH_LIKES);
-    site.waits_for_log("tried again in 500ms", 1);
-    site.waits_for_log("tried again in 1s", 1);
+    site.waits_for_log("retrying in 500ms", 1);
+    site.waits_for_log("retrying in 1s", 1);
     let ready = site.server.send(&Request::new("GET", "/readyz")).text();
     assert!(ready.contains("the database could not be looked at"), "{ready}");
     other.execute_batch("COMMIT").unwrap();
     until(&site.server, LIKES, 200);
-    site.waits_for_log("a new schema serves (tried again)", 1);
+    site.waits_for_log("the new schema is in use (retry)", 1);
     let ready = site.server.send(&Request::new("GET", "/readyz")).text();
     assert!(ready.contains(r#""schema":{"status":"passed"}"#), "{ready}");
 }
@@ -227,9 +227,9 @@ fn a_thousand_entities_are_swapped_quickly() {
     let site = Site::start(&schema(""), "");
     site.write(&schema(r#", "likes""#));
     until(&site.server, LIKES, 200);
-    site.waits_for_log("a new schema serves", 1);
+    site.waits_for_log("the new schema is in use", 1);
     let log = site.log();
-    let line = log.lines().find(|line| line.contains("a new schema serves")).unwrap();
+    let line = log.lines().find(|line| line.contains("the new schema is in use")).unwrap();
     assert!(line.contains("entities=1000"), "{line}");
     eprintln!("{line}");
 }

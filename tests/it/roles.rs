@@ -97,11 +97,11 @@ fn a_role_that_is_not_listed_is_a_fault() {
     let closed = schema(&dir, Some(json!({"admin": true})));
     assert_eq!(
         refused(&closed, "guest"),
-        "error: the policies have no role 'guest'; roles that are not listed see nothing\n"
+        "error: the policies have no role 'guest'; roles that are not listed can see nothing\n"
     );
     let open = schema(&dir, None);
     assert_eq!(
         refused(&open, "admin"),
-        "error: --role admin: the schema has no policies, so every role sees all of it\n"
+        "error: --role admin: the schema has no policies, so every role can see all of it\n"
     );
 }

@@ -1,4 +1,4 @@
-//! What does a person at a terminal see, and what does a program see instead?
+//! Output of commands at a terminal and for programs.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -16,8 +16,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the program at a terminal of its own, with these variables; `None` where nothing makes terminals. What it
-/// writes to both outputs comes together.
+/// Runs the program at a terminal with these variables and returns both outputs together; `None` if there is no `script`.
 fn at_terminal(arguments: &[&str], variables: &[(&str, &str)]) -> Option<String> {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let words = std::iter::once(program().to_str().unwrap()).chain(arguments.iter().copied()).map(quoted);
@@ -31,7 +30,7 @@ fn at_terminal(arguments: &[&str], variables: &[(&str, &str)]) -> Option<String>
         .envs(variables.iter().copied());
     let Ok(output) = script.output() else {
         assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no `script`: install util-linux");
-        eprintln!("left out: there is no `script`, which makes terminals; install util-linux");
+        eprintln!("skipped: there is no `script`; install util-linux");
         return None;
     };
     Some(stdout(&output).replace("\r\n", "\n"))
@@ -42,13 +41,13 @@ fn url(server: &Server) -> String {
 }
 
 #[test]
-fn colors_are_for_terminals_that_want_them() {
+fn output_is_colored_at_a_terminal_unless_no_color_is_set() {
     let blog = Database::blog();
     let server = Server::of(&blog);
     let (url, database) = (url(&server), blog.url());
     let query = ["query", "--url", &url, "--id", "1", "{ post title likes }"];
     let plain = run(&query);
-    assert_eq!(stdout(&plain), "{\"title\":\"Rust at dawn\",\"likes\":5}\n", "a program gets one line");
+    assert_eq!(stdout(&plain), "{\"title\":\"Rust at dawn\",\"likes\":5}\n", "one line without a terminal");
     let Some(colored) = at_terminal(&query, &[]) else { return };
     let wanted = "{\n  \x1b[36m\"title\"\x1b[0m: \x1b[32m\"Rust at dawn\"\x1b[0m,\n  \x1b[36m\"likes\"\x1b[0m: \x1b[33m5\x1b[0m\n}\n";
     assert_eq!(colored, wanted);
@@ -56,7 +55,7 @@ fn colors_are_for_terminals_that_want_them() {
         let indented = at_terminal(&query, &variables).unwrap();
         assert_eq!(indented, "{\n  \"title\": \"Rust at dawn\",\n  \"likes\": 5\n}\n", "{variables:?}");
     }
-    assert_eq!(at_terminal(&query, &[("NO_COLOR", "")]).unwrap(), wanted, "an empty variable says nothing");
+    assert_eq!(at_terminal(&query, &[("NO_COLOR", "")]).unwrap(), wanted, "an empty variable is ignored");
 
     let explain = ["explain", "--database", &database, "{ post title author { name } }"];
     let colored = at_terminal(&explain, &[]).unwrap();
@@ -66,13 +65,13 @@ fn colors_are_for_terminals_that_want_them() {
     assert_eq!(
         format!("{first}{}", bare.collect::<String>()),
         stdout(&run(&explain)),
-        "nothing but colors is added"
+        "only colors are added"
     );
     assert!(!stdout(&run(&explain)).contains('\x1b'));
 }
 
 #[test]
-fn no_value_gives_the_terminal_orders() {
+fn control_characters_in_values_are_escaped() {
     let database = Database::new("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);");
     database.connect().execute("INSERT INTO notes VALUES (1, ?)", ["\u{1b}[2J\u{9b}5m"]).unwrap();
     let server = Server::of(&database);
@@ -85,36 +84,36 @@ fn no_value_gives_the_terminal_orders() {
 }
 
 #[test]
-fn lists_are_tables() {
+fn lists_are_printed_as_tables() {
     let server = Server::of(&Database::blog());
     let url = url(&server);
     let ask = |more: &[&str]| run(&[&["query", "--url", &url, "--table"], more].concat());
     let output = ask(&["{ post title likes published tags { label } }"]);
     let wanted = "\
 title         likes  published  tags
-------------  -----  ---------  -------------------------------------
+------------- ------ ---------- --------------------------------------
 Rust at dawn      5  true       [{\"label\":\"code\"},{\"label\":\"travel\"}]
 Slow bread        7  false      [{\"label\":\"food\"}]
 A map                true       [{\"label\":\"travel\"}]
 Bicycle           7             [{\"label\":\"code\"},{\"label\":\"travel\"}]
 ";
     assert_eq!(stdout(&output), wanted, "{}", stderr(&output));
-    assert_eq!(stdout(&ask(&["--id", "3", "{ post title likes }"])), "title  likes\n-----  -----\nA map\n");
+    assert_eq!(stdout(&ask(&["--id", "3", "{ post title likes }"])), "title  likes\n------ ------\nA map\n");
     let none = ask(&["--id", "99", "{ post title }"]);
     assert_eq!((stdout(&none), none.status.code()), (String::new(), Some(0)));
-    assert!(stderr(&none).contains("nothing was found"));
+    assert!(stderr(&none).contains("no records were found"));
 
     let pages = r#"{"post": {"$select": {"id": true}, "$page": {"first": 3}}}"#;
     assert!(stderr(&ask(&[pages])).contains("--all"));
     let all = ask(&["--all", pages]);
-    assert_eq!(stdout(&all), "id\n--\n 1\n 2\n 3\n 4\n");
+    assert_eq!(stdout(&all), "id\n---\n 1\n 2\n 3\n 4\n");
     assert!(!stderr(&all).contains("--all"));
     let groups = r#"{"user": {"$select": {"role": true}, "$groupBy": ["role"], "$aggregate": {"n": {"fn": "count"}}}}"#;
-    assert_eq!(stdout(&ask(&[groups])), "role    n\n------  -\nadmin   1\neditor  2\n        1\n");
+    assert_eq!(stdout(&ask(&[groups])), "role    n\n------- --\nadmin   1\neditor  2\n        1\n");
 }
 
 #[test]
-fn faults_are_shown_where_they_stand() {
+fn errors_show_an_excerpt_of_the_query() {
     let blog = Database::blog();
     let server = Server::of(&blog);
     let (url, database) = (url(&server), blog.url());
@@ -147,22 +146,22 @@ fn faults_are_shown_where_they_stand() {
             assert_eq!((lines.next(), lines.next()), (Some(line), Some(marks)), "{arguments:?}: {said}");
         }
     }
-    // Each page is asked for in other words than those that were typed, which are what is shown.
+    // With --all the query is printed again for each page, but the typed text is shown.
     let output = run(&["query", "--url", &url, "--all", "{  post   titel }"]);
     assert!(stderr(&output).contains("1 | {  post   titel }\n  |           ^^^^^"), "{}", stderr(&output));
-    // What is no fault of the query shows none of it.
+    // Errors that are not about the query show no excerpt.
     let output = run(&["query", "--url", &format!("http://{}/elsewhere", server.address), "{ post title }"]);
     assert!(output.status.code() == Some(1) && !stderr(&output).contains('^'), "{}", stderr(&output));
 }
 
 #[test]
-fn who_waits_sees_for_what() {
+fn long_wait_shows_progress() {
     let slow = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mesh", slow.local_addr().unwrap());
     let answering = std::thread::spawn(move || {
         let (mut client, _) = slow.accept().unwrap();
         let _ = client.read(&mut [0; 4096]);
-        // Longer than the second that is waited in silence.
+        // Longer than the delay of the progress line.
         std::thread::sleep(Duration::from_millis(1_300));
         let body = json!({"items": [], "pageInfo": Value::Null}).to_string();
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
@@ -174,12 +173,12 @@ fn who_waits_sees_for_what() {
         return answering.join().unwrap();
     };
     answering.join().unwrap();
-    assert!(seen.contains(&format!("waiting for {url} (1 s)")), "{seen:?}");
-    assert!(seen.contains("\r\x1b[K{"), "the line is gone before the answer comes: {seen:?}");
+    assert!(seen.contains(&format!("waiting for {url} (1s)")), "{seen:?}");
+    assert!(seen.contains("\r\x1b[2K{"), "the line is cleared before the answer: {seen:?}");
 }
 
 #[test]
-fn shells_complete_commands_and_flags() {
+fn completion_scripts_complete_commands_and_flags() {
     for (shell, check) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
         let output = run(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -187,7 +186,7 @@ fn shells_complete_commands_and_flags() {
         for word in ["introspect", "json-schema", "allow-open-docs"] {
             assert!(script.contains(word), "{word} expected for {shell}");
         }
-        // Where the shell is there, it has to understand the script.
+        // An installed shell has to accept the script.
         let child = Command::new(shell).args(check).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let Ok(mut child) = child else { continue };
         let _ = child.stdin.take().unwrap().write_all(script.as_bytes());
