@@ -1,4 +1,4 @@
-//! Is that the password? Checked with argon2id, at the same cost whether the account exists or not.
+//! Logins with argon2id hashes. A login costs the same whether or not the account exists.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,18 +13,17 @@ use mesh_integrity::{
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-/// Names under which a login may be sent; the first one is asked for where there is none. `SPEC §7.1`
+/// Names of the login in credentials; an error names the first. `SPEC §7.1`
 const LOGIN: [&str; 3] = ["login", "email", "username"];
-/// Passwords that are checked at a time: each takes a core, and memory of tens of megabytes.
-const AT_ONCE: usize = 4;
-/// Logins that wait for their turn; more are refused.
-const WAITING: usize = 64;
+/// Passwords that are checked at a time. Each check takes a core and tens of megabytes of memory.
+const MAX_RUNNING: usize = 4;
+/// Logins that wait to be checked; more are refused.
+const MAX_WAITING: usize = 64;
 
-/// The hash of a password, as a table of accounts holds it: argon2id with the parameters that are current
-/// advice, and fresh salt.
+/// Hashes a password for a table of accounts: argon2id with recommended parameters and a random salt.
 ///
 /// # Errors
-/// When the system has no randomness to give.
+/// The system provides no random numbers.
 pub fn hash_password(password: &str) -> Result<String, HashError> {
     hash(&Argon2::default(), password)
 }
@@ -34,7 +33,7 @@ fn hash(argon2: &Argon2<'_>, password: &str) -> Result<String, HashError> {
     Ok(hash.to_string())
 }
 
-/// A password could not be hashed.
+/// A password cannot be hashed.
 #[derive(Debug)]
 pub struct HashError(argon2::password_hash::Error);
 
@@ -46,23 +45,22 @@ impl fmt::Display for HashError {
 
 impl std::error::Error for HashError {}
 
-/// The reference server's logins: `{login, password}` against a table of accounts. `email` and `username`
-/// stand for `login` too.
+/// Logins with `{login, password}` against a table of accounts. `email` and `username` are accepted in place of `login`.
 #[derive(Clone)]
 pub struct Accounts {
     source: Arc<dyn AccountSource>,
-    /// What passwords for unknown accounts are held against. No password is known to have it.
+    /// The hash that passwords for unknown accounts are compared with.
     decoy: Arc<str>,
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
 }
 
 impl Accounts {
-    /// Logins over a source of accounts. What is checked for unknown accounts costs as much as the hash of
-    /// some account of the source.
+    /// Creates logins over a source of accounts. A login for an unknown account costs as much as the hash of some account
+    /// of the source.
     ///
     /// # Errors
-    /// When the source cannot be read, or the system has no randomness to give.
+    /// The source cannot be read, or the system provides no random numbers.
     pub async fn new(source: impl AccountSource) -> Result<Self, AccountError> {
         let sample = source.any_hash().await?;
         let params = sample.as_deref().and_then(usable).and_then(|hash| Params::try_from(&hash).ok());
@@ -72,24 +70,24 @@ impl Accounts {
         Ok(Self {
             source: Arc::new(source),
             decoy: decoy.into(),
-            running: Arc::new(Semaphore::new(cores.min(AT_ONCE))),
-            waiting: Arc::new(Semaphore::new(WAITING)),
+            running: Arc::new(Semaphore::new(cores.min(MAX_RUNNING))),
+            waiting: Arc::new(Semaphore::new(MAX_WAITING)),
         })
     }
 
     async fn check(&self, login: &str, password: &str) -> Result<Identity, LoginError> {
         let account = self.source.find(login).await.map_err(LoginError::Failed)?;
         let known = account.as_ref().and_then(|account| account.hash.as_deref());
-        let own: Option<Arc<str>> = known.filter(|hash| usable(hash).is_some()).map(Arc::from);
-        if let (Some(account), Some(_), None) = (&account, known, &own) {
+        let usable_hash: Option<Arc<str>> = known.filter(|hash| usable(hash).is_some()).map(Arc::from);
+        if let (Some(account), Some(_), None) = (&account, known, &usable_hash) {
             tracing::warn!(
                 user = account.id,
-                "the account's password is no argon2id hash: nobody can log in"
+                "the password of the account is not an argon2id hash, so logins fail"
             );
         }
-        // A match with the decoy means nothing.
-        let can_match = own.is_some();
-        let matches = self.verify(own.unwrap_or_else(|| Arc::clone(&self.decoy)), password).await?;
+        // A match with the decoy is not a login.
+        let can_match = usable_hash.is_some();
+        let matches = self.verify(usable_hash.unwrap_or_else(|| Arc::clone(&self.decoy)), password).await?;
         match account.filter(|_| matches && can_match) {
             Some(account) => {
                 Ok(Identity { role: account.role, tenant: account.tenant, ..Identity::new(account.id) })
@@ -98,7 +96,7 @@ impl Accounts {
         }
     }
 
-    /// Hashes on a thread of its own, a few at a time.
+    /// Checks a password on a blocking thread, a few at a time.
     async fn verify(&self, hash: Arc<str>, password: &str) -> Result<bool, LoginError> {
         let waiting = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| LoginError::Busy)?;
         let running = Arc::clone(&self.running).acquire_owned().await.map_err(|_| LoginError::Busy)?;
@@ -107,7 +105,7 @@ impl Accounts {
         let checking = tokio::task::spawn_blocking(move || {
             let matches = PasswordHash::new(&hash)
                 .map(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok());
-            // Also when the client has gone away, the place is free only when the work is done.
+            // Released when the work is done, even if the client has disconnected.
             drop(running);
             matches.unwrap_or(false)
         });
@@ -115,7 +113,7 @@ impl Accounts {
     }
 }
 
-/// The hash, if it is one of argon2id.
+/// Returns the hash if it is an argon2id hash.
 fn usable(text: &str) -> Option<PasswordHash> {
     PasswordHash::new(text).ok().filter(|hash| hash.algorithm == ARGON2ID_IDENT && hash.hash.is_some())
 }
@@ -177,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Hashes at the least cost, so that tests are quick.
+    /// Hashes with the lowest cost, so that tests are fast.
     fn cheap(password: &str) -> Option<String> {
         let params = Params::new(16, 2, 1, None).unwrap();
         Some(hash(&Argon2::new(Algorithm::Argon2id, Version::V0x13, params), password).unwrap())
@@ -196,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn right_and_wrong_passwords() {
+    async fn right_passwords_log_in_and_wrong_ones_do_not() {
         let accounts = accounts().await;
         for name in LOGIN {
             let found = login(&accounts, json!({ name: "ada", "password": "pw" })).await;
@@ -212,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_missing_is_named() {
+    async fn missing_fields_are_named() {
         let accounts = accounts().await;
         for (credentials, field) in [
             (json!({}), "login"),
@@ -226,7 +224,7 @@ mod tests {
 
     /// The decoy costs what the table's hashes cost.
     #[tokio::test]
-    async fn unknown_accounts_take_the_same_work() {
+    async fn unknown_accounts_take_as_much_work() {
         let accounts = accounts().await;
         let params = |text: &str| Params::try_from(&PasswordHash::new(text).unwrap()).unwrap();
         let (decoy, own) = (params(&accounts.decoy), params(&cheap("pw").unwrap()));
@@ -242,9 +240,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_crowd_is_refused() {
+    async fn logins_beyond_the_queue_are_refused() {
         let accounts = accounts().await;
-        let held = accounts.waiting.clone().try_acquire_many_owned(u32::try_from(WAITING).unwrap()).unwrap();
+        let held =
+            accounts.waiting.clone().try_acquire_many_owned(u32::try_from(MAX_WAITING).unwrap()).unwrap();
         assert_eq!(login(&accounts, json!({"login": "ada", "password": "pw"})).await, Err("Busy".to_owned()));
         drop(held);
         assert!(login(&accounts, json!({"login": "ada", "password": "pw"})).await.is_ok());

@@ -1,4 +1,4 @@
-//! Do the commands say what they found, with the right exit status, for databases of any kind?
+//! Output and exit statuses of the commands, for databases of every kind.
 
 use std::process::Output;
 
@@ -13,7 +13,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The command ends with this status and says each of the words on standard error.
+/// Asserts the exit status, and each of the texts on standard error.
 fn assert_fails(output: &Output, status: i32, words: &[&str]) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(status), "{said}{}", stdout(output));
@@ -23,7 +23,7 @@ fn assert_fails(output: &Output, status: i32, words: &[&str]) {
     assert!(!said.contains("panicked"), "{said}");
 }
 
-/// The check found faults and says each of the words; all that are missing are named.
+/// Asserts that a check found faults that contain each of the texts; reports all that are missing.
 fn assert_finds(output: &Output, words: &[&str]) {
     let said = format!("{}{}", stdout(output), stderr(output));
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -38,7 +38,7 @@ fn introspect(database: &Database) -> Value {
 }
 
 #[test]
-fn introspect_writes_a_document_that_serves() {
+fn introspect_writes_a_usable_document() {
     let blog = Database::blog();
     let document = introspect(&blog);
     assert_eq!(document["joins"]["user.manager"]["type"], "one");
@@ -59,7 +59,7 @@ fn introspect_writes_a_document_that_serves() {
 }
 
 #[test]
-fn check_reports_every_fault_at_once() {
+fn check_reports_all_faults() {
     let blog = Database::blog();
     let document = json!({
         "entities": {
@@ -79,7 +79,7 @@ fn check_reports_every_fault_at_once() {
 }
 
 #[test]
-fn check_reports_the_faults_of_every_join_at_once() {
+fn check_reports_the_faults_of_all_joins() {
     let blog = Database::blog();
     let document = json!({
         "entities": {
@@ -134,7 +134,7 @@ fn check_compares_a_schema_with_the_database() {
 }
 
 #[test]
-fn wrong_usage_ends_with_status_two_and_the_nearest_name() {
+fn wrong_usage_has_status_2_and_a_suggestion() {
     let blog = Database::blog();
     let dir = TempDir::new();
     assert_fails(&run(&["serve", "--databse", &blog.url()]), 2, &["--databse", "--database"]);
@@ -192,7 +192,7 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
-fn an_unknown_key_of_the_file_names_the_nearest_one() {
+fn unknown_key_suggests_the_nearest() {
     let blog = Database::blog();
     let config = |text: &str| {
         let file = blog.dir.write("mesh.toml", text);
@@ -214,7 +214,7 @@ fn an_unknown_key_of_the_file_names_the_nearest_one() {
 }
 
 #[test]
-fn a_flag_is_stronger_than_a_variable_and_that_than_the_file() {
+fn flag_overrides_variable_overrides_file() {
     let blog = Database::blog();
     let text =
         format!("database = '{}'\nbase = \"/file\"\n[limits]\npage_max = 3\npage_default = 3\n", blog.url());
@@ -244,7 +244,7 @@ fn a_flag_is_stronger_than_a_variable_and_that_than_the_file() {
 }
 
 #[test]
-fn an_unknown_variable_is_a_warning() {
+fn unknown_variable_is_a_warning() {
     let blog = Database::blog();
     let file = blog.dir.path().join("log");
     let log = std::fs::File::create(&file).unwrap();
@@ -282,7 +282,7 @@ fn explain_shows_the_plan_and_runs_nothing() {
 }
 
 #[test]
-fn query_asks_a_server_and_prints_its_answer() {
+fn query_prints_the_answer_of_a_server() {
     let server = Server::of(&Database::blog());
     let url = format!("http://{}{}", server.address, server.base);
     let ask = |arguments: &[&str]| {
@@ -304,7 +304,7 @@ fn query_asks_a_server_and_prints_its_answer() {
     assert_fails(&run(&["query", "--url", "ftp://x", "{ post id }"]), 2, &["ftp"]);
 }
 
-/// A path segment in which every byte is escaped.
+/// Returns a path segment with every byte escaped.
 fn segment(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -313,7 +313,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Selects every field of an entity, and of each related one.
+/// Returns a query for every field of an entity, and of related entities.
 fn whole(document: &Value, entity: &str, relations: bool) -> Value {
     let mut select = Map::new();
     for field in document["entities"][entity]["fields"].as_array().unwrap() {
@@ -327,8 +327,7 @@ fn whole(document: &Value, entity: &str, relations: bool) -> Value {
     json!({"$select": select})
 }
 
-/// Reads every entity that was inferred, whole and with its relations, as a collection and one by one; gives
-/// the items by entity.
+/// Reads every inferred entity with its relations, as a collection and as points; returns the items by entity.
 fn read_all(database: &Database) -> Map<String, Value> {
     let document = introspect(database);
     let server = Server::of(database);
@@ -365,7 +364,7 @@ fn read_all(database: &Database) -> Map<String, Value> {
 }
 
 #[test]
-fn names_of_any_kind_are_served() {
+fn unusual_names_are_served() {
     let found = read_all(&Database::new(
         r#"CREATE TABLE "order details" ("order id" INTEGER PRIMARY KEY, "unit ""net"" price" REAL, "select" TEXT, "it's" TEXT, "a.b" TEXT);
            INSERT INTO "order details" VALUES (1, 2.5, 'x', 'y', 'z');
@@ -402,7 +401,7 @@ fn names_of_any_kind_are_served() {
 }
 
 #[test]
-fn keys_of_any_kind_are_served() {
+fn unusual_keys_are_served() {
     let found = read_all(&Database::new(
         "CREATE TABLE pair (a INTEGER, b TEXT, v TEXT, PRIMARY KEY (a, b));
          INSERT INTO pair VALUES (1, 'x', 'one'), (1, 'y', 'two');
@@ -447,7 +446,7 @@ fn keys_of_any_kind_are_served() {
 }
 
 #[test]
-fn an_empty_database_is_served() {
+fn empty_database_is_served() {
     let database = Database::new("");
     assert_eq!(introspect(&database)["entities"], json!({}));
     let server = Server::of(&database);
@@ -456,7 +455,7 @@ fn an_empty_database_is_served() {
 }
 
 #[test]
-fn columns_that_look_secret_are_left_out_with_a_word() {
+fn columns_that_look_secret_are_left_out_with_a_note() {
     let database = Database::new(
         "CREATE TABLE users (id INTEGER PRIMARY KEY, login TEXT, password_hash TEXT, api_key TEXT, secret TEXT);
          INSERT INTO users VALUES (1, 'ada', 'h', 'k', 's');",

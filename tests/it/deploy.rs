@@ -1,4 +1,4 @@
-//! Do the files for containers and machines say what they should, and does the health check tell the truth?
+//! The systemd unit, the Dockerfile and the health check.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use mesh_tests::{Database, Request, Server, TempDir, command, program};
 const UNIT: &str = include_str!("../../docs/deploy/mesh-server.service");
 const IMAGE: &str = include_str!("../../docs/deploy/Dockerfile");
 
-/// What a unit is to forbid, at the least.
+/// What the unit has to forbid at least.
 const HARDENED: [(&str, &str); 16] = [
     ("CapabilityBoundingSet", ""),
     ("DynamicUser", "yes"),
@@ -30,20 +30,20 @@ const HARDENED: [(&str, &str); 16] = [
 ];
 
 #[test]
-fn the_unit_forbids_what_a_server_does_not_need() {
+fn unit_forbids_what_a_server_does_not_need() {
     let keys: BTreeMap<&str, &str> =
         UNIT.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('=')).collect();
     for (key, value) in HARDENED {
         assert_eq!(keys.get(key), Some(&value), "{key}");
     }
-    // Longer than the server itself waits for requests under way.
+    // Longer than the server waits for running requests.
     let stop: u32 = keys["TimeoutStopSec"].parse().unwrap();
     assert!(stop > 10);
     assert!(keys["ExecReload"].contains("-HUP"));
 }
 
 #[test]
-fn systemd_has_nothing_against_the_unit() {
+fn systemd_accepts_the_unit() {
     let analyze = |arguments: &[&str]| -> Option<Output> {
         Command::new("systemd-analyze").args(arguments).env("SYSTEMD_COLORS", "0").output().ok()
     };
@@ -63,7 +63,7 @@ fn systemd_has_nothing_against_the_unit() {
 }
 
 #[test]
-fn the_image_has_no_root_and_nothing_but_the_server() {
+fn image_contains_only_the_server_and_runs_without_root() {
     let last: Vec<&str> = IMAGE.split("\nFROM ").last().unwrap().lines().collect();
     assert_eq!(last[0], "scratch");
     assert!(last.contains(&"USER 65532:65532"));
@@ -72,13 +72,13 @@ fn the_image_has_no_root_and_nothing_but_the_server() {
             .any(|line| line.starts_with("HEALTHCHECK") && line.ends_with(r#"["/mesh-server", "health"]"#))
     );
     assert!(!last.iter().any(|line| line.starts_with("RUN")), "there is no shell");
-    // What it builds in can be built in.
+    // The features it builds exist.
     let features = IMAGE.lines().find_map(|line| line.strip_prefix("ARG FEATURES=")).unwrap();
     let manifest = include_str!("../../mesh-server/Cargo.toml");
     for feature in features.split(',') {
         assert!(manifest.contains(&format!("\n{feature} = [")), "{feature}");
     }
-    // What it sets are settings.
+    // The variables it sets are settings.
     let database = Database::blog();
     let mut check = command(&["serve", "--print-config"]);
     for variable in
@@ -100,7 +100,7 @@ fn health(address: &str) -> Output {
 }
 
 #[test]
-fn the_health_check_tells_the_truth() {
+fn health_command_reports_whether_the_server_is_ready() {
     let database = Database::blog();
     let server = Server::of(&database);
     let address = server.address.to_string();
@@ -111,7 +111,7 @@ fn the_health_check_tells_the_truth() {
     assert_eq!(unspecified.status.code(), Some(0), "an address for all is asked at loopback");
     let file = PathBuf::from(database.url().strip_prefix("sqlite:").unwrap());
     std::fs::rename(&file, file.with_extension("aside")).unwrap();
-    // What was found out counts for a second.
+    // Results of checks are cached for a second.
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     let away = health(&address);
     assert_eq!(away.status.code(), Some(1));

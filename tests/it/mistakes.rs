@@ -1,4 +1,4 @@
-//! Is whoever does something wrong for the first time told what to do instead?
+//! Messages for common mistakes name the way out.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 
 use mesh_tests::{Database, Server, TempDir, command, run};
 
-/// What a command says that fails with this status.
+/// Returns the output of a command that ended with this status.
 #[track_caller]
 fn said(output: &Output, status: i32) -> String {
     let said =
@@ -15,9 +15,9 @@ fn said(output: &Output, status: i32) -> String {
     said
 }
 
-/// A check finds just the faults for which the server would not start, and its end says how many.
+/// `check` reports exactly these faults and their number, and `serve` refuses to start.
 #[track_caller]
-fn finds(database: &Database, settings: &str, faults: &[&str]) {
+fn assert_faults(database: &Database, settings: &str, faults: &[&str]) {
     let config = database.dir.write("mesh.toml", &format!("database = \"{}\"\n{settings}", database.url()));
     let checked = said(&run(&["check", "--config", &config]), 1);
     let lines: Vec<_> = checked.lines().collect();
@@ -35,22 +35,22 @@ fn finds(database: &Database, settings: &str, faults: &[&str]) {
 }
 
 #[test]
-fn a_check_finds_what_would_keep_the_server_from_starting() {
+fn check_finds_faults_that_prevent_the_start() {
     let blog = Database::blog();
     let secret = "secret = \"0123456789abcdef0123456789abcdef\"\n";
-    finds(&blog, "[integrity]\nenabled = true\n", &["'integrity.enabled' needs a secret"]);
-    finds(&blog, "[integrity]\nenabled = true\nsecret = \"short\"\n", &["needs at least 32"]);
+    assert_faults(&blog, "[integrity]\nenabled = true\n", &["'integrity.enabled' needs a secret"]);
+    assert_faults(&blog, "[integrity]\nenabled = true\nsecret = \"short\"\n", &["needs at least 32"]);
     let accounts = format!("[integrity]\nenabled = true\n{secret}[integrity.users]\ntable = \"people\"\n");
-    finds(&blog, &accounts, &["there is no table 'people' for 'integrity.users.table'"]);
+    assert_faults(&blog, &accounts, &["there is no table 'people' for 'integrity.users.table'"]);
     let several = "[integrity]\nenabled = true\n[uploads]\nenabled = true\nstore = \"/srv/files\"\n";
-    finds(&blog, several, &["'integrity.enabled'", "'uploads.store' must be 'file:FOLDER'"]);
+    assert_faults(&blog, several, &["'integrity.enabled'", "'uploads.store' must be 'file:FOLDER'"]);
     let queries = blog.dir.write("queries.json", r#"[{"query": "{ post titel }", "format": "ql"}]"#);
     let loaded = format!("[persisted]\nenabled = true\npreload = \"{queries}\"\n");
-    finds(&blog, &loaded, &["query 1: Field 'titel' not found on entity 'post'"]);
+    assert_faults(&blog, &loaded, &["query 1: Field 'titel' not found on entity 'post'"]);
 }
 
 #[test]
-fn a_check_makes_nothing() {
+fn check_creates_nothing() {
     let blog = Database::blog();
     let folder = blog.dir.path().join("files");
     let config = format!(
@@ -61,7 +61,7 @@ fn a_check_makes_nothing() {
     let config = blog.dir.write("mesh.toml", &config);
     let output = run(&["check", "--config", &config]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    // Beside the database may lie what SQLite needs to read it.
+    // SQLite may have created files beside the database.
     let names = std::fs::read_dir(blog.dir.path()).unwrap().map(|file| file.unwrap().file_name());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
     names.retain(|name| !name.starts_with("data.db-"));
@@ -70,7 +70,7 @@ fn a_check_makes_nothing() {
 }
 
 #[test]
-fn documents_without_content_are_told_from_databases_without_tables() {
+fn empty_documents_and_empty_databases_have_different_messages() {
     let dir = TempDir::new();
     let empty = dir.write("empty.json", "\n");
     assert!(
@@ -83,7 +83,7 @@ fn documents_without_content_are_told_from_databases_without_tables() {
 }
 
 #[test]
-fn who_asks_the_wrong_place_is_told_so() {
+fn wrong_urls_get_a_hint() {
     let ask = |url: &str| said(&run(&["query", "--url", url, "{ post title }"]), 1);
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let refused = ask(&format!("http://{free}/mesh"));
@@ -93,7 +93,7 @@ fn who_asks_the_wrong_place_is_told_so() {
     let private = ask(&format!("https://{}/mesh", server.address));
     assert!(private.ends_with("does not speak TLS; does its URL begin with http://?\n"), "{private}");
 
-    // What a server that speaks TLS says to a request in plain text.
+    // The reply of a TLS server to plain text.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mesh", listener.local_addr().unwrap());
     let answers = std::thread::spawn(move || {
@@ -111,7 +111,7 @@ fn who_asks_the_wrong_place_is_told_so() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_arguments_are_named() {
     assert_eq!(
         said(&run(&["query", " "]), 2),
         "error: the query is empty; write one such as '{ post title }'\n"
@@ -127,7 +127,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn the_guide_has_the_words_that_the_commands_have() {
+fn guide_quotes_the_messages_of_the_commands() {
     let page = include_str!("../../docs/own-database.md");
     let dir = TempDir::new();
     dir.write("orchard.sql", "CREATE TABLE trees (tag TEXT PRIMARY KEY);\n");

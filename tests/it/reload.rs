@@ -1,4 +1,4 @@
-//! Does a new schema serve without a request lost, and a faulty one not at all?
+//! Schema reloads lose no request, and faulty schemas are refused.
 
 use std::fs;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ const LIKES: &str = r#"{"post":{"$select":{"likes":true}}}"#;
 const POSTS: &str = r#"{"entities": {"post": {"fields": ["id", "title"]}}}"#;
 const POSTS_WITH_LIKES: &str = r#"{"entities": {"post": {"fields": ["id", "title", "likes"]}}}"#;
 
-/// A blog behind a schema document, whose server writes its log to a file.
+/// A blog with a schema document, served with a log file.
 struct Site {
     blog: Database,
     server: Server,
@@ -55,7 +55,7 @@ impl Site {
     }
 }
 
-/// How long until a read is answered with that status.
+/// Returns the time until a read is answered with this status.
 fn until(server: &Server, query: &str, status: u16) -> Duration {
     let start = Instant::now();
     loop {
@@ -69,7 +69,7 @@ fn until(server: &Server, query: &str, status: u16) -> Duration {
 }
 
 #[test]
-fn schemas_change_places_under_load_without_one_failed_request() {
+fn reload_under_load_fails_no_request() {
     let site = Site::start(POSTS, "[state]\nstore = \"memory\"\n");
     let body = json!({"query": "{ post title }", "format": "ql"}).to_string();
     let id =
@@ -108,7 +108,7 @@ fn schemas_change_places_under_load_without_one_failed_request() {
 }
 
 #[test]
-fn a_faulty_schema_leaves_the_old_one_serving() {
+fn faulty_schema_keeps_the_old_one_in_use() {
     let site = Site::start(POSTS, "");
     let faulty = r#"{"entities": {"post": {"fields": ["id", "nosuch"]}, "ghost": {"fields": ["id"]}}}"#;
     site.write(faulty);
@@ -116,7 +116,7 @@ fn a_faulty_schema_leaves_the_old_one_serving() {
     let log = site.log();
     assert!(log.contains("nosuch") && log.contains("ghost"), "every fault is named:\n{log}");
     assert_eq!(site.server.get("/post/1", TITLE).text(), r#"{"title":"Rust at dawn"}"#);
-    // It is complained of once, and not with every look at the file.
+    // The faults are logged once, not at every check of the file.
     thread::sleep(Duration::from_millis(1_200));
     assert_eq!(site.log().matches("the old one stays in use").count(), 2);
     site.server.signal("HUP");
@@ -128,11 +128,11 @@ fn a_faulty_schema_leaves_the_old_one_serving() {
     until(&site.server, LIKES, 200);
 }
 
-/// Nobody has to ask again: the file does not change once more, and no signal comes.
+/// The reload is retried without another change of the file and without a signal.
 #[test]
-fn a_schema_waits_for_a_database_that_is_away() {
+fn reload_is_retried_until_the_database_is_available() {
     let blog = Database::blog();
-    // In this mode whoever writes can keep all others away.
+    // In this journal mode a writer can lock out readers.
     blog.connect().execute_batch("PRAGMA journal_mode = DELETE").unwrap();
     let site = Site::of(blog, POSTS, "request_timeout = \"1s\"\n[events]\nenabled = false\n");
     let other = site.blog.connect();
@@ -150,7 +150,7 @@ fn a_schema_waits_for_a_database_that_is_away() {
 }
 
 #[test]
-fn an_inferred_schema_is_inferred_again_at_a_signal() {
+fn sighup_infers_the_schema_again() {
     let blog = Database::blog();
     let server = Server::of(&blog);
     blog.connect().execute_batch("ALTER TABLE posts ADD COLUMN mood TEXT DEFAULT 'calm'").unwrap();
@@ -175,7 +175,7 @@ fn an_inferred_schema_is_inferred_again_at_a_signal() {
 }
 
 #[test]
-fn sessions_and_counted_logins_stay_and_streams_come_back() {
+fn reload_keeps_sessions_and_login_counts_and_streams_reconnect() {
     let deployment = Deployment::new("[limits]\nlogin_per_minute = 2");
     let server = deployment.start();
     let session = Session::begin(&server);
@@ -213,7 +213,7 @@ fn sessions_and_counted_logins_stay_and_streams_come_back() {
 }
 
 #[test]
-fn a_thousand_entities_are_swapped_quickly() {
+fn reload_of_a_thousand_entities_is_quick() {
     let schema = |more: &str| {
         let entities: Vec<String> = (0..999)
             .map(|number| {

@@ -1,9 +1,9 @@
-//! Do files for tools say of each role what it may see and write, and nothing else?
+//! Files for tools contain what a role can see and write, and nothing else.
 
 use mesh_tests::{TempDir, run};
 use serde_json::{Value, json};
 
-/// A schema whose roles see less and less of it.
+/// A schema with roles that see decreasing parts of it.
 fn schema(dir: &TempDir, policies: Option<Value>) -> String {
     let mut document = json!({
         "entities": {
@@ -34,7 +34,7 @@ fn written(command: &str, schema: &str, role: &str) -> String {
 }
 
 #[test]
-fn what_a_role_cannot_see_is_in_no_file() {
+fn invisible_names_are_in_no_file() {
     let dir = TempDir::new();
     let schema = schema(&dir, Some(policies()));
     for command in ["types", "openapi", "json-schema"] {
@@ -60,7 +60,7 @@ fn what_a_role_cannot_see_is_in_no_file() {
 }
 
 #[test]
-fn a_role_writes_what_its_policy_lists() {
+fn role_can_write_what_its_policy_lists() {
     let dir = TempDir::new();
     let schema = schema(&dir, Some(policies()));
     for (role, writable) in [("admin", "\"title\" | \"ownerId\""), ("author", "\"title\""), ("*", "never")] {
@@ -78,7 +78,7 @@ fn a_role_writes_what_its_policy_lists() {
 }
 
 #[test]
-fn a_role_that_is_not_listed_is_a_fault() {
+fn unlisted_role_is_a_fault() {
     let dir = TempDir::new();
     let path = schema(&dir, Some(policies()));
     let refused = |path: &str, role: &str| {

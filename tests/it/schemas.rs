@@ -1,4 +1,4 @@
-//! Do the descriptions that the program writes hold for the server, by the judgment of foreign validators?
+//! Generated descriptions hold for the server, according to independent validators.
 
 mod queries;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::signed::{Deployment, Session};
 
-/// Runs one of the scripts with the tools and these files.
+/// Runs a script with the tools and these files.
 #[track_caller]
 fn script(name: &str, tools: &Path, files: &[&str]) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/schemas").join(name);
@@ -20,7 +20,7 @@ fn script(name: &str, tools: &Path, files: &[&str]) -> String {
     said
 }
 
-/// What a command writes, as a file and as JSON.
+/// Returns the output of a command, as a file and as JSON.
 #[track_caller]
 fn written(folder: &TempDir, command: &str, arguments: &[&str]) -> (String, Value) {
     let file = folder.path().join(format!("{command}.json")).display().to_string();
@@ -30,7 +30,7 @@ fn written(folder: &TempDir, command: &str, arguments: &[&str]) -> (String, Valu
     (file, serde_json::from_str(&text).unwrap())
 }
 
-/// The paths with their methods, as `GET /mesh/post`.
+/// Returns the operations of a document, as `GET /mesh/post`.
 fn operations(document: &Value) -> Vec<String> {
     let paths = document["paths"].as_object().unwrap();
     let all = paths.iter().flat_map(|(path, methods)| {
@@ -40,7 +40,7 @@ fn operations(document: &Value) -> Vec<String> {
     all.collect()
 }
 
-/// Every operation is one that the server knows at that path.
+/// Asserts that the server has every operation.
 #[track_caller]
 fn assert_served(document: &Value, server: &Server) {
     for operation in operations(document) {
@@ -57,7 +57,7 @@ fn assert_served(document: &Value, server: &Server) {
 }
 
 #[test]
-fn a_plain_server_is_described_as_it_is() {
+fn plain_server_is_described() {
     let Some(tools) = node_tools() else { return };
     let blog = Database::blog();
     let (file, document) = written(&blog.dir, "openapi", &["--database", &blog.url()]);
@@ -108,7 +108,7 @@ fn a_plain_server_is_described_as_it_is() {
 }
 
 #[test]
-fn every_profile_that_is_on_is_described() {
+fn enabled_profiles_are_described() {
     let Some(tools) = node_tools() else { return };
     let schema = json!({
         "entities": {
@@ -185,7 +185,7 @@ fn every_profile_that_is_on_is_described() {
 }
 
 #[test]
-fn names_of_any_kind_are_described() {
+fn unusual_names_are_described() {
     let Some(tools) = node_tools() else { return };
     let database = Database::new(
         r#"CREATE TABLE "order details" (id INTEGER PRIMARY KEY, "it's ""so""" TEXT);

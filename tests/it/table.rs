@@ -1,9 +1,9 @@
-//! How is a table of refused requests checked, and every fault of it reported at once?
+//! Tables of refused requests; all faults of a table are reported together.
 
 use mesh_tests::{Request, Response, Server};
 use serde_json::Value;
 
-/// A request and what is promised of its refusal.
+/// A request and its expected refusal.
 pub(crate) struct Case {
     name: String,
     request: Request,
@@ -39,19 +39,19 @@ impl Case {
         self
     }
 
-    /// Line and column that the error names.
+    /// Expects this line and column.
     pub(crate) fn at(mut self, line: u64, column: u64) -> Self {
         self.place = Some((Some(line), Some(column)));
         self
     }
 
-    /// The error names some line and column.
+    /// Expects any line and column.
     pub(crate) fn somewhere(mut self) -> Self {
         self.place = Some((None, None));
         self
     }
 
-    /// Words of the message; those parted by `|` are alternatives.
+    /// Expects texts in the message; `|` separates alternatives.
     pub(crate) fn says(mut self, words: &str) -> Self {
         self.says.push(words.to_owned());
         self
@@ -99,7 +99,7 @@ impl Case {
     }
 }
 
-/// What the body and the headers of any error have wrong (SPEC §12.1).
+/// Returns what is wrong with the body and the headers of an error (SPEC §12.1).
 pub(crate) fn shape_faults(response: &Response) -> Vec<String> {
     let mut faults = Vec::new();
     if response.header("content-type") != Some("application/json; charset=utf-8") {
@@ -127,7 +127,7 @@ pub(crate) fn shape_faults(response: &Response) -> Vec<String> {
     faults
 }
 
-/// Sends every case and fails with all that was not as promised.
+/// Sends every case and fails with all deviations.
 pub(crate) fn check(server: &Server, cases: &[Case]) {
     assert!(!cases.is_empty());
     let mut faults = Vec::new();
@@ -137,7 +137,7 @@ pub(crate) fn check(server: &Server, cases: &[Case]) {
     report(&faults);
 }
 
-/// Fails with all faults, where there are any.
+/// Fails if there are faults.
 pub(crate) fn report(faults: &[String]) {
     assert!(faults.is_empty(), "{} faults:\n- {}", faults.len(), faults.join("\n- "));
 }

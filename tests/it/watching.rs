@@ -1,4 +1,4 @@
-//! Can a server be watched? `/healthz`, `/readyz` and `/metrics`, on the main address and on one of their own.
+//! `/healthz`, `/readyz` and `/metrics`, at the main address and at `admin.listen`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -12,7 +12,7 @@ fn get(server: &Server, path: &str) -> Response {
     server.send(&Request::new("GET", path))
 }
 
-/// The number of a sample that is there.
+/// Returns the value of a sample, which must exist.
 fn value(text: &str, sample: &str) -> f64 {
     let found = text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
     found.unwrap_or_else(|| panic!("no {sample} in\n{text}")).parse().expect("a number")
@@ -23,7 +23,7 @@ fn requests(route: &str, status: u16) -> String {
 }
 
 #[test]
-fn a_server_that_works_says_so() {
+fn working_server_is_ready() {
     let server = Server::of(&Database::blog());
     let alive = get(&server, "/healthz");
     assert_eq!((alive.status, alive.json()), (200, json!({"alive": true})));
@@ -41,7 +41,7 @@ fn a_server_that_works_says_so() {
 }
 
 #[test]
-fn a_server_whose_database_is_gone_is_alive_and_not_ready() {
+fn server_without_its_database_is_alive_but_not_ready() {
     let database = Database::blog();
     let server = Server::of(&database);
     assert_eq!(get(&server, "/readyz").status, 200);
@@ -68,7 +68,7 @@ fn a_server_whose_database_is_gone_is_alive_and_not_ready() {
 }
 
 #[test]
-fn what_was_done_is_counted() {
+fn requests_are_counted() {
     let server = Server::of(&Database::blog());
     let mut connection = server.connect();
     for _ in 0..3 {
@@ -107,11 +107,11 @@ fn what_was_done_is_counted() {
     assert!(value(&text, "mesh_connections_open") >= 2.0);
     assert!(value(&text, "mesh_sql_seconds_total") > 0.0);
     assert!(value(&text, "process_resident_memory_bytes") > 1e6);
-    // Labels name kinds of routes, and nothing that a client sent.
+    // Labels contain kinds of routes, and nothing that a client sent.
     assert!(!text.contains("nowhere") && !text.contains("aaaa") && !text.contains("post"));
 }
 
-/// A server with an admin address, and that address, which the log has.
+/// Starts a server with an admin address, which is taken from its log.
 fn with_admin(database: &Database) -> (Server, std::net::SocketAddr) {
     let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--log", "info", "--log-format", "json"]);
     command.args(["--database", &database.url()]).env("MESH_ADMIN__LISTEN", "127.0.0.1:0");
@@ -122,13 +122,13 @@ fn with_admin(database: &Database) -> (Server, std::net::SocketAddr) {
         let line: Value = serde_json::from_str(&line).ok()?;
         line["message"].as_str()?.strip_prefix("health and metrics at http://")?.parse().ok()
     });
-    // The rest is read so that the server never waits to write.
+    // The rest is read so that the server does not block on writing.
     std::thread::spawn(move || lines.for_each(drop));
     (server, address.expect("an address"))
 }
 
 #[test]
-fn an_address_of_their_own_is_the_only_one() {
+fn admin_address_replaces_the_main_address() {
     let database = Database::blog();
     let (server, admin) = with_admin(&database);
     for path in ["/healthz", "/readyz", "/metrics"] {
@@ -144,7 +144,7 @@ fn an_address_of_their_own_is_the_only_one() {
 }
 
 #[test]
-fn the_admin_address_tells_that_the_server_stops() {
+fn admin_address_reports_that_the_server_is_stopping() {
     let database = Database::blog();
     let (mut server, admin) = with_admin(&database);
     let body = json!({"query": POST, "id": 1}).to_string();
@@ -166,7 +166,7 @@ fn the_admin_address_tells_that_the_server_stops() {
 }
 
 #[test]
-fn at_the_root_an_entity_of_that_name_comes_first() {
+fn entity_of_the_same_name_takes_precedence_at_the_root() {
     let database = Database::new("CREATE TABLE healthz (id INTEGER PRIMARY KEY, name TEXT);");
     let server = Server::start(&["--database", &database.url(), "--base", ""]);
     let read = server.get("/healthz", r#"{"healthz":{"$select":{"name":true}}}"#);

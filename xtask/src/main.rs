@@ -117,13 +117,14 @@ fn root() -> PathBuf {
     manifest.and_then(|folder| folder.parent().map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// Runs every test. The tests in `tests/` start the server's binary, so it is built first. The summary of the
+/// The arguments of every test build. One set of features is used throughout, because cargo builds dependencies again
+/// for each set.
+const TESTS: &str = "test --workspace --features mesh-uploads/s3,mesh-server/otlp";
+
+/// Runs every test. The tests in `tests/` start the server's binary, so everything is built first. The summary of the
 /// test run ends the output, so skipped tests are listed before it.
 fn test() -> ExitCode {
-    let steps = Steps::new(root())
-        .cargo("build mesh-server", "build --quiet -p mesh-server")
-        .cargo("mesh-uploads, s3", "test --quiet -p mesh-uploads --features s3 --test s3")
-        .cargo("mesh-server, otlp", "test --quiet -p mesh-server --features otlp --lib otlp");
+    let steps = Steps::new(root()).cargo("build", &format!("{TESTS} --quiet --no-run"));
     if steps.failed() {
         return steps.finish();
     }
@@ -141,7 +142,7 @@ fn test() -> ExitCode {
     for block in pages::skipped(&root()) {
         eprintln!("skipped: a command in {block}");
     }
-    steps.show("test --workspace --no-fail-fast", &[])
+    steps.show(&format!("{TESTS} --no-fail-fast"), &[])
 }
 
 fn check() -> ExitCode {

@@ -1,4 +1,4 @@
-//! How often may somebody try to log in? Counted for each account and address. `SPEC §12.6`
+//! Limits of failed logins, per account and per address. `SPEC §12.6`
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -14,22 +14,22 @@ use crate::rates::client_address::counted_address;
 
 /// The time over which attempts are counted, in milliseconds.
 const MINUTE: u64 = 60_000;
-/// How much more often than for one account from one address attempts are allowed for one account from all
-/// addresses, and for all accounts from one address.
+/// The factor by which the limits for one account from all addresses, and for all accounts from one address, exceed the
+/// limit for one account from one address.
 const BROAD: u64 = 10;
-/// How many accounts and addresses are kept at a time.
+/// Accounts and addresses that are tracked at a time.
 const CAPACITY: usize = 100_000;
 
-/// Attempts to log in of the last minute. Only failed ones stay counted.
+/// The login attempts of the last minute. Successful ones are uncounted.
 ///
-/// Each key has the time at which all its attempts will have been paid off, one every so many milliseconds;
-/// it may lie at most a minute ahead. So a burst is let pass, and after it a steady trickle.
+/// Each key has the time at which its attempts are paid off, one per interval; it is at most a minute ahead. This allows a
+/// burst, and then a steady rate.
 ///
-/// Where there is a store that others see, attempts are counted there as well: who has tried too often here is
-/// refused without it being asked.
+/// If several servers share a store, attempts are counted there as well, unless they are already refused here.
 pub(crate) struct Attempts {
     per_minute: u64,
     store: Option<Arc<dyn AttemptStore>>,
+    /// When the attempts of each key are paid off, in milliseconds.
     paid_off: DashMap<u64, u64>,
     keys: RandomState,
     next_sweep: AtomicU64,
@@ -37,7 +37,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// Allows that many failed attempts a minute for one account from one address.
+    /// Allows `per_minute` failed attempts for one account from one address.
     pub(crate) fn new(per_minute: u32, store: Option<Arc<dyn AttemptStore>>) -> Self {
         Self {
             per_minute: u64::from(per_minute.max(1)),
@@ -60,7 +60,7 @@ impl Attempts {
     /// Counts an attempt.
     ///
     /// # Errors
-    /// When there were too many, or the store cannot tell.
+    /// There were too many attempts, or the store failed.
     pub(crate) async fn begin(
         &self,
         account: Option<&str>,
@@ -86,7 +86,7 @@ impl Attempts {
         }
     }
 
-    /// What all servers know the three counts of an attempt by.
+    /// Returns the keys of an attempt in the shared store: account and address, account, address.
     fn shares(&self, account: Option<&str>, address: Option<IpAddr>) -> [AttemptKey; 3] {
         let address = address.map(counted_address);
         let broad = self.per_minute.saturating_mul(BROAD);
@@ -123,10 +123,10 @@ impl Attempts {
                 return Err(Refused::Until(seconds(wait)));
             }
         }
-        Ok(Attempt { of: self, keys, shares: None })
+        Ok(Attempt { attempts: self, keys, shares: None })
     }
 
-    /// Attempts that were refused unseen.
+    /// Returns how many attempts were refused without checking the password.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -166,42 +166,42 @@ impl fmt::Debug for Attempts {
     }
 }
 
-/// Why nobody may try now.
+/// Why an attempt is refused.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// There were too many attempts; after so many seconds there may be another.
+    /// There were too many attempts; the next one is allowed after so many seconds.
     Until(u32),
-    /// The store cannot tell how many there were.
+    /// The store failed.
     Unknown(StoreError),
 }
 
-/// Whole seconds, of which there is at least one.
+/// Rounds up to whole seconds, at least one.
 fn seconds(millis: u64) -> u32 {
     u32::try_from(millis.div_ceil(1_000)).unwrap_or(u32::MAX).max(1)
 }
 
-/// An attempt that was counted.
-#[must_use = "an attempt that did not fail has to be forgotten"]
+/// A counted attempt.
+#[must_use = "a successful attempt has to be uncounted"]
 pub(crate) struct Attempt<'a> {
-    of: &'a Attempts,
+    attempts: &'a Attempts,
     keys: [(u64, u64); 3],
-    /// What the store has counted.
+    /// The keys that the store has counted.
     shares: Option<[AttemptKey; 3]>,
 }
 
 impl Attempt<'_> {
-    /// Counts it no more.
+    /// Uncounts the attempt, because the login succeeded.
     pub(crate) async fn forget(self) {
-        if let (Some(store), Some(shares)) = (&self.of.store, self.shares)
+        if let (Some(store), Some(shares)) = (&self.attempts.store, self.shares)
             && let Err(error) = store.forget(shares).await
         {
-            tracing::warn!("a login that succeeded stays counted among the failed ones: {error}");
+            tracing::warn!("a successful login is still counted as an attempt: {error}");
         }
         self.forget_here();
     }
 
     fn forget_here(&self) {
-        self.keys.iter().for_each(|(key, allowed)| self.of.give_back(*key, MINUTE / allowed));
+        self.keys.iter().for_each(|(key, allowed)| self.attempts.give_back(*key, MINUTE / allowed));
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_bounded_and_time_pays_them_off() {
+    fn failures_are_limited_and_paid_off_over_time() {
         let attempts = Attempts::new(10, None);
         let try_at = |now| match attempts.begin_here(Some("ada"), address(1), now) {
             Ok(_) => Ok(()),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn successes_do_not_count() {
+    fn successes_are_not_counted() {
         let attempts = Attempts::new(2, None);
         for _ in 0..100 {
             attempts
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_not_locked_out_but_all_together_are_bounded() {
+    fn other_accounts_and_addresses_have_separate_limits_within_the_broad_ones() {
         let attempts = Attempts::new(2, None);
         let count = |of: &dyn Fn(u8) -> bool| (0..=255).filter(|number| of(*number)).count();
         assert_eq!(count(&|_| attempts.begin_here(Some("ada"), address(1), 0).is_ok()), 2);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paid_off_is_forgotten() {
+    fn paid_off_attempts_are_swept() {
         let attempts = Attempts::new(10, None);
         for number in 0..200 {
             let _ = attempts.begin_here(Some(&number.to_string()), address(1), 0);

@@ -1,4 +1,4 @@
-//! Does the JSON Schema of queries accept what the server accepts, and refuse what is wrong?
+//! The JSON Schema of queries accepts what the server accepts, and refuses the rest.
 
 use mesh_tests::{Database, Request, Server, node_tools};
 use serde_json::{Map, Value, json};
