@@ -6,7 +6,7 @@ mod demo;
 
 use std::process::ExitCode;
 
-/// The allocator of musl has one lock for all threads, which is most of what a request would wait for.
+/// The allocator of musl has one lock for all threads, which would dominate the time of a request.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;

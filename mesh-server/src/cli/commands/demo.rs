@@ -57,7 +57,7 @@ impl Sample {
         Ok(Self { path: path.to_owned(), folder: None })
     }
 
-    /// Creates a file in a new temporary folder, which nobody else can have prepared.
+    /// Creates a file in a new temporary folder, so that no other user can have prepared it.
     fn temporary() -> Result<Self, Failure> {
         let folder = (0..100)
             .map(|attempt| std::env::temp_dir().join(format!("mesh-demo-{}-{attempt}", std::process::id())))

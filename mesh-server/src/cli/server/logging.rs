@@ -127,7 +127,7 @@ mod tests {
         assert!(start.elapsed() < Duration::from_secs(20), "writing does not wait for the reader");
         let text = reader.text.lock().unwrap();
         let written = text.lines().filter(|line| *line == "x").count();
-        // The writer thread holds one line besides those in the queue.
+        // The writer thread holds one line in addition to the queue.
         assert!((QUEUED_LINES..=QUEUED_LINES + 1).contains(&written), "{written}");
         let dropped: usize = text
             .lines()

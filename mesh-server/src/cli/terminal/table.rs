@@ -78,6 +78,11 @@ mod tests {
             {"id": 1, "name": "two\nlines \u{1b}[2J", "city": "👩‍🚀", "tags": []},
         ]);
         expect![[r#"
+              id  name                  city  tags             extra
+            ----- --------------------- ----- ---------------- ------
+               7  Yūko                  東京  [{"label":"é"}]
+            12.5                        Ulm                    true
+               1  two\nlines \u{1b}[2J  👩‍🚀    []
         "#]]
         .assert_eq(&shown(&records, None));
     }
@@ -86,6 +91,11 @@ mod tests {
     fn wide_cells_are_cut_between_characters() {
         let records = json!([{"name": "abcdefgh"}, {"name": "東京東京"}, {"name": "abcde"}]);
         expect![[r"
+            name
+            ------
+            abcd…
+            東京…
+            abcde
         "]]
         .assert_eq(&shown(&records, Some(5)));
     }
