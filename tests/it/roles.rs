@@ -92,7 +92,7 @@ fn unlisted_role_is_a_fault() {
     );
     assert_eq!(
         refused(&path, "guest"),
-        "error: the policies have no role 'guest'; what roles see that are not listed is shown by --role '*'\n"
+        "error: the policies have no role 'guest'; for roles that are not listed, pass --role '*'\n"
     );
     let closed = schema(&dir, Some(json!({"admin": true})));
     assert_eq!(
