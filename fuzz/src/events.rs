@@ -1,4 +1,4 @@
-//! Streams of events: a frame stays one frame whatever stands in it, and is read alike in pieces of any size.
+//! Event streams: any data stays in one frame, and decoding does not depend on how the stream is split.
 
 use mesh_wire::sse::{self, Decoder, Event};
 

@@ -1,4 +1,4 @@
-//! Heads and bodies of reads: each is a query or a reply by the table of errors, and never anything else.
+//! Request heads and bodies: every input yields a query or an error of the protocol.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use mesh_wire::headers::MeshHeaders;

@@ -1,4 +1,4 @@
-//! Forms with a file: stored whole under the hash of its bytes or not at all, however the bytes are split.
+//! Multipart bodies: a file is stored whole under its hash or not at all, however the body is split into chunks.
 
 use std::collections::HashMap;
 use std::ops::Range;

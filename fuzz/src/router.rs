@@ -1,4 +1,4 @@
-//! Methods and paths: a route whose parts are the decoded segments, or a refusal; and base paths as configured.
+//! Methods and paths: every input yields a route with the decoded segments or an error; also configured base paths.
 
 use std::fmt::Write as _;
 

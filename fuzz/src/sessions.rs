@@ -1,4 +1,4 @@
-//! Tokens and signatures: only what was given out passes, whatever stands in it.
+//! Tokens and signatures: only issued tokens and valid signatures are accepted.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What does it cost to let a signed request pass? Run with `cargo bench -p mesh-integrity`.
+//! Benchmarks of token and signature verification. Run with `cargo bench -p mesh-integrity`.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark, whose macros document nothing")]
 

@@ -1,4 +1,4 @@
-//! Whose credentials are these? The part of a login that is the application's own. `SPEC §7.1`
+//! The check of credentials at login, which the application provides. `SPEC §7.1`
 
 use std::borrow::Cow;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Why may this not be asked? One variant for each reason. `SPEC §7.6`
+//! Reasons for refusing a request. `SPEC §7.6`
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Which keys follow from a deployment's secret? Two, by HKDF, so that neither tells anything of the other.
+//! The deployment secret and the two keys that HKDF derives from it.
 //!
 //! Everything below can be computed in any language; `tests/vectors.json` has values to check against.
 //!

@@ -1,24 +1,22 @@
-//! Who may ask this? Sealed session tokens, signed requests and revocation, without HTTP and without a
-//! database.
+//! Sealed session tokens, signed requests and revocation, independent of HTTP and databases.
 //!
-//! A [`Gate`] is the whole of it. [`Gate::login`] begins a session for an [`Identity`], which an
-//! application's [`Authenticator`] found out, and hands out a token and a signing token. Requests carry the
-//! token and a signature that the signing token is the key of. [`Gate::open`] looks at the token,
-//! [`Gate::verify`] at the signature of a [`Message`], and [`Gate::logout`] ends the session. Ended
-//! sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`], of which there is one
-//! each in memory; servers that should see each other's logouts share others.
+//! A [`Gate`] verifies requests. [`Gate::login`] begins a session for the [`Identity`] that an [`Authenticator`]
+//! returned, and issues a token and a signing token. Requests carry the token and a signature whose key is the signing
+//! token. [`Gate::open`] checks the token, [`Gate::verify`] the signature of a [`Message`], and [`Gate::logout`] ends
+//! the session. Revoked sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`]. The stores in
+//! memory belong to one process; servers that must honor each other's logouts share other stores.
 //!
 //! In reading order: [`keys`], which also says how another language computes them, [`token`],
 //! [`Message`], [`SigningKey`], [`Gate`].
 //!
 //! # Invariants
 //!
-//! - No field of a token is read before the MAC over all of it has been found right.
-//! - Secrets and keys cannot be printed, and no error has any part of one.
+//! - No field of a token is read before its MAC has been verified.
+//! - Secrets and keys are never printed, and no error contains any part of one.
 //! - MACs are compared in constant time.
-//! - Whatever cannot be found out refuses the request: a store that fails or is full lets nothing pass.
-//! - All that is kept is bounded, and goes when it is not needed any more.
-//! - Nothing here reads a clock or draws a random number: time and fresh bytes are arguments.
+//! - A request is refused if its check fails: a store that is unavailable or full accepts nothing.
+//! - Stores are bounded, and entries expire.
+//! - Nothing reads a clock or generates random numbers: times and random bytes are arguments.
 //!
 //! # Example
 //!
@@ -61,7 +59,6 @@ mod attempts;
 mod authenticator;
 mod error;
 mod gate;
-mod hex;
 pub mod keys;
 mod message;
 mod nonces;

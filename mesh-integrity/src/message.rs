@@ -1,4 +1,4 @@
-//! What exactly is signed? The message of a request, and the form of it that is bound to one use.
+//! The bytes that a signature covers, with and without binding to one use.
 //! `SPEC §7.4`, `SPEC §7.9`
 
 use std::borrow::Cow;
@@ -6,16 +6,15 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use data_encoding::HEXLOWER;
 use ring::digest;
 
-use crate::hex;
-
 /// What a request says, as far as its signature covers it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Message<'a> {
     statement: &'a [u8],
     /// The hex SHA-256 of a JSON body.
-    body: Option<[u8; 64]>,
+    body: Option<String>,
 }
 
 impl<'a> Message<'a> {
@@ -28,7 +27,7 @@ impl<'a> Message<'a> {
     /// The message of a request with a JSON body.
     pub fn with_body(statement: &'a [u8], body: &[u8]) -> Self {
         let digest = digest::digest(&digest::SHA256, body);
-        Self { statement, body: Some(hex::encode(digest.as_ref())) }
+        Self { statement, body: Some(HEXLOWER.encode(digest.as_ref())) }
     }
 
     /// The message of a write that an application defines: where the statement is the base64 form of the
@@ -61,7 +60,7 @@ impl<'a> Message<'a> {
         bytes.extend_from_slice(self.statement);
         if let Some(digits) = &self.body {
             bytes.push(b'\n');
-            bytes.extend_from_slice(digits);
+            bytes.extend_from_slice(digits.as_bytes());
         }
         bytes
     }

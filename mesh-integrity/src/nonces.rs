@@ -1,4 +1,4 @@
-//! Has this nonce been used before? `SPEC §7.9`
+//! The store of used nonces. `SPEC §7.9`
 
 use std::collections::HashMap;
 use std::future::ready;

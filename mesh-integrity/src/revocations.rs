@@ -1,4 +1,4 @@
-//! Which sessions have been ended before their time? `SPEC §7.5`
+//! The store of revoked sessions. `SPEC §7.5`
 
 use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering};

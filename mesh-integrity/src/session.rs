@@ -1,10 +1,9 @@
-//! Who is it? What a login found out, and what a token says of it.
+//! Identities and sessions.
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
-
-use crate::hex;
 
 /// Whom credentials belong to, as an [`crate::Authenticator`] says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,14 +61,13 @@ pub struct SessionId(pub [u8; 16]);
 impl SessionId {
     /// Reads the 32 lowercase digits.
     pub fn parse(text: &str) -> Option<Self> {
-        hex::decode(text.as_bytes()).map(Self)
+        HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 }
 
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits: [u8; 32] = hex::encode(&self.0);
-        f.write_str(std::str::from_utf8(&digits).unwrap_or_default())
+        HEXLOWER.encode_write(&self.0, f)
     }
 }
 

@@ -1,10 +1,9 @@
-//! Is this signature right? `sha256=` and the lowercase hex HMAC-SHA256 of a message. `SPEC §7.4`
+//! Signatures: `sha256=` and the lowercase hex HMAC-SHA256 of a message. `SPEC §7.4`
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use ring::hmac;
-
-use crate::hex;
 
 /// What every signature begins with.
 const PREFIX: &[u8] = b"sha256=";
@@ -22,10 +21,7 @@ impl SigningKey {
     /// The value of `X-Mesh-Signature` for a message.
     pub fn sign(&self, message: &[u8]) -> String {
         let tag = hmac::sign(&self.0, message);
-        let mut text = String::with_capacity(PREFIX.len() + 64);
-        text.push_str("sha256=");
-        text.push_str(&String::from_utf8_lossy(&hex::encode::<64>(tag.as_ref())));
-        text
+        format!("sha256={}", HEXLOWER.encode(tag.as_ref()))
     }
 
     /// Whether that is the signature of a message, in this spelling and no other.
@@ -42,7 +38,7 @@ impl fmt::Debug for SigningKey {
 
 /// Compares in constant time; how long the reading of the digits takes depends on what the client sent only.
 pub(crate) fn verify(key: &hmac::Key, message: &[u8], signature: &[u8]) -> bool {
-    let tag = signature.strip_prefix(PREFIX).and_then(hex::decode::<32>);
+    let tag = signature.strip_prefix(PREFIX).and_then(|digits| HEXLOWER.decode(digits).ok());
     tag.is_some_and(|tag| hmac::verify(key, message, &tag).is_ok())
 }
 

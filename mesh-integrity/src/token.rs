@@ -1,4 +1,4 @@
-//! What is in a token? A session, sealed by a MAC over every byte of it. `SPEC §7.2`
+//! Tokens: sessions sealed by a MAC. `SPEC §7.2`
 //!
 //! The text is `tok_` and base64url without padding of a payload followed by the 32 bytes of its
 //! HMAC-SHA256 under the token key. The payload, numbers big-endian:
@@ -17,9 +17,10 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::HEXLOWER;
 use ring::hmac;
 
-use crate::{IntegrityError, Keys, Session, SessionId, hex};
+use crate::{IntegrityError, Keys, Session, SessionId};
 
 /// What every token begins with.
 const PREFIX: &str = "tok_";
@@ -67,13 +68,13 @@ fn field(bytes: &mut Vec<u8>, name: &'static str, text: Option<&str>) -> Result<
 
 /// The signing token that belongs to a token of this deployment, under the current key. `SPEC §7.3`
 pub fn signing_token(keys: &Keys, token: &str) -> String {
-    String::from_utf8_lossy(&signing_digits(&keys.current.signing, token)).into_owned()
+    signing_digits(&keys.current.signing, token)
 }
 
 /// The 64 characters of a signing token.
-fn signing_digits(key: &hmac::Key, token: &str) -> [u8; 64] {
+fn signing_digits(key: &hmac::Key, token: &str) -> String {
     let tag = hmac::sign(key, token.as_bytes());
-    hex::encode(tag.as_ref())
+    HEXLOWER.encode(tag.as_ref())
 }
 
 /// A token whose MAC has been verified: its session and the key of its signatures. The session may have expired or
@@ -112,7 +113,7 @@ pub fn open(keys: &Keys, token: &str) -> Result<OpenedToken, IntegrityError> {
     let pair = keys.pairs().find(|pair| hmac::verify(&pair.token, payload, tag).is_ok());
     let pair = pair.ok_or_else(invalid)?;
     let session = read(payload).ok_or_else(invalid)?;
-    let key = hmac::Key::new(hmac::HMAC_SHA256, &signing_digits(&pair.signing, token));
+    let key = hmac::Key::new(hmac::HMAC_SHA256, signing_digits(&pair.signing, token).as_bytes());
     Ok(OpenedToken { session: Arc::new(session), key })
 }
 

@@ -1,5 +1,4 @@
-//! Are keys, tokens and signatures those that another language computes? `vectors.json` was written by a
-//! program that shares nothing with this crate but its documents.
+//! Keys, tokens and signatures match `vectors.json`, which an independent implementation computed.
 
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 

@@ -1,7 +1,8 @@
-//! Under which name are bytes stored, and how do clients write their hash? Both are the SHA-256 of the bytes.
+//! Content hashes and the storage keys derived from them. Both are the SHA-256 of the bytes.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use ring::digest::{Context, SHA256};
 
 const SCHEME: &str = "sha256";
@@ -22,7 +23,7 @@ impl ContentHash {
     /// Reads `sha256:<64 hex digits>`, in either letter case.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(SCHEME)?.strip_prefix(':')?;
-        digits_of(digits.as_bytes()).map(Self)
+        HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
     /// The key under which bytes of this hash are stored.
@@ -32,17 +33,12 @@ impl ContentHash {
 
     /// The 64 digits alone, in lower case.
     pub fn hex(&self) -> String {
-        self.0.iter().fold(String::with_capacity(2 * BYTES), |mut text, byte| {
-            // Writing to a String does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        HEXLOWER.encode(&self.0)
     }
 
     /// Reads the 64 digits alone, in lower case.
     pub(crate) fn from_hex(digits: &str) -> Option<Self> {
-        let lower = !digits.bytes().any(|byte| byte.is_ascii_uppercase());
-        if lower { digits_of(digits.as_bytes()).map(Self) } else { None }
+        HEXLOWER.decode(digits.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 }
 
@@ -129,22 +125,6 @@ impl ContentHasher {
         }
         ContentHash(hash)
     }
-}
-
-fn digits_of(text: &[u8]) -> Option<[u8; BYTES]> {
-    if text.len() != 2 * BYTES {
-        return None;
-    }
-    let mut hash = [0; BYTES];
-    for (byte, pair) in hash.iter_mut().zip(text.chunks_exact(2)) {
-        let [high, low] = pair else { return None };
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
-    Some(hash)
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Of which type is a file said to be, and may a browser show it? The client declares the type; nobody looks
-//! into the bytes, and downloads forbid browsers to.
+//! Declared content types, and which of them browsers may display. The bytes are not inspected, and downloads forbid
+//! browsers to guess.
 
 use std::fmt;
 

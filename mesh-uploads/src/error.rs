@@ -1,4 +1,4 @@
-//! Why was an upload refused, or why did it fail? Fields, and one sentence each; statuses are for others to give.
+//! Reasons for refusing an upload. Statuses are assigned in mesh-wire.
 
 use std::error::Error;
 use std::fmt;

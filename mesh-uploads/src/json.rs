@@ -1,5 +1,5 @@
-//! How is JSON read where a name given twice is a fault? Both the statement and `meta` decide what is stored,
-//! and two readers may not see two things in them.
+//! Parsing of JSON that refuses duplicate names. The statement and `meta` decide what is stored, so two parsers must
+//! not read them differently.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! Bytes in, stored file out: uploads that arrive as multipart, are hashed while they stream, and are stored
-//! whole or not at all.
+//! File uploads: multipart bodies are hashed while they stream, and stored whole or not at all.
 //!
 //! In reading order:
 //!

@@ -1,5 +1,5 @@
-//! Which part comes next, and which of its bytes? multer finds the boundaries; the bounds around it are here,
-//! since it reads whatever is ready and keeps a part's headers however long they are.
+//! Multipart parsing with limits. multer finds the boundaries, but limits neither how far it reads ahead nor the
+//! length of a part's headers, so both are limited here.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Which files does a field take, and how much of a request is read to find out?
+//! Limits on uploads: which files a field accepts, and how much surrounds the file in a request.
 
 use crate::content_type::ContentType;
 use crate::error::UploadError;

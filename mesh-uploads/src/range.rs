@@ -1,5 +1,4 @@
-//! Which bytes of a file does a `Range` header ask for? One range of bytes; several at once are answered with
-//! the whole file, as HTTP permits.
+//! `Range` headers. A single range is supported; several ranges are answered with the whole file, as HTTP permits.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! How does a body become a stored file? Bytes are staged while they are hashed and counted, then checked, then
-//! sealed; the caller's record is written, and only then do the bytes become visible.
+//! Receiving of an upload. Bytes are staged while they are hashed and counted, then checked and sealed. The file
+//! becomes visible after the caller has written its record.
 
 #[cfg(test)]
 mod tests;

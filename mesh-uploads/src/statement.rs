@@ -1,4 +1,4 @@
-//! What does a client state about its upload? The JSON that it signs: which field, and which bytes.
+//! The signed statement of an upload: the field that the file is for, and its hash.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What does a place for files have to do? A small trait, and what is the same for every such place.
+//! The trait of blob stores, and the operations that all stores share.
 //!
 //! A file goes through three states. *Staged*: bytes are being written, nobody can see them. *Sealed*: all bytes
 //! are there, checked and durable under a name that has the key in it, still unseen. *Published*: seen under the

@@ -1,6 +1,5 @@
-//! Does the S3 store keep the promises of a store, before a real server of the protocol on loopback? The server is
-//! moto's (`pip install 'moto[server]'`); where it is not installed, these tests say so and check nothing, or
-//! fail if `MESH_REQUIRE_SERVICES` is 1.
+//! Tests of the S3 store against a server on the loopback interface: moto (`pip install 'moto[server]'`). Without moto
+//! the tests are skipped with a message, or fail if `MESH_REQUIRE_SERVICES` is 1.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! Which base64 is taken? Standard alphabet, padding or none, UTF-8 inside. `SPEC §2.4`
+//! Base64 of queries: standard alphabet, optional padding, UTF-8 inside. `SPEC §2.4`
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How does a client ask, and what did it get? The sending side of the same rules.
+//! The client side of the protocol: requests are built, replies are decoded, nothing is sent.
 //!
 //! [`Client`] is all of it for one server: reads, pages, writes, streams and uploads, signed and registered as needed.
 //! Below it are functions that make one request each. Nothing here carries a request anywhere.

@@ -1,4 +1,4 @@
-//! Which pages may read replies? Origins, and the headers that browsers ask about. `SPEC §12.5`
+//! Cross-origin resource sharing: allowed origins and response headers. `SPEC §12.5`
 
 use std::fmt;
 

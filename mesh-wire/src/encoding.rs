@@ -1,4 +1,4 @@
-//! How may a body be packed for this client? Content encodings, and the tags that tell them apart. `SPEC §12.4`
+//! Negotiation of content encodings, and the entity tags of encoded bodies. `SPEC §12.4`
 
 use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 

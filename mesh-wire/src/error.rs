@@ -1,4 +1,4 @@
-//! Which status and which words does a failure get? The error table of the protocol. `SPEC §12.1`
+//! The error table of the protocol: the status, kind, code and message of every failure. `SPEC §12.1`
 
 #[cfg(feature = "integrity")]
 mod integrity;

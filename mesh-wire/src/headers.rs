@@ -1,4 +1,4 @@
-//! What are the headers called? The only list of names that this protocol adds to HTTP.
+//! Names of the headers that the protocol adds to HTTP.
 
 mod mesh_headers;
 
@@ -70,24 +70,4 @@ pub(crate) fn names(content_type: &str, media_type: &str) -> bool {
 )]
 pub(crate) fn ascii(text: impl AsRef<[u8]>) -> HeaderValue {
     HeaderValue::from_bytes(text.as_ref()).expect("visible ASCII")
-}
-
-/// Lowercase hex digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| digits(*byte)).map(char::from).collect()
-}
-
-/// Lowercase hex digits of so many bytes: as many as fit into half of the array.
-pub(crate) fn hex_digits<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut text = [b'0'; N];
-    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
-        pair.copy_from_slice(&digits(*byte));
-    }
-    text
-}
-
-fn digits(byte: u8) -> [u8; 2] {
-    // Letters lie 39 above where they would follow the digits.
-    let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'9' - 1 } else { 0 };
-    [digit(byte >> 4), digit(byte & 15)]
 }

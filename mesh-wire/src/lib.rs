@@ -1,21 +1,20 @@
-//! How does Mesh look on the line? Routes, headers, statuses and error bodies, in both directions.
+//! The wire format of Mesh: routes, headers, statuses and error bodies, for servers and clients.
 //!
 //! A server turns the head of a request into a [`Route`] and a [`ReadRequest`], and a result or a
-//! [`WireError`] into a reply. A client ([`client`]) builds the same requests and takes the replies apart
-//! again. In reading order: [`headers`], [`base64`], [`route`], [`request`], [`response`], [`error`],
-//! [`sse`], [`client`].
+//! [`WireError`] into a reply. A client (module `client`) builds the same requests and decodes the replies. In reading order: [`headers`], [`base64`], [`route`], [`request`], [`response`], [`error`],
+//! [`sse`], `client`.
 //!
 //! # Features
 //!
-//! - `client`, on unless turned off: [`client`], the sending side.
-//! - `plan`, `integrity`, `uploads`: rows of the error table for what the crates of these names refuse, as `From`
-//!   for [`WireError`].
+//! - `client`: the module `client`.
+//! - `plan`, `integrity`, `uploads`: conversions of the errors of mesh-plan, mesh-integrity and mesh-uploads into
+//!   [`WireError`].
 //!
 //! # Invariants
 //!
-//! Pure functions over the types of the `http` crate: no input or output, no clock, no random. This crate
-//! is the only place that knows header names, statuses and error codes. Nothing here knows a schema or
-//! reads a query's text. Whatever bytes come in, the outcome is a value or a [`WireError`], never a panic.
+//! All functions are pure functions over the types of the `http` crate, without I/O, clocks, randomness or state. Header
+//! names, statuses and error codes are defined in this crate only. Nothing depends on a schema or parses queries. No
+//! input causes a panic.
 //!
 //! # Example
 //!
@@ -64,6 +63,6 @@ pub use response::{ETag, RequestHead};
 pub use route::{AllowedMethods, BasePath, BasePathError, Profiles, Route};
 
 /// Runs the examples of the README.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "client"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,55 +1,29 @@
-//! How do names travel in a URL? Percent-encoding, both ways, once.
+//! Percent-encoding of path segments and parameter names.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
-/// Why a piece of a URL has no text. The sentence is for the client.
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// Every character except the unreserved ones of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Why a path segment or a parameter name cannot be decoded, as a sentence for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecodable(pub(crate) &'static str);
 
-/// The text of one path segment or parameter name.
-pub(crate) fn decode(piece: &str) -> Result<Cow<'_, str>, Undecodable> {
-    // Pieces are short, so this is faster than a search that is made for long texts.
-    if !piece.bytes().any(|byte| byte == b'%') {
-        return Ok(Cow::Borrowed(piece));
+/// Decodes a path segment or a parameter name once. Unlike [`percent_decode_str`], it refuses incomplete escapes.
+pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, Undecodable> {
+    let is_escape =
+        |digits: &str| digits.len() >= 2 && digits.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(Undecodable("a '%' is not followed by two hex digits"));
     }
-    let mut text = Vec::with_capacity(piece.len());
-    let mut bytes = piece.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            text.push(byte);
-            continue;
-        }
-        let (high, low) = (bytes.next().and_then(hex), bytes.next().and_then(hex));
-        let (Some(high), Some(low)) = (high, low) else {
-            return Err(Undecodable("a '%' is not followed by two hex digits"));
-        };
-        text.push(high << 4 | low);
-    }
-    String::from_utf8(text).map(Cow::Owned).map_err(|_| Undecodable("its bytes are not UTF-8 text"))
+    percent_decode_str(text).decode_utf8().map_err(|_| Undecodable("its bytes are not UTF-8 text"))
 }
 
-/// The path segment that decodes to that text whatever the text holds.
+/// Encodes a text as one path segment.
 pub(crate) fn encode(text: &str) -> String {
-    let mut segment = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            segment.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(segment, "%{byte:02X}");
-        }
-    }
-    segment
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
-    }
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 #[cfg(test)]

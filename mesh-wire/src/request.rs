@@ -1,8 +1,9 @@
-//! What does a read request say? Head and body as one [`ReadRequest`], or the reason why not. `SPEC §2`
+//! Decoding of read requests. `SPEC §2`
 
 use std::borrow::Cow;
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Uri};
 use mesh_ql::Format;
@@ -171,7 +172,11 @@ impl RequestId {
         };
         match sent.filter(fits) {
             Some(value) => Self(Name::Sent(value.clone())),
-            None => Self(Name::Fresh(headers::hex_digits(&fresh))),
+            None => {
+                let mut digits = [0; 32];
+                HEXLOWER.encode_mut(&fresh, &mut digits);
+                Self(Name::Fresh(digits))
+            }
         }
     }
 

@@ -1,8 +1,9 @@
-//! What does a reply look like? Results, errors and method lists with their headers. `SPEC §12.3`
+//! Replies: results, errors and method lists with their headers. `SPEC §12.3`
 
 mod write;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
     RETRY_AFTER, VARY, WWW_AUTHENTICATE,
@@ -135,7 +136,7 @@ impl ETag {
     pub fn from_digest(digest: u128) -> Self {
         let mut text = [b'"'; 34];
         if let Some(inner) = text.get_mut(1..33) {
-            inner.copy_from_slice(&headers::hex_digits::<32>(&digest.to_be_bytes()));
+            HEXLOWER.encode_mut(&digest.to_be_bytes(), inner);
         }
         Self(headers::ascii(text))
     }

@@ -1,4 +1,4 @@
-//! Where does a request go? Method and path, against the base path, as one of a few routes. `SPEC §2.1`
+//! Routing of a method and a path. `SPEC §2.1`
 
 mod allowed_methods;
 mod base_path;

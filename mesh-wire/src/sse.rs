@@ -1,4 +1,4 @@
-//! How does a stream of events look? Frames of server-sent events, written and read. `SPEC §10`
+//! Server-sent events: writing and reading of frames. `SPEC §10`
 //!
 //! The events of this protocol are `update`, whose data is a read's body, and `error`, whose data is an error
 //! body. Whatever stands in the data, a frame stays one frame.
@@ -6,6 +6,7 @@
 mod decode;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, VARY};
 use http::{HeaderMap, Response};
 
@@ -47,8 +48,7 @@ pub fn last_event_id(headers: &HeaderMap) -> Option<&str> {
 /// The id of an update: the same for the same data, on every server.
 pub fn id(data: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, data);
-    let half: Vec<u8> = digest.as_ref().iter().copied().take(16).collect();
-    headers::hex(&half)
+    HEXLOWER.encode(digest.as_ref().get(..16).unwrap_or_default())
 }
 
 /// The event of a record's content, under its id.

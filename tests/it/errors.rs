@@ -1,4 +1,4 @@
-//! Is every invalid query refused, with a message that names the offender?
+//! Every invalid query is refused with a message that names what is wrong.
 
 use mesh_tests::{Database, Request, Server};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Does nothing pass that should not? A server with accounts, asked over sockets. `SPEC §7`
+//! A server with accounts refuses every request that is not signed as required. `SPEC §7`
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

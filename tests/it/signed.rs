@@ -1,4 +1,4 @@
-//! A database with accounts, and a client that signs by the book, for the tests of sessions.
+//! Fixture of the tests of sessions: a database with accounts, and a client that signs its requests.
 
 use mesh_tests::kit::wire;
 use mesh_tests::{Database, Request, Response, Server, encode};

@@ -1,4 +1,4 @@
-//! Are routes, headers, bodies, sizes and caching treated as the wire contract says?
+//! Routes, headers, bodies, sizes and caching follow the wire contract.
 
 use mesh_tests::{Connection, Database, Request, Response, Server, encode};
 use serde_json::{Value, json};

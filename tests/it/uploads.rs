@@ -1,4 +1,4 @@
-//! Do files arrive whole or not at all, whatever the client does, and whenever the server dies?
+//! Files arrive whole or not at all, whatever the client does and whenever the server stops.
 
 mod crash;
 mod hostile;

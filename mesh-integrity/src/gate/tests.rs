@@ -1,4 +1,4 @@
-//! Who passes, who does not, and why?
+//! Tests of the gate: sessions, signatures, replays and clock changes.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -1,4 +1,4 @@
-//! Are nonces remembered for as long as needed, and no more of them than there is room for?
+//! Tests of the nonce store: lifetimes, capacity and concurrency.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Does a token say what was sealed, and nothing else?
+//! Tests of sealing and opening tokens.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Do bodies become files, whole or not at all, whatever comes in and whatever fails?
+//! Tests of receiving uploads: a body becomes a whole file or none.
 
 mod faults;
 mod hostile;

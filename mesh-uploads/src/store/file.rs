@@ -1,4 +1,4 @@
-//! How are files kept in a folder, so that a crash at any moment leaves nothing half-written to be seen?
+//! The blob store in a local folder, in which a crash leaves no partial file visible.
 //!
 //! Published files are `sha256/<2>/<62>` under the root, with plain bytes in them; beside such a file stands
 //! `<62>.type` with its content type unless that is unknown. All else happens in `pending/`, in the same file

@@ -1,4 +1,4 @@
-//! Which files does no record refer to? A record was deleted, or points to another file now; the bytes stayed.
+//! Removal of orphans: stored files that no record refers to.
 
 use std::future::Future;
 use std::time::Duration;

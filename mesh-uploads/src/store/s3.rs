@@ -1,4 +1,4 @@
-//! How are files kept in an S3 bucket, which knows neither renaming nor locks?
+//! The blob store in an S3 bucket, which has neither renames nor locks.
 //!
 //! Below the prefix, bytes come to `staging/<unique>`, with the content type as the object's own. Sealing adds an
 //! empty object `sealed/<hash>.<unique>`, and publishing copies the staged object to its key, then removes both.
@@ -6,6 +6,7 @@
 //! than a bound, by the clock of the bucket.
 
 mod published;
+mod upload;
 
 use std::fmt;
 use std::io;
@@ -21,18 +22,14 @@ use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
 use object_store::signer::Signer as _;
 use object_store::{
-    Attribute, Attributes, Error, GetOptions, GetRange, GetResult, MultipartUpload, ObjectMeta,
-    ObjectStore as _, ObjectStoreExt as _, PutMultipartOptions, PutOptions,
+    Attribute, Attributes, Error, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore as _,
+    ObjectStoreExt as _,
 };
-use tokio::task::JoinHandle;
 
+use self::upload::{SealedObject, StagedObject};
 use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
 use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, StoredBlob};
-
-/// The size of the parts in which bytes are sent; an upload has up to three of them in memory. The protocol
-/// takes 10,000 parts, so no file is larger than 80 GB here, and copying ends at 5 GB with some services.
-const PART: usize = 8 * 1024 * 1024;
 
 /// Where a bucket is, and how it is spoken to.
 #[derive(Clone)]
@@ -304,130 +301,6 @@ impl Bucket {
     }
 }
 
-struct StagedObject {
-    bucket: Arc<Bucket>,
-    unique: String,
-    attributes: Attributes,
-    /// Bytes that are not enough for a part yet.
-    part: BytesMut,
-    /// None until a first part is full, and again once it is complete.
-    upload: Option<Box<dyn MultipartUpload>>,
-    /// The part that is being sent while the next one comes.
-    sending: Option<JoinHandle<Result<(), Error>>>,
-}
-
-impl StagedObject {
-    async fn sent(&mut self) -> Result<(), StoreError> {
-        match self.sending.take() {
-            Some(sending) => match sending.await {
-                Ok(result) => result.map_err(writing),
-                Err(error) => Err(StoreError::new("write a file", error)),
-            },
-            None => Ok(()),
-        }
-    }
-
-    async fn send(&mut self) -> Result<(), StoreError> {
-        self.sent().await?;
-        let path = self.bucket.staged(&self.unique);
-        let upload = match &mut self.upload {
-            Some(upload) => upload,
-            none => {
-                let attributes = self.attributes.clone();
-                let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
-                none.insert(self.bucket.s3.put_multipart_opts(&path, options).await.map_err(writing)?)
-            }
-        };
-        let part = self.part.split().freeze();
-        self.sending = Some(tokio::spawn(upload.put_part(part.into())));
-        Ok(())
-    }
-
-    async fn complete(&mut self) -> Result<(), StoreError> {
-        if self.upload.is_none() {
-            let options = PutOptions { attributes: self.attributes.clone(), ..PutOptions::default() };
-            let path = self.bucket.staged(&self.unique);
-            let bytes = self.part.split().freeze();
-            return self.bucket.s3.put_opts(&path, bytes.into(), options).await.map(|_| ()).map_err(writing);
-        }
-        if !self.part.is_empty() {
-            self.send().await?;
-        }
-        self.sent().await?;
-        if let Some(upload) = &mut self.upload {
-            upload.complete().await.map_err(writing)?;
-        }
-        self.upload = None;
-        Ok(())
-    }
-}
-
-impl Staged for StagedObject {
-    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
-            self.part.extend_from_slice(&bytes);
-            if self.part.len() >= PART { self.send().await } else { Ok(()) }
-        })
-    }
-
-    fn seal(mut self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
-        Box::pin(async move {
-            self.complete().await?;
-            let sealed = SealedObject { bucket: Arc::clone(&self.bucket), key, unique: self.unique.clone() };
-            let mark = sealed.bucket.mark(key, &sealed.unique);
-            match sealed.bucket.s3.put(&mark, Bytes::new().into()).await {
-                Ok(_) => Ok(Box::new(sealed) as Box<dyn Sealed>),
-                Err(error) => {
-                    // If even this fails, it is cleared as stale.
-                    let _ = sealed.bucket.remove(&sealed.bucket.staged(&sealed.unique)).await;
-                    Err(StoreError::new("seal a file", error))
-                }
-            }
-        })
-    }
-}
-
-/// An unfinished upload takes up room that no listing shows, so it is given up for good.
-impl Drop for StagedObject {
-    fn drop(&mut self) {
-        if let (Some(mut upload), Ok(runtime)) = (self.upload.take(), tokio::runtime::Handle::try_current()) {
-            let sending = self.sending.take();
-            runtime.spawn(async move {
-                if let Some(sending) = sending {
-                    let _ = sending.await;
-                }
-                let _ = upload.abort().await;
-            });
-        }
-    }
-}
-
-struct SealedObject {
-    bucket: Arc<Bucket>,
-    key: StorageKey,
-    unique: String,
-}
-
-impl Sealed for SealedObject {
-    fn key(&self) -> StorageKey {
-        self.key
-    }
-
-    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
-        Box::pin(async move {
-            let published = self.bucket.publish(self.key, &self.unique).await;
-            published.map_err(|error| StoreError::new("publish a file", error))
-        })
-    }
-
-    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
-        Box::pin(async move {
-            let cleared = self.bucket.clear(self.key, &self.unique).await;
-            cleared.map_err(|error| StoreError::new("remove a file", error))
-        })
-    }
-}
-
 /// Browsers get these from the service itself, which cannot be told to forbid guessing types.
 fn attributes(content_type: &ContentType) -> Attributes {
     let mut attributes = Attributes::new();
@@ -450,10 +323,6 @@ fn present<T>(doing: &'static str, result: Result<T, Error>) -> Result<Option<T>
         Err(Error::NotFound { .. }) => Ok(None),
         Err(error) => Err(StoreError::new(doing, error)),
     }
-}
-
-fn writing(error: Error) -> StoreError {
-    StoreError::new("write a file", error)
 }
 
 fn error_of(error: impl std::error::Error + Send + Sync + 'static) -> crate::error::BoxError {

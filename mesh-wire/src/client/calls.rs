@@ -1,9 +1,10 @@
-//! What can a client ask of one server? Everything of the other files, signed and registered as it needs to be.
+//! The client of one server, which signs requests and registers queries as needed.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::Request;
 use mesh_ql::Query;
 use serde_json::json;
@@ -122,7 +123,7 @@ impl Client {
     ) -> Result<Request<Bytes>, ClientError> {
         let (UploadTarget::Attach { entity, .. } | UploadTarget::Create { entity }) = place;
         let digest = ring::digest::digest(&ring::digest::SHA256, &file.bytes);
-        let statement = statement(entity, field, Some(&headers::hex(digest.as_ref())));
+        let statement = statement(entity, field, Some(&HEXLOWER.encode(digest.as_ref())));
         let mut request = upload(&self.at, place, &statement, form)?;
         let before = form.before(file.meta, file.name, file.content_type);
         *request.body_mut() = [before, file.bytes.clone(), form.after()].concat().into();
@@ -140,7 +141,7 @@ impl Client {
             None => session.sign(request, None),
             Some(fresh) => {
                 let (timestamp, bytes) = fresh();
-                let nonce = headers::hex(&bytes);
+                let nonce = HEXLOWER.encode(&bytes);
                 session.sign(request, Some(SignatureBinding { timestamp, nonce: &nonce }))
             }
         }

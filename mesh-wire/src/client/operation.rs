@@ -1,8 +1,9 @@
-//! How does a client come to an answer? By one request, or by several where its query is not registered yet.
+//! Reads and writes that may take several requests, because a query is registered first.
 
 use std::mem;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, Query};
 use ring::digest;
@@ -155,8 +156,7 @@ fn id_of(text: &str) -> String {
     context.update(&[0]);
     context.update(text.as_bytes());
     let digest = context.finish();
-    let half: Vec<u8> = digest.as_ref().iter().copied().take(16).collect();
-    format!("q_{}", headers::hex(&half))
+    format!("q_{}", HEXLOWER.encode(digest.as_ref().get(..16).unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How does a client read a list to its end? Page after page, each from where the one before it ended.
+//! Reads of a list page by page.
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};

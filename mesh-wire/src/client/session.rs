@@ -1,8 +1,9 @@
-//! How does a client log in, and how does it sign what it asks? `SPEC §7`
+//! Login, logout and the signing of requests. `SPEC §7`
 
 use std::fmt;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request};
 use mesh_ql::Format;
@@ -89,7 +90,7 @@ impl Session {
             set(request.headers_mut(), headers::TIMESTAMP, HeaderValue::from(timestamp));
             set(request.headers_mut(), headers::NONCE, nonce);
         }
-        let signature = format!("sha256={}", headers::hex(hmac::sign(&self.key, &message).as_ref()));
+        let signature = format!("sha256={}", HEXLOWER.encode(hmac::sign(&self.key, &message).as_ref()));
         set(request.headers_mut(), headers::SIGNATURE, headers::ascii(signature));
         set(request.headers_mut(), headers::TOKEN, self.token.clone());
         Ok(request)
@@ -111,7 +112,7 @@ fn message(request: &Request<Bytes>) -> Vec<u8> {
     if content_type.is_some_and(headers::names_json) {
         let digest = digest::digest(&digest::SHA256, request.body());
         message.push(b'\n');
-        message.extend_from_slice(headers::hex(digest.as_ref()).as_bytes());
+        message.extend_from_slice(HEXLOWER.encode(digest.as_ref()).as_bytes());
     }
     message
 }
@@ -150,7 +151,7 @@ mod tests {
 
     fn signature(message: &str) -> String {
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"key");
-        format!("sha256={}", headers::hex(hmac::sign(&key, message.as_bytes()).as_ref()))
+        format!("sha256={}", HEXLOWER.encode(hmac::sign(&key, message.as_bytes()).as_ref()))
     }
 
     fn signed(request: Request<Bytes>, binding: Option<SignatureBinding<'_>>) -> HeaderMap {
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(bound[headers::NONCE], "abcdefghijklmnop");
 
         let posted = client::post(&at, Format::Ql, "{ post title }", None).unwrap();
-        let digest = headers::hex(digest::digest(&digest::SHA256, posted.body()).as_ref());
+        let digest = HEXLOWER.encode(digest::digest(&digest::SHA256, posted.body()).as_ref());
         assert_eq!(signed(posted.clone(), None)[headers::SIGNATURE], signature(&format!("\n{digest}")));
         let message = format!("\n{digest}\nPOST\n/api/mesh\nql\n1700000000\nabcdefghijklmnop");
         assert_eq!(signed(posted, binding)[headers::SIGNATURE], signature(&message));

@@ -1,4 +1,4 @@
-//! How does a client hear of changes? From a stream that it reads on, and asks for again when it breaks off.
+//! Subscriptions to the changes of a record, which resume after a disconnection.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};

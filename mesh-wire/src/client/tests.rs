@@ -1,4 +1,4 @@
-//! Does a server read what a client sends, and the other way round?
+//! Tests that requests of the client and replies of the server are understood by the other side.
 
 use proptest::prelude::*;
 

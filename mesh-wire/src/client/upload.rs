@@ -1,6 +1,7 @@
-//! How does a client send a file? The head of the request, and what stands around the file's bytes. `SPEC §9`
+//! Uploads: the head of the request and the multipart framing of the file. `SPEC §9`
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 
@@ -55,7 +56,7 @@ pub struct UploadForm {
 impl UploadForm {
     /// A form whose boundary is made of fresh bytes, so that no file has it in it by chance.
     pub fn new(fresh: [u8; 16]) -> Self {
-        Self { boundary: format!("mesh-{}", headers::hex(&fresh)) }
+        Self { boundary: format!("mesh-{}", HEXLOWER.encode(&fresh)) }
     }
 
     /// The value of `Content-Type`.

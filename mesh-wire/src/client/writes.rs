@@ -1,4 +1,4 @@
-//! What can a client write? What the write routes take, each as one request. `SPEC §11`
+//! Write requests. `SPEC §11`
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};

@@ -1,4 +1,4 @@
-//! Which row of the error table does a request get that may not pass? `SPEC §7.6`
+//! The statuses of requests that mesh-integrity refuses. `SPEC §7.6`
 
 use mesh_integrity::{IntegrityError, LoginError};
 

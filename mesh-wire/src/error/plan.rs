@@ -1,4 +1,4 @@
-//! Which row of the error table does a failed read or write get?
+//! The statuses of reads and writes that fail in mesh-plan.
 
 use http::Method;
 use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};

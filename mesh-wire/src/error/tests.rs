@@ -1,4 +1,4 @@
-//! Is the error table the protocol's, and does nothing slip out of it?
+//! Tests that the error table matches the protocol and leaks no internals.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which row of the error table does a refused upload get? `SPEC §9.6`
+//! The statuses of uploads that mesh-uploads refuses. `SPEC §9.6`
 
 use http::StatusCode;
 use mesh_uploads::{MultipartError, StatementError, StoreError, UploadError};

@@ -1,4 +1,4 @@
-//! Which of the protocol's own headers does a request have? All of them, found in one pass.
+//! The protocol's headers of a request, collected in one pass.
 
 use http::{HeaderMap, HeaderValue};
 use mesh_ql::Format;

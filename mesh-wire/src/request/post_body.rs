@@ -1,4 +1,4 @@
-//! What does the body of `POST {base}` say? `SPEC §2.7`
+//! The body of `POST {base}`. `SPEC §2.7`
 
 use std::fmt;
 

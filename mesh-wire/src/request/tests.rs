@@ -1,4 +1,4 @@
-//! Which requests are read, and which are refused with what?
+//! Tests of request decoding, and of the errors of refused requests.
 
 use super::*;
 use crate::ErrorKind;

@@ -1,4 +1,4 @@
-//! Do replies carry the headers that they must, and no others?
+//! Tests of the headers of replies.
 
 use super::*;
 use crate::{BasePath, Code, Profiles, Route};

@@ -1,4 +1,4 @@
-//! What does the reply of a write look like? `SPEC §11`
+//! Replies to writes. `SPEC §11`
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};

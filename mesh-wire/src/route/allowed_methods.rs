@@ -1,4 +1,4 @@
-//! Which methods does a path take? A set of them, and the value of the `Allow` header. `SPEC §2.1`
+//! The set of methods that a path allows, and the value of the `Allow` header. `SPEC §2.1`
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Under which path do all routes lie? The base path, read as it is configured, and taken off the paths of requests.
+//! The base path of all routes.
 //! `SPEC §2.1`
 
 use std::borrow::Cow;

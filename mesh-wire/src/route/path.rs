@@ -1,4 +1,4 @@
-//! What is at a path? One of a few kinds of places, before the method is looked at, and the methods that it takes.
+//! Kinds of paths, before the method is considered, and the methods that each allows.
 //! `SPEC §2.1`
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Which paths and methods are taken, and how are the others refused?
+//! Tests of routing, and of the errors of refused paths and methods.
 
 use super::*;
 use crate::ErrorKind;

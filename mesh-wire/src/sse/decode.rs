@@ -1,4 +1,4 @@
-//! What does a stream say? Bytes as they come, taken apart into events.
+//! The decoder of event streams.
 
 use std::fmt;
 

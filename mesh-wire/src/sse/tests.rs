@@ -1,4 +1,4 @@
-//! Is a frame one event, whatever its data, and is a stream read whichever way it is cut?
+//! Tests of framing and decoding of events.
 
 use http::Method;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What is left when the server is killed between two steps? Each test holds it up at one of them first.
+//! The state after the server is killed between two steps of an upload.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

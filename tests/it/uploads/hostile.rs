@@ -1,4 +1,4 @@
-//! What of clients that break off, lie, or never come to an end?
+//! Clients that disconnect, lie about lengths or never finish.
 
 use super::*;
 

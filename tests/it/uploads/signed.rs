@@ -1,4 +1,4 @@
-//! Is what is signed what is stored, and is it for nobody else?
+//! The stored file is the signed one, and only its session can use the signature.
 
 use std::io::Write as _;
 use std::process::Stdio;

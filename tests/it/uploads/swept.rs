@@ -1,4 +1,4 @@
-//! Are files found that no record refers to, and no others removed?
+//! Orphaned files are found and removed; files with records stay.
 
 use std::fs;
 

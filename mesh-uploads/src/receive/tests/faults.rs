@@ -1,4 +1,4 @@
-//! After a failure at any step: is nothing half-written seen, has every record its bytes, is all cleared?
+//! Failures at every step of an upload: no partial file becomes visible, and every record has its bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

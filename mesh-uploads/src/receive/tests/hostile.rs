@@ -1,4 +1,4 @@
-//! What of input that is made to harm? It is refused after little of it was read, and names lead nowhere.
+//! Malicious uploads are refused early, and their names never become paths.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

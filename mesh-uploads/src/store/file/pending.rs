@@ -1,4 +1,4 @@
-//! What is the name of a pending file, and what does it tell? After a crash the name is all that is known.
+//! Names of pending files. After a crash the name is all that describes such a file.
 
 use std::path::{Path, PathBuf};
 

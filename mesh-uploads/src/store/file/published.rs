@@ -1,4 +1,4 @@
-//! What is published in a folder, and how is it put out of sight again?
+//! Published files of a folder: listing and unpublishing.
 
 use std::fs::{self, File};
 use std::io;

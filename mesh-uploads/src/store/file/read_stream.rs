@@ -1,4 +1,4 @@
-//! How does a stored file become a stream of bytes? Block by block, each read on a blocking thread.
+//! Streams the bytes of a stored file in blocks that are read on blocking threads.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};

@@ -1,4 +1,4 @@
-//! Is a file removed only where nobody needs it, whenever somebody comes to need it?
+//! Tests of orphan removal: a file that any record refers to stays.
 
 use std::fs;
 use std::path::PathBuf;

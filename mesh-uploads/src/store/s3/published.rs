@@ -1,4 +1,4 @@
-//! What is published in a bucket, and how is it put out of sight again?
+//! Published objects of a bucket: listing and unpublishing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,8 @@ use futures_util::future::ready;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use object_store::{Error, ObjectMeta, ObjectStore as _, ObjectStoreExt as _};
 
-use super::{Bucket, SealedObject};
+use super::Bucket;
+use super::upload::SealedObject;
 use crate::content_hash::StorageKey;
 use crate::store::StoredBlob;
 

@@ -1,4 +1,4 @@
-//! Which requests does a read take, and when is it over?
+//! Tests of the requests that an operation sends.
 
 use mesh_ql::build::query;
 

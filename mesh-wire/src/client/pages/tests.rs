@@ -1,4 +1,4 @@
-//! Is a list read to its end, and no further?
+//! Tests of paging: every page is read once.
 
 use mesh_ql::build::query;
 

@@ -1,4 +1,4 @@
-//! Is a stream read in whatever pieces it comes, and taken up again where it broke off?
+//! Tests of subscriptions: fragmented input and resumption.
 
 use mesh_ql::build::query;
 

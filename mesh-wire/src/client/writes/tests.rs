@@ -1,4 +1,4 @@
-//! Does a server take each write for what the client means?
+//! Tests that the server's routes understand each write.
 
 use std::collections::BTreeMap;
 

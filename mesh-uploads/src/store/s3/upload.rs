@@ -1,0 +1,149 @@
+//! Uploads to a bucket: objects that are being sent, and complete objects that are not published yet.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use object_store::{
+    Attributes, Error, MultipartUpload, ObjectStore as _, ObjectStoreExt as _, PutMultipartOptions,
+    PutOptions,
+};
+use tokio::task::JoinHandle;
+
+use super::Bucket;
+use crate::content_hash::StorageKey;
+use crate::store::{Sealed, Staged, StoreError};
+
+/// The size of a part in bytes. An upload holds up to three parts in memory. The protocol allows 10,000 parts, which
+/// limits a file to 80 GB; some services copy at most 5 GB.
+const PART: usize = 8 * 1024 * 1024;
+
+/// An object whose bytes are being sent.
+pub(super) struct StagedObject {
+    pub(super) bucket: Arc<Bucket>,
+    pub(super) unique: String,
+    pub(super) attributes: Attributes,
+    /// Bytes that do not fill a part yet.
+    pub(super) part: BytesMut,
+    /// `None` until the first part is full, and again after the upload is complete.
+    pub(super) upload: Option<Box<dyn MultipartUpload>>,
+    /// The part that is being sent while the next one is received.
+    pub(super) sending: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl StagedObject {
+    async fn sent(&mut self) -> Result<(), StoreError> {
+        match self.sending.take() {
+            Some(sending) => match sending.await {
+                Ok(result) => result.map_err(writing),
+                Err(error) => Err(StoreError::new("write a file", error)),
+            },
+            None => Ok(()),
+        }
+    }
+
+    async fn send(&mut self) -> Result<(), StoreError> {
+        self.sent().await?;
+        let path = self.bucket.staged(&self.unique);
+        let upload = match &mut self.upload {
+            Some(upload) => upload,
+            none => {
+                let attributes = self.attributes.clone();
+                let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
+                none.insert(self.bucket.s3.put_multipart_opts(&path, options).await.map_err(writing)?)
+            }
+        };
+        let part = self.part.split().freeze();
+        self.sending = Some(tokio::spawn(upload.put_part(part.into())));
+        Ok(())
+    }
+
+    async fn complete(&mut self) -> Result<(), StoreError> {
+        if self.upload.is_none() {
+            let options = PutOptions { attributes: self.attributes.clone(), ..PutOptions::default() };
+            let path = self.bucket.staged(&self.unique);
+            let bytes = self.part.split().freeze();
+            return self.bucket.s3.put_opts(&path, bytes.into(), options).await.map(|_| ()).map_err(writing);
+        }
+        if !self.part.is_empty() {
+            self.send().await?;
+        }
+        self.sent().await?;
+        if let Some(upload) = &mut self.upload {
+            upload.complete().await.map_err(writing)?;
+        }
+        self.upload = None;
+        Ok(())
+    }
+}
+
+impl Staged for StagedObject {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.part.extend_from_slice(&bytes);
+            if self.part.len() >= PART { self.send().await } else { Ok(()) }
+        })
+    }
+
+    fn seal(mut self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+        Box::pin(async move {
+            self.complete().await?;
+            let sealed = SealedObject { bucket: Arc::clone(&self.bucket), key, unique: self.unique.clone() };
+            let mark = sealed.bucket.mark(key, &sealed.unique);
+            match sealed.bucket.s3.put(&mark, Bytes::new().into()).await {
+                Ok(_) => Ok(Box::new(sealed) as Box<dyn Sealed>),
+                Err(error) => {
+                    // If this fails too, recovery removes the object when it is stale.
+                    let _ = sealed.bucket.remove(&sealed.bucket.staged(&sealed.unique)).await;
+                    Err(StoreError::new("seal a file", error))
+                }
+            }
+        })
+    }
+}
+
+/// Aborts an unfinished upload, whose parts take up space that no listing shows.
+impl Drop for StagedObject {
+    fn drop(&mut self) {
+        if let (Some(mut upload), Ok(runtime)) = (self.upload.take(), tokio::runtime::Handle::try_current()) {
+            let sending = self.sending.take();
+            runtime.spawn(async move {
+                if let Some(sending) = sending {
+                    let _ = sending.await;
+                }
+                let _ = upload.abort().await;
+            });
+        }
+    }
+}
+
+/// A complete object that is not published yet.
+pub(super) struct SealedObject {
+    pub(super) bucket: Arc<Bucket>,
+    pub(super) key: StorageKey,
+    pub(super) unique: String,
+}
+
+impl Sealed for SealedObject {
+    fn key(&self) -> StorageKey {
+        self.key
+    }
+
+    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            let published = self.bucket.publish(self.key, &self.unique).await;
+            published.map_err(|error| StoreError::new("publish a file", error))
+        })
+    }
+
+    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            let cleared = self.bucket.clear(self.key, &self.unique).await;
+            cleared.map_err(|error| StoreError::new("remove a file", error))
+        })
+    }
+}
+
+fn writing(error: Error) -> StoreError {
+    StoreError::new("write a file", error)
+}
