@@ -13,7 +13,6 @@ use super::{
     ClientError, Endpoint, Operation, Pages, Session, SignatureBinding, Subscription, UploadForm,
     UploadTarget, upload,
 };
-use crate::headers;
 
 /// Time and fresh bytes for a bound signature.
 type Fresh = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;

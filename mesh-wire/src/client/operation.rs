@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::writes::Write;
 use super::{Client, ClientError, ReplyError, collection, point, post, register, result, say_query};
-use crate::{Code, QuerySource, headers};
+use crate::{Code, QuerySource};
 
 /// Queries up to this go into a header; longer ones are posted.
 const HEADER_QUERY: usize = 8 * 1024;
