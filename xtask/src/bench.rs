@@ -1,4 +1,5 @@
-//! How fast is the server, measured against code written by hand? Builds, seeds, verifies, loads, compares.
+//! `cargo xtask bench`: compares the server with hand-written servers. Builds them, creates the data, verifies that their
+//! results are equal, puts load on them, and reports ratios.
 
 mod account;
 mod awake;
@@ -36,16 +37,16 @@ use workload::{READ, Workload};
 pub(crate) struct Ground {
     /// The measured server.
     server: PathBuf,
-    /// Where the programs of `xtask/bench` are.
+    /// Directory of the programs of `xtask/bench`.
     peers: PathBuf,
-    /// Where data and requests are kept.
+    /// Directory of data and requests.
     folder: PathBuf,
     cores: Cores,
-    /// Held while anything is measured.
+    /// Keeps idle cores awake during the measurements.
     awake: Awake,
 }
 
-/// Runs the workloads that the options name.
+/// Runs the selected workloads.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     if let ["events", arguments @ ..] = arguments {
         return events::run(root, arguments);
@@ -85,7 +86,7 @@ fn measure(root: &Path, options: &Options) -> Result<bool, String> {
     for workload in &options.workloads {
         eprintln!("{}: {}", workload.name, workload.what);
         let data = ground.data(workload.posts, &options.journal)?;
-        if workload.is_many() {
+        if workload.is_memory() {
             report.memory(memory::measure(&ground, &data, workload, options.requests)?);
             continue;
         }
@@ -107,7 +108,7 @@ fn measure(root: &Path, options: &Options) -> Result<bool, String> {
     Ok(report.targets_met())
 }
 
-/// Loads one server, started for that, and counts what it used.
+/// Starts a server, puts load on it, and measures its processor time and memory.
 fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: f64) -> Result<Load, String> {
     let mut peer = Peer::start(ground, data, kind, workload)?;
     let mut workload = workload.clone();
@@ -116,8 +117,9 @@ fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: 
     }
     let workload = &workload;
     let file = ground.requests(workload, kind)?;
-    let loader = Loader::new(ground, &file, peer.address(), workload.connections).placed(workload.placing);
-    // Fills the caches of system, database and server, which the measurement is not about.
+    let loader =
+        Loader::new(ground, &file, peer.address(), workload.connections).with_placing(workload.placing);
+    // Warm up the caches of system, database and server.
     if workload.records > READ.records {
         loader.once()?;
     }
@@ -134,7 +136,7 @@ fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: 
     Ok(load)
 }
 
-/// Makes sure that all answer the same before anything is measured.
+/// Verifies that all servers return equal results.
 fn verify(ground: &Ground, data: &Path, workload: &Workload, kinds: &[Kind]) -> Result<(), String> {
     let mut answers: Vec<(Kind, Vec<serde_json::Value>)> = Vec::new();
     for kind in kinds.iter().filter(|kind| **kind != Kind::Constant) {
@@ -162,7 +164,7 @@ fn verify(ground: &Ground, data: &Path, workload: &Workload, kinds: &[Kind]) -> 
     Ok(())
 }
 
-/// Builds what is measured.
+/// Builds the servers.
 fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let folder = target.join("bench");
@@ -186,14 +188,14 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         server: target.join("dist").join("mesh-server"),
         peers: folder.join("release"),
         folder,
-        cores: Cores::found(),
-        // After the builds, which need no idle cores.
+        cores: Cores::detect(),
+        // After the builds, which keep the cores busy anyway.
         awake: Awake::hold(),
     })
 }
 
 impl Ground {
-    /// The file of a workload's requests, each ended by a NUL byte.
+    /// Writes the file of a workload's requests, each terminated by a NUL byte.
     fn requests(&self, workload: &Workload, kind: Kind) -> Result<PathBuf, String> {
         let path = self.folder.join(format!("{}-{kind}.requests", workload.name));
         let text: String = workload.requests(kind).iter().map(|request| request.text() + "\0").collect();

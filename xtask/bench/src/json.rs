@@ -1,11 +1,11 @@
-//! How is JSON written by hand? Just enough for the rows of the sample.
+//! Minimal JSON output for the rows of the sample.
 
 /// Appends a number.
 pub fn integer(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends text with quotes, escaped where it must be.
+/// Appends a string with quotes and escapes.
 pub fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Who signs? The account of the sample, and how a request is signed, written anew for the bench.
+//! The account of the sample, and signatures. Independent of the server's implementation.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use ring::hmac;
 pub(super) const LOGIN: &str = "bench@example.com";
 pub(super) const PASSWORD: &str = "a password that only the bench uses";
 
-/// The settings that switch sessions on, with the account's table.
+/// Settings that enable sessions with the accounts table.
 pub(super) const SETTINGS: [(&str, &str); 7] = [
     ("MESH_INTEGRITY__ENABLED", "true"),
     ("MESH_INTEGRITY__SECRET", "a secret of the bench that is long enough"),
@@ -18,7 +18,7 @@ pub(super) const SETTINGS: [(&str, &str); 7] = [
     ("MESH_INTEGRITY__USERS__ROLE", "role"),
 ];
 
-/// The signature of a message under a session's key, in hex.
+/// Signs a message with the key of a session; returns hex.
 pub(super) fn sign(key: &str, message: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
     hmac::sign(&key, message.as_bytes()).as_ref().iter().fold(String::new(), |mut text, byte| {
@@ -33,7 +33,7 @@ mod tests {
     use super::sign;
 
     #[test]
-    fn a_signature_is_an_hmac_in_hex() {
+    fn signature_is_hmac_sha256_in_hex() {
         // The second case of RFC 4231.
         let signature = sign("Jefe", "what do ya want for nothing?");
         assert_eq!(signature, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");

@@ -1,22 +1,22 @@
-//! Do cores that have nothing to do stay awake? Waking one takes the core that sends to it up to 20 microseconds in a
-//! virtual machine, so what a server is seen to cost would depend on when the load sleeps.
+//! Keeps idle cores awake. In a virtual machine, waking a core costs the sending core up to 20 microseconds, so the
+//! measured cost of a server would depend on when the load generator sleeps.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
-/// Linux holds all cores to the time for waking up that is written here, for as long as the file is open.
+/// Linux limits the wake-up latency of all cores to the value written here, as long as the file is open.
 const LATENCY: &str = "/dev/cpu_dma_latency";
-/// What puts cores to sleep. Without one they do so by themselves, and no wish for a latency is heard.
+/// The driver that puts cores to sleep. Without a driver, latency requests have no effect.
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
-/// Keeps idle cores awake until this is dropped, where that can be.
+/// Keeps idle cores awake until it is dropped, if the system supports it.
 pub(crate) struct Awake(Option<File>);
 
 impl Awake {
-    /// Keeps them awake, or says why not and what would help.
+    /// Keeps cores awake, or prints why that is not possible.
     pub(crate) fn hold() -> Self {
-        let held = heard(Path::new(DRIVER)).and_then(|()| asked(Path::new(LATENCY)));
+        let held = check_driver(Path::new(DRIVER)).and_then(|()| request_latency(Path::new(LATENCY)));
         Self(held.inspect_err(|why| eprintln!("note: {why}")).ok())
     }
 
@@ -25,18 +25,20 @@ impl Awake {
     }
 }
 
-fn heard(driver: &Path) -> Result<(), String> {
+fn check_driver(driver: &Path) -> Result<(), String> {
     let driver = fs::read_to_string(driver).unwrap_or_default();
     match driver.trim() {
-        "" | "none" => Err("idle cores may sleep, so figures will vary more; nothing here could keep them \
-                            awake, as this system has no driver for idle cores"
-            .to_owned()),
+        "" | "none" => {
+            Err("idle cores may sleep, so figures will vary more; this system has no cpuidle driver \
+                            that could keep them awake"
+                .to_owned())
+        }
         _ => Ok(()),
     }
 }
 
-/// Asks for no time at all, which is kept by polling for work.
-fn asked(latency: &Path) -> Result<File, String> {
+/// Requests a latency of zero, which makes idle cores poll for work.
+fn request_latency(latency: &Path) -> Result<File, String> {
     let open = || {
         let mut file = OpenOptions::new().write(true).open(latency)?;
         file.write_all(&0i32.to_ne_bytes())?;
@@ -44,7 +46,7 @@ fn asked(latency: &Path) -> Result<File, String> {
     };
     open().map_err(|error: std::io::Error| {
         format!(
-            "idle cores may sleep, so figures will vary more; to keep them awake run this as root, who can \
+            "idle cores may sleep, so figures will vary more; to keep them awake, run this as root, which can \
              write {} ({error})",
             latency.display()
         )
@@ -58,22 +60,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_latency_is_asked_for_in_four_bytes() {
+    fn zero_latency_is_requested_in_four_bytes() {
         let folder = TempDir::new();
         let latency = folder.path().join("latency");
-        let why = asked(&latency).unwrap_err();
+        let why = request_latency(&latency).unwrap_err();
         assert!(why.contains("as root") && why.contains("latency (") && !latency.exists(), "{why}");
         fs::write(&latency, "").unwrap();
-        let held = Awake(asked(&latency).ok());
+        let held = Awake(request_latency(&latency).ok());
         assert!(held.is_held());
         assert_eq!(fs::read(&latency).unwrap(), [0; 4]);
     }
 
     #[test]
-    fn without_a_driver_nobody_hears_the_wish() {
+    fn without_a_driver_the_request_is_refused() {
         let folder = TempDir::new();
-        let driver = |text: &str| heard(Path::new(&folder.write("driver", text)));
+        let driver = |text: &str| check_driver(Path::new(&folder.write("driver", text)));
         assert_eq!(driver("haltpoll\n"), Ok(()));
-        assert!(driver("none\n").is_err() && heard(&folder.path().join("missing")).is_err());
+        assert!(driver("none\n").is_err() && check_driver(&folder.path().join("missing")).is_err());
     }
 }

@@ -1,21 +1,21 @@
-//! Which cores do servers and load run on, where processes can be pinned to cores?
+//! Pinning of servers and load to cores.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::workload::Placing;
 
-/// The cores of this machine; none where nothing can be pinned.
+/// The cores of this machine; `None` if processes cannot be pinned.
 pub(crate) struct Cores(Option<usize>);
 
 impl Cores {
-    /// Everything runs where the system puts it.
+    /// Nothing is pinned.
     pub(crate) const FREE: Self = Self(None);
 
-    /// Those that are there.
-    pub(crate) fn found() -> Self {
+    /// Detects the cores.
+    pub(crate) fn detect() -> Self {
         let count = std::thread::available_parallelism().map_or(1, usize::from);
-        let pinned = count > 1 && taskset_is_there();
+        let pinned = count > 1 && has_taskset();
         if !pinned {
             eprintln!("note: processes cannot be pinned to cores here, so figures will vary more");
         }
@@ -26,13 +26,13 @@ impl Cores {
         self.0.is_some()
     }
 
-    /// Whether there are too few for servers and load of up to two threads each.
+    /// Whether there are too few cores for separate servers and load generators.
     pub(crate) fn are_shared(&self, threads: usize) -> bool {
         self.0.is_none_or(|count| count < 2 * threads.max(2))
     }
 
-    /// The list of a server's cores.
-    pub(crate) fn of_server(&self, placing: Placing) -> Option<String> {
+    /// Returns the cores of a server, as a list for `taskset`.
+    pub(crate) fn for_server(&self, placing: Placing) -> Option<String> {
         self.0?;
         match placing {
             Placing::Apart => Some("0".to_owned()),
@@ -41,11 +41,11 @@ impl Cores {
         }
     }
 
-    /// The core of each of the generators that make the load at the same time.
+    /// Returns the core of each load generator.
     ///
-    /// There is one for each core. One of several threads would wander between them, and most of its packets cross
-    /// from one core to another, which costs more than the server does.
-    pub(crate) fn of_load(&self, placing: Placing) -> Vec<Option<String>> {
+    /// There is one generator per core. A generator with several threads would migrate between cores, and most of its
+    /// packets would cross cores, which costs more than the server.
+    pub(crate) fn for_load(&self, placing: Placing) -> Vec<Option<String>> {
         let (first, count) = match placing {
             Placing::Apart | Placing::Free => (1, 1),
             Placing::Together(threads) if self.are_shared(threads) => (0, threads),
@@ -54,8 +54,8 @@ impl Cores {
         (first..first + count).map(|core| self.0.map(|_| core.to_string())).collect()
     }
 
-    /// Whether packets come in on the cores that the server's threads are on, so that each can stay with its own.
-    pub(crate) fn bring_packets(&self, placing: Placing) -> bool {
+    /// Whether packets arrive on the cores of the server's threads, so that its threads can be pinned.
+    pub(crate) fn deliver_to_server_cores(&self, placing: Placing) -> bool {
         match placing {
             Placing::Together(threads) => self.are_pinned() && self.are_shared(threads),
             Placing::Apart | Placing::Free => false,
@@ -63,7 +63,7 @@ impl Cores {
     }
 }
 
-/// A program, on those cores where some are named.
+/// Returns a command that runs on the given cores.
 pub(crate) fn command(program: &Path, cores: Option<&str>) -> Command {
     match cores {
         Some(cores) => {
@@ -75,7 +75,7 @@ pub(crate) fn command(program: &Path, cores: Option<&str>) -> Command {
     }
 }
 
-fn taskset_is_there() -> bool {
+fn has_taskset() -> bool {
     let mut command = command(Path::new("true"), Some("0"));
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
@@ -88,13 +88,13 @@ mod tests {
     fn placed(count: Option<usize>, placing: Placing) -> String {
         let cores = Cores(count);
         let text = |core: Option<String>| core.unwrap_or_else(|| "any".to_owned());
-        let load: Vec<_> = cores.of_load(placing).into_iter().map(text).collect();
-        let pins = if cores.bring_packets(placing) { ", threads pinned" } else { "" };
-        format!("{} by {}{pins}", text(cores.of_server(placing)), load.join(" and "))
+        let load: Vec<_> = cores.for_load(placing).into_iter().map(text).collect();
+        let pins = if cores.deliver_to_server_cores(placing) { ", threads pinned" } else { "" };
+        format!("{} by {}{pins}", text(cores.for_server(placing)), load.join(" and "))
     }
 
     #[test]
-    fn each_core_of_the_load_has_a_generator() {
+    fn each_core_of_the_load_has_one_generator() {
         let [one, two] = [Placing::Together(1), Placing::Together(2)];
         let seen = [Placing::Apart, Placing::Free, one, two].map(|placing| placed(Some(2), placing));
         assert_eq!(

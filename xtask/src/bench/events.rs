@@ -1,4 +1,4 @@
-//! What do many streams of changes cost? One record watched by thousands, changed; then thousands that only wait.
+//! `cargo xtask bench events`: latency of a change to thousands of streams of one record, and memory of idle streams.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -12,13 +12,13 @@ use mesh_tests::{Database, Request, Server, TempDir};
 
 use crate::steps;
 
-/// Streams of one record that a change has to reach.
+/// Number of streams of the changed record.
 const WATCHING: usize = 5_000;
-/// Streams that the memory is counted for.
+/// Number of idle streams.
 const IDLE: usize = 10_000;
-/// How many times the record is changed, by each way of writing.
+/// Number of changes, for each way of writing.
 const ROUNDS: usize = 10;
-/// What has to hold.
+/// Targets.
 const SLOWEST: Duration = Duration::from_millis(500);
 const MEMORY: u64 = 250 << 20;
 const GONE: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const GONE: Duration = Duration::from_secs(5);
 const QUERY: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const PATH: &str = "/mesh/post/1";
 
-/// Measures streams. `--no-build` takes the server that is there.
+/// Runs the benchmark. `--no-build` uses the existing server binary.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     let build = match arguments {
         [] => true,
@@ -51,7 +51,7 @@ fn measure(root: &Path, build: bool) -> Result<bool, String> {
         eprintln!("cargo build --profile dist -p mesh-server");
         let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
         if !status.is_ok_and(|status| status.success()) {
-            return Err("the server could not be built".to_owned());
+            return Err("the server does not build".to_owned());
         }
     }
     let ground = Ground::start(root)?;
@@ -70,8 +70,8 @@ fn measure(root: &Path, build: bool) -> Result<bool, String> {
             let title = format!("{by}, round {round}.");
             let start = Instant::now();
             write(&ground, &title)?;
-            times.extend(streams.all_get(&title, start)?);
-            // Whatever else the write sets off is over before the next.
+            times.extend(streams.wait_for_all(&title, start)?);
+            // Wait until all effects of the write are over.
             std::thread::sleep(Duration::from_millis(300));
         }
         times.sort();
@@ -89,7 +89,7 @@ fn measure(root: &Path, build: bool) -> Result<bool, String> {
     std::thread::sleep(Duration::from_secs(2));
     let resident = ground.resident()?;
     fine &= resident < MEMORY;
-    println!("{IDLE} streams that wait: {:.1} MiB in all, of {} MiB", mebibytes(resident), MEMORY >> 20);
+    println!("{IDLE} idle streams: {:.1} MiB, at most {} MiB", mebibytes(resident), MEMORY >> 20);
     let open = ground.handles();
     drop(streams);
     let start = Instant::now();
@@ -106,7 +106,7 @@ fn measure(root: &Path, build: bool) -> Result<bool, String> {
         start.elapsed()
     );
     fine &= left == 0 && readings == 0;
-    println!("{}", if fine { "all targets are met" } else { "a target is missed" });
+    println!("{}", if fine { "all targets were met" } else { "a target was missed" });
     Ok(fine)
 }
 
@@ -138,7 +138,7 @@ impl Ground {
         Ok(Self { server, database, log })
     }
 
-    /// Changes the record as another process does.
+    /// Changes the record from this process, which the server sees as another process.
     fn write_file(&self, title: &str) -> Result<(), String> {
         let update = format!("UPDATE posts SET title = '{title}' WHERE id = 1");
         self.database.connect().execute_batch(&update).map_err(|error| error.to_string())
@@ -152,14 +152,14 @@ impl Ground {
         if reply.status == 200 { Ok(()) } else { Err(format!("the write failed: {}", reply.text())) }
     }
 
-    /// How many times the server has read for streams.
+    /// Returns how many times the server has read for streams.
     fn readings(&self) -> usize {
         fs::read_to_string(&self.log).unwrap_or_default().matches("events: record read").count()
     }
 
     fn resident(&self) -> Result<u64, String> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.server.process()));
-        let status = status.map_err(|error| format!("cannot see the server's memory: {error}"))?;
+        let status = status.map_err(|error| format!("cannot read the memory of the server: {error}"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
         let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap_or_default();
         Ok(kibibytes << 10)
@@ -175,20 +175,20 @@ impl Ground {
 struct Streams(Vec<TcpStream>);
 
 impl Streams {
-    /// Opens more of them, each up to its first event.
+    /// Opens streams and waits for the first event of each.
     fn open(&mut self, address: SocketAddr, count: usize) -> Result<(), String> {
         let request = Request::get(&format!("{PATH}/events"), QUERY).bytes();
         for _ in 0..count {
             let stream = begin(address, &request);
             self.0.push(stream.map_err(|error| {
-                format!("stream {} does not begin: {error}; is `ulimit -n` above {IDLE}?", self.0.len())
+                format!("stream {} does not start: {error}; is `ulimit -n` above {IDLE}?", self.0.len())
             })?);
         }
         Ok(())
     }
 
-    /// Waits until all have an event with that text, and tells when each had it.
-    fn all_get(&mut self, text: &str, start: Instant) -> Result<Vec<Duration>, String> {
+    /// Waits until every stream has received an event with the text, and returns when each received it.
+    fn wait_for_all(&mut self, text: &str, start: Instant) -> Result<Vec<Duration>, String> {
         let mut times = Vec::with_capacity(self.0.len());
         let mut waiting: Vec<(&mut TcpStream, Vec<u8>)> =
             self.0.iter_mut().map(|stream| (stream, Vec::new())).collect();
@@ -219,7 +219,7 @@ impl Streams {
                 return Err(why);
             }
             if start.elapsed() > Duration::from_secs(20) {
-                return Err(format!("{} streams do not get '{text}'", waiting.len()));
+                return Err(format!("{} streams did not receive '{text}'", waiting.len()));
             }
             if waiting.len() == before {
                 std::thread::sleep(Duration::from_millis(1));

@@ -1,24 +1,24 @@
-//! Which workloads are there, and what must the server reach in each? The list, and its groups by name.
+//! The workloads with their targets, and named groups of them.
 
 use std::borrow::Cow;
 
 use super::load::Background;
 use super::peer::Kind;
 use super::size::Size;
-use super::workload::{Placing, READ, Read, Target, Way, Workload};
+use super::workload::{Placing, READ, Read, Target, Transport, Workload};
 
 const NESTED_TARGETS: &[Target] =
     &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3), Target::Speed(Kind::GraphQl, 3.5)];
 
 const SIGNED_TARGETS: &[Target] = &[Target::Speed(Kind::Limit, 0.9), Target::Tail(Kind::Limit, 1.3)];
 
-/// A row of a large page costs what one of a page of 1,000 costs.
+/// Rows of a large page cost about as much as rows of a page of 1,000.
 const ROW_TARGETS: &[Target] = &[Target::Row { than: "rows1000", most: 1.2 }];
 
-/// A sample a hundred times as large makes a read hardly dearer, and no dearer than it makes one written by hand.
-const SIZE_TARGETS: &[Target] = &[Target::Cost(1.2), Target::CostBeside(Kind::Limit, 1.1)];
+/// A sample a hundred times as large makes a read hardly more expensive, and no more so than a hand-written one.
+const SIZE_TARGETS: &[Target] = &[Target::Cost(1.2), Target::CostRelative(Kind::Limit, 1.1)];
 
-/// Requests of a workload that is measured on samples of several sizes: enough to reach a large part of each.
+/// Requests of workloads that run on samples of several sizes: enough to reach a large part of each sample.
 const MANY_RECORDS: u32 = 32_768;
 
 const NAMES: [(&str, &[&str]); 7] = [
@@ -47,7 +47,7 @@ const NAMES: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// The workloads of that name, or of a group of them: `reads`, `cache`, `growth`, `all`.
+/// Returns the workloads with these names, or of groups such as `reads`, `cache`, `growth` and `all`.
 pub(crate) fn named(list: &str) -> Result<Vec<Workload>, String> {
     let all = all();
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn named(list: &str) -> Result<Vec<Workload>, String> {
     Ok(found)
 }
 
-/// Those that are measured on samples of several sizes once for each, the smallest first.
+/// Repeats the workloads that run on samples of several sizes, once per size, smallest first.
 pub(crate) fn sized(workloads: Vec<Workload>, sizes: &[Size]) -> Vec<Workload> {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
@@ -83,9 +83,9 @@ pub(crate) fn sized(workloads: Vec<Workload>, sizes: &[Size]) -> Vec<Workload> {
         let of = |size: &Size| Workload {
             name: Cow::Owned(name(size)),
             posts: size.posts(),
-            // What is not larger than the smallest has nothing to be held against.
+            // The smallest sample is the baseline.
             targets: if name(size) == first { &[] } else { workload.targets },
-            against: Cow::Owned(first.clone()),
+            baseline: Cow::Owned(first.clone()),
             ..workload.clone()
         };
         sizes.iter().map(of).collect()
@@ -110,7 +110,7 @@ fn named_as(name: &'static str, what: &'static str, workload: Workload) -> Workl
     Workload { name: Cow::Borrowed(name), what, ..workload }
 }
 
-/// A page of so many rows in the order of an index.
+/// Returns a workload that reads a page in index order.
 fn rows(first: u32) -> Workload {
     let connections = if first > 1_000 { 1 } else { READ.connections };
     Workload { read: Read::Page { first }, connections, ..growth() }
@@ -132,11 +132,11 @@ fn reads() -> Vec<Workload> {
     ]
 }
 
-/// The same reads, sent or answered in another way.
+/// The reads from the cache, by persisted id, and signed.
 fn ways() -> Vec<Workload> {
     let kept = |read| Workload { read, ..cached() };
-    let persisted = |read| Workload { read, way: Way::Persisted, ..READ };
-    let signed = |read| Workload { read, way: Way::Signed, targets: SIGNED_TARGETS, ..READ };
+    let persisted = |read| Workload { read, transport: Transport::Persisted, ..READ };
+    let signed = |read| Workload { read, transport: Transport::Signed, targets: SIGNED_TARGETS, ..READ };
     vec![
         named_as("c1", "w1 again and again, from the response cache", kept(Read::Scalars)),
         named_as("c2", "w2 again and again, from the response cache", kept(Read::Nested)),
@@ -150,7 +150,7 @@ fn ways() -> Vec<Workload> {
     ]
 }
 
-/// What more rows, pages, data, cores and requests cost.
+/// Growth with rows, pages, data, cores and requests.
 fn growths() -> Vec<Workload> {
     let starve = Workload {
         connections: 4,
@@ -163,7 +163,7 @@ fn growths() -> Vec<Workload> {
     let many = |first| Workload { targets: ROW_TARGETS, ..rows(first) };
     let page1000 = Workload {
         pages_before: 1_000,
-        against: Cow::Borrowed("page1"),
+        baseline: Cow::Borrowed("page1"),
         targets: &[Target::Cost(1.2)],
         ..rows(20)
     };
@@ -177,12 +177,12 @@ fn growths() -> Vec<Workload> {
     };
     let cores = |threads| Workload { threads, placing: Placing::Together(threads), ..growth() };
     let cores2 = Workload {
-        against: Cow::Borrowed("cores1"),
+        baseline: Cow::Borrowed("cores1"),
         targets: &[Target::Throughput(1.8)],
         connections: 2 * READ.connections,
         ..cores(2)
     };
-    let memory = Workload { read: Read::Many, way: Way::Signed, cache: "16 MiB", ..growth() };
+    let memory = Workload { read: Read::Many, transport: Transport::Signed, cache: "16 MiB", ..growth() };
     vec![
         named_as("starve", "w1 while four clients scan the whole table", starve),
         named_as("rows1", "1 post, for the cost of a row", rows(1)),
@@ -214,9 +214,9 @@ mod tests {
         for (group, names) in NAMES {
             assert_eq!(named(group).unwrap().len(), names.len(), "{group}");
         }
-        let compared = all.iter().filter(|workload| !workload.against.is_empty());
+        let compared = all.iter().filter(|workload| !workload.baseline.is_empty());
         for workload in compared {
-            assert!(named(&workload.against).is_ok(), "{}", workload.name);
+            assert!(named(&workload.baseline).is_ok(), "{}", workload.name);
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
     fn sizes_are_measured_from_the_smallest_on() {
         let sizes = ["10MB", "1MB", "10MB"].map(|text| Size::parse(text).unwrap());
         let names = |workloads: Vec<Workload>| -> Vec<_> {
-            workloads.into_iter().map(|it| (it.name, it.against, it.targets.len())).collect()
+            workloads.into_iter().map(|it| (it.name, it.baseline, it.targets.len())).collect()
         };
         let seen = names(sized(named("w1,size1").unwrap(), &sizes));
         let small = Cow::Borrowed("size1@1MB");

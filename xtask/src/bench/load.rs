@@ -1,4 +1,4 @@
-//! Who asks, and how was it answered? `wrk` where it is installed, else the generator of `xtask/bench`.
+//! Load generation, with `wrk` if it is installed, else with the generator of `xtask/bench`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::workload::Placing;
 use super::{Ground, cores, request};
 
-/// What one run of load showed.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
     pub(crate) requests: u64,
@@ -18,16 +18,15 @@ pub(crate) struct Load {
     /// Microseconds.
     pub(crate) p50: f64,
     pub(crate) p99: f64,
-    /// Processor time of the server for one request, in microseconds.
+    /// Processor time of the server per request, in microseconds.
     pub(crate) cpu_micros: f64,
-    /// Memory of the server, in bytes.
+    /// Resident memory of the server in bytes.
     pub(crate) resident: u64,
 }
 
 impl Load {
-    /// What generators saw at the same time, as if they were one. Times of all their requests are not known, so those
-    /// of the slowest stand for them.
-    fn together(loads: Vec<Self>) -> Self {
+    /// Combines the results of concurrent generators. Their latencies cannot be merged, so the largest counts.
+    fn combine(loads: Vec<Self>) -> Self {
         let both = |one: Self, other: Self| Self {
             requests: one.requests + other.requests,
             errors: one.errors + other.errors,
@@ -48,7 +47,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// Goes through the file's requests, a NUL byte after each, and prints the result as a line of JSON.
+/// Sends the requests of a file, each terminated by a NUL byte, and prints the result as a line of JSON.
 const SCRIPT: &str = r#"
 local list, at = {}, 0
 function init(args)
@@ -69,7 +68,7 @@ function done(summary, latency)
 end
 "#;
 
-/// A way to put load on an address.
+/// A load generator for an address.
 pub(crate) struct Loader<'g> {
     ground: &'g Ground,
     file: PathBuf,
@@ -84,46 +83,50 @@ impl<'g> Loader<'g> {
         Self { ground, file, address, connections, placing: Placing::Apart }
     }
 
-    /// The same on the cores that are given.
-    pub(crate) fn placed(self, placing: Placing) -> Self {
+    /// Sets the cores of the generator.
+    pub(crate) fn with_placing(self, placing: Placing) -> Self {
         Self { placing, ..self }
     }
 
-    /// Loads the address for so long, from each of the load's cores at the same time.
+    /// Puts load on the address, from all cores of the load at the same time.
     pub(crate) fn run(&self, seconds: f64) -> Result<Load, String> {
-        let script = if wrk_is_there() { Some(self.script()?) } else { None };
-        let cores = self.ground.cores.of_load(self.placing);
+        let script = if has_wrk() { Some(self.script()?) } else { None };
+        let cores = self.ground.cores.for_load(self.placing);
         let connections = self.connections.div_ceil(cores.len().max(1));
         let generators = cores.iter().map(|core| match &script {
             Some(script) => self.wrk(script, core.as_deref(), connections, seconds),
-            None => self.own(core.as_deref(), connections, &["--seconds", &seconds.to_string()]),
+            None => self.generator(core.as_deref(), connections, &["--seconds", &seconds.to_string()]),
         });
         let generators: Vec<Command> = generators.collect();
         std::thread::scope(|scope| {
-            let running = generators.into_iter().map(|generator| scope.spawn(|| Self::seen(generator)));
+            let running = generators.into_iter().map(|generator| scope.spawn(|| Self::result(generator)));
             let running: Vec<_> = running.collect();
             let seen = running
                 .into_iter()
-                .map(|it| it.join().unwrap_or_else(|_| Err("the load cannot be read".to_owned())));
-            Ok(Load::together(seen.collect::<Result<Vec<_>, _>>()?))
+                .map(|it| it.join().unwrap_or_else(|_| Err("the load generator panicked".to_owned())));
+            Ok(Load::combine(seen.collect::<Result<Vec<_>, _>>()?))
         })
     }
 
     /// Sends each request once.
     pub(crate) fn once(&self) -> Result<Load, String> {
-        let core = self.ground.cores.of_load(self.placing).into_iter().next().flatten();
-        Self::seen(self.own(core.as_deref(), self.connections, &["--once"]))
+        let core = self.ground.cores.for_load(self.placing).into_iter().next().flatten();
+        Self::result(self.generator(core.as_deref(), self.connections, &["--once"]))
     }
 
-    /// What a generator reports.
-    fn seen(mut command: Command) -> Result<Load, String> {
-        let output = command.output().map_err(|error| format!("cannot start the load: {error}"))?;
+    /// Runs a generator and parses its result.
+    fn result(mut command: Command) -> Result<Load, String> {
+        let output = command.output().map_err(|error| format!("cannot start the load generator: {error}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let line = text.lines().rev().find(|line| line.starts_with('{'));
-        let seen: Value = line.and_then(|line| serde_json::from_str(line).ok()).ok_or_else(|| {
-            format!("the load failed: {}{}", text.trim(), String::from_utf8_lossy(&output.stderr).trim())
+        let result: Value = line.and_then(|line| serde_json::from_str(line).ok()).ok_or_else(|| {
+            format!(
+                "the load generator failed: {}{}",
+                text.trim(),
+                String::from_utf8_lossy(&output.stderr).trim()
+            )
         })?;
-        let number = |name: &str| seen.get(name).and_then(Value::as_f64).unwrap_or_default();
+        let number = |name: &str| result.get(name).and_then(Value::as_f64).unwrap_or_default();
         let (requests, lasted) = (number("requests"), number("seconds").max(1e-3));
         Ok(Load {
             requests: requests as u64,
@@ -135,7 +138,7 @@ impl<'g> Loader<'g> {
         })
     }
 
-    /// What `wrk` is told to do.
+    /// Writes the script for `wrk`.
     fn script(&self) -> Result<PathBuf, String> {
         let script = self.ground.folder.join("requests.lua");
         std::fs::write(&script, SCRIPT)
@@ -150,7 +153,7 @@ impl<'g> Loader<'g> {
         command
     }
 
-    fn own(&self, core: Option<&str>, connections: usize, how: &[&str]) -> Command {
+    fn generator(&self, core: Option<&str>, connections: usize, how: &[&str]) -> Command {
         let mut command = cores::command(&self.ground.peers.join("load"), core);
         command.args(["--address", &self.address, "--connections", &connections.to_string()]);
         command.args(how).arg("--requests").arg(&self.file);
@@ -158,15 +161,15 @@ impl<'g> Loader<'g> {
     }
 }
 
-/// `wrk -v` prints its version and ends with a failure.
-fn wrk_is_there() -> bool {
+/// Whether `wrk` is installed. `wrk -v` prints its version and exits with a failure.
+fn has_wrk() -> bool {
     Command::new("wrk").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// What else a server has to do while it is measured.
+/// Background load during a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Background {
-    /// Four clients that read a whole table again and again.
+    /// Four clients that repeatedly read a whole table.
     Scans,
 }
 
@@ -176,20 +179,20 @@ impl Background {
         let file = ground.folder.join("scans.requests");
         let text: String = (0..4).map(|number| request::scan(number).text() + "\0").collect();
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let core = ground.cores.of_load(Placing::Free).into_iter().next().flatten();
+        let core = ground.cores.for_load(Placing::Free).into_iter().next().flatten();
         let mut command = cores::command(&ground.peers.join("load"), core.as_deref());
         command
             .args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"])
             .arg(file);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = child.map_err(|error| format!("cannot start `load`: {error}"))?;
-        // Until every plan has shown once how heavy it is.
+        // Until the server has classified every query as heavy.
         std::thread::sleep(std::time::Duration::from_secs(2));
         Ok(Running(child))
     }
 }
 
-/// Load that ends when this is dropped.
+/// Background load, which ends on drop.
 pub(crate) struct Running(Child);
 
 impl Drop for Running {
@@ -204,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generators_count_as_one_that_is_as_slow_as_the_slowest() {
+    fn combined_latencies_are_those_of_the_slowest_generator() {
         let load = |requests, errors, per_second, p50, p99| Load {
             requests,
             errors,
@@ -214,7 +217,7 @@ mod tests {
             ..Load::default()
         };
         let figures = |loads| {
-            let Load { requests, errors, per_second, p50, p99, .. } = Load::together(loads);
+            let Load { requests, errors, per_second, p50, p99, .. } = Load::combine(loads);
             (requests, errors, per_second, p50, p99)
         };
         let (one, other) = (load(100, 1, 50.0, 7.0, 20.0), load(300, 2, 150.0, 5.0, 90.0));

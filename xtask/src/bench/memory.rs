@@ -1,5 +1,4 @@
-//! Does a server grow with the requests that it has served? Its memory after ever more of them, all different: ids,
-//! queries and cursors, in a session, with every cache on.
+//! Memory of the server after many distinct requests (ids, queries, cursors) in a session, with all caches enabled.
 
 use std::path::Path;
 
@@ -11,24 +10,24 @@ use super::peer::{Kind, Peer};
 use super::request::Request;
 use super::workload::Workload;
 
-/// How often the memory is looked at, after as many requests again each time.
-const LOOKS: u32 = 10;
-/// Pages that are walked for their cursors.
+/// Number of memory samples.
+const SAMPLES: u32 = 10;
+/// Number of pages read to obtain cursors.
 const PAGES: u32 = 500;
-/// Bytes for each request beyond those of the first look. The least that anything kept could take is more.
-const MOST: f64 = 8.0;
+/// Maximum growth in bytes per request. Any retained allocation is larger.
+const MAX_SLOPE: f64 = 8.0;
 
-/// What a server took after some requests.
+/// Memory after increasing numbers of requests.
 pub(crate) struct Memory {
-    /// Requests served, and bytes.
-    pub(crate) looks: Vec<(u32, u64)>,
+    /// Number of requests, and resident bytes.
+    pub(crate) samples: Vec<(u32, u64)>,
 }
 
 impl Memory {
-    /// Bytes for each further request: the line that lies nearest to all looks.
+    /// Returns bytes per request: the slope of the regression line.
     pub(crate) fn slope(&self) -> f64 {
-        let count = self.looks.len().max(1) as f64;
-        let points = self.looks.iter().map(|(requests, bytes)| (f64::from(*requests), *bytes as f64));
+        let count = self.samples.len().max(1) as f64;
+        let points = self.samples.iter().map(|(requests, bytes)| (f64::from(*requests), *bytes as f64));
         let (x, y) = points.clone().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
         let (x, y) = (x / count, y / count);
         let over: f64 = points.clone().map(|point| (point.0 - x) * (point.1 - y)).sum();
@@ -36,23 +35,23 @@ impl Memory {
         if under > 0.0 { over / under } else { 0.0 }
     }
 
-    /// Whether memory does not depend on how many requests were served, with the text that says so.
+    /// Returns the result as text and whether memory is independent of the number of requests.
     pub(crate) fn target(&self) -> (String, bool) {
         let mebibytes =
-            |look: Option<&(u32, u64)>| look.map_or(0.0, |(_, bytes)| *bytes as f64 / 1_048_576.0);
-        let requests = self.looks.last().map_or(0, |(requests, _)| *requests);
-        let (first, last) = (mebibytes(self.looks.first()), mebibytes(self.looks.last()));
+            |sample: Option<&(u32, u64)>| sample.map_or(0.0, |(_, bytes)| *bytes as f64 / 1_048_576.0);
+        let requests = self.samples.last().map_or(0, |(requests, _)| *requests);
+        let (first, last) = (mebibytes(self.samples.first()), mebibytes(self.samples.last()));
         let slope = self.slope();
         let text = format!(
-            "memory: {first:.1} MiB after {} requests, {last:.1} MiB after {requests}, {slope:.2} bytes for each, \
-             at most {MOST}",
-            requests / LOOKS
+            "memory: {first:.1} MiB after {} requests, {last:.1} MiB after {requests}, {slope:.2} bytes per request, \
+             at most {MAX_SLOPE}",
+            requests / SAMPLES
         );
-        (text, slope <= MOST)
+        (text, slope <= MAX_SLOPE)
     }
 }
 
-/// Serves ten times so many requests, and looks at the memory after each tenth of them.
+/// Sends requests and samples the memory after each `requests` of them.
 pub(crate) fn measure(
     ground: &Ground,
     data: &Path,
@@ -63,10 +62,10 @@ pub(crate) fn measure(
     let mut workload = workload.clone();
     workload.prepare(&peer)?;
     let cursors = cursors(&workload, &peer)?;
-    let mut memory = Memory { looks: Vec::new() };
+    let mut memory = Memory { samples: Vec::new() };
     let file = ground.folder.join("memory.requests");
-    for look in 0..LOOKS {
-        let text: String = (look * requests..(look + 1) * requests)
+    for sample in 0..SAMPLES {
+        let text: String = (sample * requests..(sample + 1) * requests)
             .map(|number| request(&workload, &cursors, number).text() + "\0")
             .collect();
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
@@ -75,27 +74,27 @@ pub(crate) fn measure(
             return Err(format!("{} of {requests} requests failed", seen.errors));
         }
         let bytes = peer.resident()?;
-        let served = (look + 1) * requests;
+        let served = (sample + 1) * requests;
         eprintln!("  {served:>8} requests: {:.1} MiB", bytes as f64 / 1_048_576.0);
-        memory.looks.push((served, bytes));
+        memory.samples.push((served, bytes));
     }
     let _ = std::fs::remove_file(&file);
     Ok(memory)
 }
 
-/// The ends of many pages.
+/// Returns the end cursors of many pages.
 fn cursors(workload: &Workload, peer: &Peer) -> Result<Vec<String>, String> {
     let mut cursors: Vec<String> = Vec::new();
     for _ in 0..PAGES {
         let query = page(0, cursors.last());
         let answer = peer.ask(&workload.signed("/mesh/post".to_owned(), &query))?;
         let end = answer.get("pageInfo").and_then(|info| info.get("endCursor")).and_then(Value::as_str);
-        cursors.push(end.ok_or_else(|| format!("a page without an end: {answer}"))?.to_owned());
+        cursors.push(end.ok_or_else(|| format!("a page without an end cursor: {answer}"))?.to_owned());
     }
     Ok(cursors)
 }
 
-/// One of a row of requests no two of which are the same: by turns another id twice, another query, another cursor.
+/// Returns a request that differs from all others, in turn by id, by query and by cursor.
 fn request(workload: &Workload, cursors: &[String], number: u32) -> Request {
     let turn = number / 4;
     let point = || format!("/mesh/post/{}", workload.record(number));
@@ -112,7 +111,7 @@ fn request(workload: &Workload, cursors: &[String], number: u32) -> Request {
             workload.signed("/mesh/post".to_owned(), &query)
         }
         _ => {
-            // Once all cursors were used, what comes after them is asked for in another way.
+            // After all cursors have been used, the page size and fields vary.
             let count = cursors.len().max(1);
             let (round, place) = (turn as usize / count, turn as usize % count);
             workload.signed("/mesh/post".to_owned(), &page(round, cursors.get(place)))
@@ -120,12 +119,12 @@ fn request(workload: &Workload, cursors: &[String], number: u32) -> Request {
     }
 }
 
-/// The page after a cursor, in one of many ways: up to 20 posts, with some of the fields.
-fn page(way: usize, after: Option<&String>) -> String {
+/// Returns a query for the page after a cursor. `variant` varies the page size and the fields.
+fn page(variant: usize, after: Option<&String>) -> String {
     let after = after.map(|after| format!(r#","after":"{after}""#)).unwrap_or_default();
-    let chosen = OPTIONAL.iter().enumerate().filter(|(place, _)| (way / 20) >> place & 1 == 1);
+    let chosen = OPTIONAL.iter().enumerate().filter(|(place, _)| (variant / 20) >> place & 1 == 1);
     let fields: String = chosen.map(|(_, name)| format!(r#""{name}":true,"#)).collect();
-    let first = 20 - way % 20;
+    let first = 20 - variant % 20;
     format!(
         r#"{{"post":{{"$select":{{{fields}"id":true}},"$orderBy":[{{"field":"views","direction":"asc"}}],"$page":{{"first":{first}{after}}}}}}}"#
     )
@@ -139,10 +138,10 @@ mod tests {
     use crate::bench::list::named;
 
     #[test]
-    fn no_two_requests_are_the_same() {
+    fn requests_are_distinct() {
         let [workload] = &named("memory").unwrap()[..] else { panic!() };
         let cursors: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
-        // Ids repeat where there are no more of them.
+        // Ids repeat after all have been used.
         let mut texts: Vec<_> = (0..4_000).map(|number| request(workload, &cursors, number).text()).collect();
         texts.sort();
         texts.dedup();
@@ -150,12 +149,15 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_that_of_the_line_between_the_looks() {
+    fn slope_is_that_of_the_regression_line() {
         let slope =
-            |bytes: [u64; 3]| Memory { looks: [100, 200, 300].into_iter().zip(bytes).collect() }.slope();
+            |bytes: [u64; 3]| Memory { samples: [100, 200, 300].into_iter().zip(bytes).collect() }.slope();
         assert_eq!([slope([5_000; 3]), slope([0, 800, 1_600]), slope([1_000, 0, 1_000])], [0.0, 8.0, 0.0]);
         assert!(
-            Memory { looks: vec![(100, 1_000), (200, 2_000)] }.target().0.contains("10.00 bytes for each")
+            Memory { samples: vec![(100, 1_000), (200, 2_000)] }
+                .target()
+                .0
+                .contains("10.00 bytes per request")
         );
     }
 }

@@ -1,25 +1,25 @@
-//! What is to be measured? The options of `cargo xtask bench`.
+//! The options of `cargo xtask bench`.
 
 use super::list;
 use super::peer::Kind;
 use super::size::Size;
 use super::workload::Workload;
 
-/// What the command line says.
+/// Command-line options.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) workloads: Vec<Workload>,
-    /// Seconds of load for each figure.
+    /// Seconds of load per measurement.
     pub(crate) seconds: f64,
-    /// Figures for each server, of which the median counts.
+    /// Measurements per server; the median counts.
     pub(crate) rounds: usize,
     pub(crate) json: bool,
     pub(crate) no_build: bool,
-    /// Requests until the memory is first looked at; it is looked at up to ten times as many.
+    /// Requests per memory sample.
     pub(crate) requests: u32,
-    /// SQLite's journal mode of the sample.
+    /// The SQLite journal mode of the sample.
     pub(crate) journal: String,
-    /// Only these servers; empty: all.
+    /// The selected servers; empty for all.
     only: Vec<Kind>,
 }
 
@@ -71,14 +71,14 @@ impl Options {
             return Err("`--size` is for the workloads size1 and size2, as in `--workload sizes`".to_owned());
         }
         if sizes.is_empty() {
-            // The usual sample, one that is much smaller, and one that is ten times as large.
-            sizes = [690, 100_000, 1_000_000].map(Size::of).to_vec();
+            // A small sample, the default one, and one ten times as large.
+            sizes = [690, 100_000, 1_000_000].map(Size::from_posts).to_vec();
         }
         options.workloads = list::sized(options.workloads, &sizes);
         Ok(options)
     }
 
-    /// Whether that server is to be measured.
+    /// Whether a server is selected.
     pub(crate) fn wants(&self, kind: Kind) -> bool {
         self.only.is_empty() || self.only.contains(&kind)
     }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_read_in_both_forms() {
+    fn options_take_both_forms() {
         let options = Options::parse(&["--workload=w1,w3", "--seconds", "2", "--json"]).unwrap();
         let names: Vec<_> = options.workloads.iter().map(|workload| &*workload.name).collect();
         assert_eq!((names, options.seconds, options.json), (vec!["w1", "w3"], 2.0, true));

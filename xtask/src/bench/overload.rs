@@ -1,5 +1,5 @@
-//! What becomes of a server that is asked for more than it can do? Its answers in time, against what is offered; then
-//! its memory with ten thousand connections, and how long it takes to stop.
+//! `cargo xtask bench overload`: goodput of an overloaded server, memory with ten thousand connections, and the time to
+//! stop.
 
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -12,25 +12,25 @@ use mesh_tests::{Connection, Database, Request, Server};
 
 use crate::steps;
 
-/// How long each figure is measured.
+/// Duration of each measurement.
 const TIME: Duration = Duration::from_secs(6);
-/// How long a request may take, and so which answers count.
+/// Replies after this time do not count.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// Clients that wait for an answer at a time, at the most.
+/// Maximum number of concurrent clients.
 const CLIENTS: u32 = 400;
-/// What is offered, in parts of what the server can do.
+/// Offered load, as multiples of the capacity.
 const OFFERED: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
-/// Connections that the memory is counted for.
+/// Number of connections for the memory measurement.
 const CONNECTIONS: usize = 10_000;
-/// What has to hold: goodput at four times the capacity, and further memory from one time to eight.
+/// Targets: minimum goodput at four times the capacity, and maximum growth of memory from one to eight times.
 const LEAST: f64 = 0.8;
 const GROWTH: u64 = 32 << 20;
 
-/// A read that takes some ten milliseconds of a core, and is not found in any index.
+/// A read that takes about ten milliseconds of processor time.
 const WORK: &str = "CREATE VIEW work AS WITH RECURSIVE c(i) AS
     (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100000) SELECT sum(i) AS total FROM c;";
 
-/// Measures overload. `--no-build` takes the server that is there.
+/// Runs the benchmark. `--no-build` uses the existing server binary.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     let build = match arguments {
         [] => true,
@@ -55,7 +55,7 @@ fn measure(root: &Path, build: bool) -> Result<bool, String> {
         eprintln!("cargo build --profile dist -p mesh-server");
         let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
         if !status.is_ok_and(|status| status.success()) {
-            return Err("the server could not be built".to_owned());
+            return Err("the server does not build".to_owned());
         }
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -65,7 +65,7 @@ fn measure(root: &Path, build: bool) -> Result<bool, String> {
     println!("idle: {:.1} MiB", mebibytes(resident(&server)?));
     let fine = curve(&server)?;
     connections(&start(&program)?)?;
-    println!("{}", if fine { "all targets are met" } else { "a target is missed" });
+    println!("{}", if fine { "all targets were met" } else { "a target was missed" });
     Ok(fine)
 }
 
@@ -74,14 +74,14 @@ fn start(program: &Path) -> Result<Server, String> {
     database.connect().execute_batch(WORK).map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", &database.url()]);
-    // An answer that is known already would be no work.
+    // Cached responses would cost no work.
     command.env("MESH_CACHE__RESPONSES", "0").env("MESH_REQUEST_TIMEOUT", format!("{}s", DEADLINE.as_secs()));
     command.env("MESH_LIMITS__CONNECTIONS", (CONNECTIONS + 100).to_string());
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))
 }
 
-/// Goodput against what is offered.
+/// Measures goodput for each offered load.
 fn curve(server: &Server) -> Result<bool, String> {
     let request = Request::get("/mesh/work", "{ work total }").header("X-Mesh-Format", "ql").bytes();
     let alone = closed(server, &request, 8)?;
@@ -103,8 +103,8 @@ fn curve(server: &Server) -> Result<bool, String> {
             alone * times,
             per_second(outcome.refused.len()),
             per_second(outcome.failed),
-            late(&outcome.good).as_secs_f64() * 1e3,
-            late(&outcome.refused).as_secs_f64() * 1e3,
+            p99(&outcome.good).as_secs_f64() * 1e3,
+            p99(&outcome.refused).as_secs_f64() * 1e3,
             mebibytes(memory),
         );
         seen.push((times, goodput, memory));
@@ -114,7 +114,7 @@ fn curve(server: &Server) -> Result<bool, String> {
     let kept = at(4.0).1 / peak.max(f64::MIN_POSITIVE);
     let growth = at(8.0).2.saturating_sub(at(1.0).2);
     println!(
-        "at four times the capacity {:.0} % of the peak, of {:.0} %; {:.1} MiB more than at one, of {} MiB",
+        "at four times the capacity: {:.0} % of the peak, at least {:.0} %; {:.1} MiB more than at one, at most {} MiB",
         kept * 100.0,
         LEAST * 100.0,
         mebibytes(growth),
@@ -123,7 +123,7 @@ fn curve(server: &Server) -> Result<bool, String> {
     Ok(kept >= LEAST && growth <= GROWTH)
 }
 
-/// Answers a second to clients each of which waits for its answer before it asks again.
+/// Returns the replies per second to clients that wait for each reply.
 fn closed(server: &Server, request: &[u8], clients: u32) -> Result<f64, String> {
     let answered = AtomicU32::new(0);
     let start = Instant::now();
@@ -141,12 +141,12 @@ fn closed(server: &Server, request: &[u8], clients: u32) -> Result<f64, String> 
         }
     });
     match answered.into_inner() {
-        0 => Err("the server answers nothing".to_owned()),
+        0 => Err("the server does not reply".to_owned()),
         answered => Ok(f64::from(answered) / start.elapsed().as_secs_f64()),
     }
 }
 
-/// What became of the requests that were offered, with the time that each took.
+/// Outcomes of offered requests, with their durations.
 #[derive(Default)]
 struct Outcome {
     good: Vec<Duration>,
@@ -154,7 +154,7 @@ struct Outcome {
     failed: usize,
 }
 
-/// Offers requests at a rate, whatever becomes of those before. One counts from when it was due.
+/// Sends requests at a fixed rate, independent of replies. Durations count from the scheduled time.
 fn open(server: &Server, request: &[u8], rate: f64) -> Outcome {
     let next = AtomicU32::new(0);
     let start = Instant::now();
@@ -198,7 +198,7 @@ fn open(server: &Server, request: &[u8], rate: f64) -> Outcome {
     all
 }
 
-/// Memory with many connections, and the time to stop with them.
+/// Measures memory with many connections, and the time to stop.
 fn connections(server: &Server) -> Result<(), String> {
     let before = resident(server)?;
     let request = Request::get("/mesh/post/1", "{ post id }").header("X-Mesh-Format", "ql").bytes();
@@ -209,13 +209,13 @@ fn connections(server: &Server) -> Result<(), String> {
         let mut connection = Connection::over(stream);
         connection.write(&request);
         if connection.read(false).is_none_or(|reply| reply.status != 200) {
-            return Err("a connection of many is not served".to_owned());
+            return Err("a connection is not served".to_owned());
         }
         open.push(connection);
     }
     let served = resident(server)?;
     println!(
-        "{CONNECTIONS} connections that have been served and are kept open: {:.1} MiB, {:.1} KiB for each",
+        "{CONNECTIONS} idle connections: {:.1} MiB, {:.1} KiB each",
         mebibytes(served),
         served.saturating_sub(before) as f64 / CONNECTIONS as f64 / 1024.0
     );
@@ -228,8 +228,8 @@ fn connections(server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// The hundredth part took longer.
-fn late(times: &[Duration]) -> Duration {
+/// Returns the 99th percentile.
+fn p99(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();
     times.get(times.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()

@@ -1,5 +1,4 @@
-//! What does each part of a request cost by itself? The micro-benchmarks of the crates, run one after another, in
-//! one table.
+//! `cargo xtask bench parts`: runs the micro-benchmarks of the crates and prints one table.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,11 +7,11 @@ use serde_json::json;
 
 use crate::steps;
 
-/// The crates with their benchmarks.
+/// The crates and their benchmarks.
 const BENCHES: [(&str, &str); 3] =
     [("mesh-ql", "parse"), ("mesh-plan", "read"), ("mesh-integrity", "verify")];
 
-/// One line of the table, in nanoseconds.
+/// A row of the table, in nanoseconds.
 #[derive(Debug, PartialEq)]
 struct Part {
     name: String,
@@ -21,7 +20,7 @@ struct Part {
     high: f64,
 }
 
-/// Runs them. `--seconds` is the time for each figure, `--json` prints one object instead of a table.
+/// Runs the benchmarks. `--seconds` sets the time per measurement, `--json` prints JSON instead of a table.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     let (seconds, as_json) = match options(arguments) {
         Ok(options) => options,
@@ -75,31 +74,31 @@ fn measure(root: &Path, package: &str, bench: &str, seconds: f64) -> Result<Vec<
     let output = steps::command(root, &command, &[]).output();
     let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`cargo {command}` failed: {}", said.trim()));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`cargo {command}` failed: {}", errors.trim()));
     }
     let parts = read(&String::from_utf8_lossy(&output.stdout));
-    if parts.is_empty() { Err(format!("`cargo {command}` shows no figures")) } else { Ok(parts) }
+    if parts.is_empty() { Err(format!("`cargo {command}` printed no figures")) } else { Ok(parts) }
 }
 
-/// The figures in what a benchmark prints: a name, on a line of its own where it is long, and `time: [..]` with
-/// three times, the middle one being the likeliest.
-fn read(said: &str) -> Vec<Part> {
+/// Parses the output of criterion: a name, on a separate line if it is long, and `time: [..]` with the bounds of the
+/// confidence interval around the estimate.
+fn read(output: &str) -> Vec<Part> {
     let mut name = "";
     let mut parts = Vec::new();
-    for line in said.lines() {
+    for line in output.lines() {
         let Some((before, after)) = line.split_once("time:") else {
             if line.starts_with(|first: char| !first.is_whitespace()) {
                 name = line.trim();
             }
             continue;
         };
-        let own = before.trim();
+        let inline = before.trim();
         let times = after.trim().trim_start_matches('[').trim_end_matches(']');
         let words: Vec<&str> = times.split_whitespace().collect();
         let nanos: Vec<f64> = words.chunks(2).filter_map(nanoseconds).collect();
         if let [low, middle, high] = *nanos {
-            let name = if own.is_empty() { name } else { own }.to_owned();
+            let name = if inline.is_empty() { name } else { inline }.to_owned();
             parts.push(Part { name, low, middle, high });
         }
     }
@@ -142,8 +141,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_found_whatever_the_length_of_the_name() {
-        let said = "\
+    fn figures_are_parsed_for_short_and_long_names() {
+        let output = "\
 parse w1                time:   [1.0000 µs 1.5000 µs 2.0000 µs]
                         change: [-1.0% +0.1% +1.0%] (p = 0.5 > 0.05)
 Found 3 outliers among 100 measurements (3.00%)
@@ -156,11 +155,11 @@ token and signature of a message
             part("parse w1", 1_000.0, 1_500.0, 2_000.0),
             part("token and signature of a message", 90.0, 100.0, 110.0),
         ];
-        assert_eq!(read(said), expected);
+        assert_eq!(read(output), expected);
     }
 
     #[test]
-    fn options_are_checked() {
+    fn invalid_options_are_refused() {
         assert_eq!(options(&[]), Ok((3.0, false)));
         assert_eq!(options(&["--seconds=0.5", "--json"]), Ok((0.5, true)));
         assert!(options(&["--seconds", "0"]).is_err() && options(&["w1"]).is_err());

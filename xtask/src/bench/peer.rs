@@ -1,4 +1,4 @@
-//! Who answers? One of the measured servers, started, asked, watched and stopped.
+//! The measured servers: started, queried, observed and stopped.
 
 use std::fmt;
 use std::fs;
@@ -14,14 +14,14 @@ use super::request::Request;
 use super::workload::Workload;
 use super::{Ground, account, cores};
 
-/// Which server.
+/// A kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The reads written by hand over bare hyper and SQLite.
+    /// The hand-written server over hyper and SQLite.
     Limit,
     /// mesh-server.
     Mesh,
-    /// Bare hyper with bytes made at start.
+    /// hyper with constant bytes.
     Constant,
     /// async-graphql on axum.
     GraphQl,
@@ -33,7 +33,7 @@ impl Kind {
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| {
-            format!("there is no server '{name}'; there are limit, mesh, constant and graphql")
+            format!("unknown server '{name}'; the servers are limit, mesh, constant and graphql")
         })
     }
 
@@ -53,14 +53,14 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A server that runs until this is dropped.
+/// A running server, which is stopped on drop.
 pub(crate) struct Peer {
     child: Child,
     address: String,
 }
 
 impl Peer {
-    /// Starts a server and waits until it says where it listens.
+    /// Starts a server and waits until it prints its address.
     pub(crate) fn start(
         ground: &Ground,
         data: &Path,
@@ -72,14 +72,14 @@ impl Peer {
             Kind::GraphQl => ground.peers.join("graphql"),
             Kind::Mesh => ground.server.clone(),
         };
-        let mut command = cores::command(&program, ground.cores.of_server(workload.placing).as_deref());
+        let mut command = cores::command(&program, ground.cores.for_server(workload.placing).as_deref());
         if kind == Kind::Mesh {
             command.args(["serve", "--listen", "127.0.0.1:0", "--threads", &workload.threads.to_string()]);
             command.args(["--database", &format!("sqlite:{}", data.display()), "--log", "off"]);
             command.env("MESH_CACHE__RESPONSES", workload.cache);
             command.env("MESH_LIMITS__PAGE_MAX", "100000").env("MESH_LIMITS__ROWS", "1000000");
             command.env("MESH_STATE__STORE", "memory");
-            if ground.cores.bring_packets(workload.placing) {
+            if ground.cores.deliver_to_server_cores(workload.placing) {
                 command.env("MESH_PIN_THREADS", "true");
             }
             if workload.is_signed() {
@@ -89,7 +89,7 @@ impl Peer {
             command.arg("--database").arg(data);
         }
         if kind == Kind::Constant {
-            command.args(["--constant", &workload.own_path(1)]);
+            command.args(["--constant", &workload.peer_path(1)]);
         }
         let mut child = command
             .stdin(Stdio::null())
@@ -108,7 +108,7 @@ impl Peer {
             None => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(format!("{kind} does not start: it says '{}'", line.trim()))
+                Err(format!("{kind} does not start; it printed '{}'", line.trim()))
             }
         }
     }
@@ -117,13 +117,13 @@ impl Peer {
         &self.address
     }
 
-    /// One request's answer.
+    /// Sends a request and returns the body of the reply.
     pub(crate) fn ask(&self, request: &Request) -> Result<Value, String> {
         ask(&self.address, request)
     }
 
-    /// Processor time used so far, from the scheduler's own account of each thread. That of threads which have
-    /// ended is in the account of the process only, in hundredths of a second.
+    /// Returns the processor time used so far, from the scheduler statistics of each thread. Threads that have ended
+    /// only count in the statistics of the process, which have a resolution of 10 ms.
     pub(crate) fn cpu_seconds(&mut self) -> Result<f64, String> {
         let folder = format!("/proc/{}/task", self.child.id());
         let threads = fs::read_dir(&folder).map_err(|error| format!("cannot read {folder}: {error}"))?;
@@ -143,7 +143,7 @@ impl Peer {
         Ok((ticks(11).unwrap_or_default() + ticks(12).unwrap_or_default()) / 100.0)
     }
 
-    /// Memory in use, in bytes.
+    /// Returns the resident memory in bytes.
     pub(crate) fn resident(&self) -> Result<u64, String> {
         let path = format!("/proc/{}/status", self.child.id());
         let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
@@ -153,9 +153,9 @@ impl Peer {
     }
 }
 
-/// One request's answer from that address.
+/// Sends a request to an address and returns the body of the reply.
 pub(crate) fn ask(address: &str, request: &Request) -> Result<Value, String> {
-    let failed = |error: std::io::Error| format!("cannot ask {address}: {error}");
+    let failed = |error: std::io::Error| format!("cannot send a request to {address}: {error}");
     let mut stream = TcpStream::connect(address).map_err(failed)?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
     let text = request.text().replacen("\r\n", "\r\nConnection: close\r\n", 1);
@@ -165,7 +165,7 @@ pub(crate) fn ask(address: &str, request: &Request) -> Result<Value, String> {
     let reply = String::from_utf8_lossy(&reply);
     let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
     if !head.starts_with("HTTP/1.1 200") {
-        return Err(format!("not answered: {reply}"));
+        return Err(format!("unexpected reply: {reply}"));
     }
     serde_json::from_str(body).map_err(|error| format!("not JSON: {error}: {body}"))
 }

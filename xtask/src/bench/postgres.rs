@@ -1,8 +1,8 @@
-//! How fast is the server over PostgreSQL? Against a server written by hand over tokio-postgres, and with more
-//! servers and replicas.
+//! `cargo xtask bench postgres`: the server over PostgreSQL compared with a hand-written server over tokio-postgres, and
+//! with several servers and replicas.
 //!
-//! All share this machine: the database, the servers and the load. So the figures show what the software costs,
-//! and not what a database gives that has a machine of its own.
+//! The database, the servers and the load share this machine, so the figures show the cost of the software and not the
+//! capacity of a separate database machine.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
@@ -20,10 +20,10 @@ use super::peer::{Kind, ask};
 use super::workload::Workload;
 use super::{Ground, prepare};
 
-/// The part of the hand-written server's speed that is aimed at in nested reads.
+/// Target for nested reads, relative to the hand-written server.
 const AIM: f64 = 0.85;
 
-/// The sample in the size and form of that of SQLite, with other words.
+/// The sample, with the size and structure of the SQLite sample.
 const SAMPLE: &str = "
 CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL, email text NOT NULL, bio text);
 CREATE TABLE posts (
@@ -49,7 +49,7 @@ CREATE INDEX ON comments (author_id);
 VACUUM ANALYZE;
 ";
 
-/// Measures and prints. `--seconds`, `--rounds` and `--no-build` are those of the other workloads.
+/// Runs the benchmark. `--seconds`, `--rounds` and `--no-build` work as for the other workloads.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     let measured = Options::parse(arguments).and_then(|options| measure(root, &options));
     match measured {
@@ -66,7 +66,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 fn measure(root: &Path, options: &Options) -> Result<bool, String> {
     let ground = Ground { cores: Cores::FREE, ..prepare(root, options)? };
     let primary = Cluster::start().ok_or("PostgreSQL is needed for this")?;
-    eprintln!("making the sample");
+    eprintln!("creating the sample");
     primary.execute(SAMPLE);
     let mut table =
         String::from("| workload | hand-written req/s | mesh req/s | ratio |\n|---|---|---|---|\n");
@@ -102,7 +102,7 @@ fn measure(root: &Path, options: &Options) -> Result<bool, String> {
     Ok(good)
 }
 
-/// Nested reads with one and two servers, and none to two replicas.
+/// Measures nested reads with one and two servers and up to two replicas.
 fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<String, String> {
     let workload = named("w2")?.pop().ok_or("there is no workload 'w2'")?;
     let replicas = [primary.replica(), primary.replica()];
@@ -122,7 +122,7 @@ fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<Strin
     Ok(table)
 }
 
-/// Requests per second of all servers together, each with a load of its own.
+/// Returns the requests per second of all servers together. Each has its own load generator.
 fn load(
     ground: &Ground,
     workload: &Workload,
@@ -140,7 +140,7 @@ fn load(
         Ok(seen.per_second)
     };
     std::thread::scope(|scope| {
-        // Statements are prepared, caches filled, and replicas found before anything counts.
+        // Warm up: prepare statements, fill caches, find replicas.
         let running: Vec<_> = servers
             .iter()
             .map(|server| scope.spawn(move || one(server, 1.0).and_then(|_| one(server, seconds))))
@@ -151,7 +151,7 @@ fn load(
     })
 }
 
-/// Makes sure that both answer the same before anything is measured.
+/// Verifies that both servers return equal results.
 fn verify(ground: &Ground, primary: &Cluster, workload: &Workload) -> Result<(), String> {
     let answers = |server: &Server, kind: Kind| -> Result<Vec<Value>, String> {
         let requests = workload.requests(kind);
@@ -171,7 +171,7 @@ fn median(runs: &mut [f64]) -> f64 {
     runs.get(runs.len() / 2).copied().unwrap_or_default()
 }
 
-/// A server that runs until this is dropped.
+/// A running server, which is stopped on drop.
 struct Server {
     child: Child,
     address: String,
@@ -204,7 +204,7 @@ impl Server {
         let address = address.map(str::to_owned);
         let server = Self { child, address: address.clone().unwrap_or_default() };
         if address.is_none() {
-            return Err(format!("a server does not start: it says '{}'", line.trim()));
+            return Err(format!("a server does not start; it printed '{}'", line.trim()));
         }
         Ok(server)
     }

@@ -1,4 +1,4 @@
-//! What came out? Medians, ratios, and whether the targets are met.
+//! The report of a run: medians, ratios and targets.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::workload::{Target, Workload};
 /// The figures of a run.
 pub(crate) struct Report {
     machine: String,
-    /// Whether server and load share their cores where they have two threads each.
+    /// Whether servers and load with two threads each share cores.
     shares: bool,
     memory: Option<Memory>,
     rows: Vec<(Workload, Kind, Vec<Load>)>,
@@ -55,13 +55,13 @@ impl Report {
         })
     }
 
-    /// The speed of a server as a part of another's: by CPU for one request, and by requests per second.
+    /// Returns the speed relative to another server: by processor time per request, and by requests per second.
     fn ratios(&self, workload: &str, kind: Kind, to: Kind) -> Option<(f64, f64)> {
         let (one, other) = (self.figures(workload, kind)?, self.figures(workload, to)?);
         Some((other.cpu_micros / one.cpu_micros, one.per_second / other.per_second))
     }
 
-    /// What each is compared to: the limit, or what stands first.
+    /// Returns the server that the others are compared with: the limit, or else the first.
     fn measure(&self, workload: &str) -> Option<Kind> {
         let limit = self.rows.iter().any(|(one, kind, _)| one.name == workload && *kind == Kind::Limit);
         let first = self.rows.iter().find(|(one, _, _)| one.name == workload).map(|(_, kind, _)| *kind);
@@ -109,8 +109,10 @@ impl Report {
         let targets = self.targets().into_iter().map(|(text, met)| json!({ "target": text, "met": met }));
         let targets: Vec<Value> = targets.collect();
         let memory = self.memory.as_ref().map(|memory| {
-            let looks =
-                memory.looks.iter().map(|(requests, bytes)| json!({ "requests": requests, "bytes": bytes }));
+            let looks = memory
+                .samples
+                .iter()
+                .map(|(requests, bytes)| json!({ "requests": requests, "bytes": bytes }));
             json!({ "looks": looks.collect::<Vec<_>>(), "bytesPerRequest": memory.slope() })
         });
         println!(
@@ -119,7 +121,7 @@ impl Report {
         );
     }
 
-    /// Whether every target was met whose servers were measured.
+    /// Whether every measured target was met.
     pub(crate) fn targets_met(&self) -> bool {
         self.targets().iter().all(|(_, met)| *met)
     }
@@ -134,10 +136,10 @@ impl Report {
         judged.chain(self.memory.as_ref().map(Memory::target)).collect()
     }
 
-    /// What was reached of a target, and whether that is enough; `None` where a figure for it was not measured.
+    /// Returns the result for a target and whether it was met; `None` if its servers were not measured.
     fn judged(&self, workload: &Workload, target: Target) -> Option<(String, bool)> {
         let own = self.figures(&workload.name, Kind::Mesh)?;
-        let against = &*workload.against;
+        let against = &*workload.baseline;
         Some(match target {
             Target::Speed(to, least) => {
                 let (by_cpu, _) = self.ratios(&workload.name, Kind::Mesh, to)?;
@@ -152,7 +154,7 @@ impl Report {
                 let times = self.growth(workload, Kind::Mesh)?;
                 (format!("CPU {times:.2} times that of {against}, at most {most}"), times <= most)
             }
-            Target::CostBeside(peer, most) => {
+            Target::CostRelative(peer, most) => {
                 let (own, other) = (self.growth(workload, Kind::Mesh)?, self.growth(workload, peer)?);
                 let ratio = own / other;
                 let text = format!(
@@ -183,13 +185,13 @@ impl Report {
         })
     }
 
-    /// CPU for a request, as a multiple of that of the workload that it is held against.
+    /// Returns the processor time per request as a multiple of that of the baseline workload.
     fn growth(&self, workload: &Workload, kind: Kind) -> Option<f64> {
-        let before = self.figures(&workload.against, kind)?;
+        let before = self.figures(&workload.baseline, kind)?;
         Some(self.figures(&workload.name, kind)?.cpu_micros / before.cpu_micros)
     }
 
-    /// CPU for each row of a page beyond the first, in microseconds.
+    /// Returns the processor time per row of a page beyond the first, in microseconds.
     fn row(&self, workload: &str) -> Option<f64> {
         let rows = |wanted: &dyn Fn(&Workload) -> bool| {
             let (workload, ..) = self.rows.iter().find(|(workload, ..)| wanted(workload))?;
@@ -212,7 +214,7 @@ mod tests {
     use super::median;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn median_is_the_middle_value() {
         assert_eq!([median(vec![3.0, 1.0, 2.0]), median(vec![5.0]), median(Vec::new())], [2.0, 5.0, 0.0]);
     }
 }

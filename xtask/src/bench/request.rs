@@ -1,4 +1,4 @@
-//! How is one question asked? A request as text, and the base64 of its query, written anew for the bench.
+//! HTTP requests as text, with base64. Independent of the server's implementation.
 
 use serde_json::Value;
 

@@ -1,18 +1,18 @@
-//! How large is a sample? A size in bytes, as it is written in options, and the rows that make a file of it.
+//! Sizes of samples: parsing, printing, and conversion to rows.
 
 use std::fmt;
 
-/// Bytes of the file for one post with its comments, its part of a user, and the indexes.
+/// Bytes per post, including its comments, its share of users, and indexes.
 const BYTES_PER_POST: u64 = 1_453;
 
 const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)];
 
-/// About so many bytes of a file.
+/// An approximate file size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Size(u64);
 
 impl Size {
-    /// Reads `124MB`, from 100 kilobytes to 100 gigabytes.
+    /// Parses a size such as `124MB`, from 100 kB to 100 GB.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let written = UNITS.iter().find_map(|(unit, bytes)| {
             let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
@@ -20,22 +20,24 @@ impl Size {
         });
         match written {
             Some(bytes) if (1e5..=1e11).contains(&bytes) => Ok(Self(bytes as u64)),
-            _ => Err(format!("a size is such as 1MB, 124MB or 10GB, from 100KB to 100GB, not '{text}'")),
+            _ => {
+                Err(format!("expected a size from 100KB to 100GB, such as 1MB, 124MB or 10GB, not '{text}'"))
+            }
         }
     }
 
-    /// The size of a sample of so many posts.
-    pub(crate) fn of(posts: u32) -> Self {
+    /// Returns the size of a sample with this number of posts.
+    pub(crate) fn from_posts(posts: u32) -> Self {
         Self(u64::from(posts) * BYTES_PER_POST)
     }
 
-    /// The posts of a sample of this size.
+    /// Returns the number of posts of a sample of this size.
     pub(crate) fn posts(self) -> u32 {
         u32::try_from(self.0 / BYTES_PER_POST).unwrap_or(u32::MAX)
     }
 
-    /// What has to be free while it is made: indexes are sorted beside it.
-    pub(crate) fn room(self) -> u64 {
+    /// Returns the disk space needed to create it, including temporary files for sorting indexes.
+    pub(crate) fn disk_space(self) -> u64 {
         self.0 + self.0 / 4
     }
 }
@@ -43,7 +45,7 @@ impl Size {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, bytes) = UNITS.into_iter().find(|(_, bytes)| self.0 >= *bytes).unwrap_or(("B", 1));
-        // To a tenth of the unit, without a `.0`.
+        // One decimal, without a `.0`.
         let tenths = (self.0 * 10 + bytes / 2) / bytes;
         match tenths % 10 {
             0 => write!(f, "{}{unit}", tenths / 10),
@@ -57,7 +59,7 @@ mod tests {
     use super::Size;
 
     #[test]
-    fn sizes_are_read_as_they_are_written() {
+    fn printed_sizes_are_parsed_back() {
         for text in ["1MB", "124MB", "10GB", "1.5GB", "500KB"] {
             assert_eq!(Size::parse(text).unwrap().to_string(), text);
         }
@@ -67,9 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_sample_has_145_megabytes() {
+    fn default_sample_has_145_megabytes() {
         assert_eq!(
-            (Size::of(100_000).to_string(), Size::of(100_000).posts()),
+            (Size::from_posts(100_000).to_string(), Size::from_posts(100_000).posts()),
             ("145.3MB".to_owned(), 100_000)
         );
     }

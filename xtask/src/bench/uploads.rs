@@ -1,5 +1,4 @@
-//! What does an upload cost? The time of a large file against that of `cp` and `sha256sum` on the same bytes, and
-//! the memory that the server takes for it.
+//! `cargo xtask bench uploads`: the duration of a large upload compared with `cp` and `sha256sum`, and its memory.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -13,14 +12,14 @@ use mesh_tests::{Database, Request, Server};
 
 use crate::steps;
 
-/// Mebibytes of the file, by default and with `--full`.
+/// Size of the file in MiB, by default and with `--full`.
 const SIZE: u64 = 256;
 const FULL: u64 = 2048;
 const ROUNDS: usize = 3;
-/// What has to hold, whatever the size.
+/// Maximum growth of memory, for any size.
 const MEMORY: u64 = 32 << 20;
 
-/// Measures uploads. `--full` takes 2 GiB, `--no-build` the server that is there.
+/// Runs the benchmark. `--full` uploads 2 GiB; `--no-build` uses the existing server binary.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     let (mut size, mut build) = (SIZE, true);
     for argument in arguments {
@@ -48,7 +47,7 @@ fn measure(root: &Path, size: u64, build: bool) -> Result<bool, String> {
         eprintln!("cargo build --profile dist -p mesh-server");
         let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
         if !status.is_ok_and(|status| status.success()) {
-            return Err("the server could not be built".to_owned());
+            return Err("the server does not build".to_owned());
         }
     }
     let ground = Ground::start(root, size)?;
@@ -59,7 +58,7 @@ fn measure(root: &Path, size: u64, build: bool) -> Result<bool, String> {
     for round in 1..=ROUNDS {
         let (copied, hash) = ground.copy()?;
         let before = ground.memory()?;
-        // Another file each time, so that none is there already.
+        // A new file each time, so that it is not stored already.
         let upload = ground.upload(&hash)?;
         grown = ground.memory()?.saturating_sub(before).max(grown);
         println!(
@@ -81,12 +80,12 @@ fn measure(root: &Path, size: u64, build: bool) -> Result<bool, String> {
         (size >> 20) as f64 / sent
     );
     let fine = grown < MEMORY;
-    println!("the server's memory grew by {:.1} MiB, of {} MiB", mebibytes(grown), MEMORY >> 20);
-    println!("{}", if fine { "all targets are met" } else { "a target is missed" });
+    println!("the memory of the server grew by {:.1} MiB, at most {} MiB", mebibytes(grown), MEMORY >> 20);
+    println!("{}", if fine { "all targets were met" } else { "a target was missed" });
     Ok(fine)
 }
 
-/// The measured server, and the file.
+/// The server and the file.
 struct Ground {
     server: Server,
     database: Database,
@@ -118,7 +117,7 @@ impl Ground {
         self.database.dir.path().join(name)
     }
 
-    /// Bytes that no file system can store in less than their number.
+    /// Fills the file with incompressible bytes.
     fn fill(&self) -> io::Result<()> {
         let mut out = File::create(self.file("film"))?;
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -136,7 +135,7 @@ impl Ground {
         out.sync_all()
     }
 
-    /// Makes room, and other bytes for the next round.
+    /// Removes the stored file and changes the file for the next round.
     fn change(&self, round: usize) -> Result<(), String> {
         let cleared = fs::remove_dir_all(self.file("files/sha256"));
         let cleared = cleared.and_then(|()| fs::create_dir(self.file("files/sha256")));
@@ -146,7 +145,7 @@ impl Ground {
         written.map_err(|error| format!("cannot change the file: {error}"))
     }
 
-    /// The time of `cp` and `sha256sum`, the same with what is needed to outlast a loss of power, and the hash.
+    /// Returns the duration of `cp` and `sha256sum`, without and with `sync`, and the hash.
     fn copy(&self) -> Result<((Duration, Duration), String), String> {
         let (from, to) = (self.file("film"), self.file("copy"));
         let begun = Instant::now();
@@ -160,7 +159,7 @@ impl Ground {
         Ok(((plain, synced), hash.to_owned()))
     }
 
-    /// The time from the first byte sent to the reply.
+    /// Uploads the file; returns the time from the first byte to the reply.
     fn upload(&self, hash: &str) -> Result<Duration, String> {
         let failed = |error: io::Error| format!("the upload failed: {error}");
         let statement = format!(r#"{{"user":{{"film":{{"upload":true}}}},"contentHash":"sha256:{hash}"}}"#);
@@ -182,18 +181,18 @@ impl Ground {
         let mut reply = String::new();
         stream.read_to_string(&mut reply).map_err(failed)?;
         let lasted = begun.elapsed();
-        if reply.starts_with("HTTP/1.1 200") { Ok(lasted) } else { Err(format!("the server said: {reply}")) }
+        if reply.starts_with("HTTP/1.1 200") { Ok(lasted) } else { Err(format!("unexpected reply: {reply}")) }
     }
 
-    /// The most memory that the server ever had.
+    /// Returns the peak memory of the server.
     fn memory(&self) -> Result<u64, String> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.server.process()));
-        let status = status.map_err(|error| format!("the server's memory is not known: {error}"))?;
+        let status = status.map_err(|error| format!("the memory of the server cannot be read: {error}"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
         kibibytes
             .map(|kibibytes| kibibytes << 10)
-            .ok_or_else(|| "the server's memory is not known".to_owned())
+            .ok_or_else(|| "the memory of the server cannot be read".to_owned())
     }
 }
 

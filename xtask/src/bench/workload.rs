@@ -1,4 +1,4 @@
-//! What is asked? The workloads, and how each server is asked for the same.
+//! Workloads, and the requests that each server receives for them.
 
 use std::borrow::Cow;
 
@@ -9,62 +9,62 @@ use super::load::Background;
 use super::peer::{Kind, Peer};
 use super::request::{Request, base64};
 
-/// One thing to measure.
+/// A workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     pub(crate) name: Cow<'static, str>,
     pub(crate) what: &'static str,
-    /// Which servers are compared.
+    /// The servers to compare.
     pub(crate) peers: &'static [Kind],
     pub(crate) connections: usize,
-    /// Posts of the sample; 0 until it is one of several sizes.
+    /// Posts of the sample; 0 for workloads that run on several sizes.
     pub(crate) posts: u32,
-    /// Different records asked for, so that more is read than a few pages.
+    /// Number of distinct records, so that reads cover more than a few database pages.
     pub(crate) records: u32,
     /// Worker threads of the server.
     pub(crate) threads: usize,
     pub(crate) placing: Placing,
     /// Bytes of the response cache; 0 turns it off.
     pub(crate) cache: &'static str,
-    /// What else is going on.
+    /// Concurrent background load.
     pub(crate) background: Option<Background>,
-    /// At the least this much of the peer's speed, by CPU per request, or of its p99.
+    /// Targets of the server.
     pub(crate) targets: &'static [Target],
-    /// The workload that its growth is counted from; empty where there is none.
-    pub(crate) against: Cow<'static, str>,
+    /// The baseline workload for growth; empty if there is none.
+    pub(crate) baseline: Cow<'static, str>,
     pub(crate) read: Read,
     /// How the query is sent.
-    pub(crate) way: Way,
-    /// Pages that lie before the one that is asked for.
+    pub(crate) transport: Transport,
+    /// Number of pages before the requested one.
     pub(crate) pages_before: u32,
-    /// What [`Workload::prepare`] found out.
+    /// Values from [`Workload::prepare`].
     pub(crate) prepared: Prepared,
 }
 
-/// Which cores server and load have, where processes can be pinned.
+/// The cores of server and load, if processes can be pinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placing {
-    /// One each.
+    /// One core each.
     Apart,
-    /// The server has all, the load one of them.
+    /// The server has all cores, the load one of them.
     Free,
-    /// So many threads of each. They share as many cores where there are not twice as many, one of each on every
-    /// core, so that with more cores the load grows as the server does.
+    /// This number of threads each. If there are too few cores, server and load share them, with one thread of each per
+    /// core, so that the load grows with the server.
     Together(usize),
 }
 
 /// How a query is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// As it is.
-    Plain,
-    /// By the id under which it was registered.
+pub(crate) enum Transport {
+    /// In the header.
+    Inline,
+    /// By the id of a registered query.
     Persisted,
-    /// As it is, with a token and a signature.
+    /// In the header, with a token and a signature.
     Signed,
 }
 
-/// What a running server had to be asked for.
+/// Values obtained from the running server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prepared {
     id: String,
@@ -72,29 +72,29 @@ pub(crate) struct Prepared {
     session: Session,
 }
 
-/// What signs requests.
+/// Credentials for signed requests.
 #[derive(Clone, Debug, Default)]
 struct Session {
     token: String,
     key: String,
 }
 
-/// What a server must reach.
+/// A target of the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
-    /// This part of another's speed, by CPU per request.
+    /// Minimum speed relative to another server, by processor time per request.
     Speed(Kind, f64),
-    /// p99 within this many times another's.
+    /// Maximum p99 as a multiple of another server's.
     Tail(Kind, f64),
-    /// p99 within that many microseconds.
+    /// Maximum p99 in microseconds.
     Within(f64),
-    /// CPU per request within this many times that of the workload that it is held against.
+    /// Maximum processor time per request as a multiple of the baseline workload's.
     Cost(f64),
-    /// The same, as a multiple of what a peer's grows by.
-    CostBeside(Kind, f64),
-    /// CPU per row beyond the first within this many times that of another workload.
+    /// Maximum growth of the processor time relative to the growth of another server.
+    CostRelative(Kind, f64),
+    /// Maximum processor time per row beyond the first as a multiple of another workload's.
     Row { than: &'static str, most: f64 },
-    /// At the least this many times the requests per second of the workload that it is held against.
+    /// Minimum requests per second as a multiple of the baseline workload's.
     Throughput(f64),
 }
 
@@ -104,19 +104,19 @@ pub(crate) enum Read {
     Scalars,
     /// A post with author, comments and their authors.
     Nested,
-    /// The newest posts with authors.
+    /// The newest posts with their authors.
     Newest,
-    /// The same with comments and their authors.
+    /// The newest posts with authors, comments and the authors of those.
     Deep,
-    /// This many posts in the order of an index.
+    /// A page of posts in index order.
     Page { first: u32 },
-    /// Reads that all differ: ids, queries and cursors.
+    /// Distinct reads: ids, queries and cursors.
     Many,
 }
 
 const READ_PEERS: &[Kind] = &[Kind::Limit, Kind::Mesh, Kind::Constant, Kind::GraphQl];
 
-/// The first of the workloads, which all others are variants of.
+/// The base of all workloads.
 pub(crate) const READ: Workload = Workload {
     name: Cow::Borrowed(""),
     what: "",
@@ -129,9 +129,9 @@ pub(crate) const READ: Workload = Workload {
     cache: "0",
     background: None,
     targets: &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3)],
-    against: Cow::Borrowed(""),
+    baseline: Cow::Borrowed(""),
     read: Read::Scalars,
-    way: Way::Plain,
+    transport: Transport::Inline,
     pages_before: 0,
     prepared: Prepared {
         id: String::new(),
@@ -141,7 +141,7 @@ pub(crate) const READ: Workload = Workload {
 };
 
 impl Workload {
-    /// The requests of a workload, in the form that a server takes.
+    /// Returns the requests of a workload for a kind of server.
     pub(crate) fn requests(&self, kind: Kind) -> Vec<Request> {
         let point = matches!(self.read, Read::Scalars | Read::Nested);
         if !point || kind == Kind::Constant {
@@ -150,7 +150,7 @@ impl Workload {
         (0..self.records).map(|number| self.request(kind, self.record(number))).collect()
     }
 
-    /// One of the posts: the same in every run, and as if by chance, so that no two that follow lie together.
+    /// Returns the id of a post: pseudo-random, but equal in every run, so that successive posts are not adjacent.
     pub(crate) fn record(&self, number: u32) -> u32 {
         let mut bits = u64::from(number).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -160,23 +160,23 @@ impl Workload {
 
     fn request(&self, kind: Kind, id: u32) -> Request {
         match kind {
-            Kind::Limit | Kind::Constant => Request::get(self.own_path(id)),
+            Kind::Limit | Kind::Constant => Request::get(self.peer_path(id)),
             Kind::GraphQl => Request::graphql(&self.graphql(id)),
             Kind::Mesh => {
                 let point = matches!(self.read, Read::Scalars | Read::Nested);
                 let path = if point { format!("/mesh/post/{id}") } else { "/mesh/post".to_owned() };
-                match self.way {
-                    Way::Plain => Request::mesh(path, &self.query()),
-                    Way::Persisted => {
+                match self.transport {
+                    Transport::Inline => Request::mesh(path, &self.query()),
+                    Transport::Persisted => {
                         Request::get(path).with(&format!("X-Mesh-Query-Id: {}\r\n", self.prepared.id))
                     }
-                    Way::Signed => self.signed(path, &self.query()),
+                    Transport::Signed => self.signed(path, &self.query()),
                 }
             }
         }
     }
 
-    /// A query that is signed in the session that was begun.
+    /// Returns a signed request.
     pub(crate) fn signed(&self, path: String, query: &str) -> Request {
         let Session { token, key } = &self.prepared.session;
         let signature = account::sign(key, &base64(query.as_bytes()));
@@ -184,19 +184,19 @@ impl Workload {
         Request::mesh(path, query).with(&headers)
     }
 
-    /// Asks a running server for what the requests have to hold: the id of the query, a session, a cursor.
+    /// Obtains the id of the query, the session and the cursor from the running server.
     pub(crate) fn prepare(&mut self, peer: &Peer) -> Result<(), String> {
         let text = |body: &Value, name: &str| {
             let found = body.get(name).and_then(Value::as_str).map(str::to_owned);
-            found.ok_or_else(|| format!("the answer lacks {name}: {body}"))
+            found.ok_or_else(|| format!("the reply has no {name}: {body}"))
         };
-        match self.way {
-            Way::Plain => {}
-            Way::Persisted => {
+        match self.transport {
+            Transport::Inline => {}
+            Transport::Persisted => {
                 let body = serde_json::json!({ "query": self.query() });
                 self.prepared.id = text(&peer.ask(&Request::post("/mesh/queries", &body))?, "id")?;
             }
-            Way::Signed => {
+            Transport::Signed => {
                 let body = serde_json::json!({ "login": account::LOGIN, "password": account::PASSWORD });
                 let session = peer.ask(&Request::post("/mesh/auth", &body))?;
                 let (token, key) = (text(&session, "token")?, text(&session, "signingToken")?);
@@ -211,7 +211,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Rows of a page, where that is what is measured.
+    /// Returns the number of rows of a page workload.
     pub(crate) fn rows(&self) -> Option<u32> {
         match self.read {
             Read::Page { first } => Some(first),
@@ -219,23 +219,23 @@ impl Workload {
         }
     }
 
-    /// Whether it is about many requests that all differ, and not about how long they take.
-    pub(crate) fn is_many(&self) -> bool {
+    /// Whether it measures memory with many distinct requests.
+    pub(crate) fn is_memory(&self) -> bool {
         matches!(self.read, Read::Many)
     }
 
-    /// Whether it is to be measured on samples of several sizes.
+    /// Whether it runs on samples of several sizes.
     pub(crate) fn is_sized(&self) -> bool {
         self.posts == 0
     }
 
-    /// Whether the server must have sessions.
+    /// Whether it needs sessions.
     pub(crate) fn is_signed(&self) -> bool {
-        self.way == Way::Signed
+        self.transport == Transport::Signed
     }
 
-    /// The path under which the servers written by hand have it.
-    pub(crate) fn own_path(&self, id: u32) -> String {
+    /// Returns the path on the hand-written servers.
+    pub(crate) fn peer_path(&self, id: u32) -> String {
         match self.read {
             Read::Scalars => format!("/w1/{id}"),
             Read::Nested => format!("/w2/{id}"),
@@ -283,7 +283,7 @@ impl Workload {
         }
     }
 
-    /// An answer without what may differ: the text of cursors, and GraphQL's envelope.
+    /// Removes the differences that are allowed: the text of cursors, and the envelope of GraphQL.
     pub(crate) fn comparable(&self, kind: Kind, mut body: Value) -> Value {
         if kind == Kind::GraphQl {
             let data = body.get_mut("data").map(Value::take).unwrap_or_default();
@@ -314,7 +314,7 @@ mod tests {
     use crate::bench::list::named;
 
     #[test]
-    fn every_query_is_json() {
+    fn every_query_is_valid_json() {
         for workload in named("all").unwrap() {
             assert!(serde_json::from_str::<Value>(&workload.query()).is_ok(), "{}", workload.name);
         }
@@ -332,6 +332,6 @@ mod tests {
         let even = workload.records / 10;
         assert!(tenths.iter().all(|count| count.abs_diff(even) < even / 5), "{tenths:?}");
         let near = all.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 100).count();
-        assert!(near < all.len() / 100, "{near} of those that follow lie together");
+        assert!(near < all.len() / 100, "{near} successive records are adjacent");
     }
 }

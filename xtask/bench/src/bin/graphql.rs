@@ -1,5 +1,5 @@
-//! What would a careful GraphQL service make of the same reads? async-graphql on axum, batched by DataLoader,
-//! SQLite behind a small pool on blocking threads, statements cached.
+//! A carefully written GraphQL server for the reads of the benchmark: async-graphql on axum, batched with DataLoader, over
+//! a small pool of SQLite connections on blocking threads with cached statements.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use tokio::net::TcpListener;
 
 type Failure = Arc<dyn std::error::Error + Send + Sync>;
 
-/// Connections that are not in use.
+/// Idle connections.
 struct Database {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Database {
-    /// Runs something on a connection, on a thread that may block.
+    /// Runs a function with a connection on a blocking thread.
     async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         run: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -201,7 +201,7 @@ impl Query {
 
 type Service = Schema<Query, EmptyMutation, EmptySubscription>;
 
-/// What one request needs: loaders of its own, so that nothing is kept from one request to the next.
+/// Creates the loaders of a request, so that nothing is cached between requests.
 async fn execute(
     State((schema, database)): State<(Service, Arc<Database>)>,
     Json(request): Json<async_graphql::Request>,

@@ -1,8 +1,7 @@
-//! How fast can it be at all? The four reads of the bench written by hand over bare hyper and SQLite: SQL and
-//! JSON are hard-coded, statements prepared once, and everything runs in line on the runtime's one thread.
+//! The reads of the benchmark, hand-written over hyper and SQLite: hard-coded SQL and JSON, statements prepared once,
+//! everything on one thread.
 //!
-//! With `--constant` it answers what it would have answered to the first record, as bytes made at start: the
-//! limit of HTTP alone.
+//! With `--constant` it always returns the reply for the first record, created at start: the limit of HTTP alone.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -26,7 +25,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 
 const PAGE: usize = 20;
 
-/// The statements of all reads on one connection.
+/// The prepared statements of all reads.
 struct Reads {
     begin: Statement<'static>,
     commit: Statement<'static>,
@@ -55,7 +54,7 @@ impl Reads {
         })
     }
 
-    /// One read in one transaction.
+    /// Runs a read in a transaction.
     fn answer(&mut self, path: &str) -> rusqlite::Result<Option<Vec<u8>>> {
         let mut out = Vec::with_capacity(1_024);
         self.begin.raw_execute()?;

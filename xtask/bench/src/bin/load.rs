@@ -1,8 +1,8 @@
-//! How fast does a server answer? A load generator: some connections, each asking again as soon as it was
-//! answered, going through a file of requests. Where `wrk` is installed that is used instead.
+//! A load generator: each connection sends the next request of a file as soon as it has received the reply to the last.
+//! If `wrk` is installed, it is used instead.
 //!
-//! The file holds whole requests, a NUL byte after each. With `--once` each of them is sent once, and it takes as
-//! long as it takes. The result is one line of JSON.
+//! The file contains complete requests, each terminated by a NUL byte. With `--once` each request is sent once. The result
+//! is a line of JSON.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ struct Seen {
     errors: u64,
 }
 
-/// What all clients do.
+/// The settings of all clients.
 struct Work {
     address: String,
     requests: Vec<Vec<u8>>,
     connections: usize,
-    /// Until when; `None`: each request once.
+    /// The end of the run; `None` sends each request once.
     end: Option<Instant>,
 }
 
@@ -39,7 +39,7 @@ fn main() -> Result<(), Error> {
     let requests: Vec<Vec<u8>> =
         file.split(|byte| *byte == 0).filter(|text| !text.is_empty()).map(<[u8]>::to_vec).collect();
     if requests.is_empty() {
-        return Err("the file has no requests".into());
+        return Err("the file contains no requests".into());
     }
     let start = Instant::now();
     let end = (!once).then(|| start + Duration::from_secs_f64(seconds));
@@ -132,7 +132,7 @@ async fn client(work: &Work, number: usize) -> Seen {
     seen
 }
 
-/// Sends a request and reads its reply, which must tell its length. The status comes back.
+/// Sends a request, reads the reply, which must have a length, and returns its status.
 async fn ask(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) -> Result<u16, Error> {
     stream.write_all(request).await?;
     let mut filled = 0;

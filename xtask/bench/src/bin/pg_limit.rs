@@ -1,5 +1,5 @@
-//! How fast can PostgreSQL be read over HTTP? The four reads of the bench written by hand over bare hyper and
-//! tokio-postgres: the best SQL for each, prepared once on each of some connections, and JSON as rows come.
+//! The reads of the benchmark, hand-written over hyper and tokio-postgres: hard-coded SQL, prepared once per connection, and
+//! JSON written from rows as they arrive.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -26,7 +26,7 @@ const CONNECTIONS: usize = 16;
 const PAGE: usize = 20;
 
 const SCALARS: &str = "SELECT id, title, body, published, views, published_at FROM posts WHERE id = $1";
-/// One row for each comment, each with the post beside it.
+/// One row per comment, with the columns of its post.
 const POST: &str = "SELECT p.id, p.title, u.name, c.id, c.body, a.name FROM posts p JOIN users u ON u.id = p.author_id \
     LEFT JOIN comments c ON c.post_id = p.id LEFT JOIN users a ON a.id = c.author_id WHERE p.id = $1 ORDER BY c.id";
 const NEWEST: &str = "SELECT p.id, p.title, p.published_at, u.name FROM posts p JOIN users u ON u.id = p.author_id \
@@ -116,7 +116,7 @@ fn author(out: &mut Vec<u8>, row: &Row, column: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// The comments of rows that all have the same post.
+/// Writes the comments of rows with the same post.
 fn comments(out: &mut Vec<u8>, rows: &[Row], column: usize) -> Result<(), Error> {
     out.extend_from_slice(b",\"comments\":[");
     for (place, row) in rows.iter().enumerate() {

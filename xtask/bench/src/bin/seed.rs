@@ -1,4 +1,4 @@
-//! What is measured on? A blog of so many posts, the same bytes in every row whenever it is made.
+//! Creates the sample: a blog with a given number of posts, with identical rows in every run.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use rusqlite::{Connection, params};
 
 type Error = Box<dyn std::error::Error>;
 
-/// Posts of one author.
+/// Posts per author.
 const POSTS_PER_USER: u32 = 10;
-/// Comments of one post, on average.
+/// Average number of comments per post.
 const COMMENTS_PER_POST: u32 = 5;
 
 const TABLES: &str = "
@@ -35,7 +35,7 @@ const INDEXES: &str = "
     ANALYZE;
 ";
 
-/// The account that signs in the bench, with the digest of its password.
+/// The account that signs requests, with its password hash.
 const ACCOUNT: [&str; 2] = [
     "bench@example.com",
     "$argon2id$v=19$m=19456,t=2,p=1$r8MxKwf22ES8/aAgzWTs4A$riv+32BasqWOgZkdOJ/KzmqFU8hE7orNs/OvjOT/8Lg",
@@ -48,7 +48,7 @@ const WORDS: [&str; 32] = [
     "evening",
 ];
 
-/// A generator of numbers that look random and are the same in every run (an xorshift).
+/// A deterministic pseudo-random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -77,7 +77,7 @@ impl Dice {
     }
 }
 
-/// Says how far it is, for as long as it takes.
+/// Prints progress.
 struct Progress {
     start: Instant,
     said: Instant,
@@ -95,7 +95,7 @@ impl Progress {
 
     fn row(&mut self) {
         self.done += 1;
-        // A look at the clock for each row would cost a part of what the row costs.
+        // Reading the clock for each row would be expensive.
         if self.done.is_multiple_of(4_096) && self.said.elapsed() > Self::EVERY {
             self.said = Instant::now();
             let percent = self.done * 100 / self.rows;
@@ -118,7 +118,7 @@ fn main() -> Result<(), Error> {
     let _ = std::fs::remove_file(&unfinished);
     let made = make(&unfinished, posts, &journal).and_then(|()| Ok(std::fs::rename(&unfinished, &path)?));
     if made.is_err() {
-        // A large part of a sample would take the room of the next one.
+        // Do not leave an incomplete file behind.
         let _ = std::fs::remove_file(&unfinished);
     }
     made
@@ -130,9 +130,9 @@ fn make(path: &Path, posts: u32, journal: &str) -> Result<(), Error> {
     let mut connection = Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "off")?;
     connection.pragma_update(None, "synchronous", "off")?;
-    // All rows that are referred to are there; to look for them would be most of the work of a large sample.
+    // All references are valid; checking them would dominate the run time.
     connection.pragma_update(None, "foreign_keys", false)?;
-    // 256 MiB, which the sorting of an index has too.
+    // 256 MiB, which index sorting also uses.
     connection.pragma_update(None, "cache_size", -262_144)?;
     connection.execute_batch(TABLES)?;
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
