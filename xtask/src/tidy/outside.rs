@@ -92,16 +92,17 @@ fn unused(root: &Path) -> Result<Vec<String>, String> {
     Ok(faults)
 }
 
-/// Returns the text of all Rust files of a package.
+/// Returns the text of all Rust files of a package, and of its README, whose examples are doc tests.
 fn code(folder: &Path) -> String {
     let mut code = String::new();
-    let mut open: Vec<PathBuf> =
-        ["src", "tests", "benches", "examples", "it", "build.rs"].map(|part| folder.join(part)).to_vec();
+    let mut open: Vec<PathBuf> = ["src", "tests", "benches", "examples", "it", "build.rs", "README.md"]
+        .map(|part| folder.join(part))
+        .to_vec();
     while let Some(path) = open.pop() {
         if path.is_dir() {
             let entries = fs::read_dir(&path).into_iter().flatten().flatten();
             open.extend(entries.map(|entry| entry.path()));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "md") {
             code.push_str(&fs::read_to_string(&path).unwrap_or_default());
         }
     }
