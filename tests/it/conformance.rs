@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use mesh_tests::kit::case::{self, Case, Level, Word};
+use mesh_tests::kit::case::{self, Case, Level, Requirement};
 use mesh_tests::kit::fixture::{self, Dialect};
 use mesh_tests::kit::matcher::KINDS;
 use mesh_tests::kit::profile::Profile;
 use mesh_tests::kit::report::{self, Format};
-use mesh_tests::kit::run::{self, Choose, Grade};
+use mesh_tests::kit::run::{self, Grade, Selection};
 use mesh_tests::kit::target::{SETTINGS, Target};
-use mesh_tests::kit::{paragraphs, reference, shape};
+use mesh_tests::kit::{json_schema, paragraphs, reference};
 use mesh_tests::{Cluster, Database, Server};
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn specification() -> String {
 fn claimable(profile: &Profile, cases: &[Case]) -> Option<Level> {
     let stands = |level: Level| {
         let of_level =
-            |case: &&Case| case.profile.is_none() && case.level == level && case.word == Word::Must;
+            |case: &&Case| case.profile.is_none() && case.level == level && case.requirement == Requirement::Must;
         cases.iter().filter(of_level).any(|case| profile.known.contains_key(&case.id))
     };
     Level::ALL.into_iter().take_while(|level| *level <= profile.level && !stands(*level)).last()
@@ -36,11 +36,11 @@ fn claimable(profile: &Profile, cases: &[Case]) -> Option<Level> {
 
 #[test]
 fn the_reference_server_may_claim_what_its_profile_says() {
-    let profile = Profile::ours().unwrap();
+    let profile = Profile::reference().unwrap();
     let (profiles, known) = (profile.profiles.clone(), profile.known.clone());
     let level = claimable(&profile, &cases());
     let reference = reference::start(mesh_tests::program(), profile).unwrap();
-    let report = run::run(&cases(), &reference.target, &Choose::default());
+    let report = run::run(&cases(), &reference.target, &Selection::default());
     let shown = report::render(&report, Format::Pretty);
     println!("{shown}");
     assert!(report.is_good(), "{shown}");
@@ -61,10 +61,10 @@ fn the_reference_server_may_claim_what_its_profile_says() {
 #[test]
 fn postgresql_answers_every_case_as_sqlite_does() {
     let Some(cluster) = Cluster::start() else { return };
-    let profile = Profile::ours().unwrap();
+    let profile = Profile::reference().unwrap();
     let level = claimable(&profile, &cases());
-    let reference = reference::start_over(mesh_tests::program(), profile, Some(&cluster)).unwrap();
-    let report = run::run(&cases(), &reference.target, &Choose::default());
+    let reference = reference::start_on(mesh_tests::program(), profile, Some(&cluster)).unwrap();
+    let report = run::run(&cases(), &reference.target, &Selection::default());
     let shown = report::render(&report, Format::Pretty);
     assert!(report.is_good(), "{shown}");
     assert_eq!(report.level(), level, "{shown}");
@@ -72,14 +72,14 @@ fn postgresql_answers_every_case_as_sqlite_does() {
 
 #[test]
 fn a_target_that_always_wants_signatures_is_judged_with_them() {
-    let reference = reference::start(mesh_tests::program(), Profile::ours().unwrap()).unwrap();
-    let mut profile = Profile::ours().unwrap();
+    let reference = reference::start(mesh_tests::program(), Profile::reference().unwrap()).unwrap();
+    let mut profile = Profile::reference().unwrap();
     profile.level = Level::L2;
     profile.profiles.clear();
     profile.known.clear();
     let signed = reference.target.profile.servers.get("signed").unwrap();
     profile.servers.insert("signed".to_owned(), signed.clone());
-    let report = run::run(&cases(), &Target::new(profile).unwrap(), &Choose::default());
+    let report = run::run(&cases(), &Target::new(profile).unwrap(), &Selection::default());
     let shown = report::render(&report, Format::Pretty);
     assert!(report.is_good() && report.level() == Some(Level::L2), "{shown}");
 }
@@ -91,12 +91,12 @@ fn any_base_path_will_do() {
     for base in ["/api/v1", "/"] {
         let database = Database::new(&statements);
         let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--base", base]);
-        let mut profile = Profile::ours().unwrap();
+        let mut profile = Profile::reference().unwrap();
         profile.level = Level::L1;
         profile.profiles.clear();
         profile.known.clear();
         profile.servers.insert("open".to_owned(), format!("http://{}{}", server.address, server.base));
-        let report = run::run(&cases(), &Target::new(profile).unwrap(), &Choose::default());
+        let report = run::run(&cases(), &Target::new(profile).unwrap(), &Selection::default());
         let shown = report::render(&report, Format::Pretty);
         assert!(report.is_good() && report.level() == Some(Level::L1), "base '{base}'\n{shown}");
     }
@@ -114,7 +114,7 @@ fn there_are_cases_for_all_levels_and_profiles() {
 
 #[test]
 fn every_paragraph_has_a_case() {
-    let (cases, all) = (cases(), paragraphs::of(&specification()));
+    let (cases, all) = (cases(), paragraphs::in_specification(&specification()));
     assert!(all.iter().any(|paragraph| paragraph == "§3.10"), "{all:?}");
     assert_eq!(paragraphs::unknown(&all, &cases), [], "cases that cite what SPEC.md does not have");
     let without = paragraphs::without_case(&all, &cases);
@@ -130,14 +130,19 @@ fn cases_keep_their_schema() {
     assert!(files.len() > 10, "{files:?}");
     let mut faults = Vec::new();
     for file in &files {
-        let found = shape::faults(&schema, &read(file));
+        let found = json_schema::violations(&schema, &read(file));
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", file.display())));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let wrong = serde_json::json!({"$schema": "../case.schema.json", "about": "x", "cases": [
         {"id": "1-x", "rule": ["§1"], "level": "L9", "why": "because", "steps": [{"sent": 1}], "colour": 1}
     ]});
-    assert_eq!(shape::faults(&schema, &wrong).len(), 4, "{:?}", shape::faults(&schema, &wrong));
+    assert_eq!(
+        json_schema::violations(&schema, &wrong).len(),
+        4,
+        "{:?}",
+        json_schema::violations(&schema, &wrong)
+    );
 }
 
 #[test]
@@ -165,34 +170,34 @@ fn the_page_for_implementers_lists_what_there_is() {
 
 #[test]
 fn a_target_without_the_fixture_is_told_so() {
-    let mut profile = Profile::ours().unwrap();
+    let mut profile = Profile::reference().unwrap();
     profile.servers.insert("open".to_owned(), "http://127.0.0.1:1/mesh".to_owned());
-    let report = run::run(&cases(), &Target::new(profile).unwrap(), &Choose::default());
+    let report = run::run(&cases(), &Target::new(profile).unwrap(), &Selection::default());
     assert_eq!((report.count(Grade::Pass), report.count(Grade::Fail)), (0, 0));
     assert!(report.count(Grade::SetupError) > 0 && report.level().is_none());
 }
 
 #[test]
 fn a_choice_that_is_not_declared_is_not_passed() {
-    let mut profile = Profile::ours().unwrap();
+    let mut profile = Profile::reference().unwrap();
     profile.level = Level::L2;
-    profile.forget("limits.page_max");
+    profile.undeclare("limits.page_max");
     let reference = reference::start(mesh_tests::program(), profile).unwrap();
-    let choose =
-        Choose { ids: vec!["3.10-largest".to_owned(), "3.10-first".to_owned()], ..Choose::default() };
-    let report = run::run(&cases(), &reference.target, &choose);
+    let selection =
+        Selection { ids: vec!["3.10-largest".to_owned(), "3.10-first".to_owned()], ..Selection::default() };
+    let report = run::run(&cases(), &reference.target, &selection);
     assert_eq!(report.ids(Grade::Undeclared), ["3.10-largest"]);
     assert!(report.count(Grade::Pass) > 0 && !report.is_good());
 }
 
 #[test]
 fn reports_have_every_form() {
-    let mut profile = Profile::ours().unwrap();
+    let mut profile = Profile::reference().unwrap();
     profile.level = Level::L1;
     let reference = reference::start(mesh_tests::program(), profile).unwrap();
     let mut cases: Vec<Case> = cases().into_iter().filter(|case| case.id.starts_with("5.1-")).collect();
     cases[0].steps[0].expect.as_mut().unwrap().status = Some(418.into());
-    let report = run::run(&cases, &reference.target, &Choose::default());
+    let report = run::run(&cases, &reference.target, &Selection::default());
     let id = cases[0].id.clone();
     for (name, format) in Format::ALL {
         let text = report::render(&report, format);
@@ -200,7 +205,7 @@ fn reports_have_every_form() {
     }
     let json: Value = serde_json::from_str(&report::render(&report, Format::Json)).unwrap();
     assert_eq!((&json["counts"]["fail"], &json["good"]), (&Value::from(1), &Value::from(false)));
-    let page = report::page(&report);
+    let page = report::html(&report);
     assert!(page.contains(&id) && !page.contains("<script") && !page.contains("http-equiv"), "{page}");
 }
 
@@ -227,7 +232,7 @@ fn level1_profile(server: &Server) -> Profile {
 fn a_server_of_another_making_passes_the_first_level() {
     let Some(server) = level1() else { return };
     let target = Target::new(level1_profile(&server)).unwrap();
-    let report = run::run(&cases(), &target, &Choose::default());
+    let report = run::run(&cases(), &target, &Selection::default());
     let shown = report::render(&report, Format::Pretty);
     assert!(report.is_good(), "{shown}");
     assert_eq!((report.level(), report.profiles().len()), (Some(Level::L1), 0), "{shown}");
@@ -239,7 +244,7 @@ fn a_server_of_another_making_is_told_what_it_lacks_for_the_second_level() {
     let Some(server) = level1() else { return };
     let mut profile = level1_profile(&server);
     profile.level = Level::L2;
-    let report = run::run(&cases(), &Target::new(profile).unwrap(), &Choose::default());
+    let report = run::run(&cases(), &Target::new(profile).unwrap(), &Selection::default());
     assert!(!report.is_good() && report.level() == Some(Level::L1));
     let failed = |id: &str| report.ids(Grade::Fail).contains(&id);
     for id in

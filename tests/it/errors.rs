@@ -35,7 +35,7 @@ fn filtered(filter: &str) -> Case {
 
 #[test]
 fn an_unknown_name_is_refused_by_name_place_and_nearest_name() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     check(
         &server,
         &[
@@ -79,7 +79,7 @@ fn an_unknown_name_is_refused_by_name_place_and_nearest_name() {
 
 #[test]
 fn a_query_of_another_shape_is_refused() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let cases = [
         "[]",
         "\"post\"",
@@ -123,7 +123,7 @@ fn a_query_of_another_shape_is_refused() {
 
 #[test]
 fn a_syntax_error_names_its_line_and_column() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     check(
         &server,
         &[
@@ -156,7 +156,7 @@ fn a_syntax_error_names_its_line_and_column() {
 
 #[test]
 fn a_control_in_the_wrong_place_is_refused() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let controls = [
         r#""$where":{"field":"id","op":"eq","value":1}"#,
         r#""$orderBy":[{"field":"id","direction":"asc"}]"#,
@@ -189,7 +189,7 @@ fn a_control_in_the_wrong_place_is_refused() {
 
 #[test]
 fn a_malformed_control_is_refused() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let controls = [
         // SPEC §3.8: null in place of a control.
         r#""$where":null"#,
@@ -273,7 +273,7 @@ fn a_malformed_control_is_refused() {
 
 #[test]
 fn an_operator_or_a_value_that_does_not_fit_is_refused() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let mut cases = vec![
         filtered(r#"{"field":"title","op":"lik","value":"a"}"#).says("lik").says("'like'"),
         filtered(r#"{"field":"title","op":"EQ","value":"a"}"#).says("EQ").says("'eq'"),
@@ -322,7 +322,7 @@ fn an_operator_or_a_value_that_does_not_fit_is_refused() {
 
 #[test]
 fn what_the_field_can_hold_is_taken() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let cases = [
         ("likes", r#""op":"eq","value":5"#, json!([1])),
         ("likes", r#""op":"eq","value":5.0"#, json!([1])),
@@ -378,7 +378,7 @@ fn leaf() -> &'static str {
 
 #[test]
 fn each_bound_holds_and_what_lies_within_is_answered() {
-    let server = Server::of(&wide());
+    let server = Server::with_database(&wide());
     let wide_with =
         |select: &str, control: &str| format!(r#"{{"wide":{{"$select":{{{select}}}{control}}}}}"#);
     let nested = |depth: usize| {
@@ -484,7 +484,7 @@ fn a_sum_past_64_bits_is_refused() {
         "CREATE TABLE coin (id INTEGER PRIMARY KEY, worth INTEGER);
          INSERT INTO coin VALUES (1, 9223372036854775807), (2, 1);",
     );
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let sum = |filter: &str| {
         format!(
             r#"{{"coin":{{"$select":{{}},"$aggregate":{{"s":{{"fn":"sum","field":"worth"}}}}{filter}}}}}"#
@@ -497,7 +497,7 @@ fn a_sum_past_64_bits_is_refused() {
 
 #[test]
 fn a_cursor_of_another_read_is_refused() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let page = |entity: &str, field: &str, rest: &str, after: &str| {
         format!(
             r#"{{"{entity}":{{"$select":{{"{field}":true}},{rest}"$page":{{"first":1,"after":{}}}}}}}"#,
@@ -548,7 +548,7 @@ fn a_cursor_of_another_read_is_refused() {
 #[test]
 fn a_failing_resolver_tells_nothing_of_the_storage() {
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     assert_eq!(server.get("/comment", r#"{"comment":{"$select":{"id":true}}}"#).status, 200);
     blog.connect().execute_batch("PRAGMA foreign_keys = OFF; DROP TABLE comments;").unwrap();
     for (path, query) in [
@@ -570,7 +570,7 @@ fn a_failing_resolver_tells_nothing_of_the_storage() {
 
 #[test]
 fn transport_faults_come_before_faults_of_the_query() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     check(
         &server,
         &[

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Server, command, encode};
 use serde_json::json;
 
@@ -362,7 +362,7 @@ fn bodies_are_signed_byte_by_byte() {
     let server = deployment.start();
     let session = Session::begin(&server);
     let body = json!({"query": TITLE, "id": 1}).to_string();
-    let message = format!("\n{}", wire::sha256(body.as_bytes()));
+    let message = format!("\n{}", encoding::sha256(body.as_bytes()));
     let send = |body: &str| server.send(&session.sign(Request::post("/mesh", body), &message));
     assert_eq!(send(&body).status, 200);
     assert_eq!(why(&send(&format!("{body} "))), refused(403, "SIGNATURE_INVALID"));
@@ -387,7 +387,7 @@ fn with_files(deployment: &Deployment) -> Server {
 /// An upload to a path, signed by the statement of an entity's field.
 fn upload(session: &Session, path: &str, of: (&str, &str), meta: Option<&str>) -> Request {
     let (entity, field) = of;
-    let hash = format!("sha256:{}", wire::sha256(b"bytes"));
+    let hash = format!("sha256:{}", encoding::sha256(b"bytes"));
     let statement = encode(&json!({entity: {field: {"upload": true}}, "contentHash": hash}).to_string());
     let meta =
         meta.map(|meta| format!("--x\r\nContent-Disposition: form-data; name=\"meta\"\r\n\r\n{meta}\r\n"));

@@ -13,14 +13,14 @@ use std::time::Duration;
 use mesh_tests::kit::case::{self, Case, Level};
 use mesh_tests::kit::profile::Profile;
 use mesh_tests::kit::reference::{self, Reference};
-use mesh_tests::kit::run::{self, Choose, Grade};
+use mesh_tests::kit::run::{self, Grade, Selection};
 use mesh_tests::kit::target::Target;
 
-use faults::{Fault, NONE};
+use faults::{Fault, NO_FAULT};
 use proxy::Proxy;
 
 /// How many wrong servers are judged side by side.
-const AT_ONCE: usize = 2;
+const CONCURRENT: usize = 2;
 
 fn cases() -> Vec<Case> {
     case::load(&case::folder()).unwrap()
@@ -28,19 +28,19 @@ fn cases() -> Vec<Case> {
 
 /// Whether the reference server has what a fault breaks.
 fn is_there(fault: &Fault, profile: &Profile) -> bool {
-    match Level::parse(fault.needs) {
+    match Level::parse(fault.requires) {
         Some(level) => level <= profile.level,
-        None => profile.profiles.iter().any(|name| name == fault.needs),
+        None => profile.profiles.iter().any(|name| name == fault.requires),
     }
 }
 
 /// The cases that a fault is held against: all that it is about, and a part of the others that is another one for
 /// each fault. `MESH_JUDGE=full` takes all of them, which takes minutes.
-fn against(fault: &Fault, number: usize, cases: &[Case]) -> Vec<Case> {
+fn cases_for(fault: &Fault, number: usize, cases: &[Case]) -> Vec<Case> {
     const PARTS: usize = 5;
     let full = std::env::var("MESH_JUDGE").is_ok_and(|word| word == "full");
     let is_about =
-        |id: &str| fault.must.contains(&id) || fault.related.iter().any(|begin| id.starts_with(begin));
+        |id: &str| fault.must_fail.contains(&id) || fault.may_fail.iter().any(|begin| id.starts_with(begin));
     let chosen = cases
         .iter()
         .enumerate()
@@ -50,12 +50,12 @@ fn against(fault: &Fault, number: usize, cases: &[Case]) -> Vec<Case> {
 
 /// Whether a fault shows in reads that are not signed, which change nothing and need one server only.
 fn is_of_reads(fault: &Fault) -> bool {
-    Level::parse(fault.needs).is_some_and(|level| level <= Level::L2) || fault.needs == "caching"
+    Level::parse(fault.requires).is_some_and(|level| level <= Level::L2) || fault.requires == "caching"
 }
 
 /// The reference servers that a fault needs.
 fn servers(of_reads: bool) -> Result<Reference, String> {
-    let mut profile = Profile::ours()?;
+    let mut profile = Profile::reference()?;
     if of_reads {
         profile.level = profile.level.min(Level::L2);
         profile.profiles.retain(|name| name == "caching");
@@ -65,32 +65,32 @@ fn servers(of_reads: bool) -> Result<Reference, String> {
 
 /// The cases that fail when a proxy with the fault stands before each of the servers.
 fn red(fault: &'static Fault, reference: &Reference, cases: &[Case]) -> Result<Vec<String>, String> {
-    let mut profile = Profile::ours()?;
+    let mut profile = Profile::reference()?;
     let known: Vec<String> = profile.known.keys().cloned().collect();
     profile.level = reference.target.profile.level;
     profile.profiles.clone_from(&reference.target.profile.profiles);
     profile.known.clear();
     let mut proxies = Vec::new();
-    for (settings, place) in reference.target.places() {
-        let proxy = Proxy::start(place, fault);
-        profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, place.base));
+    for (settings, url) in reference.target.base_urls() {
+        let proxy = Proxy::start(url, fault);
+        profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, url.base));
         proxies.push(proxy);
     }
     // Faults must not stop at the probe, for a real server would not. What waits for time to pass is left out
     // unless the fault is about it.
     let is_slow = |id: &str| cases.iter().any(|case| case.id == id && case.slow);
-    let quick = !fault.must.iter().any(|id| is_slow(id));
-    let choose = Choose { quick, blind: true, ..Choose::default() };
-    let report = run::run(cases, &Target::new(profile)?, &choose);
+    let quick = !fault.must_fail.iter().any(|id| is_slow(id));
+    let selection = Selection { quick, skip_probe: true, ..Selection::default() };
+    let report = run::run(cases, &Target::new(profile)?, &selection);
     let failed = report.verdicts.iter().filter(|verdict| !matches!(verdict.grade, Grade::Pass | Grade::Skip));
     Ok(failed.map(|verdict| verdict.case.id.clone()).filter(|id| !known.contains(id)).collect())
 }
 
 /// What is wrong with the judge, as a fault shows it.
 fn check(fault: &Fault, red: &[String]) -> Option<String> {
-    let missed: Vec<&&str> = fault.must.iter().filter(|id| !red.iter().any(|red| red == *id)).collect();
+    let missed: Vec<&&str> = fault.must_fail.iter().filter(|id| !red.iter().any(|red| red == *id)).collect();
     let is_related = |id: &String| {
-        fault.must.contains(&id.as_str()) || fault.related.iter().any(|begin| id.starts_with(begin))
+        fault.must_fail.contains(&id.as_str()) || fault.may_fail.iter().any(|begin| id.starts_with(begin))
     };
     let stray: Vec<&String> = red.iter().filter(|id| !is_related(id)).collect();
     let fine = missed.is_empty() && stray.is_empty();
@@ -101,7 +101,7 @@ fn check(fault: &Fault, red: &[String]) -> Option<String> {
 fn judge(chosen: &[&'static Fault], cases: &[Case], of_reads: bool) -> Vec<String> {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|threads| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..CONCURRENT {
             threads.spawn(|| {
                 let mut own = None;
                 loop {
@@ -109,7 +109,7 @@ fn judge(chosen: &[&'static Fault], cases: &[Case], of_reads: bool) -> Vec<Strin
                     let Some(fault) = chosen.get(number) else { return };
                     let reference = own.get_or_insert_with(|| servers(of_reads).unwrap());
                     let start = std::time::Instant::now();
-                    let red = red(fault, reference, &against(fault, number, cases)).unwrap();
+                    let red = red(fault, reference, &cases_for(fault, number, cases)).unwrap();
                     eprintln!(
                         "{:>6.1} s  {:>4} red  {}",
                         start.elapsed().as_secs_f64(),
@@ -118,7 +118,7 @@ fn judge(chosen: &[&'static Fault], cases: &[Case], of_reads: bool) -> Vec<Strin
                     );
                     wrong.lock().unwrap().extend(check(fault, &red));
                     // A wrong server may have let something be written that the next one would stumble over.
-                    if fault.needs == "L4" || fault.needs == "mutations" {
+                    if fault.requires == "L4" || fault.requires == "mutations" {
                         own = None;
                     }
                 }
@@ -130,7 +130,7 @@ fn judge(chosen: &[&'static Fault], cases: &[Case], of_reads: bool) -> Vec<Strin
 
 #[test]
 fn each_fault_of_reads_turns_its_cases_red_and_no_others() {
-    let (cases, profile) = (cases(), Profile::ours().unwrap());
+    let (cases, profile) = (cases(), Profile::reference().unwrap());
     let chosen: Vec<&Fault> =
         faults::all().filter(|fault| is_there(fault, &profile) && is_of_reads(fault)).collect();
     assert!(chosen.len() >= 40, "only {} faults", chosen.len());
@@ -140,7 +140,7 @@ fn each_fault_of_reads_turns_its_cases_red_and_no_others() {
 
 #[test]
 fn each_other_fault_turns_its_cases_red_and_no_others() {
-    let (cases, profile) = (cases(), Profile::ours().unwrap());
+    let (cases, profile) = (cases(), Profile::reference().unwrap());
     let chosen: Vec<&Fault> =
         faults::all().filter(|fault| is_there(fault, &profile) && !is_of_reads(fault)).collect();
     let wrong = judge(&chosen, &cases, false);
@@ -149,7 +149,7 @@ fn each_other_fault_turns_its_cases_red_and_no_others() {
 
 #[test]
 fn a_proxy_without_a_fault_changes_nothing() {
-    assert_eq!(red(&NONE, &servers(false).unwrap(), &cases()).unwrap(), Vec::<String>::new());
+    assert_eq!(red(&NO_FAULT, &servers(false).unwrap(), &cases()).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -157,10 +157,10 @@ fn every_fault_names_cases_that_exist() {
     let cases = cases();
     let mut names = Vec::new();
     for fault in faults::all() {
-        assert!(!fault.must.is_empty(), "{}", fault.name);
+        assert!(!fault.must_fail.is_empty(), "{}", fault.name);
         assert!(!names.contains(&fault.name), "two faults are called '{}'", fault.name);
         names.push(fault.name);
-        for id in fault.must {
+        for id in fault.must_fail {
             assert!(cases.iter().any(|case| case.id == *id), "{}: there is no case {id}", fault.name);
         }
     }
@@ -195,13 +195,13 @@ fn stubborn(answer: Option<&'static str>) -> String {
 
 /// The cases of the first two levels that a server passes that answers everything alike.
 fn passed(answer: Option<&'static str>) -> Vec<String> {
-    let mut profile = Profile::ours().unwrap();
+    let mut profile = Profile::reference().unwrap();
     profile.level = Level::L2;
     profile.profiles = vec!["caching".to_owned()];
     profile.known.clear();
     profile.servers.insert("open".to_owned(), stubborn(answer));
-    let choose = Choose { blind: true, ..Choose::default() };
-    let report = run::run(&cases(), &Target::new(profile).unwrap(), &choose);
+    let selection = Selection { skip_probe: true, ..Selection::default() };
+    let report = run::run(&cases(), &Target::new(profile).unwrap(), &selection);
     assert_eq!(report.level(), None);
     report.ids(Grade::Pass).into_iter().map(str::to_owned).collect()
 }

@@ -121,7 +121,7 @@ fn come_and_go(connection: &Connection, page: usize) {
 #[test]
 fn each_row_that_stays_is_visited_once_and_in_order() {
     let crowd = crowd();
-    let server = Server::of(&crowd);
+    let server = Server::with_database(&crowd);
     let connection = crowd.connect();
     for keys in ORDERS {
         let tie = if keys.iter().any(|key| key.0 == "id") { "1" } else { "id" };
@@ -142,7 +142,7 @@ fn each_row_that_stays_is_visited_once_and_in_order() {
 #[test]
 fn a_filter_and_a_moving_page_size_keep_the_walk_whole() {
     let crowd = crowd();
-    let server = Server::of(&crowd);
+    let server = Server::with_database(&crowd);
     let filter = json!({"or": [{"field": "n", "op": "isNull"}, {"field": "t", "op": "gt", "value": "A"}]});
     let order = json!([{"field": "t", "direction": "desc"}]);
     let node = json!({"$select": {"id": true}, "$where": filter, "$orderBy": order});
@@ -161,7 +161,7 @@ fn tables_without_an_id_are_walked_by_their_key_or_row() {
          CREATE TABLE heap (v INTEGER, w TEXT);
          INSERT INTO heap VALUES (1, 'a'), (1, 'a'), (NULL, 'a'), (NULL, 'a'), (2, 'b'), (1, 'a');",
     );
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     for (entity, fields, expected) in [
         ("pair", json!({"a": true, "b": true}), json!([["x", 1], ["y", 1], ["z", 1], ["x", 2], ["y", 2]])),
         (
@@ -184,7 +184,7 @@ fn tables_without_an_id_are_walked_by_their_key_or_row() {
 
 #[test]
 fn grouped_and_distinct_reads_page_too() {
-    let server = Server::of(&crowd());
+    let server = Server::with_database(&crowd());
     let order = json!([{"aggregate": "c", "direction": "desc"}, {"field": "t", "direction": "desc"}]);
     let nodes = [
         json!({"$select": {"n": true}, "$distinct": ["n"], "$orderBy": [{"field": "n", "direction": "desc"}]}),
@@ -210,12 +210,12 @@ fn a_cursor_outlives_the_server() {
         let page = json!({"first": 2, "after": after});
         json!({"crowd": {"$select": {"id": true}, "$orderBy": [{"field": "n", "direction": "desc"}], "$page": page}}).to_string()
     };
-    let server = Server::of(&crowd);
+    let server = Server::with_database(&crowd);
     let first = server.get("/crowd", &query(&Value::Null)).json();
     let cursor = &first["pageInfo"]["endCursor"];
     let second = server.get("/crowd", &query(cursor)).json();
     drop(server);
-    let server = Server::of(&crowd);
+    let server = Server::with_database(&crowd);
     assert_eq!(server.get("/crowd", &query(cursor)).json(), second);
     assert_ne!(first["items"], second["items"]);
 }

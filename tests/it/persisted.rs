@@ -1,6 +1,6 @@
 //! Are registered queries kept, found by all servers, and run by their ids? `SPEC §8`
 
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Response, Server};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const TITLE: &str = "{ post title }";
 
 /// The id as the specification says. `SPEC §8.2`
 fn id(format: &str, query: &str) -> String {
-    format!("q_{}", &wire::sha256(format!("{format}\0{query}").as_bytes())[..32])
+    format!("q_{}", &encoding::sha256(format!("{format}\0{query}").as_bytes())[..32])
 }
 
 fn register(server: &Server, query: &str) -> Response {
@@ -29,7 +29,7 @@ fn configured(database: &Database, more: &str) -> String {
 #[test]
 fn a_registered_query_outlives_its_server_and_is_known_to_others() {
     let blog = Database::blog();
-    let (mut a, b) = (Server::of(&blog), Server::of(&blog));
+    let (mut a, b) = (Server::with_database(&blog), Server::with_database(&blog));
     let wanted = id("ql", TITLE);
     assert_eq!(why(&read(&a, "/post/1", &wanted)), (400, "QUERY_ID_UNKNOWN".to_owned()));
     let reply = register(&a, TITLE);
@@ -41,7 +41,7 @@ fn a_registered_query_outlives_its_server_and_is_known_to_others() {
     a.signal("KILL");
     a.wait();
     drop(b);
-    let again = Server::of(&blog);
+    let again = Server::with_database(&blog);
     assert_eq!(read(&again, "/post/1", &wanted).text(), r#"{"title":"Rust at dawn"}"#, "after a restart");
     assert_eq!(register(&again, TITLE).json(), json!({ "id": wanted }));
 }
@@ -76,7 +76,7 @@ fn a_state_that_cannot_be_written_is_memory_with_a_warning() {
 #[test]
 fn what_is_no_query_is_refused_at_once() {
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     for (body, error) in [
         (json!({"query": "{ post nosuch }", "format": "ql"}), "ValidationError"),
         (json!({"query": "{ post", "format": "ql"}), "ValidationError"),
@@ -150,7 +150,7 @@ fn ids_are_signed() {
 #[test]
 fn ids_stand_for_texts_too_long_for_a_header() {
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     let long = format!("{{ post {}title }}", " ".repeat(40_000));
     let reply = register(&server, &long);
     assert_eq!(reply.status, 200, "{}", reply.text());

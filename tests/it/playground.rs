@@ -1,7 +1,7 @@
 //! Does the playground do what it shows? A browser uses it as a person would.
 
-mod built;
-mod narrow;
+mod build;
+mod layout;
 mod page;
 mod script;
 mod session;
@@ -241,7 +241,7 @@ fn a_query_is_copied_registered_and_remembered() {
     let copied = "const done = arguments[arguments.length - 1];
         navigator.clipboard.writeText = (text) => (window.copied = text, Promise.resolve());
         done(null);";
-    browser.run_later(copied);
+    browser.run_async(copied);
     browser.click("[data-testid=copy-as]");
     browser.click(".menu-list button");
     browser.wait("a call is copied", |browser| {
@@ -307,7 +307,7 @@ fn no_script_but_its_own_runs() {
         document.body.insertAdjacentHTML('beforeend', '<img src=\"x:\" onerror=\"window.ran = true\"><style>body{color:red}</style>');
         fetch('http://127.0.0.1:9/').catch(() => undefined);
         setTimeout(() => done([window.ran ?? false, [...new Set(blocked)].sort()]), 500);";
-    let outcome = page.browser.run_later(script);
+    let outcome = page.browser.run_async(script);
     assert_eq!(outcome[0], json!(false));
     for directive in ["connect-src", "script-src-elem", "style-src-elem"] {
         assert!(outcome[1].as_array().unwrap().contains(&json!(directive)), "{directive}: {outcome}");

@@ -1,6 +1,6 @@
 //! Does each role see and write what the schema document lets it, and nothing else?
 
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use mesh_tests::{Cluster, Database, Request, Response, Server, encode, run};
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ impl House {
     }
 
     fn read(&self, (token, key): &Session, path: &str, query: &str) -> Response {
-        let signature = wire::signature(key, &encode(query));
+        let signature = encoding::signature(key, &encode(query));
         let request = Request::get(&format!("/mesh{path}"), query);
         self.server.send(&request.header("X-Mesh-Token", token).header("X-Mesh-Signature", signature))
     }
@@ -111,8 +111,8 @@ impl House {
     fn write(&self, (token, key): &Session, method: &str, path: &str, body: &Value) -> Response {
         let body = if method == "DELETE" { String::new() } else { body.to_string() };
         let mut request = Request::new(method, &format!("/mesh{path}")).header("X-Mesh-Token", token);
-        let message = if body.is_empty() { String::new() } else { format!("\n{}", wire::sha256(&body)) };
-        request = request.header("X-Mesh-Signature", wire::signature(key, &message));
+        let message = if body.is_empty() { String::new() } else { format!("\n{}", encoding::sha256(&body)) };
+        request = request.header("X-Mesh-Signature", encoding::signature(key, &message));
         if !body.is_empty() {
             request = request.header("Content-Type", "application/json").body(&body);
         }

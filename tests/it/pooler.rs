@@ -7,7 +7,7 @@ use mesh_tests::{Cluster, Pooler, Request, Server, TempDir, command, encode};
 use serde_json::json;
 
 use crate::events;
-use crate::shared::{TITLE, is_ended, until, written_is_read_elsewhere};
+use crate::shared_database::{TITLE, is_ended, until, written_is_read_elsewhere};
 use crate::signed::{Session, why};
 
 const TABLES: &str = "

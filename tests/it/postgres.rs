@@ -126,7 +126,7 @@ fn servers_and_databases_are_killed_in_the_middle_of_load() {
 
     replicas[0].kill();
     load.goes_on("without a replica");
-    replicas[0].start_again();
+    replicas[0].start_server();
     load.goes_on("with the replica again");
 
     one.signal("KILL");
@@ -147,7 +147,7 @@ fn servers_and_databases_are_killed_in_the_middle_of_load() {
         assert_eq!(status, 503, "{body}");
         load.goes_on("without the primary");
     }
-    primary.start_again();
+    primary.start_server();
     let back = Instant::now();
     while write_name(one.address, "Bert").map(|(status, _)| status) != Some(200) {
         assert!(back.elapsed() < Duration::from_secs(5), "no writes within 5 s");

@@ -25,7 +25,7 @@ fn assert_items(server: &Server, path: &str, query: &str, expected: &str) {
 
 #[test]
 fn values_are_written_by_the_types_of_their_columns() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let query = r#"{"post":{"$select":{"title":true,"published":true,"id":true,"score":true,"likes":true,"picture":true,"createdAt":true}}}"#;
     assert_eq!(
         server.get("/post/1", query).text(),
@@ -43,7 +43,7 @@ fn values_are_written_by_the_types_of_their_columns() {
 
 #[test]
 fn an_empty_collection_has_no_cursors() {
-    let server = Server::of(&Database::new("CREATE TABLE post (id INTEGER PRIMARY KEY);"));
+    let server = Server::with_database(&Database::new("CREATE TABLE post (id INTEGER PRIMARY KEY);"));
     assert_eq!(
         server.get("/post", r#"{"post":{"$select":{"id":true}}}"#).text(),
         r#"{"items":[],"pageInfo":{"hasNextPage":false,"startCursor":null,"endCursor":null}}"#
@@ -52,7 +52,7 @@ fn an_empty_collection_has_no_cursors() {
 
 #[test]
 fn relations_nest_in_the_order_of_the_selection() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let query = r#"{"post":{"$select":{"comments":{"$select":{"user":{"$select":{"name":true}},"text":true}},"title":true,"author":{"$select":{"role":true,"name":true}}}}}"#;
     assert_eq!(
         server.get("/post/1", query).text(),
@@ -72,7 +72,7 @@ fn relations_nest_in_the_order_of_the_selection() {
 
 #[test]
 fn many_to_many_goes_through_the_junction_both_ways() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     assert_items(
         &server,
         "/post",
@@ -89,7 +89,7 @@ fn many_to_many_goes_through_the_junction_both_ways() {
 
 #[test]
 fn a_relation_to_the_same_table_goes_both_ways() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     assert_items(
         &server,
         "/user",
@@ -105,7 +105,7 @@ fn a_relation_to_the_same_table_goes_both_ways() {
 
 #[test]
 fn controls_two_levels_down_hold_for_each_parent() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let query = r#"{"user":{"$select":{"name":true,"posts":{"$select":{"title":true,"comments":{
         "$select":{"text":true,"user":{"$select":{"name":true}}},
         "$where":{"field":"userId","op":"isNotNull"},
@@ -125,7 +125,7 @@ fn controls_two_levels_down_hold_for_each_parent() {
         r#"[{"id":3,"posts":[{"id":4}]},{"id":2,"posts":[{"id":3}]},{"id":1,"posts":[{"id":1}]}]"#,
     );
     // Without $page all children; with an empty one fifty.
-    let many = Server::of(&Database::blog_with_posts(70));
+    let many = Server::with_database(&Database::blog_with_posts(70));
     let count = |page: &str| {
         let query = format!(r#"{{"user":{{"$select":{{"posts":{{"$select":{{"id":true}}{page}}}}}}}}}"#);
         many.get("/user/1", &query).json()["posts"].as_array().unwrap().len()
@@ -140,7 +140,7 @@ fn controls_two_levels_down_hold_for_each_parent() {
 
 #[test]
 fn filters_combine() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let ids = |filter: &str| {
         let query = format!(r#"{{"user":{{"$select":{{"id":true}},"$where":{filter}}}}}"#);
         let items: Value = serde_json::from_str(&items(&server, "/user", &query)).unwrap();
@@ -164,7 +164,7 @@ fn filters_combine() {
 
 #[test]
 fn rows_are_grouped_and_reckoned() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     assert_items(
         &server,
         "/user",

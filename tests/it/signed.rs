@@ -1,6 +1,6 @@
 //! Fixture of the tests of sessions: a database with accounts, and a client that signs its requests.
 
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Response, Server, encode};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ impl Session {
     }
 
     pub(crate) fn signature(&self, message: &str) -> String {
-        wire::signature(&self.signing_token, message)
+        encoding::signature(&self.signing_token, message)
     }
 
     /// Adds token and signature for a message.
@@ -86,7 +86,7 @@ impl Session {
     /// A signed POST of JSON.
     pub(crate) fn post(&self, server: &Server, path: &str, body: &Value) -> Response {
         let body = body.to_string();
-        let message = format!("\n{}", wire::sha256(body.as_bytes()));
+        let message = format!("\n{}", encoding::sha256(body.as_bytes()));
         server.send(&self.sign(Request::post(&server.path(path), &body), &message))
     }
 

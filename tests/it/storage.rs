@@ -1,7 +1,7 @@
 //! What becomes of the server when its storage fails? No wrong answer, no end of the process, and all is well again
 //! by itself once the cause is gone.
 
-mod cut;
+mod truncated;
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::process::CommandExt as _;

@@ -31,7 +31,7 @@ fn allowed(response: &Response) -> Vec<String> {
 
 #[test]
 fn exactly_one_query_header_is_taken() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let encoded = encode(POST);
     let mut cases = Vec::new();
     for (method, path) in [("GET", "/post"), ("GET", "/post/1"), ("PUT", "/post/1")] {
@@ -90,7 +90,7 @@ fn exactly_one_query_header_is_taken() {
 
 #[test]
 fn parameters_of_the_url_never_carry_the_query() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let mut cases = Vec::new();
     for header in ["X-Mesh-Query", "X-Mesh-Query-Id", "X-Mesh-Format", "X-Mesh-Signature", "X-Mesh-Token"] {
         for name in [header.to_owned(), header.to_lowercase(), header.to_uppercase()] {
@@ -121,7 +121,7 @@ fn parameters_of_the_url_never_carry_the_query() {
 
 #[test]
 fn a_path_or_a_method_that_is_not_served_is_refused() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let missing = |path: &str| Case::new(path, Request::get(path, POST), 404, "NotFound");
     let refused = |method: &str, path: &str| {
         Case::new(format!("{method} {path}"), plain(method, path).query(POST), 405, "MethodNotAllowed")
@@ -176,7 +176,7 @@ fn a_path_or_a_method_that_is_not_served_is_refused() {
 
 #[test]
 fn other_spellings_of_a_path_reach_the_same_record() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     for path in ["/post/1", "/post/1/", "/post/%31", "/p%6Fst/1", "/post/%31/?a=b"] {
         let reply = server.send(&get(path));
         assert_eq!((reply.status, reply.text().as_str()), (200, FIRST), "{path}");
@@ -215,7 +215,7 @@ fn a_record_that_cannot_be_is_null() {
          CREATE TABLE word (id TEXT PRIMARY KEY, n INTEGER);
          INSERT INTO word VALUES ('a b/c', 1), ('007', 2), ('ä', 3), ('null', 4);",
     );
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     for id in [
         "2",
         "-1",
@@ -243,7 +243,7 @@ fn a_record_that_cannot_be_is_null() {
 
 #[test]
 fn put_and_head_read_like_get() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let put = plain("PUT", "/post/1").query(POST);
     assert_eq!(server.send(&put).text(), FIRST);
     assert_eq!(
@@ -274,7 +274,7 @@ fn put_and_head_read_like_get() {
 
 #[test]
 fn post_takes_json_and_nothing_else() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let body = |value: Value| Request::post("/mesh", &value.to_string());
     let text = |text: &str| Request::post("/mesh", text);
     let typed =
@@ -336,7 +336,7 @@ fn post_takes_json_and_nothing_else() {
 
 #[test]
 fn every_reply_has_a_request_id() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let longest = "x".repeat(128);
     for id in ["abc-123", "!~", longest.as_str()] {
         let fine = server.send(&get("/post/1").header("X-Request-Id", id));
@@ -392,7 +392,7 @@ fn refused_early(server: &Server, name: &str, bytes: &[u8], status: u16, faults:
 /// status but no body of ours.
 #[test]
 fn what_is_far_too_large_is_refused_while_it_is_read() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let tiny =
         (0..2000).fold(get("/post"), |request, index| request.header(&format!("X-{index}"), "y".repeat(20)));
     let requests = [
@@ -410,7 +410,7 @@ fn what_is_far_too_large_is_refused_while_it_is_read() {
 
 #[test]
 fn what_is_too_large_is_refused_with_a_body_of_json() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let mut faults = Vec::new();
     let mut refuse =
         |name: &str, request: &[u8], status: u16| refused_early(&server, name, request, status, &mut faults);
@@ -456,7 +456,7 @@ fn what_is_too_large_is_refused_with_a_body_of_json() {
 #[test]
 fn reads_are_revalidated_by_their_tag() {
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     for path in ["/post", "/post/1", "/post/99"] {
         let reply = server.send(&get(path));
         let tag = reply.header("etag").expect("a tag").to_owned();
@@ -500,7 +500,7 @@ fn reads_are_revalidated_by_their_tag() {
 
 #[test]
 fn http_that_is_malformed_does_no_harm() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     for bytes in [
         &b"\r\n\r\n"[..],
         b"GET\r\n\r\n",

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Response, Server, encode};
 use serde_json::{Value, json};
 
@@ -117,12 +117,12 @@ fn key_of(path: &Path) -> String {
 }
 
 fn key(bytes: impl AsRef<[u8]>) -> String {
-    let hex = wire::sha256(bytes);
+    let hex = encoding::sha256(bytes);
     format!("sha256/{}/{}", &hex[..2], &hex[2..])
 }
 
 fn statement(entity: &str, field: &str, bytes: &[u8]) -> String {
-    json!({entity: {field: {"upload": true}}, "contentHash": format!("sha256:{}", wire::sha256(bytes))})
+    json!({entity: {field: {"upload": true}}, "contentHash": format!("sha256:{}", encoding::sha256(bytes))})
         .to_string()
 }
 
@@ -176,7 +176,7 @@ fn a_file_goes_to_its_record_and_back() {
     let request = head("/user/7/avatar", &statement("user", "avatar", b"hello")).body(body(&parts));
     let reply = files.send(&request);
     let wanted = json!({
-        "avatar": key("hello"), "contentHash": format!("sha256:{}", wire::sha256("hello")), "size": 5,
+        "avatar": key("hello"), "contentHash": format!("sha256:{}", encoding::sha256("hello")), "size": 5,
         "contentType": "image/png", "url": format!("/mesh/files/{}", key("hello")),
     });
     assert_eq!((reply.status, reply.json()), (200, wanted));

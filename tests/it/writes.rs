@@ -1,6 +1,6 @@
 //! Do the write routes do what their table says, with its statuses, and nothing else?
 
-mod rules;
+mod engines;
 
 use mesh_tests::{Database, Request, Response, Server};
 use serde_json::{Value, json};
@@ -425,7 +425,7 @@ fn what_was_answered_is_there_after_a_crash_and_nothing_is_half_there() {
                     let body = format!(r#"{{"title": "u{user} n{number}"}}"#);
                     let target = format!("{base}/user/{user}/posts");
                     let reply = std::panic::catch_unwind(|| {
-                        mesh_tests::Connection::open(address).send(&Request::post(&target, &body))
+                        mesh_tests::Connection::connect(address).send(&Request::post(&target, &body))
                     });
                     match reply {
                         Ok(reply) if reply.status == 201 => done.push(format!("u{user} n{number}")),

@@ -1,6 +1,6 @@
-//! How is a page used as a person would? A Chromium without a window, driven over WebDriver.
+//! A headless Chromium, driven over WebDriver.
 
-#![expect(clippy::indexing_slicing, reason = "what a JSON value has not is null")]
+#![expect(clippy::indexing_slicing, reason = "indexing a JSON value returns null for a missing member")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::client::Connection;
 
-/// What does not happen within this time does not happen.
+/// How long a condition may take to hold.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Where the two programs may lie, by name or by path.
+/// Names or paths of the driver and of the browser.
 const DRIVERS: [&str; 2] = ["chromedriver", "/usr/lib/chromium/chromedriver"];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// The name under which WebDriver hands out elements.
+/// The member under which WebDriver returns the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser with one page, which ends with this value.
+/// A browser with one page, closed when this value is dropped.
 #[derive(Debug)]
 pub struct Browser {
     driver: Child,
@@ -31,15 +31,15 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser of a window of that size. `None` where there is none on this machine, which is said in
-    /// one line, or fails where `MESH_REQUIRE_SERVICES` is set.
+    /// Starts a browser with a window of that size. Returns `None` if no browser is installed; fails the test instead
+    /// if `MESH_REQUIRE_SERVICES` is set.
     #[must_use]
     pub fn open(width: u32, height: u32) -> Option<Self> {
         let found = find(&DRIVERS).zip(find(&BROWSERS));
         let Some((driver, browser)) = found else {
             let how = "install Debian's chromium and chromium-driver";
-            assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no browser: {how}");
-            eprintln!("left out: no browser on this machine; {how}");
+            assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no browser is installed: {how}");
+            eprintln!("skipped: no browser is installed; {how}");
             return None;
         };
         let mut driver = Command::new(driver)
@@ -50,7 +50,7 @@ impl Browser {
             .expect("the driver starts");
         let mut output = BufReader::new(driver.stdout.take().expect("a pipe"));
         let port = port(&mut output);
-        // The driver goes on to write, which must not stop it.
+        // The output is drained, because the driver blocks when the pipe is full.
         std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let window = format!("--window-size={width},{height}");
@@ -89,28 +89,28 @@ impl Browser {
         self.call("POST", "/url", &json!({"url": url}));
     }
 
-    /// Makes the page that large, whatever the window can be.
+    /// Sets the size of the viewport, independent of the window.
     pub fn resize(&self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Gives a command of the browser's own protocol.
+    /// Sends a command of the Chrome DevTools Protocol.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.call("POST", "/goog/cdp/execute", &json!({"cmd": command, "params": parameters}))
     }
 
-    /// Runs a script in the page and returns what it returns; `arguments[0]` is what is given here.
+    /// Runs a script in the page and returns its result; the argument is `arguments[0]` in the script.
     pub fn run(&self, script: &str, argument: &Value) -> Value {
         self.call("POST", "/execute/sync", &json!({"script": script, "args": [argument]}))
     }
 
-    /// The same for a script that calls its last argument when it is done.
-    pub fn run_later(&self, script: &str) -> Value {
+    /// Runs a script that calls its last argument with the result when it is done.
+    pub fn run_async(&self, script: &str) -> Value {
         self.call("POST", "/execute/async", &json!({"script": script, "args": []}))
     }
 
-    /// Clicks the first element that a CSS selector finds, once there is one.
+    /// Waits for an element that matches a CSS selector and clicks it.
     pub fn click(&self, selector: &str) {
         let element = self.find(selector);
         self.call("POST", &format!("/element/{element}/click"), &json!({}));
@@ -122,7 +122,7 @@ impl Browser {
         self.call("POST", &format!("/element/{element}/value"), &json!({"text": text}));
     }
 
-    /// Chooses an option of a select, or sets the value of a field that only tells when it is left.
+    /// Sets the value of a field or select and dispatches its `change` event.
     pub fn choose(&self, selector: &str, value: &str) {
         self.find(selector);
         let script = "const [selector, value] = arguments[0]; const it = document.querySelector(selector);
@@ -130,7 +130,7 @@ impl Browser {
         self.run(script, &json!([selector, value]));
     }
 
-    /// The text that an element shows.
+    /// Returns the visible text of an element.
     #[must_use]
     pub fn text(&self, selector: &str) -> String {
         let element = self.find(selector);
@@ -138,14 +138,14 @@ impl Browser {
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// How many elements a selector finds now.
+    /// Returns the number of elements that match a selector.
     #[must_use]
     pub fn count(&self, selector: &str) -> u64 {
         let script = "return document.querySelectorAll(arguments[0]).length";
         self.run(script, &json!(selector)).as_u64().unwrap_or_default()
     }
 
-    /// Waits until something holds; fails after a while, naming it.
+    /// Waits until a condition holds; fails the test with its description after [`PATIENCE`].
     pub fn wait(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let start = Instant::now();
         while !holds(self) {
@@ -154,7 +154,7 @@ impl Browser {
         }
     }
 
-    /// Waits until an element shows a text.
+    /// Waits until the text of an element contains `text`.
     pub fn wait_for(&self, selector: &str, text: &str) {
         let start = Instant::now();
         loop {
@@ -162,28 +162,28 @@ impl Browser {
             if shown.contains(text) {
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "{selector} never shows {text:?}, but {shown:?}");
+            assert!(start.elapsed() < PATIENCE, "{selector} shows {shown:?}, not {text:?}");
             std::thread::sleep(Duration::from_millis(25));
         }
     }
 
-    /// What the page looks like, as a PNG.
+    /// Takes a screenshot as PNG.
     #[must_use]
     pub fn screenshot(&self) -> Vec<u8> {
         let image = self.call("GET", "/screenshot", &Value::Null);
         STANDARD.decode(image.as_str().unwrap_or_default()).expect("an image in base64")
     }
 
-    /// What the page and the browser have complained of since the last call.
+    /// Returns the warnings and errors of the console since the last call.
     #[must_use]
-    pub fn complaints(&self) -> Vec<String> {
+    pub fn console_errors(&self) -> Vec<String> {
         let entries = self.call("POST", "/se/log", &json!({"type": "browser"}));
         let entries = entries.as_array().cloned().unwrap_or_default();
         let bad = |entry: &&Value| matches!(entry["level"].as_str(), Some("SEVERE" | "WARNING"));
         entries.iter().filter(bad).map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// The URLs of all requests since the last call.
+    /// Returns the URLs of all requests since the last call.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         let entries = self.call("POST", "/se/log", &json!({"type": "performance"}));
@@ -198,7 +198,7 @@ impl Browser {
             .collect()
     }
 
-    /// The element that a selector finds, once there is one.
+    /// Waits for an element that matches a selector and returns its id.
     fn find(&self, selector: &str) -> String {
         let start = Instant::now();
         loop {
@@ -216,7 +216,7 @@ impl Browser {
     }
 
     fn send(&self, method: &str, path: &str, body: &Value) -> Value {
-        let mut connection = Connection::open(self.address);
+        let mut connection = Connection::connect(self.address);
         connection.write(&request(method, path, body));
         let reply = connection.read(false).expect("the driver answers").json();
         let value = &reply["value"];
@@ -233,7 +233,7 @@ impl Drop for Browser {
             self.call("DELETE", "", &Value::Null);
         } else if !self.session.is_empty() {
             let path = format!("/session/{}", self.session);
-            let mut connection = Connection::open(self.address);
+            let mut connection = Connection::connect(self.address);
             connection.write(&request("DELETE", &path, &Value::Null));
             let _ = connection.read(false);
         }
@@ -242,7 +242,7 @@ impl Drop for Browser {
     }
 }
 
-/// A request to the driver, which answers to names of this machine only.
+/// Serializes a request to the driver, which accepts `localhost` as host only.
 fn request(method: &str, path: &str, body: &Value) -> Vec<u8> {
     let body = if method == "POST" { body.to_string() } else { String::new() };
     let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
@@ -250,7 +250,7 @@ fn request(method: &str, path: &str, body: &Value) -> Vec<u8> {
     [head, length, body].concat().into_bytes()
 }
 
-/// The first of some programs that is there.
+/// Returns the path of the first program that exists.
 fn find(names: &[&str]) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = std::env::split_paths(&path).collect();
@@ -261,14 +261,14 @@ fn find(names: &[&str]) -> Option<String> {
     })
 }
 
-/// The port that the driver says it listens on.
+/// Reads the port from the output of the driver.
 fn port(output: &mut impl BufRead) -> u16 {
-    let mut said = String::new();
-    while output.read_line(&mut said).expect("the driver's output") > 0 {
-        let last = said.lines().last().unwrap_or_default();
+    let mut printed = String::new();
+    while output.read_line(&mut printed).expect("the driver's output") > 0 {
+        let last = printed.lines().last().unwrap_or_default();
         if let Some((_, port)) = last.split_once("started successfully on port ") {
             return port.trim_end_matches(['.', ' ']).parse().expect("a port");
         }
     }
-    panic!("the driver did not start: {said}")
+    panic!("the driver did not start: {printed}")
 }

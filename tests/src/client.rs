@@ -1,4 +1,4 @@
-//! What does a client send, byte for byte, and what came back?
+//! A minimal HTTP/1.1 client that sends requests byte for byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -8,16 +8,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// A server that says nothing for this long is taken for stuck.
+/// How long the server may stay silent before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The value of `X-Mesh-Query` for a query's text.
+/// Encodes a query for `X-Mesh-Query`.
 #[must_use]
 pub fn encode(query: &str) -> String {
     STANDARD.encode(query)
 }
 
-/// A request as it goes over the wire; no part of it is checked or mended.
+/// A request as it goes over the wire; no part of it is validated or corrected.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: String,
@@ -27,25 +27,25 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request without headers of its own; `Host` is added when it is sent.
+    /// Creates a request without headers; `Host` is added when it is sent.
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
         Self { method: method.to_owned(), target: target.to_owned(), headers: Vec::new(), body: None }
     }
 
-    /// A read by GET; `target` is the whole path, base included.
+    /// Creates a GET read; `target` is the whole path, base path included.
     #[must_use]
     pub fn get(target: &str, query: &str) -> Self {
         Self::new("GET", target).query(query)
     }
 
-    /// A POST of a JSON text.
+    /// Creates a POST with a JSON body.
     #[must_use]
     pub fn post(target: &str, json: &str) -> Self {
         Self::new("POST", target).header("Content-Type", "application/json").body(json)
     }
 
-    /// Adds a header, even one that is there already.
+    /// Adds a header, even if one of the name exists.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name.to_owned(), value.as_ref().to_vec()));
@@ -58,14 +58,14 @@ impl Request {
         self.header("X-Mesh-Query", encode(query))
     }
 
-    /// Sets the body, and with it `Content-Length`.
+    /// Sets the body and thereby `Content-Length`.
     #[must_use]
     pub fn body(mut self, body: impl AsRef<[u8]>) -> Self {
         self.body = Some(body.as_ref().to_vec());
         self
     }
 
-    /// The bytes of the request.
+    /// Serializes the request.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes =
@@ -84,75 +84,75 @@ impl Request {
         bytes
     }
 
-    /// Whether the reply to this has no body whatever its headers say.
+    /// Returns whether the reply has no body regardless of its headers.
     fn is_head(&self) -> bool {
         self.method == "HEAD"
     }
 }
 
-/// What a server answered.
+/// A reply of a server.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// The status code.
     pub status: u16,
-    /// The headers in their order; names in lower case.
+    /// The headers in order, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, out of its chunks.
+    /// The body without chunk framing.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The first header of a name, which is written in lower case.
+    /// Returns the first header of a name, given in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON; fails the test where it is none.
+    /// Parses the body as JSON; fails the test if it is not.
     #[must_use]
     pub fn json(&self) -> Value {
         match serde_json::from_slice(&self.body) {
             Ok(value) => value,
-            Err(error) => panic!("status {}, no JSON ({error}): {}", self.status, self.text()),
+            Err(error) => panic!("status {}, not JSON ({error}): {}", self.status, self.text()),
         }
     }
 }
 
-/// A connection that is kept open between requests.
+/// A keep-alive connection.
 #[derive(Debug)]
 pub struct Connection {
     stream: BufReader<TcpStream>,
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to a server.
     #[must_use]
-    pub fn open(address: SocketAddr) -> Self {
-        Self::over(TcpStream::connect(address).expect("the server accepts connections"))
+    pub fn connect(address: SocketAddr) -> Self {
+        Self::from_stream(TcpStream::connect(address).expect("the server accepts connections"))
     }
 
-    /// Speaks over a connection that is open already.
+    /// Uses a connection that is open already.
     #[must_use]
-    pub fn over(stream: TcpStream) -> Self {
+    pub fn from_stream(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).expect("a time limit for reading");
         stream.set_write_timeout(Some(PATIENCE)).expect("a time limit for writing");
         stream.set_nodelay(true).expect("no delay");
         Self { stream: BufReader::new(stream) }
     }
 
-    /// Sends bytes. A server may refuse a request before it has read all of it, so a failure to write is no fault.
+    /// Sends bytes. Write errors are ignored, since a server may refuse a request before it has read all of it.
     pub fn write(&mut self, bytes: &[u8]) {
         let stream = self.stream.get_mut();
         let _ = stream.write_all(bytes).and_then(|()| stream.flush());
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending direction.
     pub fn finish(&mut self) {
         let _ = self.stream.get_mut().shutdown(Shutdown::Write);
     }
@@ -163,8 +163,8 @@ impl Connection {
         self.read(request.is_head()).expect("a reply")
     }
 
-    /// Reads a reply if one begins within that time.
-    pub fn soon(&mut self, time: Duration) -> Option<Response> {
+    /// Reads a reply if one begins within the time.
+    pub fn read_within(&mut self, time: Duration) -> Option<Response> {
         let stream = self.stream.get_ref();
         stream.set_read_timeout(Some(time)).expect("a time limit for reading");
         let begun = self.stream.fill_buf().is_ok_and(|bytes| !bytes.is_empty());
@@ -172,7 +172,7 @@ impl Connection {
         if begun { self.read(false) } else { None }
     }
 
-    /// Reads a reply; `None` where the server closed the connection instead.
+    /// Reads a reply; `None` if the server closed the connection instead.
     pub fn read(&mut self, is_head: bool) -> Option<Response> {
         let status_line = self.line()?;
         let status = status_line.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -183,7 +183,7 @@ impl Connection {
             if line.is_empty() {
                 break;
             }
-            let (name, value) = line.split_once(':').unwrap_or_else(|| panic!("no header: {line:?}"));
+            let (name, value) = line.split_once(':').unwrap_or_else(|| panic!("not a header: {line:?}"));
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         let mut response = Response { status, headers, body: Vec::new() };
@@ -216,12 +216,12 @@ impl Connection {
         body
     }
 
-    /// A line without its end; `None` at the end of the connection.
+    /// Reads a line without its line ending; `None` at the end of the connection.
     fn line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         match self.stream.read_until(b'\n', &mut line) {
             Ok(length) if length > 0 => {}
-            Err(error) if is_stuck(&error) => panic!("no answer within {PATIENCE:?}"),
+            Err(error) if is_timeout(&error) => panic!("no answer within {PATIENCE:?}"),
             Ok(_) | Err(_) => return None,
         }
         let text = String::from_utf8_lossy(&line);
@@ -229,7 +229,7 @@ impl Connection {
     }
 }
 
-fn is_stuck(error: &std::io::Error) -> bool {
+fn is_timeout(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{TimedOut, WouldBlock};
     matches!(error.kind(), TimedOut | WouldBlock)
 }

@@ -1,4 +1,4 @@
-//! Which databases are served, and where do their files lie?
+//! SQLite databases and temporary folders for tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::Connection;
 
-/// Tables of a small blog, and enough rows to tell right answers from wrong ones.
+/// The tables and rows of a small blog.
 const BLOG: &str = "
 CREATE TABLE users (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, role TEXT, age INTEGER,
@@ -40,7 +40,7 @@ INSERT INTO tags VALUES (1, 'code'), (2, 'food'), (3, 'travel');
 INSERT INTO post_tags VALUES (1, 1), (1, 3), (2, 2), (3, 3), (4, 3), (4, 1);
 ";
 
-/// A folder that is removed with this value.
+/// A temporary folder, removed when this value is dropped.
 #[derive(Debug)]
 pub struct TempDir {
     path: PathBuf,
@@ -53,25 +53,25 @@ impl Default for TempDir {
 }
 
 impl TempDir {
-    /// A new and empty folder.
+    /// Creates an empty folder.
     #[must_use]
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("mesh-tests-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
-        // A run that was killed may have left one of the same name.
+        // A run that was killed may have left a folder of this name.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("a folder for temporary files");
         Self { path }
     }
 
-    /// Where it lies.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a file in it and tells its path.
+    /// Writes a file in the folder and returns its path.
     pub fn write(&self, name: &str, text: &str) -> String {
         let path = self.path.join(name);
         fs::write(&path, text).expect("a temporary file is written");
@@ -85,32 +85,33 @@ impl Drop for TempDir {
     }
 }
 
-/// A SQLite file in a folder of its own.
+/// A SQLite file in a temporary folder.
 #[derive(Debug)]
 pub struct Database {
-    /// The folder, for other files of the same test.
+    /// The folder, for further files of the test.
     pub dir: Arc<TempDir>,
 }
 
 impl Database {
-    /// A database made by statements.
+    /// Creates a database by running statements.
     #[must_use]
     pub fn new(statements: &str) -> Self {
         let database = Self { dir: Arc::new(TempDir::new()) };
         let connection = database.connect();
-        // The journal of a file that one process serves while another writes to it; and keys may lead nowhere.
+        // WAL, because one process serves the file while another writes to it. Foreign keys are off so that
+        // fixtures can contain dangling keys.
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF;").expect("a setting");
         connection.execute_batch(statements).expect("the statements of the fixture");
         database
     }
 
-    /// A small blog: users with managers, posts, comments, tags.
+    /// Creates a small blog: users with managers, posts, comments, tags.
     #[must_use]
     pub fn blog() -> Self {
         Self::new(BLOG)
     }
 
-    /// The blog with as many further posts of author 1, from id 101 on.
+    /// Creates the blog with `count` further posts of author 1, from id 101 on.
     #[must_use]
     pub fn blog_with_posts(count: u32) -> Self {
         let database = Self::blog();
@@ -122,7 +123,7 @@ impl Database {
         database
     }
 
-    /// Another connection to the file.
+    /// Opens another connection to the file.
     #[must_use]
     pub fn connect(&self) -> Connection {
         let connection = Connection::open(self.file()).expect("the database opens");
@@ -130,13 +131,13 @@ impl Database {
         connection
     }
 
-    /// Where the file lies.
+    /// Returns the path of the file.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.dir.path().join("data.db")
     }
 
-    /// The database as the program's arguments name it.
+    /// Returns the URL of the database for the program's arguments.
     #[must_use]
     pub fn url(&self) -> String {
         format!("sqlite:{}", self.file().display())

@@ -1,32 +1,32 @@
-//! Does a page of the documentation say what is so? Its blocks are run in order, as a reader would paste them.
+//! Runs the code blocks of documentation pages in order, as a reader would paste them.
 //!
-//! Each page has a folder of its own, one shell, and the built program as `mesh-server`. What a block is follows
-//! from its language:
+//! Each page runs in its own folder, with one shell and the built program as `mesh-server`. The language of a block
+//! decides what is done with it:
 //!
-//! | block | what is done |
+//! | block | action |
 //! |---|---|
 //! | `sh` | run; every command has to succeed |
-//! | `console` | what follows `$ ` is run, the lines below are its output |
-//! | `json`, `text` | the output of the block before |
+//! | `console` | text after `$ ` is run, the lines below are its expected output |
+//! | `json`, `text` | compared with the output of the previous block |
 //! | `toml` | written as `mesh.toml`, and checked by `mesh-server check` |
 //! | `python`, `js` | run by `python3` and `node` |
 //! | `ts` | compiled by TypeScript, strictly, and run |
-//! | `rust` | a doc test, wherever the page is included in documentation |
+//! | `rust` | a doc test of the crate that includes the page |
 //!
-//! In an output `…` stands for anything: a part of a line, or lines where it stands alone. `mesh-server serve` and
-//! `demo` are started and go on, as in another terminal, until another one takes their port; so do `curl -N`, and
-//! whatever ends in `&`. Each address `127.0.0.1:PORT` of a page becomes one with a free port.
+//! In an expected output `…` matches anything: a part of a line, or any lines if it is alone on a line.
+//! `mesh-server serve` and `demo` keep running, as in another terminal, until another server takes their port; so do
+//! `curl -N` and commands that end in `&`. Each port of an address `127.0.0.1:PORT` is replaced by a free port.
 //!
-//! An HTML comment above a block, which readers do not see, says what else it is:
+//! An HTML comment above a block, which readers do not see, overrides this:
 //!
-//! | comment | what is done |
+//! | comment | action |
 //! |---|---|
 //! | `<!-- file: NAME -->` | written to that file |
-//! | `<!-- postgres -->` | done with a PostgreSQL in the place of the one that the block names |
-//! | `<!-- query -->` | asked of the running server, which has to answer it |
-//! | `<!-- stream -->` | what the last `curl -N` prints next |
+//! | `<!-- postgres -->` | run with the URL of a test cluster in place of the URL in the block |
+//! | `<!-- query -->` | sent to the running server, which has to answer with success |
+//! | `<!-- stream -->` | compared with what the last `curl -N` prints next |
 //! | `<!-- not run: WHY -->` | nothing; the reason is printed |
-//! | `<!-- setup … -->` | the comment's own lines are run, for what a reader has at hand |
+//! | `<!-- setup … -->` | the lines of the comment are run, to prepare what a reader already has |
 
 mod compare;
 mod page;
@@ -42,24 +42,24 @@ use crate::fixture::TempDir;
 use crate::postgres::Cluster;
 use shell::Shell;
 
-/// The folder that pages are named from.
+/// Returns the root of the repository, which paths of pages are relative to.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// What the blocks of a page share: a folder, a shell, and the output of the last command.
+/// The state that the blocks of a page share.
 struct Run<'p> {
     page: &'p Page,
     folder: TempDir,
     shell: Shell,
-    /// What the last command printed, to be compared with a block of its own.
+    /// The output of the last command, for a block that shows it.
     output: Option<String>,
-    /// A PostgreSQL, once some block wants one.
+    /// A PostgreSQL cluster and its URL, started by the first block that needs it.
     cluster: Option<(Cluster, String)>,
 }
 
-/// What lies in it.
+/// The tables of the PostgreSQL database.
 const TABLES: &str = "
 CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL);
 CREATE TABLE posts (id integer PRIMARY KEY, title text NOT NULL, author_id integer REFERENCES users (id));
@@ -68,13 +68,13 @@ INSERT INTO posts VALUES (1, 'Rust at dawn', 1);
 ";
 
 impl Page {
-    /// Runs all blocks in order; fails the test at the first that is not so, naming its line.
+    /// Runs all blocks in order. The first failure fails the test and is reported with its line.
     pub fn run(&self) {
-        self.run_and(|_| {});
+        self.run_then(|_| {});
     }
 
-    /// The same, and then more, with all that the page has started still running.
-    pub fn run_and(&self, more: impl FnOnce(&Site<'_>)) {
+    /// Runs all blocks and then `check`, while everything that the page has started is still running.
+    pub fn run_then(&self, check: impl FnOnce(&Site<'_>)) {
         let folder = TempDir::new();
         let shell = Shell::start(&folder, self.port(4000));
         let mut run = Run { page: self, folder, shell, output: None, cluster: None };
@@ -83,97 +83,97 @@ impl Page {
                 panic!("{}, line {}: {why}", self.name, block.line);
             }
         }
-        more(&Site { run: RefCell::new(run) });
+        check(&Site { run: RefCell::new(run) });
     }
 }
 
-/// What a page has built, for tests that go on from there.
+/// The running servers and files of a page whose blocks were run.
 pub struct Site<'p> {
     run: RefCell<Run<'p>>,
 }
 
 impl Site<'_> {
-    /// The port that a port of the page became.
+    /// Returns the free port that replaces a port of the page.
     #[must_use]
     pub fn port(&self, of_page: u16) -> u16 {
         self.run.borrow().page.port(of_page)
     }
 
-    /// The folder of the page's files.
+    /// Returns the folder of the page's files.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
         self.run.borrow().folder.path().join("page")
     }
 
-    /// Runs a command in the page's shell; fails the test where it fails.
-    pub fn must(&self, command: &str) -> String {
-        self.run.borrow_mut().shell.must(command).unwrap_or_else(|why| panic!("{why}"))
+    /// Runs a command in the page's shell; fails the test if the command fails.
+    pub fn run_checked(&self, command: &str) -> String {
+        self.run.borrow_mut().shell.run_checked(command).unwrap_or_else(|why| panic!("{why}"))
     }
 }
 
 impl Run<'_> {
     fn block(&mut self, block: &Block) -> Result<(), String> {
-        self.do_as(&block.kind, &block.text, block.line)
+        self.run_as(&block.kind, &block.text, block.line)
     }
 
-    fn do_as(&mut self, kind: &Kind, text: &str, line: usize) -> Result<(), String> {
+    fn run_as(&mut self, kind: &Kind, text: &str, line: usize) -> Result<(), String> {
         match kind {
-            Kind::NotRun(why) => eprintln!("left out: {}, line {line}: {why}", self.page.name),
+            Kind::NotRun(why) => eprintln!("skipped: {}, line {line}: {why}", self.page.name),
             Kind::Postgres(kind) => {
                 let Some(url) = self.postgres() else { return Ok(()) };
-                // A port of its own, so that the server of before goes on.
+                // On another port, so that the previous server keeps running.
                 let serve = format!("mesh-server serve --listen 127.0.0.1:{}", self.page.port(4009));
                 let text = page::with_postgres(text, &url).replace("mesh-server serve", &serve);
-                self.do_as(kind, &text, line)?;
+                self.run_as(kind, &text, line)?;
             }
-            // Compiled and run as documentation; a test makes sure that the page is part of one.
+            // Run as a doc test; another test checks that a crate includes the page.
             Kind::Rust => {}
             Kind::File(name) => self.write(name, text)?,
             Kind::Settings(name) => {
                 self.write(name, text)?;
-                self.shell.must(&format!("mesh-server check --config '{name}'"))?;
+                self.shell.run_checked(&format!("mesh-server check --config '{name}'"))?;
             }
             Kind::Script => {
                 let commands = self.page.commands(text);
                 let mut printed = String::new();
                 for command in &commands {
-                    printed.push_str(&self.shell.must(command)?);
+                    printed.push_str(&self.shell.run_checked(command)?);
                 }
                 self.output = Some(printed);
             }
             Kind::Session => self.session(text)?,
             Kind::Program(interpreter) => {
-                // Node takes a file for a module, in which `await` and `import` stand anywhere, by its name.
+                // The extension makes Node treat the file as a module, which allows top-level `await`.
                 let file = if *interpreter == "node" { ".program.mjs" } else { ".program" };
                 self.write(file, text)?;
-                self.output = Some(self.shell.must(&format!("{interpreter} {file}"))?);
+                self.output = Some(self.shell.run_checked(&format!("{interpreter} {file}"))?);
             }
             Kind::TypeScript => self.typescript(text)?,
             Kind::Query => {
                 self.write(".query", text)?;
-                self.shell.must("mesh-server query - < .query")?;
+                self.shell.run_checked("mesh-server query - < .query")?;
             }
             Kind::Stream => self.shell.stream(text)?,
             Kind::Output { json } => {
                 let Some(output) = self.output.take() else {
-                    return Err("nothing was run that this could be the output of".to_owned());
+                    return Err("no command was run before this output".to_owned());
                 };
                 compare::compare(text, &output, *json)?;
             }
             Kind::Unknown(language) => {
                 return Err(format!(
-                    "it is not known how to run '{language}'; say `<!-- file: NAME -->` or `<!-- not run: WHY -->` above"
+                    "blocks of '{language}' cannot be run; write `<!-- file: NAME -->` or `<!-- not run: WHY -->` above"
                 ));
             }
         }
         Ok(())
     }
 
-    /// Commands with their outputs. A failure is fine where the page shows what it prints.
+    /// Runs commands and compares their outputs. A command may fail if the page shows its output.
     fn session(&mut self, text: &str) -> Result<(), String> {
-        for (command, expected) in page::dialog(text)? {
+        for (command, expected) in page::session_steps(text)? {
             let shown = expected.as_deref();
-            if shell::streams(&command) {
+            if shell::is_stream(&command) {
                 self.shell.background(&command)?;
                 self.shell.stream(shown.unwrap_or_default())?;
                 continue;
@@ -181,7 +181,7 @@ impl Run<'_> {
             let command = self.page.command(&command);
             let printed = match shown {
                 Some(_) => self.shell.run(&command)?.0,
-                None => self.shell.must(&command)?,
+                None => self.shell.run_checked(&command)?,
             };
             match shown {
                 Some(expected) => {
@@ -193,28 +193,26 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A module, which has to compile and to run. It is passed over where the compiler was not fetched.
+    /// Compiles and runs a module. Skipped if the compiler is not installed.
     fn typescript(&mut self, text: &str) -> Result<(), String> {
         let compiler = root().join("mesh-docs/ui/node_modules/typescript/bin/tsc");
         if !compiler.exists() {
             if std::env::var_os("MESH_REQUIRE_SERVICES").is_some_and(|value| value == "1") {
-                return Err(
-                    "TypeScript is not there, but MESH_REQUIRE_SERVICES says that it must be".to_owned()
-                );
+                return Err("TypeScript is not installed, but MESH_REQUIRE_SERVICES is set".to_owned());
             }
-            eprintln!("passed over: TypeScript is not there; get it with `npm ci` in mesh-docs/ui");
+            eprintln!("skipped: TypeScript is not installed; run `npm ci` in mesh-docs/ui");
             return Ok(());
         }
         self.write("program.ts", text)?;
         self.write("package.json", r#"{"type": "module"}"#)?;
         let options = "--strict --target es2022 --module nodenext --lib es2022,dom --outDir .compiled";
         let compiler = compiler.display();
-        self.shell.must(&format!("node '{compiler}' {options} program.ts"))?;
-        self.output = Some(self.shell.must("node .compiled/program.js")?);
+        self.shell.run_checked(&format!("node '{compiler}' {options} program.ts"))?;
+        self.output = Some(self.shell.run_checked("node .compiled/program.js")?);
         Ok(())
     }
 
-    /// Where the page's PostgreSQL is, or nowhere where there is none on this machine.
+    /// Returns the URL of the page's PostgreSQL database, or `None` if PostgreSQL is not installed.
     fn postgres(&mut self) -> Option<String> {
         if self.cluster.is_none() {
             let cluster = Cluster::start()?;

@@ -1,17 +1,16 @@
-//! How are the promises of a Mesh server put to the test from outside?
+//! A toolkit for black-box tests of the `mesh-server` program.
 //!
-//! A kit for tests that know a server only by its program, its socket and its texts: [`Server`] starts and ends
-//! the program, [`Request`] says in bytes what a client sends, [`Response`] holds what came back, and
-//! [`Database`] makes SQLite files to serve.
+//! [`Server`] starts and stops the program, [`Request`] builds the bytes that a client sends, [`Response`] holds the
+//! reply, and [`Database`] creates SQLite files to serve.
 //!
-//! Invariants: nothing here uses another crate of the workspace, so that a fault of theirs cannot hide itself by
-//! being on both sides; no port is fixed, and no wait is a guess: each ends with the thing it waits for.
+//! Invariants: this crate does not depend on the other crates of the workspace, so a bug cannot cancel itself out by
+//! being on both sides. No port is fixed, and every wait ends with the condition that it waits for.
 //!
 //! ```no_run
 //! use mesh_tests::{Database, Server};
 //!
 //! let blog = Database::blog();
-//! let server = Server::of(&blog);
+//! let server = Server::with_database(&blog);
 //! let reply = server.get("/post/1", r#"{"post": {"$select": {"title": true}}}"#);
 //! assert_eq!(reply.text(), r#"{"title":"Rust at dawn"}"#);
 //! ```

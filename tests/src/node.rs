@@ -1,21 +1,23 @@
-//! Where do the tools of Node lie that tests use? With the sources of the playground's page.
+//! The Node tools of the playground's sources, which tests use too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// The folder that has `node_modules`. Where Node or they are not, that is said in one line, or they are fetched
-/// where `MESH_REQUIRE_SERVICES` says that nothing may be left out.
+/// Returns the folder that contains `node_modules`.
+///
+/// If the modules are missing, they are installed when `MESH_REQUIRE_SERVICES` is set; otherwise the caller skips its
+/// test and one line says so.
 #[must_use]
 pub fn node_tools() -> Option<PathBuf> {
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui");
     if sources.join("node_modules/axe-core").is_dir() {
         return Some(sources);
     }
     if std::env::var_os("MESH_REQUIRE_SERVICES").is_none() {
-        eprintln!("left out: the page's tools are not there; get them with `npm ci` in mesh-docs/ui");
+        eprintln!("skipped: the page's tools are not installed; run `npm ci` in mesh-docs/ui");
         return None;
     }
     let fetched = Command::new("npm").arg("ci").current_dir(&sources).status();

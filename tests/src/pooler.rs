@@ -1,5 +1,4 @@
-//! What stands between server and database that gives each transaction another connection? A pgbouncer of the
-//! test's own, at a socket in the cluster's folder, gone with the test.
+//! A pgbouncer in transaction mode for one test, with its socket in the cluster's folder.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -10,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use crate::Cluster;
 
-/// How long it may take to be ready.
+/// How long the pooler may take to start.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The number in its socket's name.
+/// The port number in the socket's name.
 const PORT: u16 = 6432;
 
-/// A running pooler, which ends with this value.
+/// A running pooler, stopped when this value is dropped.
 #[derive(Debug)]
 pub struct Pooler {
     child: Child,
@@ -23,33 +22,33 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one before a cluster, in transaction mode and with so many connections; `None` where there is none on
-    /// this machine, which is said in one line, or fails where `MESH_REQUIRE_SERVICES` is set.
+    /// Starts a pooler with `connections` server connections in front of a cluster. Returns `None` if pgbouncer is
+    /// not installed; fails the test instead if `MESH_REQUIRE_SERVICES` is set.
     #[must_use]
     pub fn start(cluster: &Cluster, connections: usize) -> Option<Self> {
         let Some(program) = program() else {
             let how = "install Debian's pgbouncer";
             assert!(
                 std::env::var_os("MESH_REQUIRE_SERVICES").is_none_or(|value| value != "1"),
-                "no pgbouncer: {how}"
+                "pgbouncer is not installed: {how}"
             );
-            eprintln!("passed over: no pgbouncer on this machine; {how}");
+            eprintln!("skipped: pgbouncer is not installed; {how}");
             return None;
         };
         let folder = cluster.folder().join("pooler");
         fs::create_dir_all(&folder).expect("a folder for the pooler");
-        let (host, place) = (cluster.folder().display(), folder.display());
+        let (host, path) = (cluster.folder().display(), folder.display());
         let settings = format!(
-            "[databases]\n* = host={host} user=mesh\n[pgbouncer]\nlisten_port = {PORT}\nunix_socket_dir = {place}\n\
+            "[databases]\n* = host={host} user=mesh\n[pgbouncer]\nlisten_port = {PORT}\nunix_socket_dir = {path}\n\
              auth_type = any\npool_mode = transaction\ndefault_pool_size = {connections}\nmax_client_conn = 200\n\
-             pidfile = {place}/pid\nlogfile = {place}/log\n"
+             pidfile = {path}/pid\nlogfile = {path}/log\n"
         );
         let file = folder.join("pgbouncer.ini");
         fs::write(&file, settings).expect("the settings of the pooler");
         let mut command = Command::new(program);
         if let Some((user, group)) = cluster.account() {
             for path in [&folder, &file] {
-                chown(path, Some(user), Some(group)).expect("the folder is given away");
+                chown(path, Some(user), Some(group)).expect("the owner of the folder is changed");
             }
             command.uid(user).gid(group);
         }
@@ -67,7 +66,7 @@ impl Pooler {
         Some(pooler)
     }
 
-    /// The cluster's database behind it, as a setting names it.
+    /// Returns the database URL through the pooler.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://mesh@/postgres?host={}&port={PORT}", self.folder.display())

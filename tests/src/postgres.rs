@@ -1,8 +1,8 @@
-//! Which PostgreSQL is a test run against? Clusters of its own, in temporary folders, gone with the test.
+//! PostgreSQL clusters in temporary folders, removed at the end of the test.
 //!
-//! A cluster listens at a socket in its folder and nowhere else. PostgreSQL does not run as root; where a test
-//! does, the cluster is given to another account. Where PostgreSQL is not installed, tests are passed over with
-//! a line that says so, unless `MESH_REQUIRE_SERVICES` is set: then they fail.
+//! A cluster listens on a Unix socket in its folder only. PostgreSQL does not run as root; if the test does, the
+//! cluster runs under another account. If PostgreSQL is not installed, tests are skipped with a message, or fail if
+//! `MESH_REQUIRE_SERVICES` is set.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -12,13 +12,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a cluster may take to be ready, or to end.
+/// How long a cluster may take to start or stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The owner of the clusters' files, and the name that clients give.
+/// The database superuser, and the user name of clients.
 const USER: &str = "mesh";
 
-/// A running cluster, which ends with this value.
+/// A running cluster, stopped and removed when this value is dropped.
 #[derive(Debug)]
 pub struct Cluster {
     programs: PathBuf,
@@ -28,18 +28,18 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a new and empty cluster, whose text sorts by bytes; `None` where there is no PostgreSQL.
+    /// Starts an empty cluster with the collation `C`. Returns `None` if PostgreSQL is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {
             assert!(
                 std::env::var_os("MESH_REQUIRE_SERVICES").is_none_or(|value| value != "1"),
-                "PostgreSQL is not installed, but MESH_REQUIRE_SERVICES says that it must be"
+                "PostgreSQL is not installed, but MESH_REQUIRE_SERVICES is set"
             );
-            eprintln!("passed over: PostgreSQL is not installed (no `initdb` to be found)");
+            eprintln!("skipped: PostgreSQL is not installed (`initdb` was not found)");
             return None;
         };
-        let mut cluster = Self::at(programs);
+        let mut cluster = Self::in_new_folder(programs);
         let data = cluster.data();
         let encoding = ["--encoding=UTF8", "--locale=C", "--auth=trust", "--no-sync"];
         cluster.run("initdb", &[&["-D", &data, "-U", USER], encoding.as_slice()].concat());
@@ -49,20 +49,20 @@ impl Cluster {
             "hot_standby = on",
             "max_connections = 200",
         ]);
-        cluster.start_again();
+        cluster.start_server();
         Some(cluster)
     }
 
-    fn at(programs: PathBuf) -> Self {
+    fn in_new_folder(programs: PathBuf) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("mesh-postgres-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
-        // A run that was killed may have left one of the same name.
+        // A run that was killed may have left a folder of this name.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder for the cluster");
         let account = account();
         if let Some((user, group)) = account {
-            chown(&folder, Some(user), Some(group)).expect("the folder is given away");
+            chown(&folder, Some(user), Some(group)).expect("the owner of the folder is changed");
         }
         Self { programs, folder, account, child: None }
     }
@@ -71,7 +71,7 @@ impl Cluster {
         self.folder.join("data").display().to_string()
     }
 
-    /// A program of PostgreSQL, under an account that may run it.
+    /// Returns a command for a program of PostgreSQL, under an account that may run it.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.programs.join(program));
         if let Some((user, group)) = self.account {
@@ -92,7 +92,7 @@ impl Cluster {
         assert!(output.status.success(), "{program} {arguments:?}: {errors}");
     }
 
-    /// Adds lines to the configuration, to be read at the next start.
+    /// Appends lines to the configuration, which take effect at the next start.
     pub fn configure(&self, lines: &[&str]) {
         let path = self.folder.join("data/postgresql.conf");
         let mut text = fs::read_to_string(&path).expect("the configuration is there");
@@ -105,14 +105,14 @@ impl Cluster {
         fs::write(&path, text).expect("the configuration is written");
     }
 
-    /// Starts a cluster that was stopped or killed, and waits until it takes connections.
-    pub fn start_again(&mut self) {
+    /// Starts the server processes and waits until they accept connections.
+    pub fn start_server(&mut self) {
         self.child = Some(self.spawn());
         let start = Instant::now();
         while self.query("SELECT 1").is_none() {
             let log = || fs::read_to_string(self.folder.join("log")).unwrap_or_default();
             assert!(start.elapsed() < PATIENCE, "PostgreSQL does not start: {}", log());
-            // Children of one that was killed may still hold what the next one needs.
+            // Children of a killed server may still hold locks that the next one needs.
             let has_ended = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))));
             if has_ended {
                 self.child = Some(self.spawn());
@@ -125,33 +125,36 @@ impl Cluster {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"));
         let log = log.expect("a log");
         let mut command = self.command("postgres");
-        command.args(["-D", &self.data()]).stdout(log.try_clone().expect("the same log")).stderr(log);
+        command
+            .args(["-D", &self.data()])
+            .stdout(log.try_clone().expect("a second handle of the log"))
+            .stderr(log);
         command.spawn().expect("PostgreSQL starts")
     }
 
-    /// A replica that follows this cluster, ready to be read.
+    /// Starts a replica of this cluster and waits until it accepts connections.
     #[must_use]
     pub fn replica(&self) -> Self {
-        let mut replica = Self::at(self.programs.clone());
+        let mut replica = Self::in_new_folder(self.programs.clone());
         let (data, host) = (replica.data(), self.host());
         replica.run(
             "pg_basebackup",
             &["-D", &data, "-h", &host, "-U", USER, "-R", "-X", "stream", "-c", "fast"],
         );
         replica.configure(&["hot_standby = on"]);
-        replica.start_again();
+        replica.start_server();
         replica
     }
 
-    /// Asks the cluster to end, and waits until it has.
+    /// Stops the cluster and waits for it to exit.
     pub fn stop(&mut self) {
         self.end("INT");
     }
 
-    /// Ends the cluster as a power cut would.
+    /// Kills the cluster, which simulates a power failure.
     pub fn kill(&mut self) {
         self.end("KILL");
-        // Its children are on their own, and end when they notice.
+        // The children exit by themselves when they notice.
         let _ = fs::remove_file(self.folder.join("data/postmaster.pid"));
     }
 
@@ -169,7 +172,7 @@ impl Cluster {
         let _ = child.wait();
     }
 
-    /// Runs statements and panics where they fail.
+    /// Runs statements; fails the test if they fail.
     pub fn execute(&self, statements: &str) {
         let path = self.folder.join("statements.sql");
         fs::write(&path, statements).expect("a file of statements");
@@ -179,14 +182,14 @@ impl Cluster {
         assert!(output.status.success(), "{errors}\n{statements}");
     }
 
-    /// The rows of a statement, their cells with a bar between; `None` where it fails.
+    /// Returns the rows of a statement with `|` between the cells, or `None` if it fails.
     #[must_use]
     pub fn query(&self, statement: &str) -> Option<String> {
         let output = self.psql(&["-At", "-c", statement]).output().expect("psql runs");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
     }
 
-    /// Another database of the cluster, made by statements, as a setting names it.
+    /// Creates another database in the cluster and returns its URL.
     #[must_use]
     pub fn database(&self, name: &str, statements: &str) -> String {
         self.execute(&format!("CREATE DATABASE {name};\n\\connect {name}\n{statements}"));
@@ -194,8 +197,8 @@ impl Cluster {
     }
 
     fn psql(&self, arguments: &[&str]) -> Command {
-        let own = self.programs.join("psql");
-        let mut command = if own.exists() { self.command("psql") } else { Command::new("psql") };
+        let psql = self.programs.join("psql");
+        let mut command = if psql.exists() { self.command("psql") } else { Command::new("psql") };
         command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", &self.host(), "-U", USER, "-d", "postgres"]);
         command.args(arguments);
         command
@@ -205,19 +208,19 @@ impl Cluster {
         self.folder.display().to_string()
     }
 
-    /// The cluster's database as a setting names it.
+    /// Returns the URL of the cluster's default database.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://{USER}@/postgres?host={}", self.host())
     }
 
-    /// The account that its programs run under, where that is not the test's own.
+    /// Returns user and group id of the cluster's programs, if they differ from those of the test.
     #[must_use]
     pub fn account(&self) -> Option<(u32, u32)> {
         self.account
     }
 
-    /// The cluster's own folder.
+    /// Returns the cluster's folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -231,7 +234,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Where the programs lie: on the search path, or where packages put the newest.
+/// Finds the folder of the programs: on the search path, or the newest version in the folder of Debian packages.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -240,15 +243,15 @@ fn programs() -> Option<PathBuf> {
         versions.sort();
         folders.extend(versions.into_iter().rev());
     }
-    // What stands on the search path may only point to where all programs lie.
+    // An entry on the search path may be a link into the folder that has all programs.
     let real = |folder: &PathBuf| Some(fs::canonicalize(folder.join("initdb")).ok()?.parent()?.to_owned());
     folders.iter().filter_map(real).find(|folder| folder.join("postgres").exists())
 }
 
-/// The account that a cluster of root's is given to: one that has no other rights.
+/// Returns the unprivileged account that a cluster runs under if the test runs as root.
 fn account() -> Option<(u32, u32)> {
-    let mine = fs::metadata("/proc/self").map(|it| it.uid()).unwrap_or(u32::MAX);
-    if mine != 0 {
+    let user = fs::metadata("/proc/self").map(|it| it.uid()).unwrap_or(u32::MAX);
+    if user != 0 {
         return None;
     }
     let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -261,5 +264,5 @@ fn account() -> Option<(u32, u32)> {
             found.then_some((user, group))
         })
     };
-    Some(find("postgres").or_else(|| find("nobody")).expect("an account beside root's"))
+    Some(find("postgres").or_else(|| find("nobody")).expect("an unprivileged account"))
 }

@@ -1,4 +1,4 @@
-//! How is the program started, and how is it made to end?
+//! Starting and stopping the program.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use crate::client::{Connection, Request, Response};
 use crate::fixture::{Database, TempDir};
 
-/// A server that has not ended by then, having been asked to, is killed.
+/// How long a server may take to exit after a signal before it is killed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The program: it lies in the folder above that of the test's own program, and is built where it is missing.
+/// Returns the path of the program, one folder above the test binary. Builds the program if it does not exist.
 #[must_use]
 pub fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -38,7 +38,7 @@ pub fn program() -> &'static PathBuf {
     })
 }
 
-/// The program, with none of this process's `MESH_` variables and no log.
+/// Returns a command that runs the program without the `MESH_` variables of this process.
 #[must_use]
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
@@ -51,36 +51,36 @@ pub fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command of the program to its end.
+/// Runs the program to completion.
 #[must_use]
 pub fn run(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the program runs")
 }
 
-/// A running server, which ends with this value.
+/// A running server, stopped when this value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    /// Kept open, for a program whose output is closed may end.
+    /// Kept open: a program may exit when its output is closed.
     stdout: BufReader<ChildStdout>,
-    /// Where it listens.
+    /// The address that the server listens on.
     pub address: SocketAddr,
-    /// The base path that it printed.
+    /// The base path that the server printed.
     pub base: String,
-    /// Kept for as long as the server may read in it.
+    /// Kept for as long as the server may read from it.
     folder: Option<Arc<TempDir>>,
 }
 
 impl Server {
-    /// Serves a database with no other setting.
+    /// Serves a database with default settings.
     #[must_use]
-    pub fn of(database: &Database) -> Self {
+    pub fn with_database(database: &Database) -> Self {
         let mut server = Self::start(&["--database", &database.url()]);
         server.folder = Some(Arc::clone(&database.dir));
         server
     }
 
-    /// Starts `mesh-server serve` with these arguments at a free port and waits until it is ready.
+    /// Starts `mesh-server serve` with these arguments on a free port and waits until it is ready.
     #[must_use]
     pub fn start(arguments: &[&str]) -> Self {
         let mut all = vec!["serve", "--listen", "127.0.0.1:0", "--log", "off"];
@@ -95,16 +95,16 @@ impl Server {
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("the server's first line");
-        let place = place_in(&line);
-        let place = place.unwrap_or_else(|| panic!("the server did not start: {line:?}, {:?}", child.wait()));
-        let (address, base) = place.find('/').map_or((place, ""), |slash| place.split_at(slash));
-        let address = address.parse().expect("an address");
-        let base = base.to_owned();
+        let Some((address, base)) = parse_ready_line(&line) else {
+            panic!("the server did not start: {line:?}, {:?}", child.wait());
+        };
         Self { child, stdout, address, base, folder: None }
     }
 
-    /// Starts a command that serves and waits until it is ready; says what came instead where it is not. The
-    /// folder is kept for as long as the server runs.
+    /// Starts a command that serves and waits until it is ready. `folder` is kept for as long as the server runs.
+    ///
+    /// # Errors
+    /// Returns what the command printed instead of the line that says that it is ready.
     pub fn try_spawn(command: &mut Command, folder: Option<Arc<TempDir>>) -> Result<Self, String> {
         let child = command.stdout(Stdio::piped()).spawn();
         let mut child =
@@ -112,36 +112,26 @@ impl Server {
         let mut stdout = BufReader::new(child.stdout.take().ok_or("it has no output")?);
         let mut line = String::new();
         let read = stdout.read_line(&mut line);
-        let place = place_in(&line).filter(|_| read.is_ok());
-        let Some((address, base)) =
-            place.map(|place| place.find('/').map_or((place, ""), |at| place.split_at(at)))
-        else {
+        let Some((address, base)) = parse_ready_line(&line).filter(|_| read.is_ok()) else {
             let _ = child.kill();
             return Err(format!("{line:?}, {:?}", child.wait()));
         };
-        let base = base.to_owned();
-        match address.parse() {
-            Ok(address) => Ok(Self { child, stdout, address, base, folder }),
-            Err(_) => {
-                let _ = child.kill();
-                Err(format!("no address: {line:?}, {:?}", child.wait()))
-            }
-        }
+        Ok(Self { child, stdout, address, base, folder })
     }
 
-    /// A read by GET of a path under the base.
+    /// Sends a GET read of a path under the base path.
     #[must_use]
     pub fn get(&self, path: &str, query: &str) -> Response {
         self.send(&Request::get(&self.path(path), query))
     }
 
-    /// The path with the base before it.
+    /// Prepends the base path.
     #[must_use]
     pub fn path(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
-    /// Sends one request over a connection of its own.
+    /// Sends one request over a new connection.
     #[must_use]
     pub fn send(&self, request: &Request) -> Response {
         self.connect().send(request)
@@ -150,16 +140,16 @@ impl Server {
     /// Opens a connection.
     #[must_use]
     pub fn connect(&self) -> Connection {
-        Connection::open(self.address)
+        Connection::connect(self.address)
     }
 
-    /// What it logs, where its command has standard error as a pipe; once.
+    /// Takes the server's standard error, if its command has a pipe for it.
     #[must_use]
     pub fn log(&mut self) -> Option<std::process::ChildStderr> {
         self.child.stderr.take()
     }
 
-    /// The id of its process.
+    /// Returns the process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
@@ -172,15 +162,15 @@ impl Server {
         assert!(status.success(), "no signal sent to process {process}");
     }
 
-    /// Waits for the end; kills a server that does not end by itself and fails the test.
+    /// Waits for the server to exit. Kills a server that does not exit in time and fails the test.
     pub fn wait(&mut self) -> ExitStatus {
         self.ended().unwrap_or_else(|| {
             let _ = self.child.kill();
-            panic!("the server did not end within {PATIENCE:?}")
+            panic!("the server did not exit within {PATIENCE:?}")
         })
     }
 
-    /// What was printed after the first line; to be asked for once the server has ended.
+    /// Returns what was printed after the first line. Call it after the server has exited.
     #[must_use]
     pub fn rest_of_output(&mut self) -> String {
         let mut rest = String::new();
@@ -200,10 +190,12 @@ impl Server {
     }
 }
 
-/// Address and base path of the line that a server prints when it is ready.
-fn place_in(line: &str) -> Option<&str> {
+/// Parses address and base path from the line that a server prints when it is ready.
+fn parse_ready_line(line: &str) -> Option<(SocketAddr, String)> {
     let url = line.trim_end().strip_prefix("listening on ")?;
-    url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
+    let (address, base) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
+    Some((address.parse().ok()?, base.to_owned()))
 }
 
 impl Drop for Server {

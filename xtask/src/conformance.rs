@@ -8,7 +8,7 @@ use mesh_tests::kit::case::{self, Level};
 use mesh_tests::kit::profile::Profile;
 use mesh_tests::kit::reference;
 use mesh_tests::kit::report::{self, Format};
-use mesh_tests::kit::run::{self, Choose, Report};
+use mesh_tests::kit::run::{self, Report, Selection};
 use mesh_tests::kit::target::Target;
 
 use crate::steps::{self, Steps};
@@ -86,32 +86,32 @@ fn judge(root: &Path, options: &Options) -> Result<Report, String> {
     let cases = case::load(&case::folder())?;
     let mut profile = match &options.profile_file {
         Some(file) => Profile::read(file)?,
-        None => Profile::ours()?,
+        None => Profile::reference()?,
     };
-    let choose = Choose {
+    let selection = Selection {
         level: options.level,
         profiles: options.profiles.clone(),
         ids: options.ids.clone(),
-        ..Choose::default()
+        ..Selection::default()
     };
     let report = if let Some(url) = &options.target {
         if options.profile_file.is_none() {
             assume_unknown_server(&mut profile, url, options);
         }
         profile.servers.insert("open".to_owned(), url.clone());
-        run::run(&cases, &Target::new(profile)?, &choose)
+        run::run(&cases, &Target::new(profile)?, &selection)
     } else if profile.servers.is_empty() {
         let program = options.program.clone().map_or_else(|| build(root), Ok)?;
         let reference = reference::start(&program, profile)?;
-        run::run(&cases, &reference.target, &choose)
+        run::run(&cases, &reference.target, &selection)
     } else {
-        run::run(&cases, &Target::new(profile)?, &choose)
+        run::run(&cases, &Target::new(profile)?, &selection)
     };
     let text = report::render(&report, options.format.unwrap_or(Format::Pretty));
     // A closed pipe, as with `| head`, is not an error.
     let _ = io::stdout().write_all(text.as_bytes());
     if let Some(file) = &options.report {
-        let written = std::fs::write(file, report::page(&report));
+        let written = std::fs::write(file, report::html(&report));
         written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     Ok(report)
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_level_alone_selects_no_profiles() {
         let read = |arguments: &[&str]| {
-            let mut profile = Profile::ours().unwrap();
+            let mut profile = Profile::reference().unwrap();
             assume_unknown_server(&mut profile, "http://127.0.0.1:8080", &parse_options(arguments).unwrap());
             profile.profiles.into_iter().collect::<Vec<_>>().join(" ")
         };

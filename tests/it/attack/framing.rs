@@ -50,7 +50,7 @@ fn talk(server: &Server, bytes: &[u8]) -> (Vec<u16>, String) {
 
 #[test]
 fn a_request_has_one_end_or_none_follows_it() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let length = BODY.len();
     let both = chunked(BODY);
     let te = "Transfer-Encoding: chunked\r\n";
@@ -127,7 +127,7 @@ fn a_request_has_one_end_or_none_follows_it() {
 /// A body that holds a request stays a body, whether it is read or not.
 #[test]
 fn a_request_inside_of_a_body_is_never_answered() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let hidden = get(2, "");
     let length = hidden.len();
     let lines = format!("Content-Length: {length}\r\n");

@@ -36,7 +36,7 @@ fn settles(server: &Server, before: usize) {
 
 #[test]
 fn slow_clients_hold_up_nobody() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     is_well(&server);
     let before = descriptors(&server);
     let query = encode(POST);
@@ -70,7 +70,7 @@ fn slow_clients_hold_up_nobody() {
 /// Clients that go in the middle of everything, also without saying so.
 #[test]
 fn clients_that_go_leave_nothing_behind() {
-    let server = Server::of(&Database::blog_with_posts(5_000));
+    let server = Server::with_database(&Database::blog_with_posts(5_000));
     is_well(&server);
     let before = descriptors(&server);
     let list = r#"{"post":{"$select":{"id":true,"title":true,"author":{"$select":{"name":true}}},"$page":{"first":200}}}"#;

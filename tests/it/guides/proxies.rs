@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mesh_tests::encode;
 use mesh_tests::guide::{Page, Site};
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use serde_json::{Value, json};
 
 const PAGE: &str = "docs/deployment.md";
@@ -16,7 +16,7 @@ const NAME: &str = r#"{"member":{"$select":{"name":true}}}"#;
 #[test]
 fn deployment() {
     if super::are_installed(&["curl", "sqlite3", "openssl", "nginx", "caddy"]) {
-        Page::read(PAGE).run_and(|site| {
+        Page::read(PAGE).run_then(|site| {
             for port in [8443, 8444] {
                 let proxy = Proxy::open(site, port);
                 proxy.passes_queries_of_any_allowed_size();
@@ -66,8 +66,8 @@ impl Proxy {
     /// The headers of a request whose signature is good for it alone.
     fn signed(&self, method: &str, path: &str, query: &str) -> Vec<String> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let (query, nonce) = (encode(query), wire::random(24));
-        let signature = wire::signature(
+        let (query, nonce) = (encode(query), encoding::random(24));
+        let signature = encoding::signature(
             &self.signing_token,
             &format!("{query}\n{method}\n{path}\njson\n{time}\n{nonce}"),
         );
@@ -107,7 +107,7 @@ impl Proxy {
     fn passes_uploads(&self) {
         let bytes: Vec<u8> = (0..5_000_000_u32).map(|n| n.to_le_bytes()[(n % 3) as usize]).collect();
         std::fs::write(self.folder.join("large.png"), &bytes).unwrap();
-        let hash = wire::sha256(&bytes);
+        let hash = encoding::sha256(&bytes);
         let statement =
             format!(r#"{{"member":{{"portrait":{{"upload":true}}}},"contentHash":"sha256:{hash}"}}"#);
         let path = "/mesh/member/1/portrait";
@@ -132,18 +132,18 @@ impl Proxy {
         let mut stream = self.command(path, &arguments).spawn().expect("curl runs");
         wait_for(&log, "data: {\"name\":\"Tom\"}");
         let start = Instant::now();
-        site.must("sqlite3 club.db \"UPDATE members SET name = 'Thomas' WHERE id = 2\"");
+        site.run_checked("sqlite3 club.db \"UPDATE members SET name = 'Thomas' WHERE id = 2\"");
         wait_for(&log, "data: {\"name\":\"Thomas\"}");
         let took = start.elapsed();
         let _ = stream.kill().and_then(|()| stream.wait());
-        site.must("sqlite3 club.db \"UPDATE members SET name = 'Tom' WHERE id = 2\"");
+        site.run_checked("sqlite3 club.db \"UPDATE members SET name = 'Tom' WHERE id = 2\"");
         assert!(took < Duration::from_secs(5), "{}: a change took {took:?}", self.url);
     }
 }
 
 /// Behind the proxy clients are told apart by their addresses, whatever they say themselves.
 fn counts_clients(site: &Site<'_>) {
-    site.must("MESH_LIMITS__PER_ADDRESS=6/h mesh-server serve --config mesh.toml");
+    site.run_checked("MESH_LIMITS__PER_ADDRESS=6/h mesh-server serve --config mesh.toml");
     for port in [8443, 8444] {
         let proxy = Proxy::open(site, port);
         let from = |address: &str, forged: &str| {
@@ -160,16 +160,16 @@ fn counts_clients(site: &Site<'_>) {
 
 /// Two servers behind nginx are restarted one after the other, and no request fails.
 fn restarts_unnoticed(site: &Site<'_>) {
-    site.must("mesh-server serve --config mesh.toml");
+    site.run_checked("mesh-server serve --config mesh.toml");
     let second = format!("mesh-server serve --config mesh.toml --listen 127.0.0.1:{}", site.port(4001));
-    site.must(&second);
+    site.run_checked(&second);
     // The two servers of the page in place of the one that it begins with.
-    site.must(
+    site.run_checked(
         "sed '/^upstream/,/^}/d' mesh.nginx > rest.nginx && cat upstream.nginx rest.nginx > mesh.nginx",
     );
-    site.must("nginx -p \"$PWD\" -e nginx.log -c try.nginx -t");
+    site.run_checked("nginx -p \"$PWD\" -e nginx.log -c try.nginx -t");
     // Workers that know one server only may still take connections for a moment after the signal.
-    site.must(
+    site.run_checked(
         "workers=$(grep -ls \"^PPid:[[:space:]]*$(cat nginx.pid)$\" /proc/[0-9]*/status | cut -d/ -f3)
          kill -HUP $(cat nginx.pid)
          for worker in $workers; do
@@ -191,8 +191,8 @@ fn restarts_unnoticed(site: &Site<'_>) {
         });
         for _ in 0..2 {
             // One that is started at a taken port ends the one that has it, and waits for that.
-            site.must("mesh-server serve --config mesh.toml");
-            site.must(&second);
+            site.run_checked("mesh-server serve --config mesh.toml");
+            site.run_checked(&second);
         }
         ended.store(true, Ordering::Relaxed);
         load.join().expect("the load")

@@ -6,11 +6,11 @@ mod query;
 mod results;
 mod transport;
 
+use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::{Request, Response};
-use mesh_tests::kit::wire;
 use serde_json::{Map, Value, json};
 
-use super::proxy::Memory;
+use super::proxy::ProxyState;
 
 /// A rule that is broken.
 #[derive(Debug)]
@@ -18,20 +18,26 @@ pub(crate) struct Fault {
     /// What the server does wrong.
     pub(crate) name: &'static str,
     /// What has to be claimed for the fault to show: a level or a profile.
-    pub(crate) needs: &'static str,
+    pub(crate) requires: &'static str,
     /// Cases that must fail.
-    pub(crate) must: &'static [&'static str],
+    pub(crate) must_fail: &'static [&'static str],
     /// Beginnings of the ids of other cases that may fail, since they need the same rule.
-    pub(crate) related: &'static [&'static str],
+    pub(crate) may_fail: &'static [&'static str],
     /// Changes a request on its way, or answers it.
-    pub(crate) before: fn(&mut Request, &Memory) -> Option<Response>,
+    pub(crate) on_request: fn(&mut Request, &ProxyState) -> Option<Response>,
     /// Changes a response on its way; sees the request as it came.
-    pub(crate) after: fn(&Request, &mut Response, &Memory),
+    pub(crate) on_response: fn(&Request, &mut Response, &ProxyState),
 }
 
 /// A fault that changes nothing; entries differ from it.
-pub(crate) const NONE: Fault =
-    Fault { name: "none", needs: "L1", must: &[], related: &[], before: |_, _| None, after: |_, _, _| {} };
+pub(crate) const NO_FAULT: Fault = Fault {
+    name: "none",
+    requires: "L1",
+    must_fail: &[],
+    may_fail: &[],
+    on_request: |_, _| None,
+    on_response: |_, _, _| {},
+};
 
 /// All faults.
 pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
@@ -70,10 +76,10 @@ pub(crate) fn put(response: &mut Response, name: &str, value: Option<&str>) {
 /// Changes the text of the query, whether it is in the header or in a body.
 pub(crate) fn edit_text(request: &mut Request, edit: impl Fn(&str) -> Option<String>) {
     let count = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("X-Mesh-Query")).count();
-    if let Some(text) = request.header("X-Mesh-Query").and_then(wire::from_base64).filter(|_| count == 1)
+    if let Some(text) = request.header("X-Mesh-Query").and_then(encoding::from_base64).filter(|_| count == 1)
         && let Some(edited) = edit(&String::from_utf8_lossy(&text))
     {
-        set(request, "X-Mesh-Query", Some(wire::base64(edited)));
+        set(request, "X-Mesh-Query", Some(encoding::base64(edited)));
     }
     let body = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
     if let Some(mut body) = body

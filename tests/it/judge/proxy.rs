@@ -9,21 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mesh_tests::kit::http::{self, Place, Request, Response};
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
+use mesh_tests::kit::http::{self, BaseUrl, Request, Response};
 use serde_json::{Value, json};
 
 use super::faults::Fault;
 
 /// What the proxy remembers of what went through it.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct ProxyState {
     cursors: Mutex<HashSet<String>>,
     /// Tokens with their keys, the newest last.
     sessions: Mutex<Vec<(String, String)>>,
     /// Requests that faults want to know again.
     seen: Mutex<HashSet<String>>,
-    upstream: Option<Place>,
+    upstream: Option<BaseUrl>,
 }
 
 /// A proxy before one server; it ends with this value.
@@ -35,11 +35,11 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Listens at a free port and passes everything on to the server, but for what the fault breaks.
-    pub(crate) fn start(upstream: &Place, fault: &'static Fault) -> Self {
+    pub(crate) fn start(upstream: &BaseUrl, fault: &'static Fault) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let memory = Arc::new(Memory { upstream: Some(upstream.clone()), ..Memory::default() });
+        let memory = Arc::new(ProxyState { upstream: Some(upstream.clone()), ..ProxyState::default() });
         let (upstream, stopped) = (upstream.clone(), Arc::clone(&stop));
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -63,11 +63,11 @@ impl Drop for Proxy {
     }
 }
 
-fn exchange(mut stream: TcpStream, upstream: &Place, fault: &Fault, memory: &Memory) {
+fn exchange(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, memory: &ProxyState) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
     let Some(mut request) = read_request(&stream) else { return };
     let original = request.clone();
-    let response = match (fault.before)(&mut request, memory) {
+    let response = match (fault.on_request)(&mut request, memory) {
         Some(response) => response,
         None => {
             let Ok(mut begun) = http::begin(&upstream.authority, &request) else { return };
@@ -75,13 +75,13 @@ fn exchange(mut stream: TcpStream, upstream: &Place, fault: &Fault, memory: &Mem
                 begun.head.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
             if is_stream {
                 let mut response = begun.head.clone();
-                (fault.after)(&original, &mut response, memory);
+                (fault.on_response)(&original, &mut response, memory);
                 let _ = stream.write_all(&head(&response, None));
                 return pass_on(&mut begun.stream, &mut stream);
             }
             let Ok(mut response) = http::finish(begun) else { return };
             memory.remember(&request, &response);
-            (fault.after)(&original, &mut response, memory);
+            (fault.on_response)(&original, &mut response, memory);
             response
         }
     };
@@ -150,7 +150,7 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
     Some(request)
 }
 
-impl Memory {
+impl ProxyState {
     fn remember(&self, request: &Request, response: &Response) {
         let Ok(body) = serde_json::from_slice::<Value>(&response.body) else { return };
         let mut cursors = self.cursors.lock().unwrap();
@@ -167,18 +167,18 @@ impl Memory {
     }
 
     /// Whether a server gave out this cursor.
-    pub(crate) fn knows_cursor(&self, cursor: &str) -> bool {
+    pub(crate) fn has_issued_cursor(&self, cursor: &str) -> bool {
         self.cursors.lock().unwrap().contains(cursor)
     }
 
     /// The key of a token that a server gave out.
-    pub(crate) fn key_of(&self, token: &str) -> Option<String> {
+    pub(crate) fn signing_key(&self, token: &str) -> Option<String> {
         let sessions = self.sessions.lock().unwrap();
         sessions.iter().find(|(own, _)| own == token).map(|(_, key)| key.clone())
     }
 
     /// The token that a server gave out and that one was made of by changing few characters.
-    pub(crate) fn near(&self, token: &str) -> Option<String> {
+    pub(crate) fn issued_token_like(&self, token: &str) -> Option<String> {
         let sessions = self.sessions.lock().unwrap();
         let differ = |own: &str| own.bytes().zip(token.bytes()).filter(|(a, b)| a != b).count();
         let near = sessions.iter().find(|(own, _)| own.len() == token.len() && differ(own) <= 2);
@@ -191,12 +191,12 @@ impl Memory {
     }
 
     /// Whether this was noted before; it is from now on.
-    pub(crate) fn seen_before(&self, what: &str) -> bool {
+    pub(crate) fn insert_seen(&self, what: &str) -> bool {
         !self.seen.lock().unwrap().insert(what.to_owned())
     }
 
     /// Signs a request if the server has logins.
-    pub(crate) fn sign_where_needed(&self, request: &mut Request) {
+    pub(crate) fn sign_if_possible(&self, request: &mut Request) {
         if !self.login().0.is_empty() {
             self.sign(request);
         }
@@ -205,8 +205,9 @@ impl Memory {
     /// Signs a request as it should be: with the session of its token where that is known, else with one that
     /// the proxy gets for itself.
     pub(crate) fn sign(&self, request: &mut Request) {
-        let own =
-            request.header("X-Mesh-Token").and_then(|token| Some((token.to_owned(), self.key_of(token)?)));
+        let own = request
+            .header("X-Mesh-Token")
+            .and_then(|token| Some((token.to_owned(), self.signing_key(token)?)));
         let (token, key) = own.unwrap_or_else(|| self.login());
         let is_gone = |name: &str| {
             ["x-mesh-token", "x-mesh-signature", "x-mesh-timestamp", "x-mesh-nonce"]
@@ -217,27 +218,27 @@ impl Memory {
         let query = query.unwrap_or_default().to_owned();
         let is_upload = request.header("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"));
         let message = match &request.body {
-            Some(body) if !is_upload => format!("{query}\n{}", wire::sha256(body)),
+            Some(body) if !is_upload => format!("{query}\n{}", encoding::sha256(body)),
             _ if request.target.contains("/files/") => {
                 request.target.split_once("/files/").map(|(_, key)| key.to_owned()).unwrap_or_default()
             }
             _ => query,
         };
         request.headers.push(("X-Mesh-Token".to_owned(), token));
-        request.headers.push(("X-Mesh-Signature".to_owned(), wire::signature(&key, &message)));
+        request.headers.push(("X-Mesh-Signature".to_owned(), encoding::signature(&key, &message)));
     }
 
     fn login(&self) -> (String, String) {
-        let place = self.upstream.as_ref().unwrap();
+        let url = self.upstream.as_ref().unwrap();
         let request = Request {
             method: "POST".to_owned(),
-            target: format!("{}/auth", place.base),
+            target: format!("{}/auth", url.base),
             headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
             body: Some(
                 json!({"login": "ada@example.com", "password": "correct horse"}).to_string().into_bytes(),
             ),
         };
-        let response = http::send(&place.authority, &request).unwrap();
+        let response = http::send(&url.authority, &request).unwrap();
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         (text("token"), text("signingToken"))

@@ -86,7 +86,7 @@ impl Page {
 
     /// Nothing went wrong unseen, and nothing was asked of anybody else.
     pub(super) fn is_clean(&self) {
-        assert_eq!(self.browser.complaints(), [""; 0]);
+        assert_eq!(self.browser.console_errors(), [""; 0]);
         self.is_alone();
     }
 

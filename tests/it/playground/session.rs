@@ -55,7 +55,7 @@ fn an_admin_logs_in_and_requests_are_signed() {
         navigator.clipboard.writeText = (text) => (window.copied = text, Promise.resolve());
         document.querySelector('[data-testid=copy-as]').click();
         setTimeout(() => { document.querySelector('.menu-list button').click(); setTimeout(() => done(window.copied), 300); }, 100);";
-    let call = browser.run_later(script);
+    let call = browser.run_async(script);
     let call = call.as_str().unwrap_or_default();
     let headers = call.split("-H '").skip(1).filter_map(|part| part.split('\'').next()?.split_once(": "));
     let mut request = Request::new("GET", &page.server.path("/post"));
@@ -96,5 +96,5 @@ fn others_than_admins_are_kept_out() {
         const kept = JSON.parse(sessionStorage.getItem('mesh.session /docs'));
         fetch('/docs/schema', {headers: {'X-Mesh-Token': kept.token}})
             .then(async (reply) => done([reply.status, (await reply.json()).code]));";
-    assert_eq!(page.browser.run_later(script), json!([403, "FORBIDDEN"]));
+    assert_eq!(page.browser.run_async(script), json!([403, "FORBIDDEN"]));
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use mesh_tests::{Connection, Request, Response, encode};
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ impl<'s> Client<'s> {
 
     fn json(&mut self, method: &str, path: &str, body: &str, statuses: &[u16]) -> Outcome {
         let request = Request::new(method, path).header("Content-Type", "application/json").body(body);
-        self.expect(request, &format!("\n{}", wire::sha256(body)), statuses)
+        self.expect(request, &format!("\n{}", encoding::sha256(body)), statuses)
     }
 
     fn persisted(&mut self) -> Outcome {
@@ -160,7 +160,7 @@ impl<'s> Client<'s> {
 
     fn upload(&mut self) -> Outcome {
         let content = format!("content {}", self.below(20)).repeat(100 + 200 * self.below(20) as usize);
-        let hash = wire::sha256(&content);
+        let hash = encoding::sha256(&content);
         let statement =
             json!({"post": {"image": {"upload": true}}, "contentHash": format!("sha256:{hash}")}).to_string();
         let sent = if self.below(4) == 0 { format!("{content}!") } else { content.clone() };

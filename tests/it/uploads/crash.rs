@@ -25,7 +25,7 @@ fn killed_between_sealing_and_recording() {
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut connection = files.server.connect();
     connection.write(&avatar(7, b"hello").bytes());
-    let sealed = |files: &Files| files.pending().iter().any(|name| name.starts_with(&wire::sha256("hello")));
+    let sealed = |files: &Files| files.pending().iter().any(|name| name.starts_with(&encoding::sha256("hello")));
     wait_for("the file is sealed", || sealed(&files));
     assert_eq!(files.get(&key("hello")).status, 404);
     let files = {
@@ -43,7 +43,7 @@ fn killed_between_sealing_and_recording() {
 #[test]
 fn killed_between_recording_and_publishing() {
     let files = Files::open();
-    let obstacle = files.folder().join("sha256").join(&wire::sha256("hello")[..2]);
+    let obstacle = files.folder().join("sha256").join(&encoding::sha256("hello")[..2]);
     fs::write(&obstacle, "").unwrap();
     let reply = files.send(&avatar(7, b"hello"));
     assert_eq!((reply.status, files.avatar(7)), (200, json!(key("hello"))));
@@ -58,7 +58,7 @@ fn killed_between_recording_and_publishing() {
 #[test]
 fn a_record_whose_file_could_not_be_published_leads_to_it_all_the_same() {
     let files = Files::open();
-    let obstacle = files.folder().join("sha256").join(&wire::sha256("hello")[..2]);
+    let obstacle = files.folder().join("sha256").join(&encoding::sha256("hello")[..2]);
     fs::write(&obstacle, "").unwrap();
     assert_eq!(files.send(&avatar(7, b"hello")).status, 200);
     assert_eq!(files.get(&key("hello")).status, 500);

@@ -24,7 +24,7 @@ impl Session {
     }
 
     fn sign(&self, request: Request, message: &str) -> Request {
-        let signature = wire::signature(&self.key, message);
+        let signature = encoding::signature(&self.key, message);
         request.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", signature)
     }
 

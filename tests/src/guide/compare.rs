@@ -1,6 +1,9 @@
-//! Is this the output that a page shows? `…` stands for whatever is there.
+//! Comparison of printed output with the output that a page shows, in which `…` matches anything.
 
-/// What is wrong with the output, if anything.
+/// Compares the output that a page shows with the printed one.
+///
+/// # Errors
+/// Returns both outputs if they differ.
 pub(super) fn compare(expected: &str, printed: &str, json: bool) -> Result<(), String> {
     let printed = printed.replace('\r', "");
     let same = if json {
@@ -13,13 +16,13 @@ pub(super) fn compare(expected: &str, printed: &str, json: bool) -> Result<(), S
     if same { Ok(()) } else { Err(format!("the page shows\n{expected}\nbut this was printed:\n{printed}")) }
 }
 
-/// How much of the printed lines the expected ones take, if they begin so: for output that is still to grow.
-pub(super) fn begins(expected: &str, printed: &str) -> Option<usize> {
+/// Returns how many of the printed lines match the expected ones, for output that still grows.
+pub(super) fn matching_prefix(expected: &str, printed: &str) -> Option<usize> {
     let (lines, real) = (trimmed(expected), trimmed(printed));
     (0..=real.len()).find(|count| same_lines(&lines, real.get(..*count).unwrap_or_default()))
 }
 
-/// Lines without the blanks at their ends, and without empty ones around the whole.
+/// Returns the lines without trailing white space, and without empty lines at the beginning and the end.
 fn trimmed(text: &str) -> Vec<&str> {
     text.trim_matches('\n').lines().map(str::trim_end).collect()
 }
@@ -36,7 +39,7 @@ fn same_lines(expected: &[&str], real: &[&str]) -> bool {
     }
 }
 
-/// Whether a text is like a pattern, in which `…` is any text.
+/// Returns whether a text matches a pattern in which `…` is any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('…');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -56,7 +59,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// JSON without the blanks that mean nothing.
+/// Removes white space between the tokens of JSON.
 fn packed(json: &str) -> String {
     let mut packed = String::new();
     let (mut text, mut escaped) = (false, false);
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dots_stand_for_anything_and_nothing_else_does() {
+    fn ellipsis_matches_any_text() {
         for (pattern, text) in
             [("a", "a"), ("a…", "abc"), ("…c", "abc"), ("a…c", "abc"), ("a…b…c", "a1b2bc"), ("…", "")]
         {
@@ -90,17 +93,17 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_dots_is_any_number_of_lines() {
+    fn a_line_of_ellipsis_matches_any_number_of_lines() {
         assert!(compare("a\n…\nd", "a\nb\nc\nd\n", false).is_ok());
         assert!(compare("a\n…\nd", "a\nd\n", false).is_ok());
         assert!(compare("…\nd", "a\r\nd  \n", false).is_ok());
         assert!(compare("a\nd", "a\nb\nd\n", false).is_err());
-        assert_eq!(begins("a\n…\nc", "a\nb\nc\nd\nc"), Some(3));
-        assert_eq!(begins("a\nb", "a\n"), None);
+        assert_eq!(matching_prefix("a\n…\nc", "a\nb\nc\nd\nc"), Some(3));
+        assert_eq!(matching_prefix("a\nb", "a\n"), None);
     }
 
     #[test]
-    fn blanks_of_json_mean_nothing_outside_of_text() {
+    fn white_space_of_json_is_ignored_outside_of_strings() {
         assert!(compare("{\"a\":\n  [1, 2]}", "{\"a\":[1,2]}\n", true).is_ok());
         assert!(compare(r#"{"a": "\" b"}"#, r#"{"a":"\"b"}"#, true).is_err());
         assert!(compare(r#"{"a": 1, …}"#, r#"{"a":1,"b":2}"#, true).is_ok());

@@ -1,4 +1,4 @@
-//! Which blocks has a page, and what is each of them?
+//! Parsing of documentation pages into blocks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,59 +7,59 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{root, shell};
 
-/// A page, its addresses with ports that are free.
+/// A page with its ports replaced by free ones.
 #[derive(Debug)]
 pub struct Page {
-    /// Its path in the repository.
+    /// The path in the repository.
     pub name: String,
-    /// What is fenced or hidden in it, in order.
+    /// The fenced and hidden blocks in order.
     pub blocks: Vec<Block>,
-    /// The ports of the page, and those that are taken for them.
+    /// The ports of the page and the free ports that replace them.
     ports: BTreeMap<u16, u16>,
 }
 
 /// One block of a page.
 #[derive(Debug)]
 pub struct Block {
-    /// The line on which it begins.
+    /// The line on which the block begins.
     pub line: usize,
-    /// What is done with it.
+    /// What is done with the block.
     pub kind: Kind,
-    /// What stands in it.
+    /// The content.
     pub text: String,
 }
 
-/// What is done with a block.
+/// The kind of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Commands that have to succeed.
     Script,
-    /// Commands, with what they print.
+    /// Commands with their outputs.
     Session,
     /// A program for an interpreter.
     Program(&'static str),
-    /// What the block before has printed.
+    /// The output of the previous block.
     Output {
-        /// Blanks between its tokens mean nothing.
+        /// Whether white space between tokens is ignored.
         json: bool,
     },
-    /// More of what an open stream prints.
+    /// Further output of the open stream.
     Stream,
     /// A file.
     File(String),
-    /// A file of settings.
+    /// A settings file.
     Settings(String),
-    /// A query to ask of the server.
+    /// A query for the running server.
     Query,
-    /// A module in TypeScript.
+    /// A TypeScript module.
     TypeScript,
-    /// Any of these, on a PostgreSQL that is started for the page.
+    /// A block that runs against the PostgreSQL cluster of the page.
     Postgres(Box<Self>),
     /// A doc test.
     Rust,
-    /// Nothing, for a reason.
+    /// Not run, with the reason.
     NotRun(String),
-    /// Nothing that is known; a fault.
+    /// An unknown language, which is an error.
     Unknown(String),
 }
 
@@ -74,7 +74,7 @@ impl Page {
         page
     }
 
-    /// The port that was taken for one of the page.
+    /// Returns the free port that replaces a port of the page.
     pub(super) fn port(&self, of_page: u16) -> u16 {
         self.ports.get(&of_page).copied().unwrap_or_else(free_port)
     }
@@ -96,34 +96,34 @@ impl Page {
             }
             out.push_str(rest);
         }
-        // Commands without an address mean this one.
+        // The default port of commands that name no address.
         self.ports.entry(4000).or_insert_with(free_port);
         out
     }
 
-    /// A command as it is run here: the program is built already.
-    #[expect(clippy::unused_self, reason = "a page says how its commands are read")]
+    /// Replaces `cargo run` by the program that is built already.
+    #[expect(clippy::unused_self, reason = "commands are read in the context of a page")]
     pub(super) fn command(&self, text: &str) -> String {
         text.replace("cargo run --release -p mesh-server -- ", "mesh-server ")
             .replace("cargo run -p mesh-server -- ", "mesh-server ")
             .replace("target/release/mesh-server ", "mesh-server ")
     }
 
-    /// The commands of a script: each that goes on has a step of its own, all others stay together.
+    /// Splits a script into steps: each command that starts a server is a step, other commands stay together.
     pub(super) fn commands(&self, text: &str) -> Vec<String> {
         let mut commands: Vec<String> = Vec::new();
-        let (mut whole, mut continued) = (false, false);
+        let (mut is_server, mut continued) = (false, false);
         for line in self.command(text).lines() {
-            let begins = !continued && shell::goes_on(line);
+            let starts_server = !continued && shell::is_server(line);
             match commands.last_mut() {
-                Some(last) if !begins && (!whole || continued) => {
+                Some(last) if !starts_server && (!is_server || continued) => {
                     last.push('\n');
                     last.push_str(line);
                 }
                 _ => commands.push(line.to_owned()),
             }
             if !continued {
-                whole = begins;
+                is_server = starts_server;
             }
             continued = line.ends_with('\\');
         }
@@ -131,7 +131,7 @@ impl Page {
     }
 }
 
-/// A text with another address in the place of each URL of a PostgreSQL.
+/// Replaces each PostgreSQL URL of a text.
 pub(super) fn with_postgres(text: &str, url: &str) -> String {
     const SCHEME: &str = "postgres://";
     let mut parts = text.split(SCHEME);
@@ -144,8 +144,8 @@ pub(super) fn with_postgres(text: &str, url: &str) -> String {
     out
 }
 
-/// A port that nobody has. It is used some time later, so it is none of those that the system gives to whoever asks
-/// for any, other tests among them.
+/// Returns a free port below the ephemeral range. The port is bound some time later, so it must not be one that the
+/// system hands out to other tests.
 fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let ports = 10_000_u32..30_000;
@@ -207,7 +207,7 @@ fn kind(language: &str, note: Option<&str>, text: &str) -> Kind {
     let named = |prefix| note.and_then(|note| note.strip_prefix(prefix)).map(|name| name.trim().to_owned());
     if let Some(why) = named("not run:") {
         return if why.is_empty() {
-            Kind::Unknown("a block left out for no reason".to_owned())
+            Kind::Unknown("not run, without a reason,".to_owned())
         } else {
             Kind::NotRun(why)
         };
@@ -239,8 +239,8 @@ fn kind(language: &str, note: Option<&str>, text: &str) -> Kind {
     }
 }
 
-/// The commands of a terminal session, and what is shown below each.
-pub(super) fn dialog(text: &str) -> Result<Vec<(String, Option<String>)>, String> {
+/// Splits a terminal session into commands and the output shown below each.
+pub(super) fn session_steps(text: &str) -> Result<Vec<(String, Option<String>)>, String> {
     let mut steps: Vec<(String, Option<String>)> = Vec::new();
     let mut continued = false;
     for line in text.lines() {
@@ -250,7 +250,7 @@ pub(super) fn dialog(text: &str) -> Result<Vec<(String, Option<String>)>, String
             continue;
         }
         let Some((command, output)) = steps.last_mut() else {
-            return Err(format!("a command begins with `$ `, not so: {line}"));
+            return Err(format!("a command begins with `$ `, unlike this line: {line}"));
         };
         if continued {
             command.push('\n');
@@ -273,7 +273,7 @@ mod tests {
         <!-- not run: needs a cloud -->\n\n```sh\nfly\n```\n<!-- a remark -->\nText\n```toml\n# own.toml\n```\n";
 
     #[test]
-    fn a_block_is_what_its_language_and_the_comment_above_say() {
+    fn language_and_comment_decide_the_kind_of_a_block() {
         let found: Vec<(usize, Kind, String)> =
             blocks(PAGE).into_iter().map(|block| (block.line, block.kind, block.text)).collect();
         let expected = [
@@ -289,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn a_postgres_takes_the_place_of_another() {
+    fn postgres_urls_are_replaced() {
         let text = "a postgres://u@h/b?x=1 b\nc = \"postgres://h/d\"";
         assert_eq!(with_postgres(text, "U"), "a U b\nc = \"U\"");
     }
 
     #[test]
-    fn equal_addresses_stay_equal_and_others_differ() {
+    fn equal_ports_stay_equal_and_others_differ() {
         let mut page = Page { name: String::new(), blocks: Vec::new(), ports: BTreeMap::new() };
         let text = page.with_free_ports("127.0.0.1:4000/a 127.0.0.1:4001 127.0.0.1:4000, 127.0.0.1:0");
         let (first, second) = (page.port(4000), page.port(4001));
@@ -304,12 +304,12 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_is_a_step_of_its_own() {
+    fn each_server_is_a_separate_step() {
         let page = Page { name: String::new(), blocks: Vec::new(), ports: BTreeMap::new() };
         let text = "a=1\nb\nmesh-server serve \\\n  --docs\nc\nmesh-server demo\n";
         let commands = page.commands(text);
         assert_eq!(commands, ["a=1\nb", "mesh-server serve \\\n  --docs", "c", "mesh-server demo"]);
-        let steps = dialog("$ a \\\n  b\n1\n2\n$ c\n").unwrap();
+        let steps = session_steps("$ a \\\n  b\n1\n2\n$ c\n").unwrap();
         assert_eq!(steps, [("a \\\n  b".to_owned(), Some("1\n2\n".to_owned())), ("c".to_owned(), None)]);
     }
 }

@@ -1,4 +1,4 @@
-//! How is a page's command run? In one shell that keeps its variables from block to block.
+//! The shell that runs the commands of a page and keeps its variables from block to block.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,12 +13,12 @@ use super::compare;
 use crate::fixture::TempDir;
 use crate::server::program;
 
-/// A command that is not done by then is stuck.
+/// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What stands on the path as `mesh-server`: the built program, at the address that the page means where a command
-/// names none.
-const STAND_IN: &str = r#"#!/bin/sh
+/// The script installed as `mesh-server`: it runs the built program and adds the page's address to commands that name
+/// none.
+const WRAPPER: &str = r#"#!/bin/sh
 named=no
 previous=
 for argument in "$@"; do
@@ -36,48 +36,48 @@ fi
 exec PROGRAM "$@"
 "#;
 
-/// A running shell, which ends with this value and takes along what it has started.
+/// A running shell, killed with all processes that it has started when this value is dropped.
 pub(super) struct Shell {
     child: Child,
     input: ChildStdin,
     answers: Receiver<String>,
-    /// Where its files lie that are none of the page's.
-    own: PathBuf,
+    /// The folder of scripts and outputs, apart from the page's files.
+    work_dir: PathBuf,
     steps: u32,
-    /// The servers that run, by their port.
+    /// The running servers: address and process id.
     servers: Vec<(String, String)>,
-    /// What the last stream writes to, and the lines of it that were seen.
+    /// The output file of the last stream, and how many of its lines were compared.
     stream: Option<(PathBuf, usize)>,
-    /// The address of commands that name none.
+    /// The default address of commands.
     address: String,
 }
 
-/// Whether a command of a script is one that does not end by itself.
-pub(super) fn goes_on(command: &str) -> bool {
+/// Returns whether a command starts a server, which does not exit by itself.
+pub(super) fn is_server(command: &str) -> bool {
     let words = command.split_whitespace().skip_while(|word| word.contains('='));
     let words: Vec<&str> = words.take(2).collect();
     matches!(words.as_slice(), ["mesh-server", "serve" | "demo"])
 }
 
-/// Whether a command prints for as long as it is let.
-pub(super) fn streams(command: &str) -> bool {
+/// Returns whether a command prints until it is stopped.
+pub(super) fn is_stream(command: &str) -> bool {
     command.starts_with("curl ")
         && command.split_whitespace().any(|word| matches!(word, "-N" | "-sN" | "-Ns"))
 }
 
 impl Shell {
-    /// Starts a shell in a folder `page` of the one given.
+    /// Starts a shell in the subfolder `page` of a folder.
     pub(super) fn start(folder: &TempDir, port: u16) -> Self {
-        let (own, page) = (folder.path().join("own"), folder.path().join("page"));
-        for folder in [&own, &page] {
+        let (work_dir, page) = (folder.path().join("shell"), folder.path().join("page"));
+        for folder in [&work_dir, &page] {
             fs::create_dir_all(folder).expect("a folder");
         }
         let address = format!("127.0.0.1:{port}");
         let script =
-            STAND_IN.replace("ADDRESS", &address).replace("PROGRAM", &format!("'{}'", program().display()));
-        executable(&own.join("bin"), "mesh-server", &script);
-        // curl shows its progress unless it writes to a terminal or is told not to; and asks the proxy of this machine.
-        fs::write(own.join(".curlrc"), "silent\nshow-error\nnoproxy = \"*\"\n").expect("a file");
+            WRAPPER.replace("ADDRESS", &address).replace("PROGRAM", &format!("'{}'", program().display()));
+        executable(&work_dir.join("bin"), "mesh-server", &script);
+        // Without these settings curl would print its progress and use the proxy of this machine.
+        fs::write(work_dir.join(".curlrc"), "silent\nshow-error\nnoproxy = \"*\"\n").expect("a file");
         let mut command = Command::new("bash");
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("MESH_") {
@@ -86,9 +86,13 @@ impl Shell {
         }
         let path = std::env::var("PATH").unwrap_or_default();
         command.args(["--noprofile", "--norc"]).current_dir(&page).process_group(0);
-        // Debian keeps nginx and the like where only root looks.
-        command.env("PATH", format!("{}:{path}:/usr/sbin:/sbin", own.join("bin").display()));
-        command.env("CURL_HOME", &own).env("HOME", &own).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
+        // Debian installs nginx in a folder that is on the path of root only.
+        command.env("PATH", format!("{}:{path}:/usr/sbin:/sbin", work_dir.join("bin").display()));
+        command
+            .env("CURL_HOME", &work_dir)
+            .env("HOME", &work_dir)
+            .env("NO_COLOR", "1")
+            .env("LC_ALL", "C.UTF-8");
         command.env("no_proxy", "*").env("MESH_LOG", "warn");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("bash starts");
@@ -102,29 +106,29 @@ impl Shell {
                 }
             }
         });
-        Self { child, input, answers, own, steps: 0, servers: Vec::new(), stream: None, address }
+        Self { child, input, answers, work_dir, steps: 0, servers: Vec::new(), stream: None, address }
     }
 
-    /// Runs a command that has to succeed; returns what it printed.
-    pub(super) fn must(&mut self, command: &str) -> Result<String, String> {
+    /// Runs a command that has to succeed and returns its output.
+    pub(super) fn run_checked(&mut self, command: &str) -> Result<String, String> {
         match self.step(command, true)? {
             (printed, 0) => Ok(printed),
             (printed, status) => Err(format!("{command}\nends with status {status}:\n{printed}")),
         }
     }
 
-    /// Runs a command; returns what it printed, and its status.
+    /// Runs a command and returns its output and status.
     pub(super) fn run(&mut self, command: &str) -> Result<(String, i32), String> {
         self.step(command, false)
     }
 
     fn step(&mut self, command: &str, strict: bool) -> Result<(String, i32), String> {
-        if goes_on(command) {
+        if is_server(command) {
             return self.serve(command).map(|printed| (printed, 0));
         }
         self.steps += 1;
         let (script, output) = (self.file("sh"), self.file("out"));
-        // A name that is not set is a mistake of the page; so is a command in the middle that fails.
+        // A failing command in the middle of a block is an error of the page.
         let strictness = if strict { "set -e\n" } else { "" };
         fs::write(&script, format!("{strictness}{command}\n")).map_err(|error| error.to_string())?;
         let (script, out) = (script.display(), output.display());
@@ -134,15 +138,15 @@ impl Shell {
             Ok(status) => Ok((printed, status.parse().unwrap_or(-1))),
             Err(RecvTimeoutError::Disconnected) => Err(format!("{command}\nfails:\n{printed}")),
             Err(RecvTimeoutError::Timeout) => {
-                Err(format!("{command}\nis not done within {PATIENCE:?}:\n{printed}"))
+                Err(format!("{command}\ndid not exit within {PATIENCE:?}:\n{printed}"))
             }
         }
     }
 
-    /// Starts a server and waits until it is ready; returns what it printed by then. One that runs at its port ends.
+    /// Starts a server, waits until it is ready, and returns what it printed. Stops a server on the same address first.
     fn serve(&mut self, command: &str) -> Result<String, String> {
-        let place = self.place(command);
-        if let Some(at) = self.servers.iter().position(|(other, _)| *other == place) {
+        let address = self.server_address(command);
+        if let Some(at) = self.servers.iter().position(|(other, _)| *other == address) {
             let (_, process) = self.servers.swap_remove(at);
             self.send(&format!("kill {process}; wait {process} 2>/dev/null; echo ended"))
                 .map_err(|e| e.to_string())?;
@@ -152,9 +156,9 @@ impl Shell {
         loop {
             let printed = read(&output);
             if printed.lines().any(|line| line.starts_with("listening on ")) {
-                // What comes right after that line, such as the calls of the demo, is printed in one go.
+                // The rest of the greeting, such as the calls of the demo, is printed in the same write.
                 std::thread::sleep(Duration::from_millis(50));
-                self.servers.push((place, process));
+                self.servers.push((address, process));
                 return Ok(read(&output));
             }
             let alive = Path::new("/proc").join(&process).exists() || !Path::new("/proc").exists();
@@ -166,32 +170,32 @@ impl Shell {
         }
     }
 
-    /// The address that a server will have: a flag's, else the settings file's, else what commands mean.
-    fn place(&self, command: &str) -> String {
+    /// Returns the address that a server will listen on: that of the flag, of the settings file, or the default.
+    fn server_address(&self, command: &str) -> String {
         let after = |flag| command.split_whitespace().skip_while(move |word| *word != flag).nth(1);
         let of_file = || {
-            let settings = read(&self.own.with_file_name("page").join(after("--config")?));
+            let settings = read(&self.work_dir.with_file_name("page").join(after("--config")?));
             let line = settings.lines().find_map(|line| line.strip_prefix("listen = "))?;
             line.split('"').nth(1).map(str::to_owned)
         };
         after("--listen").map(str::to_owned).or_else(of_file).unwrap_or_else(|| self.address.clone())
     }
 
-    /// Starts a command that prints for as long as it is let.
+    /// Starts a command that prints until it is stopped.
     pub(super) fn background(&mut self, command: &str) -> Result<(), String> {
         let (_, output) = self.spawn(command)?;
         self.stream = Some((output, 0));
         Ok(())
     }
 
-    /// Waits until the stream has gone on like this.
+    /// Waits until the stream has printed the expected lines.
     pub(super) fn stream(&mut self, expected: &str) -> Result<(), String> {
         let Some((output, seen)) = &mut self.stream else { return Err("no stream is open".to_owned()) };
         let start = Instant::now();
         loop {
             let printed = read(output);
             let new: Vec<&str> = printed.lines().skip(*seen).skip_while(|line| line.is_empty()).collect();
-            if let Some(count) = compare::begins(expected, &new.join("\n")) {
+            if let Some(count) = compare::matching_prefix(expected, &new.join("\n")) {
                 *seen = printed.lines().count() - new.len() + count;
                 return Ok(());
             }
@@ -205,11 +209,11 @@ impl Shell {
         }
     }
 
-    /// Starts a command beside the shell; returns its process and the file of its output.
+    /// Starts a command in the background; returns its process id and output file.
     fn spawn(&mut self, command: &str) -> Result<(String, PathBuf), String> {
         self.steps += 1;
         let (output, log) = (self.file("out"), self.file("log"));
-        // The line break ends a comment behind the command; `exec env` makes the process the command's own.
+        // The line break ends a comment after the command; `exec env` replaces the subshell by the command.
         let text = format!(
             "( exec >'{}' 2>'{}' </dev/null; exec env {command}\n) & echo $!",
             output.display(),
@@ -220,12 +224,12 @@ impl Shell {
     }
 
     fn file(&self, kind: &str) -> PathBuf {
-        self.own.join(format!("step-{}.{kind}", self.steps))
+        self.work_dir.join(format!("step-{}.{kind}", self.steps))
     }
 
-    /// Gives the shell a line and waits for its answer of one line.
+    /// Sends a line to the shell and waits for one line of output.
     fn send(&mut self, line: &str) -> Result<String, RecvTimeoutError> {
-        // A shell that has ended is told by its missing answer.
+        // If the shell has exited, receiving fails below.
         let _ = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
         self.answers.recv_timeout(PATIENCE)
     }
@@ -258,7 +262,7 @@ fn executable(folder: &Path, name: &str, text: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
 }
 
-/// What a file holds by now.
+/// Reads a file; empty if it does not exist.
 fn read(path: &Path) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What does a case say? The model of the files under `tests/conformance/`, and how they are read.
+//! The model of the case files under `tests/conformance/`, and the functions that read them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,41 +12,42 @@ use serde_json::{Map, Value};
 struct CaseFile {
     #[serde(rename = "$schema")]
     _schema: String,
-    /// What the cases of this file have in common.
+    /// The subject of the cases.
     #[serde(rename = "about")]
     _about: String,
     cases: Vec<Case>,
 }
 
-/// One rule put to the test.
+/// A test of one rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// The stable name, which begins with the paragraph.
+    /// The stable id, which begins with the paragraph of the specification.
     pub id: String,
-    /// The paragraphs of SPEC.md that it comes from.
+    /// The paragraphs of SPEC.md that state the rule.
     pub rule: Vec<String>,
     /// The level that a target must claim.
     pub level: Level,
-    /// The profile that a target must claim besides.
+    /// The profile that a target must claim in addition.
     #[serde(default)]
     pub profile: Option<String>,
-    /// How much weight it has.
+    /// Whether the rule is a MUST or a SHOULD.
     #[serde(default)]
-    pub word: Word,
-    /// Why it matters.
+    #[serde(rename = "word")]
+    pub requirement: Requirement,
+    /// Why the rule matters.
     pub why: String,
-    /// The settings of the server that it needs; `open`, or whatever answers reads, unless given.
+    /// The server settings that the case needs; by default `open`, or `signed` if the target has no open server.
     #[serde(default)]
     pub server: Option<String>,
-    /// Whether it has to wait for time to pass.
+    /// Whether the case has to wait.
     #[serde(default)]
     pub slow: bool,
-    /// What is done, in order.
+    /// The steps in order.
     pub steps: Vec<Step>,
 }
 
-/// The levels, each of which contains those before.
+/// The levels of conformance; each includes the lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum Level {
     /// Core reads.
@@ -60,10 +61,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// All of them, the lowest first.
+    /// All levels, the lowest first.
     pub const ALL: [Self; 4] = [Self::L1, Self::L2, Self::L3, Self::L4];
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,26 +75,26 @@ impl Level {
         }
     }
 
-    /// The level of that name.
+    /// Parses a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 
-/// The weight of a rule: a broken MUST fails, a broken SHOULD warns.
+/// The requirement level of a rule: violating a MUST fails, violating a SHOULD warns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-pub enum Word {
-    /// No way around.
+pub enum Requirement {
+    /// An absolute requirement.
     #[default]
     #[serde(rename = "MUST")]
     Must,
-    /// With good reason only.
+    /// A recommendation.
     #[serde(rename = "SHOULD")]
     Should,
 }
 
-/// One thing that is done; which one, its members tell.
+/// One step of a case; its members decide what is done.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Step {
@@ -110,25 +111,25 @@ pub struct Step {
     pub open: Option<String>,
     /// Waits for the next event of a stream.
     pub read: Option<String>,
-    /// Makes sure that a stream says nothing for a while.
+    /// Checks that a stream sends no event for some time.
     pub silent: Option<Silent>,
-    /// Makes sure that a stream ends.
+    /// Checks that a stream ends.
     pub ended: Option<String>,
-    /// Lets time pass, in milliseconds.
+    /// Waits, in milliseconds.
     pub wait: Option<u64>,
-    /// Holds a value against the matcher in `is`.
+    /// Compares a value with the matcher in `is`.
     #[serde(deserialize_with = "present")]
     pub check: Option<Value>,
     /// The matcher for `check`.
     #[serde(deserialize_with = "present")]
     pub is: Option<Value>,
-    /// What must come back.
+    /// The expected response.
     pub expect: Option<Expect>,
-    /// Names for parts of the response: `status`, `header.<name>`, `body`, `body.<path>`, `text`.
+    /// Binds names to parts of the response: `status`, `header.<name>`, `body`, `body.<path>`, `text`.
     pub capture: Map<String, Value>,
 }
 
-/// A login, whose session later steps use by name.
+/// A login; later steps refer to its session by name.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
@@ -139,19 +140,19 @@ pub struct Login {
     pub name: String,
 }
 
-/// A request. Templates and functions in its values are worked out before it is sent.
+/// A request. Templates and functions in its values are evaluated before it is sent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Send {
-    /// GET unless given.
+    /// The method; `GET` by default.
     pub method: Option<String>,
-    /// Sent to another kind of server than the case's.
+    /// Settings of another server than that of the case.
     pub server: Option<String>,
-    /// The path after the base.
+    /// The path after the base path.
     pub path: String,
-    /// What stands in the place of the base: `docs` the docs surface, `root` nothing.
+    /// Replaces the base path: `docs` by the path of the docs surface, `root` by nothing.
     pub at: Option<String>,
-    /// The query, put into `X-Mesh-Query` as base64; JSON is written without blanks, text as it is.
+    /// The query, sent in `X-Mesh-Query` as base64; JSON is written without white space, a string as it is.
     #[serde(deserialize_with = "present")]
     pub query: Option<Value>,
     /// The value of `X-Mesh-Query-Id`.
@@ -161,17 +162,17 @@ pub struct Send {
     /// The value of `X-Mesh-Format`.
     #[serde(deserialize_with = "present")]
     pub format: Option<Value>,
-    /// Further headers: text, or a list for a header that is sent several times.
+    /// Further headers: a string, or a list for a header that is sent several times.
     pub headers: Map<String, Value>,
     /// A JSON body.
     #[serde(deserialize_with = "present")]
     pub json: Option<Value>,
-    /// A body as it is.
+    /// A body, sent as it is.
     #[serde(deserialize_with = "present")]
     pub body: Option<Value>,
     /// The parts of a `multipart/form-data` body.
     pub multipart: Option<Vec<Part>>,
-    /// Who signs: `none`, the name of a session, or an object of deviations; the default account unless given.
+    /// The signer: `none`, the name of a session, or an object of deviations; by default the default account.
     #[serde(deserialize_with = "present")]
     pub auth: Option<Value>,
 }
@@ -180,9 +181,9 @@ pub struct Send {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Part {
-    /// The field's name.
+    /// The name of the field.
     pub name: String,
-    /// The file's name, which makes it a file.
+    /// The file name, which makes the part a file.
     pub filename: Option<String>,
     /// The content type.
     #[serde(rename = "type")]
@@ -194,41 +195,41 @@ pub struct Part {
     pub base64: Option<Value>,
 }
 
-/// A walk from page to page.
+/// Reads a collection page by page.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Walk {
     /// The collection.
     pub path: String,
-    /// The query, whose `$page` is set for each page.
+    /// The query; `$page` is set for each page.
     pub query: Value,
-    /// Rows a page.
+    /// The number of rows per page.
     pub first: u64,
-    /// What all items together must match.
+    /// A matcher for the items of all pages.
     pub items: Value,
 }
 
-/// A stream that must be quiet.
+/// A check that a stream sends no event.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Silent {
-    /// Which one.
+    /// The name of the stream.
     pub stream: String,
-    /// For how many milliseconds.
+    /// The duration in milliseconds.
     pub ms: u64,
-    /// How many comment lines must have come by then.
+    /// The number of comment lines that must have been received by then.
     #[serde(default)]
     pub comments: usize,
 }
 
-/// What must come back; parts left out are not looked at.
+/// The expected response; parts that are not given are not checked.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
-    /// The status, or a list of those that are right.
+    /// The status, or a list of allowed ones.
     #[serde(deserialize_with = "present")]
     pub status: Option<Value>,
-    /// Header → matcher.
+    /// Matchers by header name.
     pub headers: Map<String, Value>,
     /// A matcher for the body as JSON.
     #[serde(deserialize_with = "present")]
@@ -246,7 +247,7 @@ pub struct Expect {
     pub empty: bool,
     /// An error body.
     pub error: Option<ErrorBody>,
-    /// The kind of the event that was read.
+    /// A matcher for the type of the event.
     #[serde(deserialize_with = "present")]
     pub event: Option<Value>,
     /// A matcher for the event's data as JSON.
@@ -275,30 +276,30 @@ pub struct ErrorBody {
     /// A matcher for `column`.
     #[serde(deserialize_with = "present")]
     pub column: Option<Value>,
-    /// What the message must name; alternatives are parted by `|`.
+    /// Texts that the message must contain; alternatives are separated by `|`.
     pub says: Vec<String>,
 }
 
-/// A value that is there, even where it is null.
+/// Distinguishes a null from a missing member.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
 impl Case {
-    /// What groups it with others: its profile, else its level.
+    /// Returns the profile or, without one, the level.
     #[must_use]
     pub fn group(&self) -> &str {
         self.profile.as_deref().unwrap_or_else(|| self.level.name())
     }
 }
 
-/// The folder of the cases and the fixture in this repository.
+/// Returns the folder of the cases and the fixture in this repository.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
 }
 
-/// The files of cases under a folder, sorted.
+/// Lists the case files under a folder, sorted.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for entry in read_dir(folder)? {
@@ -321,7 +322,10 @@ fn read_dir(folder: &Path) -> Result<Vec<PathBuf>, String> {
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(unreadable)).collect()
 }
 
-/// Reads every case under a folder. An id that stands twice, or a case in the wrong folder, is a fault.
+/// Reads all cases under a folder.
+///
+/// # Errors
+/// Returns the first unreadable file, duplicate id, or case in the wrong folder.
 pub fn load(folder: &Path) -> Result<Vec<Case>, String> {
     let mut all: Vec<Case> = Vec::new();
     for path in files(folder)? {

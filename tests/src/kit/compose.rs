@@ -1,23 +1,23 @@
-//! Which bytes does a step send? From what a case says to a request, signed where it has to be.
+//! Building the request of a step, including its signature.
 
 use serde_json::{Map, Value};
 
 use super::case::{Part, Send};
+use super::encoding;
 use super::expression::{Scope, plain};
+use super::failure::Failure;
 use super::http::Request;
 use super::target::{Session, Target};
-use super::trouble::Trouble;
-use super::wire;
 
-/// The request of a step for the server with these settings.
-pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Request, Trouble> {
+/// Builds the request of a step for the server with the given settings.
+pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Request, Failure> {
     let path = scope.text(&send.path.clone().into())?;
     let base = match send.at.as_deref() {
-        None => target.place(settings)?.base.clone(),
+        None => target.base_url(settings)?.base.clone(),
         Some("root") => String::new(),
         Some("docs") => target.profile.choice_text("docs_path")?,
         Some(other) => {
-            return Err(Trouble::Setup(format!("the case is broken: there is no place '{other}'")));
+            return Err(Failure::Setup(format!("the case is broken: 'at' cannot be '{other}'")));
         }
     };
     let full = format!("{base}{path}");
@@ -28,7 +28,7 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
     };
     let mut add = |name: &str, value: String| request.headers.push((name.to_owned(), value));
     if let Some(query) = &send.query {
-        add("X-Mesh-Query", wire::base64(scope.text(query)?));
+        add("X-Mesh-Query", encoding::base64(scope.text(query)?));
     }
     if let Some(id) = &send.query_id {
         add("X-Mesh-Query-Id", scope.text(id)?);
@@ -50,7 +50,7 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
     } else if let Some(body) = &send.body {
         request.body = Some(scope.text(body)?.into_bytes());
     } else if let Some(parts) = &send.multipart {
-        let boundary = format!("mesh{}", wire::random(16));
+        let boundary = format!("mesh{}", encoding::random(16));
         request
             .headers
             .push(("Content-Type".to_owned(), format!("multipart/form-data; boundary={boundary}")));
@@ -60,7 +60,7 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
     Ok(request)
 }
 
-fn multipart(parts: &[Part], boundary: &str, scope: &Scope<'_>) -> Result<Vec<u8>, Trouble> {
+fn multipart(parts: &[Part], boundary: &str, scope: &Scope<'_>) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     for part in parts {
         let mut head = format!(
@@ -76,7 +76,7 @@ fn multipart(parts: &[Part], boundary: &str, scope: &Scope<'_>) -> Result<Vec<u8
         body.extend_from_slice(head.as_bytes());
         body.extend_from_slice(b"\r\n\r\n");
         match &part.base64 {
-            Some(text) => body.extend(wire::from_base64(&scope.text(text)?).unwrap_or_default()),
+            Some(text) => body.extend(encoding::from_base64(&scope.text(text)?).unwrap_or_default()),
             None if part.text.is_null() => {}
             None => body.extend(scope.text(&part.text)?.into_bytes()),
         }
@@ -86,7 +86,7 @@ fn multipart(parts: &[Part], boundary: &str, scope: &Scope<'_>) -> Result<Vec<u8
     Ok(body)
 }
 
-/// Who signs, and where that deviates from what is right.
+/// The session that signs, and the deliberate deviations from a correct signature.
 #[derive(Default)]
 struct Auth {
     session: Option<Session>,
@@ -99,7 +99,7 @@ fn sign(
     settings: &str,
     target: &Target,
     scope: &Scope<'_>,
-) -> Result<(), Trouble> {
+) -> Result<(), Failure> {
     let auth = auth(send, settings, target, scope)?;
     let Some(session) = &auth.session else { return Ok(()) };
     let given = |name: &str| auth.deviations.get(name);
@@ -110,7 +110,7 @@ fn sign(
     let mut message = match given("over") {
         Some(over) => plain(over),
         None => {
-            // Where nothing is written, the body of a PUT is not looked at, and so not signed.
+            // Without write routes a PUT is a read, whose body is ignored and so not signed.
             let unsigned_body =
                 send.multipart.is_some() || (request.method == "PUT" && !Target::writes(settings));
             message(request, unsigned_body, target)?
@@ -122,7 +122,7 @@ fn sign(
         let has_query = request.header("X-Mesh-Query").is_some();
         let format = request.header("X-Mesh-Format").filter(|_| has_query).unwrap_or("json").to_owned();
         let now = scope.text(&serde_json::json!({"@now": 0}))?;
-        let (timestamp, nonce) = (part("timestamp", now), part("nonce", wire::random(22)));
+        let (timestamp, nonce) = (part("timestamp", now), part("nonce", encoding::random(22)));
         let (method, path) = (part("method", request.method.clone()), part("path", path));
         message = format!("{message}\n{method}\n{path}\n{}\n{timestamp}\n{nonce}", part("format", format));
         request.headers.push(("X-Mesh-Timestamp".to_owned(), timestamp));
@@ -131,7 +131,7 @@ fn sign(
     let key = given("key").map_or_else(|| session.signing_token.clone(), plain);
     let signature = match given("signature") {
         Some(signature) => text_or_none(signature),
-        None => Some(wire::signature(&key, &message)),
+        None => Some(encoding::signature(&key, &message)),
     };
     if let Some(signature) = signature {
         request.headers.push(("X-Mesh-Signature".to_owned(), signature));
@@ -139,13 +139,13 @@ fn sign(
     Ok(())
 }
 
-fn auth(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Auth, Trouble> {
+fn auth(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Auth, Failure> {
     let named = |name: &str| {
         let session = scope.values.get(name).and_then(|session| {
             let text = |member: &str| session.get(member).and_then(Value::as_str).map(str::to_owned);
             Some(Session { token: text("token")?, signing_token: text("signingToken")? })
         });
-        session.ok_or_else(|| Trouble::Setup(format!("the case is broken: there is no session '{name}'")))
+        session.ok_or_else(|| Failure::Setup(format!("the case is broken: there is no session '{name}'")))
     };
     match &send.auth {
         None if Target::signs(settings) => {
@@ -165,16 +165,16 @@ fn auth(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Resu
     }
 }
 
-/// What is signed for a request, by the rules of SPEC §7.4.
-fn message(request: &Request, unsigned_body: bool, target: &Target) -> Result<String, Trouble> {
+/// Returns the message to sign for a request (SPEC §7.4).
+fn message(request: &Request, unsigned_body: bool, target: &Target) -> Result<String, Failure> {
     let query =
         request.header("X-Mesh-Query").or_else(|| request.header("X-Mesh-Query-Id")).unwrap_or_default();
     let Some(body) = request.body.as_deref().filter(|_| !unsigned_body) else { return Ok(query.to_owned()) };
     match target.profile.choice_text("post_signature")?.as_str() {
-        "query-and-hash" => Ok(format!("{query}\n{}", wire::sha256(body))),
+        "query-and-hash" => Ok(format!("{query}\n{}", encoding::sha256(body))),
         "body" => Ok(String::from_utf8_lossy(body).into_owned()),
         other => {
-            Err(Trouble::Undeclared(format!("choices.post_signature is '{other}', which is not known here")))
+            Err(Failure::Undeclared(format!("choices.post_signature is '{other}', which is not supported")))
         }
     }
 }

@@ -1,26 +1,26 @@
-//! Is a response what a step expects?
+//! Comparison of a response with the expectations of a step.
 
 use serde_json::{Map, Value, json};
 
 use super::case::{ErrorBody, Expect};
+use super::encoding;
 use super::expression::{Scope, part};
+use super::failure::Failure;
 use super::http::Response;
 use super::matcher::{brief, differences};
-use super::trouble::Trouble;
-use super::wire;
 
-/// A response with what its parts are read as.
+/// A response with its parsed headers and body.
 #[derive(Debug)]
-pub struct Seen<'r> {
-    response: &'r Response,
+pub struct ParsedResponse<'r> {
+    raw: &'r Response,
     headers: Map<String, Value>,
     json: Option<Value>,
 }
 
-impl<'r> Seen<'r> {
-    /// Reads the body as JSON where it is.
+impl<'r> ParsedResponse<'r> {
+    /// Joins repeated headers and parses the body as JSON.
     #[must_use]
-    pub fn of(response: &'r Response) -> Self {
+    pub fn new(response: &'r Response) -> Self {
         let mut headers = Map::new();
         for (name, value) in &response.headers {
             let joined = match headers.get(name).and_then(Value::as_str) {
@@ -29,15 +29,15 @@ impl<'r> Seen<'r> {
             };
             headers.insert(name.clone(), joined.into());
         }
-        Self { response, headers, json: serde_json::from_slice(&response.body).ok() }
+        Self { raw: response, headers, json: serde_json::from_slice(&response.body).ok() }
     }
 
-    /// A part by the name that `capture` uses.
+    /// Returns a part by its name in `capture`.
     #[must_use]
     pub fn part(&self, place: &str) -> Option<Value> {
         match place.split_once('.').unwrap_or((place, "")) {
-            ("status", _) => Some(self.response.status.into()),
-            ("text", _) => Some(self.response.text().into()),
+            ("status", _) => Some(self.raw.status.into()),
+            ("text", _) => Some(self.raw.text().into()),
             ("header", name) => self.headers.get(name).cloned(),
             ("body", "") => self.json.clone(),
             ("body", path) => part(self.json.as_ref()?, path).cloned(),
@@ -46,70 +46,70 @@ impl<'r> Seen<'r> {
     }
 }
 
-/// What is not as expected, one line each. `lenient` lets a collection be a bare list.
-pub fn faults(
+/// Returns one line for each mismatch. With `lenient`, a collection may be a bare list.
+pub fn mismatches(
     expect: &Expect,
-    seen: &Seen<'_>,
+    response: &ParsedResponse<'_>,
     lenient: bool,
     scope: &Scope<'_>,
-) -> Result<Vec<String>, Trouble> {
-    let mut faults = Vec::new();
+) -> Result<Vec<String>, Failure> {
+    let mut mismatches = Vec::new();
     if let Some(status) = &expect.status {
         let status = scope.eval(status)?;
         let right = match &status {
-            Value::Array(all) => all.contains(&json!(seen.response.status)),
-            one => *one == json!(seen.response.status),
+            Value::Array(all) => all.contains(&json!(response.raw.status)),
+            one => *one == json!(response.raw.status),
         };
         if !right {
-            faults.push(format!("status {status} expected, got {}", seen.response.status));
+            mismatches.push(format!("status {status} expected, got {}", response.raw.status));
         }
     }
     for (name, expected) in &expect.headers {
         let expected = scope.fill(expected)?;
-        let all = differences(&expected, seen.headers.get(&name.to_lowercase()));
-        faults.extend(all.into_iter().map(|what| format!("header {name}: {what}")));
+        let all = differences(&expected, response.headers.get(&name.to_lowercase()));
+        mismatches.extend(all.into_iter().map(|what| format!("header {name}: {what}")));
     }
-    if expect.empty && !seen.response.body.is_empty() {
-        faults.push(format!("no body expected, got {}", brief(&seen.response.text().into())));
+    if expect.empty && !response.raw.body.is_empty() {
+        mismatches.push(format!("no body expected, got {}", brief(&response.raw.text().into())));
     }
     if let Some(expected) = &expect.text {
-        faults.extend(differences(&scope.fill(expected)?, Some(&seen.response.text().into())));
+        mismatches.extend(differences(&scope.fill(expected)?, Some(&response.raw.text().into())));
     }
     if let Some(expected) = &expect.bytes {
-        let (expected, got) = (scope.text(expected)?, wire::base64(&seen.response.body));
+        let (expected, got) = (scope.text(expected)?, encoding::base64(&response.raw.body));
         if expected != got {
-            faults.push(format!("the bytes {expected} expected, got {}", brief(&got.into())));
+            mismatches.push(format!("the bytes {expected} expected, got {}", brief(&got.into())));
         }
     }
     let wants_json = expect.body.is_some() || expect.items.is_some() || expect.error.is_some();
-    let Some(json) = &seen.json else {
+    let Some(json) = &response.json else {
         if wants_json {
-            faults.push(format!("the body is no JSON: {}", brief(&seen.response.text().into())));
+            mismatches.push(format!("the body is not JSON: {}", brief(&response.raw.text().into())));
         }
-        return Ok(faults);
+        return Ok(mismatches);
     };
     if let Some(expected) = &expect.body {
-        faults.extend(differences(&scope.fill(expected)?, Some(json)));
+        mismatches.extend(differences(&scope.fill(expected)?, Some(json)));
     }
     if let Some(expected) = &expect.items {
         let items = json.get("items").or_else(|| (lenient && json.is_array()).then_some(json));
         match items {
-            Some(items) => faults.extend(differences(&scope.fill(expected)?, Some(items))),
-            None => faults.push(format!("no items in the body: {}", brief(json))),
+            Some(items) => mismatches.extend(differences(&scope.fill(expected)?, Some(items))),
+            None => mismatches.push(format!("no items in the body: {}", brief(json))),
         }
     }
     if let Some(expected) = &expect.error {
-        faults.extend(error_faults(expected, seen, json, scope)?);
+        mismatches.extend(error_mismatches(expected, response, json, scope)?);
     }
-    Ok(faults)
+    Ok(mismatches)
 }
 
-fn error_faults(
+fn error_mismatches(
     expected: &ErrorBody,
-    seen: &Seen<'_>,
+    response: &ParsedResponse<'_>,
     json: &Value,
     scope: &Scope<'_>,
-) -> Result<Vec<String>, Trouble> {
+) -> Result<Vec<String>, Failure> {
     let mut members = Map::new();
     members.insert("error".to_owned(), expected.error.clone().into());
     let message = if expected.says.is_empty() {
@@ -127,10 +127,10 @@ fn error_faults(
             members.insert(name.to_owned(), scope.fill(matcher)?);
         }
     }
-    let mut faults = differences(&json!({"@subset": members}), Some(json));
-    let media = seen.headers.get("content-type").and_then(Value::as_str).unwrap_or_default();
+    let mut mismatches = differences(&json!({"@subset": members}), Some(json));
+    let media = response.headers.get("content-type").and_then(Value::as_str).unwrap_or_default();
     if !media.to_lowercase().starts_with("application/json") {
-        faults.push(format!("an error body of the type '{media}', not application/json"));
+        mismatches.push(format!("the error body has the type '{media}', not application/json"));
     }
-    Ok(faults)
+    Ok(mismatches)
 }

@@ -1,33 +1,33 @@
-//! What do templates and functions in a case stand for?
+//! Evaluation of the templates and functions in cases.
 //!
 //! `${name}` in a text is a value that a step has bound or captured, `${name.member.0}` a part of it, and
-//! `${choice.name}` what the target's profile declares. A text that is nothing but one template becomes the
-//! value itself. An object whose only key is `@` and the name of a function is a call of it.
+//! `${choice.name}` a choice of the target's profile. A text that consists of one template becomes the value itself,
+//! of any type. An object whose only key is `@` followed by the name of a function calls the function.
 
 use serde_json::{Map, Number, Value};
 
+use super::encoding;
+use super::failure::Failure;
 use super::profile::Profile;
-use super::trouble::Trouble;
-use super::wire;
 
-/// The names that a case may use at some point of it.
+/// The names that a case can refer to.
 #[derive(Debug)]
 pub struct Scope<'p> {
-    /// What was bound and captured so far.
+    /// The values that were bound and captured so far.
     pub values: Map<String, Value>,
-    /// Where choices are declared.
+    /// The profile with the choices.
     pub profile: &'p Profile,
 }
 
 impl<'p> Scope<'p> {
-    /// No names but the choices of a target.
+    /// Creates a scope with the choices of a target only.
     #[must_use]
     pub fn new(profile: &'p Profile) -> Self {
         Self { values: Map::new(), profile }
     }
 
-    /// A value with its templates filled in and its functions called.
-    pub fn eval(&self, value: &Value) -> Result<Value, Trouble> {
+    /// Fills in templates and calls functions.
+    pub fn eval(&self, value: &Value) -> Result<Value, Failure> {
         match value {
             Value::Object(members) => match call(members) {
                 Some((name, argument)) => self.call(name, argument),
@@ -37,45 +37,45 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A value with its templates filled in; objects with `@` stay, for they are matchers.
-    pub fn fill(&self, value: &Value) -> Result<Value, Trouble> {
+    /// Fills in templates; objects with `@` are matchers and stay as they are.
+    pub fn fill(&self, value: &Value) -> Result<Value, Failure> {
         match value {
             Value::Object(members) => {
                 let filled = members.iter().map(|(key, member)| Ok((self.key(key)?, self.fill(member)?)));
-                Ok(Value::Object(filled.collect::<Result<_, Trouble>>()?))
+                Ok(Value::Object(filled.collect::<Result<_, Failure>>()?))
             }
             Value::Array(items) => {
-                Ok(Value::Array(items.iter().map(|item| self.fill(item)).collect::<Result<_, Trouble>>()?))
+                Ok(Value::Array(items.iter().map(|item| self.fill(item)).collect::<Result<_, Failure>>()?))
             }
             other => self.fill_one(other),
         }
     }
 
-    /// A value as text: JSON without blanks unless it is text already.
-    pub fn text(&self, value: &Value) -> Result<String, Trouble> {
+    /// Evaluates a value to text: a string as it is, anything else as compact JSON.
+    pub fn text(&self, value: &Value) -> Result<String, Failure> {
         Ok(plain(&self.eval(value)?))
     }
 
-    fn members(&self, members: &Map<String, Value>) -> Result<Value, Trouble> {
+    fn members(&self, members: &Map<String, Value>) -> Result<Value, Failure> {
         let members = members.iter().map(|(key, member)| Ok((self.key(key)?, self.eval(member)?)));
-        Ok(Value::Object(members.collect::<Result<_, Trouble>>()?))
+        Ok(Value::Object(members.collect::<Result<_, Failure>>()?))
     }
 
-    fn key(&self, key: &str) -> Result<String, Trouble> {
+    fn key(&self, key: &str) -> Result<String, Failure> {
         Ok(if key.contains("${") { plain(&self.template(key)?) } else { key.to_owned() })
     }
 
-    fn fill_one(&self, value: &Value) -> Result<Value, Trouble> {
+    fn fill_one(&self, value: &Value) -> Result<Value, Failure> {
         match value {
             Value::String(text) if text.contains("${") => self.template(text),
             Value::Array(items) => {
-                Ok(Value::Array(items.iter().map(|item| self.eval(item)).collect::<Result<_, Trouble>>()?))
+                Ok(Value::Array(items.iter().map(|item| self.eval(item)).collect::<Result<_, Failure>>()?))
             }
             other => Ok(other.clone()),
         }
     }
 
-    fn template(&self, text: &str) -> Result<Value, Trouble> {
+    fn template(&self, text: &str) -> Result<Value, Failure> {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
@@ -93,7 +93,7 @@ impl<'p> Scope<'p> {
         Ok(Value::String(out))
     }
 
-    fn lookup(&self, name: &str) -> Result<Value, Trouble> {
+    fn lookup(&self, name: &str) -> Result<Value, Failure> {
         if let Some(choice) = name.strip_prefix("choice.") {
             return self.profile.choice(choice);
         }
@@ -103,41 +103,45 @@ impl<'p> Scope<'p> {
             None => Ok(value.clone()),
             Some(path) => part(value, path)
                 .cloned()
-                .ok_or_else(|| Trouble::Fault(format!("'{root}' has no '{path}': {value}"))),
+                .ok_or_else(|| Failure::Mismatch(format!("'{root}' has no '{path}': {value}"))),
         }
     }
 
-    fn call(&self, name: &str, argument: &Value) -> Result<Value, Trouble> {
+    fn call(&self, name: &str, argument: &Value) -> Result<Value, Failure> {
         let argument = self.eval(argument)?;
         let text = |value: &Value| plain(value);
         let both = || pair(&argument).ok_or_else(|| broken(format!("@{name} takes a list of two")));
         Ok(match name {
-            "base64" => wire::base64(text(&argument)).into(),
-            "base64Unpadded" => wire::base64_unpadded(text(&argument)).into(),
-            "base64url" => wire::base64url(text(&argument)).into(),
-            "sha256" => wire::sha256(text(&argument)).into(),
+            "base64" => encoding::base64(text(&argument)).into(),
+            "base64Unpadded" => encoding::base64_unpadded(text(&argument)).into(),
+            "base64url" => encoding::base64url(text(&argument)).into(),
+            "sha256" => encoding::sha256(text(&argument)).into(),
             "json" => argument.to_string().into(),
             "join" => list(&argument).iter().map(text).collect::<String>().into(),
             "now" => (now() + argument.as_i64().unwrap_or_default()).into(),
-            "random" => wire::random(size(&argument)).into(),
-            "hmac" => both().map(|(key, message)| wire::hmac_sha256(&text(key), &text(message)).into())?,
-            "signature" => both().map(|(key, message)| wire::signature(&text(key), &text(message)).into())?,
+            "random" => encoding::random(size(&argument)).into(),
+            "hmac" => {
+                both().map(|(key, message)| encoding::hmac_sha256(&text(key), &text(message)).into())?
+            }
+            "signature" => {
+                both().map(|(key, message)| encoding::signature(&text(key), &text(message)).into())?
+            }
             "repeat" => both().map(|(part, times)| text(part).repeat(size(times)).into())?,
             "list" => both().map(|(item, times)| vec![item.clone(); size(times)].into())?,
             "range" => both().map(|(from, to)| range(from, to))?,
             "add" => both().map(|(a, b)| add(a, b))?,
             "times" => both().map(|(a, b)| times(a, b))?,
-            "flip" => both().map(|(of, at)| flip(&text(of), at).into())?,
-            "drop" => both().map(|(of, count)| drop_end(&text(of), size(count)).into())?,
-            "get" => both().map(|(of, path)| part(of, &text(path)).cloned().unwrap_or_default())?,
+            "flip" => both().map(|(value, index)| flip(&text(value), index).into())?,
+            "drop" => both().map(|(value, count)| drop_end(&text(value), size(count)).into())?,
+            "get" => both().map(|(value, path)| part(value, &text(path)).cloned().unwrap_or_default())?,
             "fields" => both().map(|(prefix, times)| fields(&text(prefix), size(times)))?,
             "nest" => self.nest(&argument)?,
             _ => return Err(broken(format!("there is no function @{name}"))),
         })
     }
 
-    /// `[times, template, inner]`: the inner value put into the template's `"…"` as often as that.
-    fn nest(&self, argument: &Value) -> Result<Value, Trouble> {
+    /// Evaluates `[times, template, inner]`: replaces `"…"` in the template by the inner value, repeatedly.
+    fn nest(&self, argument: &Value) -> Result<Value, Failure> {
         let [times, template, inner] = list(argument) else {
             return Err(broken("@nest takes three".to_owned()));
         };
@@ -145,7 +149,7 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// The name and the argument, where an object is a call of a function.
+/// Returns name and argument if an object is a function call.
 fn call(members: &Map<String, Value>) -> Option<(&str, &Value)> {
     let mut members_iter = members.iter();
     let (key, argument) = members_iter.next()?;
@@ -153,11 +157,11 @@ fn call(members: &Map<String, Value>) -> Option<(&str, &Value)> {
     members_iter.next().is_none().then_some((name, argument))
 }
 
-fn broken(what: String) -> Trouble {
-    Trouble::Setup(format!("the case is broken: {what}"))
+fn broken(what: String) -> Failure {
+    Failure::Setup(format!("the case is broken: {what}"))
 }
 
-/// Text as it is, anything else as JSON without blanks.
+/// Returns a string as it is and anything else as compact JSON.
 #[must_use]
 pub fn plain(value: &Value) -> String {
     match value {
@@ -166,7 +170,7 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// The part of a value at a dotted path of members and indices.
+/// Returns the part of a value at a dotted path of members and indices.
 #[must_use]
 pub fn part<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, step| match value {
@@ -207,7 +211,7 @@ fn times(a: &Value, b: &Value) -> Value {
     a.as_i64().zip(b.as_i64()).and_then(|(a, b)| a.checked_mul(b)).into()
 }
 
-/// The text with one character replaced by another of the same kind; negative places count from the end.
+/// Replaces one character by another of the same class; a negative index counts from the end.
 fn flip(text: &str, at: &Value) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     let at = at.as_i64().unwrap_or_default();
@@ -245,7 +249,7 @@ fn put(template: &Value, inner: &Value) -> Value {
     }
 }
 
-/// Seconds since the Unix epoch.
+/// Returns the seconds since the Unix epoch.
 fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.ok().and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or_default()
@@ -259,14 +263,14 @@ mod tests {
 
     #[track_caller]
     fn check(expression: &Value, expected: &Value) {
-        let profile = Profile::ours().unwrap();
+        let profile = Profile::reference().unwrap();
         let mut scope = Scope::new(&profile);
         scope.values.insert("row".to_owned(), json!({"id": 7, "tags": ["a"]}));
         assert_eq!(&scope.eval(expression).unwrap(), expected);
     }
 
     #[test]
-    fn templates_keep_the_kind_of_a_lone_value() {
+    fn a_lone_template_keeps_the_type_of_its_value() {
         check(&json!("${row.id}"), &json!(7));
         check(&json!("/post/${row.id}/${row.tags.0}"), &json!("/post/7/a"));
         check(&json!({"${row.id}": ["${row.tags}"]}), &json!({"7": [["a"]]}));
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_nest() {
+    fn functions_are_evaluated_recursively() {
         check(&json!({"@base64": {"@json": {"a": "${row.id}"}}}), &json!("eyJhIjo3fQ=="));
         check(&json!({"@nest": [2, {"not": "…"}, {"x": 1}]}), &json!({"not": {"not": {"x": 1}}}));
         check(&json!({"@flip": ["abc", -1]}), &json!("aba"));

@@ -1,29 +1,29 @@
-//! How does a request get to a target, and what came back? HTTP/1.1 by hand, so that nothing is mended on the way.
+//! An HTTP/1.1 client that neither validates nor corrects requests and reports every failure as a message.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// A target that says nothing for this long is taken for stuck.
+/// How long a target may stay silent.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Larger bodies are no answer to any case.
+/// The largest body that is read.
 const BODY_MAX: u64 = 64 << 20;
 
-/// Where a target is.
+/// The URL of a server, split into authority and base path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct BaseUrl {
     /// Host and port.
     pub authority: String,
-    /// The base path, without a slash at its end.
+    /// The base path without a trailing slash.
     pub base: String,
 }
 
-impl Place {
-    /// Takes a URL apart.
+impl BaseUrl {
+    /// Parses an `http://` URL.
     pub fn parse(url: &str) -> Result<Self, String> {
         let rest = url.strip_prefix("http://").ok_or_else(|| {
-            format!("'{url}' is no http:// URL; for https put a plain-text proxy between, such as socat")
+            format!("'{url}' is not an http:// URL; for https use a plain-text proxy such as socat")
         })?;
         let (authority, base) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
         let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
@@ -39,14 +39,14 @@ pub struct Request {
     pub method: String,
     /// The request target.
     pub target: String,
-    /// The headers in their order.
+    /// The headers in order.
     pub headers: Vec<(String, String)>,
     /// The body; `Content-Length` is added for it.
     pub body: Option<Vec<u8>>,
 }
 
 impl Request {
-    /// The first header of a name.
+    /// Returns the first header of a name, ignoring case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
@@ -55,7 +55,7 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The bytes.
+    /// Serializes the request.
     #[must_use]
     pub fn bytes(&self, authority: &str) -> Vec<u8> {
         let mut head =
@@ -72,14 +72,14 @@ impl Request {
         bytes
     }
 
-    /// A line for a shell that sends the same.
+    /// Returns a curl command that sends the request.
     #[must_use]
     pub fn curl(&self, authority: &str) -> String {
         let mut line = String::new();
         let body = self.body.as_deref().unwrap_or_default();
         let text = std::str::from_utf8(body).ok().filter(|text| !text.contains('\0'));
         if text.is_none() {
-            line.push_str(&format!("printf %s {} | base64 -d | ", super::wire::base64(body)));
+            line.push_str(&format!("printf %s {} | base64 -d | ", super::encoding::base64(body)));
         }
         line.push_str("curl -i --path-as-is");
         match self.method.as_str() {
@@ -99,7 +99,7 @@ impl Request {
     }
 }
 
-/// Text as one word of a shell; a long run of one character is left for the shell to make.
+/// Quotes text for a shell. A long run of one character is written as a `printf` command.
 fn quoted(text: &str) -> String {
     const RUN: usize = 200;
     let mut out = String::from("'");
@@ -120,25 +120,25 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// What a target answered.
+/// A response of a target.
 #[derive(Debug, Clone, Default)]
 pub struct Response {
     /// The status code.
     pub status: u16,
-    /// The headers in their order; names in lower case.
+    /// The headers in order, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, out of its chunks.
+    /// The body without chunk framing.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The first header of a name, which is written in lower case.
+    /// Returns the first header of a name, given in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
@@ -150,7 +150,7 @@ impl Response {
 pub struct Exchange {
     /// The rest of the response.
     pub stream: BufReader<TcpStream>,
-    /// Status and headers; the body is still to come.
+    /// Status and headers; the body has not been read yet.
     pub head: Response,
     has_body: bool,
 }
@@ -165,7 +165,7 @@ pub fn begin(authority: &str, request: &Request) -> Result<Exchange, String> {
     set.and_then(|()| stream.set_nodelay(true))
         .map_err(|error| format!("cannot set up a socket: {error}"))?;
     let mut stream = BufReader::new(stream);
-    // A server may refuse a request before it has read all of it, so a failure to write is no fault.
+    // Write errors are ignored, since a server may refuse a request before it has read all of it.
     let bytes = request.bytes(authority);
     let _ = stream.get_mut().write_all(&bytes).and_then(|()| stream.get_mut().flush());
     loop {
@@ -186,19 +186,19 @@ pub fn send(authority: &str, request: &Request) -> Result<Response, String> {
 pub fn finish(mut exchange: Exchange) -> Result<Response, String> {
     let mut response = exchange.head.clone();
     if exchange.has_body {
-        let mut stream = Bounded { inner: &mut exchange.stream, deadline: Instant::now() + PATIENCE };
+        let mut stream = DeadlineReader { inner: &mut exchange.stream, deadline: Instant::now() + PATIENCE };
         response.body = body(&mut stream, &response)?;
     }
     Ok(response)
 }
 
-/// A reader with an end in time: a body that comes drop by drop, as a stream of events does, is not waited for.
-struct Bounded<'r> {
+/// A reader with a deadline, for bodies that arrive slowly or never end, such as event streams.
+struct DeadlineReader<'r> {
     inner: &'r mut BufReader<TcpStream>,
     deadline: Instant,
 }
 
-impl BufRead for Bounded<'_> {
+impl BufRead for DeadlineReader<'_> {
     fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         if Instant::now() > self.deadline {
             return Err(ErrorKind::TimedOut.into());
@@ -211,7 +211,7 @@ impl BufRead for Bounded<'_> {
     }
 }
 
-impl Read for Bounded<'_> {
+impl Read for DeadlineReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let available = self.fill_buf()?;
         let count = available.len().min(buffer.len());
@@ -223,7 +223,7 @@ impl Read for Bounded<'_> {
     }
 }
 
-/// Reads a line without its end.
+/// Reads a line without its line ending.
 pub fn line(stream: &mut impl BufRead) -> Result<Option<String>, String> {
     let mut line = Vec::new();
     match stream.take(1 << 20).read_until(b'\n', &mut line) {
@@ -247,13 +247,13 @@ fn head(stream: &mut impl BufRead) -> Result<Response, String> {
         if line.is_empty() {
             return Ok(response);
         }
-        let (name, value) = line.split_once(':').ok_or_else(|| format!("no header: {line:?}"))?;
+        let (name, value) = line.split_once(':').ok_or_else(|| format!("not a header: {line:?}"))?;
         response.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
 }
 
 fn body(stream: &mut impl BufRead, head: &Response) -> Result<Vec<u8>, String> {
-    let broken = |error| format!("the body broke off: {error}");
+    let broken = |error| format!("the body is incomplete: {error}");
     let mut body = Vec::new();
     if head.header("transfer-encoding").is_some() {
         loop {
@@ -263,7 +263,7 @@ fn body(stream: &mut impl BufRead, head: &Response) -> Result<Vec<u8>, String> {
             let before = body.len();
             stream.take(size.min(BODY_MAX)).read_to_end(&mut body).map_err(broken)?;
             if (body.len() - before) as u64 != size {
-                return Err("the body broke off within a chunk".to_owned());
+                return Err("the body is incomplete within a chunk".to_owned());
             }
             line(stream)?;
             if size == 0 {

@@ -1,36 +1,39 @@
-//! Does a value match what a case expects? A list of differences, each with its place.
+//! Comparison of values with the matchers of cases, which yields a list of differences with their paths.
 //!
-//! JSON matches itself: numbers by value, objects whatever the order of their members. An object whose only key
+//! JSON matches itself: numbers by value, objects regardless of the order of their members. An object whose only key
 //! begins with `@` is a matcher of another kind; [`KINDS`] names them.
 
 use serde_json::Value;
 
-/// The kinds of matchers.
+/// The kinds of matchers with their descriptions.
 pub const KINDS: &[(&str, &str)] = &[
-    ("@any", "a value of whatever kind"),
+    ("@any", "any value"),
     (
         "@type",
-        "a value of that type: string, number, integer, boolean, array, object, null; or one of a list",
+        "a value of the given type: string, number, integer, boolean, array, object, null; or of one type of a list",
     ),
     ("@subset", "an object with at least these members"),
-    ("@absent", "nothing: the member or header must not be there"),
+    ("@absent", "no value: the member or header must be absent"),
     ("@anyOf", "one of these matchers"),
     ("@allOf", "all of these matchers"),
-    ("@not", "anything but that"),
-    ("@each", "a list whose items all match that"),
-    ("@length", "a list or text of that length"),
-    ("@atLeast", "a number not below that"),
-    ("@unordered", "a list with these items in whatever order"),
-    ("@keys", "an object with these members in this order, looked at in the text of the body"),
-    ("@contains", "a text with that in it, letter case aside, or each of a list; alternatives parted by |"),
-    ("@lacks", "a text with none of these in it, letter case aside"),
-    ("@prefix", "a text that begins with that"),
-    ("@list", "a text that is a list parted by commas, with at least these members, letter case aside"),
-    ("@form", "a text of that form: cursor, etag, hex64, queryId, requestId, storageKey, token"),
+    ("@not", "any value that does not match the argument"),
+    ("@each", "a list whose items all match the argument"),
+    ("@length", "a list or text of the given length"),
+    ("@atLeast", "a number of at least the argument"),
+    ("@unordered", "a list with these items in any order"),
+    ("@keys", "an object with these members in this order"),
+    (
+        "@contains",
+        "a text that contains the argument, or each text of a list, ignoring case; alternatives are separated by |",
+    ),
+    ("@lacks", "a text that contains none of these, ignoring case"),
+    ("@prefix", "a text that begins with the argument"),
+    ("@list", "a comma-separated list with at least these members, ignoring case"),
+    ("@form", "a text of the named form: cursor, etag, hex64, queryId, requestId, storageKey, token"),
     ("@near", "a number that differs by less than a millionth"),
 ];
 
-/// What does not match, one line each; nothing where all does.
+/// Returns one line for each difference.
 #[must_use]
 pub fn differences(expected: &Value, got: Option<&Value>) -> Vec<String> {
     let mut out = Vec::new();
@@ -51,7 +54,7 @@ fn compare(expected: &Value, got: Option<&Value>, place: &str, out: &mut Vec<Str
                 compare(member, found.get(key), &format!("{place}.{key}"), out);
             }
             for key in found.keys().filter(|key| !members.contains_key(*key)) {
-                out.push(format!("{}: there is a member '{key}' that must not be there", shown(place)));
+                out.push(format!("{}: unexpected member '{key}'", shown(place)));
             }
         }
         (Value::Array(items), Value::Array(found)) => list(items, found, place, out),
@@ -70,7 +73,7 @@ fn list(items: &[Value], found: &[Value], place: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Kind and argument, where an object is a matcher.
+/// Returns kind and argument if an object is a matcher.
 fn matcher(expected: &Value) -> Option<(&str, &Value)> {
     let members = expected.as_object().filter(|members| members.len() == 1)?;
     members.iter().next().filter(|(key, _)| key.starts_with('@')).map(|(key, value)| (key.as_str(), value))
@@ -79,7 +82,7 @@ fn matcher(expected: &Value) -> Option<(&str, &Value)> {
 fn special(kind: &str, argument: &Value, got: Option<&Value>, place: &str, out: &mut Vec<String>) {
     if kind == "@absent" {
         if let Some(got) = got {
-            out.push(format!("{}: must not be there, got {}", shown(place), brief(got)));
+            out.push(format!("{}: expected to be absent, got {}", shown(place), brief(got)));
         }
         return;
     }
@@ -120,7 +123,7 @@ fn special(kind: &str, argument: &Value, got: Option<&Value>, place: &str, out: 
     }
 }
 
-/// The matchers that say yes or no.
+/// Evaluates the matchers that have no differences of their own to report.
 fn holds(kind: &str, argument: &Value, got: &Value) -> bool {
     let text = got.as_str();
     let words = || match argument {
@@ -189,7 +192,7 @@ fn is(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether a text has a form that has a name.
+/// Returns whether a text has the named form.
 fn has_form(name: &str, text: &str) -> bool {
     let all = |text: &str, ok: fn(u8) -> bool| !text.is_empty() && text.bytes().all(ok);
     let hex = |text: &str| all(text, |byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
@@ -226,7 +229,7 @@ fn shown(place: &str) -> &str {
     if place.is_empty() { "the value" } else { place.trim_start_matches('.') }
 }
 
-/// JSON of a length that a line can hold.
+/// Formats JSON, truncated to fit in a line.
 #[must_use]
 pub fn brief(value: &Value) -> String {
     const MOST: usize = 300;
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_tells_right_from_wrong() {
+    fn every_kind_accepts_a_match_and_rejects_a_mismatch() {
         let table: &[(Value, Value, Value)] = &[
             (json!({"@any": true}), json!(null), json!(null)),
             (json!({"@type": ["string", "null"]}), json!(null), json!(1)),

@@ -1,11 +1,11 @@
-//! Which rules of SPEC.md does no case put to the test?
+//! The paragraphs of SPEC.md, and which of them have no case.
 
 use super::case::Case;
 
-/// The paragraphs of the specification that can be cited: `§n.m` where they are numbered, `§n` where a section
-/// has none, and the parts of the introduction by their titles.
+/// Lists the paragraphs that cases can cite: `§n.m` for numbered paragraphs, `§n` for a section without numbers, and
+/// the parts of the introduction by their titles.
 #[must_use]
-pub fn of(specification: &str) -> Vec<String> {
+pub fn in_specification(specification: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut section = String::new();
     let mut numbered = false;
@@ -43,14 +43,14 @@ pub fn of(specification: &str) -> Vec<String> {
     all
 }
 
-/// The paragraphs without a case.
+/// Returns the paragraphs that no case cites.
 #[must_use]
 pub fn without_case<'p>(paragraphs: &'p [String], cases: &[Case]) -> Vec<&'p str> {
     let cited = |paragraph: &String| cases.iter().any(|case| case.rule.contains(paragraph));
     paragraphs.iter().filter(|paragraph| !cited(paragraph)).map(String::as_str).collect()
 }
 
-/// What cases cite and the specification does not have.
+/// Returns the citations, with the id of their case, that the specification does not contain.
 #[must_use]
 pub fn unknown<'c>(paragraphs: &[String], cases: &'c [Case]) -> Vec<(&'c str, &'c str)> {
     let mut unknown = Vec::new();

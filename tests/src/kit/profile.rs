@@ -1,4 +1,4 @@
-//! What does a target say about itself? Its `profile.toml`: claims, addresses, and choices that are left open.
+//! The profile of a target: its claims, its servers, and its decisions where the protocol leaves a choice.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,65 +7,65 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::case::Level;
-use super::trouble::Trouble;
+use super::failure::Failure;
 
-/// A profile as written.
+/// A parsed `profile.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What reports call the target.
+    /// The name of the target in reports.
     pub name: String,
-    /// The highest level that it claims.
+    /// The highest level that the target claims.
     pub level: Level,
-    /// The optional profiles that it claims.
+    /// The optional profiles that the target claims.
     #[serde(default)]
     pub profiles: Vec<String>,
-    /// Settings → URL of a server that runs with them.
+    /// The URLs of the servers by the name of their settings.
     #[serde(default)]
     pub servers: BTreeMap<String, String>,
-    /// Case → why the target is known not to pass it yet. Such a failure does not fail the run, but stands in
-    /// the way of the claim; passing such a case fails the run, so that the list stays true.
+    /// The cases that the target is known to fail, each with the reason. Such a failure does not fail the run but
+    /// prevents the claim. If such a case passes, the run fails, which keeps the list up to date.
     #[serde(default)]
     pub known: BTreeMap<String, String>,
-    /// What the protocol leaves open, and how this target decides it.
+    /// The decisions of the target where the protocol leaves a choice.
     #[serde(default)]
     choices: toml::Table,
 }
 
 impl Profile {
-    /// Reads a profile's text.
+    /// Parses a profile.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| format!("profile: {error}"))
     }
 
-    /// Reads a profile's file.
+    /// Reads a profile from a file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path);
         Self::parse(&text.map_err(|error| format!("cannot read {}: {error}", path.display()))?)
     }
 
-    /// The profile of the reference server, which is the default of every choice.
-    pub fn ours() -> Result<Self, String> {
+    /// Reads the profile of the reference server, whose choices are the defaults.
+    pub fn reference() -> Result<Self, String> {
         Self::read(&super::case::folder().join("profile.toml"))
     }
 
-    /// A choice by its dotted name.
-    pub fn choice(&self, name: &str) -> Result<Value, Trouble> {
+    /// Returns a choice by its dotted name.
+    pub fn choice(&self, name: &str) -> Result<Value, Failure> {
         let mut names = name.split('.');
         let first = names.next().and_then(|first| self.choices.get(first));
         let found = names.fold(first, |value, name| value.and_then(|value| value.get(name)));
         let found = found
-            .ok_or_else(|| Trouble::Undeclared(format!("the profile does not declare choices.{name}")))?;
-        serde_json::to_value(found).map_err(|error| Trouble::Setup(format!("choices.{name}: {error}")))
+            .ok_or_else(|| Failure::Undeclared(format!("the profile does not declare choices.{name}")))?;
+        serde_json::to_value(found).map_err(|error| Failure::Setup(format!("choices.{name}: {error}")))
     }
 
-    /// A choice that is text.
-    pub fn choice_text(&self, name: &str) -> Result<String, Trouble> {
+    /// Returns a choice as text.
+    pub fn choice_text(&self, name: &str) -> Result<String, Failure> {
         Ok(super::expression::plain(&self.choice(name)?))
     }
 
-    /// Takes a choice back, as if it had not been declared.
-    pub fn forget(&mut self, name: &str) {
+    /// Removes a choice.
+    pub fn undeclare(&mut self, name: &str) {
         if let Some((section, name)) = name.split_once('.') {
             if let Some(section) = self.choices.get_mut(section).and_then(toml::Value::as_table_mut) {
                 section.remove(name);
@@ -75,9 +75,9 @@ impl Profile {
         }
     }
 
-    /// Whether the target claims what is in a group of cases.
+    /// Returns whether the target claims a level and, if given, an optional profile.
     #[must_use]
     pub fn claims(&self, level: Level, profile: Option<&str>) -> bool {
-        level <= self.level && profile.is_none_or(|name| self.profiles.iter().any(|own| own == name))
+        level <= self.level && profile.is_none_or(|name| self.profiles.iter().any(|claimed| claimed == name))
     }
 }

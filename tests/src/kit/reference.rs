@@ -1,4 +1,4 @@
-//! How is the server of this repository started for the judge? Once for each of the settings that it claims.
+//! The server of this repository as a target, started once for each of the settings that its profile claims.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::profile::Profile;
 use super::target::{SETTINGS, Target};
 use crate::{Cluster, Database, Server};
 
-/// What `serve` is told for each of the settings, besides database, schema and address.
+/// Returns the configuration for the named settings, without database, schema and address.
 fn config(settings: &str) -> String {
     let signed = "[integrity]\nenabled = true\nsecret = \"a secret of the fixture, of more than 32 bytes\"\n";
     let users = "[integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"email\"\npassword = \"password_hash\"\n\
@@ -39,9 +39,9 @@ fn config(settings: &str) -> String {
     }
 }
 
-/// The settings that the claims of a profile have cases for.
-fn wanted(profile: &Profile) -> Vec<&'static str> {
-    let claims = |name: &str| profile.profiles.iter().any(|own| own == name);
+/// Returns the settings that cases of the claimed level and profiles need.
+fn required_settings(profile: &Profile) -> Vec<&'static str> {
+    let claims = |name: &str| profile.profiles.iter().any(|claimed| claimed == name);
     let integrity = profile.level >= super::case::Level::L3;
     let needed = |settings: &str| match settings {
         "open" => true,
@@ -55,29 +55,29 @@ fn wanted(profile: &Profile) -> Vec<&'static str> {
     SETTINGS.iter().map(|(name, _)| *name).filter(|name| needed(name)).collect()
 }
 
-/// Running servers, which end with this value.
+/// Running servers, stopped when this value is dropped.
 #[derive(Debug)]
 pub struct Reference {
     _servers: Vec<Server>,
-    /// What the runner judges.
+    /// The target that consists of these servers.
     pub target: Target,
 }
 
-/// Starts the program with the fixture under all the settings that the profile claims to have.
+/// Starts the program with the fixture, once for each of the settings that the profile needs.
 pub fn start(program: &Path, profile: Profile) -> Result<Reference, String> {
-    start_over(program, profile, None)
+    start_on(program, profile, None)
 }
 
-/// The same over databases of a PostgreSQL cluster, one for each of the settings; without a cluster, over files of
-/// SQLite.
-pub fn start_over(
+/// Starts the program like [`start`], with one database of a PostgreSQL cluster for each of the settings, or with
+/// SQLite files if no cluster is given.
+pub fn start_on(
     program: &Path,
     mut profile: Profile,
     cluster: Option<&Cluster>,
 ) -> Result<Reference, String> {
     let statements = sql(if cluster.is_some() { Dialect::Postgres } else { Dialect::Sqlite })?;
     let (mut servers, mut broken) = (Vec::new(), Vec::new());
-    for settings in wanted(&profile) {
+    for settings in required_settings(&profile) {
         match serve(program, settings, &statements, &profile, cluster) {
             Ok(server) => {
                 let url = format!("http://{}{}", server.address, server.base);
@@ -89,7 +89,7 @@ pub fn start_over(
     }
     let mut target = Target::new(profile)?;
     for (settings, why) in broken {
-        target.note_broken(settings, why);
+        target.mark_unavailable(settings, why);
     }
     Ok(Reference { _servers: servers, target })
 }
@@ -107,7 +107,7 @@ fn serve(
     let url = cluster.map_or_else(|| database.url(), |cluster| cluster.database(&name, statements));
     let config = config(settings).replace("FOLDER", &folder.path().display().to_string());
     let config = config.replace("PRELOAD", &file("preload.json").display().to_string());
-    let config = folder.write("mesh.toml", &known(&config, profile));
+    let config = folder.write("mesh.toml", &claimed_sections(&config, profile));
     let log = std::fs::File::create(folder.path().join("log"));
     let mut command = Command::new(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--config", &config]);
@@ -127,10 +127,10 @@ fn serve(
     })
 }
 
-/// The sections of a configuration that the claims of a profile stand for; a server that does not have the
-/// others yet would refuse them.
-fn known(config: &str, profile: &Profile) -> String {
-    let claims = |name: &str| profile.profiles.iter().any(|own| own == name);
+/// Removes the sections of a configuration that belong to profiles which are not claimed, because a server that does not
+/// have the feature refuses them.
+fn claimed_sections(config: &str, profile: &Profile) -> String {
+    let claims = |name: &str| profile.profiles.iter().any(|claimed| claimed == name);
     let has = |section: &str| match section {
         "uploads" => profile.level >= super::case::Level::L4,
         "persisted" | "events" | "docs" | "cors" | "mutations" => claims(section),

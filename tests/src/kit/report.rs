@@ -1,4 +1,4 @@
-//! How is the outcome of a run written down?
+//! Rendering of reports.
 
 mod html;
 mod json;
@@ -8,32 +8,32 @@ mod tap;
 
 use super::run::Report;
 
-/// The forms of a report on standard output.
+/// The formats of a report on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Text for terminals.
     Pretty,
     /// The Test Anything Protocol.
     Tap,
-    /// The XML that build servers read.
+    /// JUnit XML.
     Junit,
-    /// For programs.
+    /// JSON.
     Json,
 }
 
 impl Format {
-    /// All of them with their names.
+    /// All formats with their names.
     pub const ALL: [(&'static str, Self); 4] =
         [("pretty", Self::Pretty), ("tap", Self::Tap), ("junit", Self::Junit), ("json", Self::Json)];
 
-    /// The form of that name.
+    /// Parses a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(own, _)| *own == name).map(|(_, format)| format)
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format)
     }
 }
 
-/// The report as text.
+/// Renders a report as text.
 #[must_use]
 pub fn render(report: &Report, format: Format) -> String {
     match format {
@@ -44,13 +44,13 @@ pub fn render(report: &Report, format: Format) -> String {
     }
 }
 
-/// The report as a page that needs nothing but itself.
+/// Renders a report as a self-contained HTML page.
 #[must_use]
-pub fn page(report: &Report) -> String {
+pub fn html(report: &Report) -> String {
     html::render(report)
 }
 
-/// Text that can stand in XML and HTML, in quotes too.
+/// Escapes text for XML and HTML, including quoted attributes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -59,7 +59,7 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // XML has no way to write other control characters.
+            // XML cannot represent other control characters.
             control if control.is_control() && !matches!(control, '\n' | '\t' | '\r') => out.push('\u{fffd}'),
             other => out.push(other),
         }

@@ -1,44 +1,44 @@
-//! Which cases are run, side by side, and what is each one worth?
+//! Running cases in parallel and grading them.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::case::{Case, Level, Word};
+use super::case::{Case, Level, Requirement};
 use super::compose;
+use super::execute::{LoggedExchange, execute};
 use super::expression::Scope;
+use super::failure::Failure;
 use super::http;
-use super::perform::{Logged, perform};
 use super::target::Target;
-use super::trouble::Trouble;
 
-/// Cases wait for answers most of the time, so there are more threads than processors.
+/// The number of threads. Cases mostly wait for responses, so there are more threads than processors.
 const THREADS: usize = 16;
 
-/// What a case is worth.
+/// The grade of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// The target does what the case says.
+    /// The target behaves as expected.
     Pass,
-    /// The target breaks a MUST.
+    /// The target violates a MUST.
     Fail,
-    /// The target breaks a SHOULD.
+    /// The target violates a SHOULD.
     Warn,
-    /// The target does not claim what the case needs.
+    /// The target does not claim what the case requires.
     Skip,
     /// The target's profile does not declare a choice that the case needs.
     Undeclared,
-    /// The case could not be tried.
+    /// The case could not be executed.
     SetupError,
 }
 
 impl Grade {
-    /// All of them, in the order in which reports count them.
+    /// All grades, in the order of reports.
     pub const ALL: [Self; 6] =
         [Self::Pass, Self::Fail, Self::Warn, Self::Skip, Self::Undeclared, Self::SetupError];
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,61 +51,60 @@ impl Grade {
         }
     }
 
-    /// Whether a target may claim the level or profile in spite of it.
+    /// Returns whether a run with this grade can succeed.
     #[must_use]
     pub fn is_fine(self) -> bool {
         matches!(self, Self::Pass | Self::Warn | Self::Skip)
     }
 }
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Debug)]
 pub struct Verdict {
     /// The case.
     pub case: Case,
-    /// What it is worth.
+    /// The grade.
     pub grade: Grade,
-    /// Why, one line each.
+    /// The reasons, one line each.
     pub reasons: Vec<String>,
-    /// What was sent and what came back.
-    pub log: Vec<Logged>,
-    /// Why the target is known not to pass, where its profile says so.
+    /// The exchanges.
+    pub log: Vec<LoggedExchange>,
+    /// Why the target is known to fail the case, if its profile lists it.
     pub known: Option<String>,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
 }
 
 impl Verdict {
-    /// Whether a run may end well in spite of it.
+    /// Returns whether a run with this verdict can succeed.
     #[must_use]
     pub fn is_fine(&self) -> bool {
         self.grade.is_fine() || self.known.is_some()
     }
 
-    /// Whether the target may claim what the case belongs to: it passes, or is a SHOULD, which stands in nobody's
-    /// way.
+    /// Returns whether the target may claim the level or profile of the case. Violating a SHOULD does not prevent it.
     fn allows_claim(&self) -> bool {
-        self.grade == Grade::Pass || self.case.word == Word::Should
+        self.grade == Grade::Pass || self.case.requirement == Requirement::Should
     }
 }
 
-/// Which cases are run.
+/// The selection of cases to run.
 #[derive(Debug, Clone, Default)]
-pub struct Choose {
-    /// Up to this level.
+pub struct Selection {
+    /// Cases up to this level.
     pub level: Option<Level>,
-    /// Of these profiles only, and of none of them where there are none.
+    /// Cases of these profiles only; all cases if empty.
     pub profiles: Vec<String>,
-    /// With these texts in their ids.
+    /// Cases with one of these texts in the id; all cases if empty.
     pub ids: Vec<String>,
-    /// Leaves out those that wait for time to pass.
+    /// Excludes slow cases.
     pub quick: bool,
-    /// Tries the cases even where the probe does not find the fixture.
-    pub blind: bool,
+    /// Runs cases without first checking that the servers have the fixture.
+    pub skip_probe: bool,
 }
 
-impl Choose {
-    fn takes(&self, case: &Case) -> bool {
+impl Selection {
+    fn includes(&self, case: &Case) -> bool {
         let level = self.level.is_none_or(|level| case.level <= level);
         let named = |name: &String| case.profile.as_ref() == Some(name);
         let profile = self.profiles.is_empty() || self.profiles.iter().any(named);
@@ -114,26 +113,26 @@ impl Choose {
     }
 }
 
-/// Everything that came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// The target's name.
+    /// The name of the target.
     pub target: String,
-    /// One verdict a case, in the order of the cases.
+    /// One verdict per case, in the order of the cases.
     pub verdicts: Vec<Verdict>,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
-    /// Whether cases were left out by the choice of them.
+    /// Whether the selection excluded cases.
     pub partial: bool,
 }
 
-/// Runs the chosen cases against a target.
+/// Runs the selected cases against a target.
 #[must_use]
-pub fn run(cases: &[Case], target: &Target, choose: &Choose) -> Report {
+pub fn run(cases: &[Case], target: &Target, selection: &Selection) -> Report {
     let start = Instant::now();
-    let chosen: Vec<&Case> = cases.iter().filter(|case| choose.takes(case)).collect();
-    let missing = if choose.blind { BTreeMap::new() } else { probe(target) };
-    // What waits begins first, so that nothing waits for it.
+    let chosen: Vec<&Case> = cases.iter().filter(|case| selection.includes(case)).collect();
+    let missing = if selection.skip_probe { BTreeMap::new() } else { probe(target) };
+    // Slow cases begin first, which shortens the run.
     let mut order: Vec<usize> = (0..chosen.len()).collect();
     order.sort_by_key(|index| chosen.get(*index).is_some_and(|case| !case.slow));
     let next = AtomicUsize::new(0);
@@ -159,30 +158,32 @@ pub fn run(cases: &[Case], target: &Target, choose: &Choose) -> Report {
     }
 }
 
-/// Whether each server of the target has the fixture; what is wrong where it has not.
+/// Checks that each server of the target has the fixture; returns the reasons by settings for those without.
 fn probe(target: &Target) -> BTreeMap<String, String> {
     let mut missing = BTreeMap::new();
-    for (settings, place) in target.places() {
+    for (settings, url) in target.base_urls() {
         let send = super::case::Send {
             path: "/tag/1".to_owned(),
             query: Some(serde_json::json!({"tag": {"$select": {"name": true}}})),
             ..super::case::Send::default()
         };
-        // Where a plain read is refused by the very settings, an answer of whatever kind has to do.
+        // Some settings refuse a plain read; any response shows that the server is running.
         let any_answer = ["only", "bound", "brief", "rated"].contains(&settings);
         let scope = Scope::new(&target.profile);
         let answer = match compose::request(&send, settings, target, &scope) {
-            Ok(request) => http::send(&place.authority, &request),
+            Ok(request) => http::send(&url.authority, &request),
             Err(
-                Trouble::Setup(why) | Trouble::Fault(why) | Trouble::Undeclared(why) | Trouble::Skip(why),
+                Failure::Setup(why) | Failure::Mismatch(why) | Failure::Undeclared(why) | Failure::Skip(why),
             ) => Err(why),
         };
         match answer {
             Ok(response) if any_answer || response.text().contains("\"code\"") && response.status == 200 => {}
             Ok(response) => {
                 let got: String = response.text().chars().take(200).collect();
-                let why =
-                    format!("the fixture is not there: tag 1 is not 'code' but {} {got}", response.status);
+                let why = format!(
+                    "the server does not have the fixture: tag 1 should be 'code', got {} {got}",
+                    response.status
+                );
                 missing.insert(settings.to_owned(), why);
             }
             Err(why) => {
@@ -211,44 +212,44 @@ fn judge(case: &Case, target: &Target, missing: &BTreeMap<String, String>) -> Ve
     if let Some(why) = target.settings(case).ok().and_then(|settings| missing.get(&settings)) {
         return verdict(Grade::SetupError, vec![why.clone()], Vec::new());
     }
-    let (outcome, log) = perform(case, target);
-    let Err(troubles) = outcome else {
+    let (outcome, log) = execute(case, target);
+    let Err(failures) = outcome else {
         let Some(why) = known else { return verdict(Grade::Pass, Vec::new(), log) };
-        let stale = format!("it passes, so the profile should no longer list it as known ({why})");
+        let stale = format!("the case passes, so remove it from the known failures of the profile ({why})");
         let mut verdict = verdict(Grade::Fail, vec![stale], log);
         verdict.known = None;
         return verdict;
     };
-    let broken = match case.word {
-        Word::Must => Grade::Fail,
-        Word::Should => Grade::Warn,
+    let broken = match case.requirement {
+        Requirement::Must => Grade::Fail,
+        Requirement::Should => Grade::Warn,
     };
-    let grade = troubles.first().map_or(broken, |trouble| match trouble {
-        Trouble::Fault(_) => broken,
-        Trouble::Undeclared(_) => Grade::Undeclared,
-        Trouble::Setup(_) => Grade::SetupError,
-        Trouble::Skip(_) => Grade::Skip,
+    let grade = failures.first().map_or(broken, |failure| match failure {
+        Failure::Mismatch(_) => broken,
+        Failure::Undeclared(_) => Grade::Undeclared,
+        Failure::Setup(_) => Grade::SetupError,
+        Failure::Skip(_) => Grade::Skip,
     });
-    let reasons = troubles.into_iter().map(|trouble| match trouble {
-        Trouble::Fault(why) | Trouble::Undeclared(why) | Trouble::Setup(why) | Trouble::Skip(why) => why,
+    let reasons = failures.into_iter().map(|failure| match failure {
+        Failure::Mismatch(why) | Failure::Undeclared(why) | Failure::Setup(why) | Failure::Skip(why) => why,
     });
     verdict(grade, reasons.collect(), log)
 }
 
 impl Report {
-    /// How many cases got a grade.
+    /// Counts the cases with a grade.
     #[must_use]
     pub fn count(&self, grade: Grade) -> usize {
         self.verdicts.iter().filter(|verdict| verdict.grade == grade).count()
     }
 
-    /// Whether nothing is wrong.
+    /// Returns whether at least one case was run and no verdict is a failure.
     #[must_use]
     pub fn is_good(&self) -> bool {
         !self.verdicts.is_empty() && self.verdicts.iter().all(Verdict::is_fine)
     }
 
-    /// The ids of the cases with a grade.
+    /// Returns the ids of the cases with a grade.
     #[must_use]
     pub fn ids(&self, grade: Grade) -> Vec<&str> {
         self.verdicts
@@ -258,8 +259,8 @@ impl Report {
             .collect()
     }
 
-    /// The highest level that the target may claim: all its cases, and those of the levels below, are fine,
-    /// and none of them was skipped for want of the claim.
+    /// Returns the highest level that the target may claim: all cases of it and of the lower levels pass, apart from
+    /// SHOULD rules, and none was skipped.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
         let fine = |level: Level| {
@@ -270,7 +271,7 @@ impl Report {
         Level::ALL.into_iter().take_while(|level| fine(*level)).last()
     }
 
-    /// The profiles that the target may claim.
+    /// Returns the profiles that the target may claim.
     #[must_use]
     pub fn profiles(&self) -> Vec<&str> {
         let mut profiles: BTreeMap<&str, bool> = BTreeMap::new();
@@ -284,7 +285,7 @@ impl Report {
         profiles.into_iter().filter(|(_, good)| *good).map(|(name, _)| name).collect()
     }
 
-    /// What the target may claim, in one line.
+    /// Describes the claim in one line.
     #[must_use]
     pub fn claim(&self) -> String {
         let level = self.level().map_or("no level", Level::name);

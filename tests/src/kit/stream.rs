@@ -1,4 +1,4 @@
-//! What does a stream of events say, and when?
+//! A reader of server-sent events with timeouts.
 
 use std::io::{BufReader, ErrorKind, Read};
 use std::net::TcpStream;
@@ -9,20 +9,20 @@ use super::http::{Exchange, Response};
 /// An event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Its kind.
+    /// The event type.
     pub kind: String,
-    /// Its data, lines joined.
+    /// The data, with lines joined.
     pub data: String,
-    /// Its id.
+    /// The event id.
     pub id: Option<String>,
 }
 
-/// What came of waiting.
+/// The result of waiting for an event.
 #[derive(Debug)]
 pub enum Next {
     /// An event.
     Event(Event),
-    /// Nothing in time.
+    /// No event within the time.
     Silence,
     /// The end of the stream.
     End,
@@ -32,18 +32,18 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Stream {
     stream: BufReader<TcpStream>,
-    /// Bytes left of the present chunk; `None` where the body has no chunks.
+    /// The bytes left of the current chunk; `None` without chunked encoding.
     chunk: Option<u64>,
     line: Vec<u8>,
     event: Event,
-    /// The values of `retry` so far.
+    /// The values of the `retry` fields received so far.
     pub retries: Vec<String>,
-    /// How many comment lines there were.
+    /// The number of comment lines received so far.
     pub comments: usize,
 }
 
 impl Stream {
-    /// The stream of a response whose head has been read.
+    /// Reads events from a response whose head has been read.
     #[must_use]
     pub fn new(exchange: Exchange) -> Self {
         let is_chunked = |head: &Response| head.header("transfer-encoding").is_some();
@@ -57,14 +57,14 @@ impl Stream {
         }
     }
 
-    /// The next event, waited for so long.
+    /// Waits for the next event.
     pub fn next(&mut self, patience: Duration) -> Next {
         let deadline = Instant::now() + patience;
         loop {
             match self.byte(deadline) {
                 Ok(Some(b'\n')) => {
                     let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
-                    if let Some(event) = self.take(line.trim_end_matches('\r')) {
+                    if let Some(event) = self.process_line(line.trim_end_matches('\r')) {
                         return Next::Event(event);
                     }
                 }
@@ -75,7 +75,7 @@ impl Stream {
         }
     }
 
-    fn take(&mut self, line: &str) -> Option<Event> {
+    fn process_line(&mut self, line: &str) -> Option<Event> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             return (event != Event::default()).then_some(event);
@@ -94,7 +94,7 @@ impl Stream {
         None
     }
 
-    /// The next byte of the body; `Err` where none came in time.
+    /// Reads the next byte of the body; `Err` on timeout.
     fn byte(&mut self, deadline: Instant) -> Result<Option<u8>, ()> {
         if self.chunk == Some(0) {
             let mut size = String::new();

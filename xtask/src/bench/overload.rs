@@ -206,7 +206,7 @@ fn connections(server: &Server) -> Result<(), String> {
     for _ in 0..CONNECTIONS {
         let stream = TcpStream::connect(server.address)
             .map_err(|error| format!("connection {}: {error}; `ulimit -n` may be too low", open.len()))?;
-        let mut connection = Connection::over(stream);
+        let mut connection = Connection::from_stream(stream);
         connection.write(&request);
         if connection.read(false).is_none_or(|reply| reply.status != 200) {
             return Err("a connection is not served".to_owned());

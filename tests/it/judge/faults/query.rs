@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, NONE, edit, edit_filters, edit_relations, edit_root, edit_text, is_point, reply, set};
+use super::{
+    Fault, NO_FAULT, edit, edit_filters, edit_relations, edit_root, edit_text, is_point, reply, set,
+};
 
 /// What may stand in a read node besides the selection.
 const CONTROLS: [&str; 7] = ["$where", "$orderBy", "$page", "$distinct", "$groupBy", "$aggregate", "$having"];
@@ -10,8 +12,8 @@ const CONTROLS: [&str; 7] = ["$where", "$orderBy", "$page", "$distinct", "$group
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unknown keys of a node are dropped in silence",
-        must: &["3.2-unknown-key", "3.2-key-without-dollar", "3.2-nested-unknown-key"],
-        before: |request, _| {
+        must_fail: &["3.2-unknown-key", "3.2-key-without-dollar", "3.2-nested-unknown-key"],
+        on_request: |request, _| {
             let keep = |name: &String| name == "$select" || CONTROLS.contains(&name.as_str());
             edit_root(request, |node| {
                 if node.contains_key("$select") {
@@ -21,12 +23,12 @@ pub(super) const FAULTS: &[Fault] = &[
             edit_relations(request, |_, node| node.retain(|name, _| keep(name)));
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "a selection without its wrapping is taken",
-        must: &["3.2-unwrapped"],
-        before: |request, _| {
+        must_fail: &["3.2-unwrapped"],
+        on_request: |request, _| {
             edit(request, |query| {
                 let root = query.as_object_mut().and_then(|query| query.values_mut().next());
                 let bare = |node: &&mut Value| {
@@ -38,13 +40,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "any value selects a field",
-        must: &["3.3-field-false", "3.3-field-number", "3.3-field-text", "3.3-field-null"],
-        related: &["3.3-field-", "3.3-relation-as-field"],
-        before: |request, _| {
+        must_fail: &["3.3-field-false", "3.3-field-number", "3.3-field-text", "3.3-field-null"],
+        may_fail: &["3.3-field-", "3.3-relation-as-field"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 if let Some(select) = node.get_mut("$select").and_then(Value::as_object_mut) {
                     select
@@ -55,13 +57,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "the order of a selection is lost",
-        must: &["3.3-order-of-keys", "3.3-order-with-relations"],
-        related: &["13.5-order-of-keys", "3.12-group-order-of-keys", "2.7-as-get"],
-        before: |request, _| {
+        must_fail: &["3.3-order-of-keys", "3.3-order-with-relations"],
+        may_fail: &["13.5-order-of-keys", "3.12-group-order-of-keys", "2.7-as-get"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 if let Some(select) = node.get_mut("$select").and_then(Value::as_object_mut) {
                     select.sort_keys();
@@ -69,23 +71,23 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "commas separate in the short format",
-        must: &["4-comma"],
-        before: |request, _| {
+        must_fail: &["4-comma"],
+        on_request: |request, _| {
             if request.header("X-Mesh-Format") == Some("ql") {
                 edit_text(request, |text| text.contains(',').then(|| text.replace(',', " ")));
             }
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "text behind a query of the short format is ignored",
-        must: &["4-trailing", "4-extra-brace"],
-        before: |request, _| {
+        must_fail: &["4-trailing", "4-extra-brace"],
+        on_request: |request, _| {
             if request.header("X-Mesh-Format") == Some("ql") {
                 edit_text(request, |text| {
                     let mut depth = 0;
@@ -98,14 +100,14 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "the short format needs inner braces",
-        must: &["4-no-inner-braces"],
-        related: &["4-", "2.5-ql", "2.7-ql", "2.10-put-ql"],
-        before: |request, _| {
-            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::wire::from_base64);
+        must_fail: &["4-no-inner-braces"],
+        may_fail: &["4-", "2.5-ql", "2.7-ql", "2.10-put-ql"],
+        on_request: |request, _| {
+            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
             let words: Vec<&str> = text.split_whitespace().collect();
             let is_ql = request.header("X-Mesh-Format") == Some("ql");
@@ -114,26 +116,26 @@ pub(super) const FAULTS: &[Fault] = &[
                 && words.get(2).is_some_and(|word| *word != "{" && *word != "}");
             bare.then(|| super::error(400, "ValidationError"))
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "controls on a record are dropped in silence",
-        needs: "L2",
-        must: &["3.6-point-where", "3.6-point-page", "3.6-posted-point", "3.6-point-having"],
-        related: &["3.6-point-", "3.8-null-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.6-point-where", "3.6-point-page", "3.6-posted-point", "3.6-point-having"],
+        may_fail: &["3.6-point-", "3.8-null-"],
+        on_request: |request, _| {
             if is_point(request) {
                 edit_root(request, |node| node.retain(|name, _| !CONTROLS.contains(&name.as_str())));
             }
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "controls on a relation to one are dropped in silence",
-        needs: "L2",
-        must: &["3.6-to-one-where", "3.6-to-one-orderby", "3.6-to-one-page"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.6-to-one-where", "3.6-to-one-orderby", "3.6-to-one-page"],
+        on_request: |request, _| {
             edit_relations(request, |name, node| {
                 if name == "author" {
                     node.retain(|name, _| !CONTROLS.contains(&name.as_str()));
@@ -141,18 +143,18 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "grouping of relations is dropped in silence",
-        needs: "L2",
-        must: &[
+        requires: "L2",
+        must_fail: &[
             "3.6-relation-groupby",
             "3.6-relation-distinct",
             "3.6-relation-aggregate",
             "3.6-relation-having",
         ],
-        before: |request, _| {
+        on_request: |request, _| {
             edit_relations(request, |_, node| {
                 node.retain(|name, _| {
                     !["$groupBy", "$distinct", "$aggregate", "$having"].contains(&name.as_str())
@@ -160,40 +162,40 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "filters are not applied",
-        needs: "L2",
-        must: &["3.7-eq-text", "3.7-in", "3.8-and", "5.2-empty", "3.12-group-filtered"],
-        related: &["3.", "5.2-", "5.4-", "12.", "13.5-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-eq-text", "3.7-in", "3.8-and", "5.2-empty", "3.12-group-filtered"],
+        may_fail: &["3.", "5.2-", "5.4-", "12.", "13.5-"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 node.remove("$where");
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "filters of relations are not applied",
-        needs: "L2",
-        must: &["3.10-relation-filter", "3.10-relation-filter-order-page"],
-        related: &["3.6-to-one-where"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.10-relation-filter", "3.10-relation-filter-order-page"],
+        may_fail: &["3.6-to-one-where"],
+        on_request: |request, _| {
             edit_relations(request, |_, node| {
                 node.remove("$where");
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "ne matches NULL",
-        needs: "L2",
-        must: &["3.7-ne"],
-        related: &["3.7-null-ne"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-ne"],
+        may_fail: &["3.7-null-ne"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "ne" && !filter["value"].is_null() {
                     let is_null = json!({"field": filter["field"], "op": "isNull"});
@@ -202,14 +204,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "nin matches NULL",
-        needs: "L2",
-        must: &["3.7-nin"],
-        related: &["3.11-nin"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-nin"],
+        may_fail: &["3.11-nin"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "nin" && filter["field"] == "likes" {
                     let is_null = json!({"field": filter["field"], "op": "isNull"});
@@ -218,13 +220,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "an empty list filters nothing",
-        needs: "L2",
-        must: &["3.7-in-empty"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-in-empty"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "in" && filter["value"] == json!([]) {
                     filter["op"] = "nin".into();
@@ -232,13 +234,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "like does not mind letter case",
-        needs: "L2",
-        must: &["3.7-like-any", "3.7-like-case"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-like-any", "3.7-like-case"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "like" {
                     filter["op"] = "ilike".into();
@@ -246,13 +248,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "ilike minds letter case",
-        needs: "L2",
-        must: &["3.7-ilike", "3.7-ilike-lower"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-ilike", "3.7-ilike-lower"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "ilike" {
                     filter["op"] = "like".into();
@@ -260,14 +262,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "patterns have no escapes",
-        needs: "L2",
-        must: &["3.7-like-escaped-underscore", "3.7-like-escaped-escape"],
-        related: &["3.7-like-escaped-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-like-escaped-underscore", "3.7-like-escaped-escape"],
+        may_fail: &["3.7-like-escaped-"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if let Some(pattern) = filter["value"].as_str().filter(|pattern| pattern.contains('\\')) {
                     filter["value"] = pattern.replace('\\', "").into();
@@ -275,14 +277,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "null as a value means isNull",
-        needs: "L2",
-        must: &["3.7-null-value"],
-        related: &["3.7-null-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-null-value"],
+        may_fail: &["3.7-null-"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if filter.get("value") == Some(&Value::Null) {
                     *filter = json!({"field": filter["field"], "op": "isNull"});
@@ -290,14 +292,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "not is dropped",
-        needs: "L2",
-        must: &["3.8-not", "3.8-nested"],
-        related: &["3.8-not-list", "3.8-leaf-and-combinator"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.8-not", "3.8-nested"],
+        may_fail: &["3.8-not-list", "3.8-leaf-and-combinator"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if let Some(inner) = filter.get_mut("not").filter(|_| true) {
                     *filter = inner.take();
@@ -305,14 +307,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "or means and",
-        needs: "L2",
-        must: &["3.8-or", "3.8-nested"],
-        related: &["3.8-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.8-or", "3.8-nested"],
+        may_fail: &["3.8-"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if let Some(all) = filter.get_mut("or") {
                     *filter = json!({"and": all.take()});
@@ -320,13 +322,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "an integer takes any number",
-        needs: "L2",
-        must: &["3.7-fraction-for-integer"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-fraction-for-integer"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 if let Some(value) = filter["value"].as_f64().filter(|value| value.fract() != 0.0)
                     && filter["field"] == "likes"
@@ -336,13 +338,13 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "text is taken for numbers and booleans",
-        needs: "L2",
-        must: &["3.7-text-for-integer", "3.7-text-for-boolean"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.7-text-for-integer", "3.7-text-for-boolean"],
+        on_request: |request, _| {
             edit_filters(request, |filter| {
                 let field = filter["field"].as_str().unwrap_or_default();
                 if let Some(text) = filter["value"].as_str().filter(|_| ["likes", "pinned"].contains(&field))
@@ -352,14 +354,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "NULL stands first",
-        needs: "L2",
-        must: &["3.9-nulls-last-asc", "3.9-nulls-last-desc"],
-        related: &["3.9-", "3.14-", "3.13-distinct-desc", "5.4-walk-", "5.4-other-nulls"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.9-nulls-last-asc", "3.9-nulls-last-desc"],
+        may_fail: &["3.9-", "3.14-", "3.13-distinct-desc", "5.4-walk-", "5.4-other-nulls"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 for key in node.get_mut("$orderBy").and_then(Value::as_array_mut).into_iter().flatten() {
                     if key.get("nulls").is_none() && key["direction"].as_str().is_some() {
@@ -369,14 +371,19 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "nulls is not looked at",
-        needs: "L2",
-        must: &["3.9-nulls-first-asc", "3.9-nulls-first-desc", "5.4-walk-nulls-first", "5.4-other-nulls"],
-        related: &["3.9-", "5.4-walk-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &[
+            "3.9-nulls-first-asc",
+            "3.9-nulls-first-desc",
+            "5.4-walk-nulls-first",
+            "5.4-other-nulls",
+        ],
+        may_fail: &["3.9-", "5.4-walk-"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 for key in node.get_mut("$orderBy").and_then(Value::as_array_mut).into_iter().flatten() {
                     key.as_object_mut().map(|key| key.remove("nulls"));
@@ -384,14 +391,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "ties go the other way",
-        needs: "L2",
-        must: &["3.9-ties-asc", "3.9-ties-desc"],
-        related: &["3.9-", "5.4-walk-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.9-ties-asc", "3.9-ties-desc"],
+        may_fail: &["3.9-", "5.4-walk-"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 let grouped = node.contains_key("$groupBy") || node.contains_key("$distinct");
                 let has_id = !node.get("$orderBy").unwrap_or(&Value::Null).to_string().contains("\"id\"");
@@ -408,14 +415,14 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "ties always go up",
-        needs: "L2",
-        must: &["3.9-ties-desc"],
-        related: &["3.9-", "5.4-walk-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.9-ties-desc"],
+        may_fail: &["3.9-", "5.4-walk-"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 let grouped = node.contains_key("$groupBy") || node.contains_key("$distinct");
                 let id = node.get("$select").and_then(|select| select.get("id")).is_some();
@@ -429,67 +436,67 @@ pub(super) const FAULTS: &[Fault] = &[
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "orders are not applied",
-        needs: "L2",
-        must: &["3.9-desc", "3.9-two-keys", "3.12-order-by-aggregate", "5.4-other-order"],
-        related: &["3.", "5.4-", "13.5-"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.9-desc", "3.9-two-keys", "3.12-order-by-aggregate", "5.4-other-order"],
+        may_fail: &["3.", "5.4-", "13.5-"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 node.remove("$orderBy");
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "orders of relations are not applied",
-        needs: "L2",
-        must: &["3.9-of-children", "3.9-children-through", "3.10-relation-order-and-page"],
-        related: &["3.10-", "3.6-to-one-orderby"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.9-of-children", "3.9-children-through", "3.10-relation-order-and-page"],
+        may_fail: &["3.10-", "3.6-to-one-orderby"],
+        on_request: |request, _| {
             edit_relations(request, |_, node| {
                 node.remove("$orderBy");
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "$distinct is not applied",
-        needs: "L2",
-        must: &["3.13-distinct", "3.13-distinct-pairs"],
-        related: &["3.13-", "3.14-walk-distinct", "3.8-", "3.6-point-distinct", "13.5-refused-in-distinct"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.13-distinct", "3.13-distinct-pairs"],
+        may_fail: &["3.13-", "3.14-walk-distinct", "3.8-", "3.6-point-distinct", "13.5-refused-in-distinct"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 node.remove("$distinct");
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "$having is not applied",
-        needs: "L2",
-        must: &["3.12-having", "3.12-having-key", "3.14-walk-having"],
-        related: &["3.12-having-", "3.11-having-", "3.8-null-having", "3.6-point-having"],
-        before: |request, _| {
+        requires: "L2",
+        must_fail: &["3.12-having", "3.12-having-key", "3.14-walk-having"],
+        may_fail: &["3.12-having-", "3.11-having-", "3.8-null-having", "3.6-point-having"],
+        on_request: |request, _| {
             edit_root(request, |node| {
                 node.remove("$having");
             });
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "aliases of any form are taken",
-        needs: "L2",
-        must: &["3.8-alias-digit", "3.8-alias-quote", "3.8-alias-long"],
-        related: &["3.8-alias-"],
-        before: |request, _| {
-            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::wire::from_base64)?;
+        requires: "L2",
+        must_fail: &["3.8-alias-digit", "3.8-alias-quote", "3.8-alias-long"],
+        may_fail: &["3.8-alias-"],
+        on_request: |request, _| {
+            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
             let query: Value = serde_json::from_slice(&text).ok()?;
             let aliases = query.as_object()?.values().next()?.get("$aggregate")?.as_object()?;
             let is_right = |alias: &String| {
@@ -498,13 +505,13 @@ pub(super) const FAULTS: &[Fault] = &[
             };
             (!aliases.keys().all(is_right)).then(|| reply(200, &json!({"items": []})))
         },
-        ..NONE
+        ..NO_FAULT
     },
     Fault {
         name: "the format of a posted query is not looked at",
-        must: &["2.7-ql", "2.7-format-unknown"],
-        related: &["4-deep", "2.7-"],
-        before: |request, _| {
+        must_fail: &["2.7-ql", "2.7-format-unknown"],
+        may_fail: &["4-deep", "2.7-"],
+        on_request: |request, _| {
             let body = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
             if let Some(mut body) = body.filter(|body| body.get("format").is_some()) {
                 body.as_object_mut().unwrap().remove("format");
@@ -513,6 +520,6 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
-        ..NONE
+        ..NO_FAULT
     },
 ];

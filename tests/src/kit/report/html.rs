@@ -1,4 +1,4 @@
-//! How does a report look as a page? One file without scripts, which a browser can show from a disk.
+//! Reports as one HTML file without scripts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -45,14 +45,14 @@ pub(super) fn render(report: &Report) -> String {
         let passed = verdicts.iter().filter(|verdict| verdict.grade == Grade::Pass).count();
         let _ = writeln!(out, "<h2>{} <small>{passed} of {}</small></h2>", escape(group), verdicts.len());
         for verdict in verdicts {
-            one(&mut out, verdict);
+            write_verdict(&mut out, verdict);
         }
     }
     out.push_str("</html>\n");
     out
 }
 
-fn one(out: &mut String, verdict: &Verdict) {
+fn write_verdict(out: &mut String, verdict: &Verdict) {
     let (case, grade) = (&verdict.case, verdict.grade.name());
     let open = if verdict.is_fine() { "" } else { " open" };
     let _ = write!(

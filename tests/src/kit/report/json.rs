@@ -1,8 +1,8 @@
-//! How does a program read a report?
+//! Reports as JSON.
 
 use serde_json::{Map, Value, json};
 
-use crate::kit::case::{Level, Word};
+use crate::kit::case::{Level, Requirement};
 use crate::kit::run::{Grade, Report};
 
 pub(super) fn render(report: &Report) -> String {
@@ -20,7 +20,7 @@ pub(super) fn render(report: &Report) -> String {
                 "rule": case.rule,
                 "level": case.level.name(),
                 "profile": case.profile,
-                "word": if case.word == Word::Must { "MUST" } else { "SHOULD" },
+                "word": if case.requirement == Requirement::Must { "MUST" } else { "SHOULD" },
                 "grade": verdict.grade.name(),
                 "reasons": verdict.reasons,
                 "known": verdict.known,

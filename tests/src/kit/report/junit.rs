@@ -1,4 +1,4 @@
-//! How does a build server read a report?
+//! Reports as JUnit XML.
 
 use std::fmt::Write as _;
 
@@ -17,13 +17,13 @@ pub(super) fn render(report: &Report) -> String {
         report.took.as_secs_f64()
     );
     for verdict in &report.verdicts {
-        one(&mut out, verdict);
+        write_verdict(&mut out, verdict);
     }
     out.push_str("</testsuite>\n");
     out
 }
 
-fn one(out: &mut String, verdict: &Verdict) {
+fn write_verdict(out: &mut String, verdict: &Verdict) {
     let (group, id) = (escape(verdict.case.group()), escape(&verdict.case.id));
     let _ = write!(
         out,

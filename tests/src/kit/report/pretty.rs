@@ -1,18 +1,18 @@
-//! How does a person read a report? What went wrong in full, the rest as numbers.
+//! Reports for terminals: failures in full, everything else as counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::kit::run::{Grade, Report, Verdict};
 
-/// Longer lines are not for a terminal.
+/// The longest curl command that is printed.
 const CURL_MAX: usize = 8_000;
 
 pub(super) fn render(report: &Report) -> String {
     let mut out = String::new();
     for verdict in &report.verdicts {
         if !matches!(verdict.grade, Grade::Pass | Grade::Skip) {
-            one(&mut out, verdict);
+            write_verdict(&mut out, verdict);
         }
     }
     let mut skipped: BTreeMap<&str, usize> = BTreeMap::new();
@@ -43,7 +43,7 @@ pub(super) fn render(report: &Report) -> String {
     out
 }
 
-fn one(out: &mut String, verdict: &Verdict) {
+fn write_verdict(out: &mut String, verdict: &Verdict) {
     let case = &verdict.case;
     let _ = writeln!(out, "{:<12}{}  (SPEC {})", verdict.grade.name(), case.id, case.rule.join(", "));
     let _ = writeln!(out, "    why       {}", case.why);

@@ -1,4 +1,4 @@
-//! How does a harness for the Test Anything Protocol read a report?
+//! Reports in the Test Anything Protocol.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use crate::kit::run::{Grade, Report};
 pub(super) fn render(report: &Report) -> String {
     let mut out = format!("TAP version 14\n1..{}\n", report.verdicts.len());
     for (index, verdict) in report.verdicts.iter().enumerate() {
-        let word = if verdict.is_fine() { "ok" } else { "not ok" };
-        let _ = write!(out, "{word} {} - {}", index + 1, verdict.case.id);
+        let status = if verdict.is_fine() { "ok" } else { "not ok" };
+        let _ = write!(out, "{status} {} - {}", index + 1, verdict.case.id);
         match verdict.grade {
             Grade::Skip => {
                 let _ = write!(out, " # SKIP {}", verdict.reasons.join("; "));

@@ -1,57 +1,57 @@
-//! How are queries encoded, bytes hashed and messages signed? Written from the specification alone.
+//! Encodings, hashes and signatures, implemented from the specification alone.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use ring::rand::SecureRandom as _;
 use ring::{digest, hmac, rand};
 
-/// Base64 with padding.
+/// Encodes base64 with padding.
 #[must_use]
 pub fn base64(bytes: impl AsRef<[u8]>) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Base64 without padding.
+/// Encodes base64 without padding.
 #[must_use]
 pub fn base64_unpadded(bytes: impl AsRef<[u8]>) -> String {
     STANDARD_NO_PAD.encode(bytes)
 }
 
-/// Base64 of the other alphabet, without padding.
+/// Encodes base64 of the URL-safe alphabet without padding.
 #[must_use]
 pub fn base64url(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The bytes of a base64 text, with padding or without.
+/// Decodes base64 with or without padding.
 #[must_use]
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
 
-/// The lowercase hex SHA-256.
+/// Returns the SHA-256 in lowercase hex.
 #[must_use]
 pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex(digest::digest(&digest::SHA256, bytes.as_ref()).as_ref())
 }
 
-/// The lowercase hex HMAC-SHA256.
+/// Returns the HMAC-SHA256 in lowercase hex.
 #[must_use]
 pub fn hmac_sha256(key: &str, message: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
     hex(hmac::sign(&key, message.as_bytes()).as_ref())
 }
 
-/// Text of the URL-safe alphabet that nobody has seen before.
+/// Returns random text of the URL-safe alphabet.
 #[must_use]
 pub fn random(length: usize) -> String {
     let mut bytes = vec![0; length];
-    // Without randomness the text is the same each time, which the cases that need it then tell.
+    // If no randomness is available, the text repeats and the cases that need a fresh one fail.
     let _ = rand::SystemRandom::new().fill(&mut bytes);
     base64url(bytes).chars().take(length).collect()
 }
 
-/// What `X-Mesh-Signature` is for a message.
+/// Returns the value of `X-Mesh-Signature` for a message.
 #[must_use]
 pub fn signature(signing_token: &str, message: &str) -> String {
     format!("sha256={}", hmac_sha256(signing_token, message))
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn published_vectors_hold() {
+    fn published_test_vectors_are_reproduced() {
         assert_eq!(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(
             hmac_sha256("Jefe", "what do ya want for nothing?"),

@@ -1,4 +1,4 @@
-//! How is a case carried out? Step by step, up to the first one that does not do what it should.
+//! Execution of a case: its steps in order, up to the first failure.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,58 +7,58 @@ use serde_json::{Value, json};
 
 use super::case::{Case, Expect, Level, Step, Walk};
 use super::compose;
-use super::expect::{self, Seen};
+use super::expect::{self, ParsedResponse};
 use super::expression::Scope;
+use super::failure::Failure;
 use super::http::{self, Request, Response};
 use super::matcher::differences;
 use super::stream::{Next, Stream};
 use super::target::Target;
-use super::trouble::Trouble;
 
-/// How long an event may take; servers have one second, machines that test may be busy.
+/// How long an event may take. Servers have one second; the margin is for busy test machines.
 const EVENT_PATIENCE: Duration = Duration::from_secs(4);
 
-/// More pages than this is a walk in a circle.
+/// A limit that detects cursors that lead in a circle.
 const PAGES_MAX: usize = 500;
 
-/// A request that was sent, and what came back.
+/// A request and its response, for reports.
 #[derive(Debug, Clone)]
-pub struct Logged {
-    /// A line for a shell that sends the same.
+pub struct LoggedExchange {
+    /// A curl command that sends the request.
     pub curl: String,
-    /// Method and target, with the query as text where there is one.
+    /// Method and target, followed by the decoded query if there is one.
     pub request: String,
-    /// Status and body; what went wrong where there was no response.
+    /// Status and body, or the error if there was no response.
     pub response: String,
 }
 
-/// Carries a case out. The log has what was sent, whatever the outcome.
-pub fn perform(case: &Case, target: &Target) -> (Result<(), Vec<Trouble>>, Vec<Logged>) {
+/// Executes a case. The log contains all exchanges, whether the case passes or fails.
+pub fn execute(case: &Case, target: &Target) -> (Result<(), Vec<Failure>>, Vec<LoggedExchange>) {
     let settings = match target.settings(case) {
         Ok(settings) => settings,
-        Err(trouble) => return (Err(vec![trouble]), Vec::new()),
+        Err(failure) => return (Err(vec![failure]), Vec::new()),
     };
     let scope = Scope::new(&target.profile);
-    let mut performer = Performer { case, target, settings, scope, streams: HashMap::new(), log: Vec::new() };
-    let outcome = case.steps.iter().try_for_each(|step| performer.step(step));
-    (outcome, performer.log)
+    let mut executor = Executor { case, target, settings, scope, streams: HashMap::new(), log: Vec::new() };
+    let outcome = case.steps.iter().try_for_each(|step| executor.step(step));
+    (outcome, executor.log)
 }
 
-struct Performer<'t> {
+struct Executor<'t> {
     case: &'t Case,
     target: &'t Target,
     settings: String,
     scope: Scope<'t>,
     streams: HashMap<String, Stream>,
-    log: Vec<Logged>,
+    log: Vec<LoggedExchange>,
 }
 
-type Outcome<T = ()> = Result<T, Vec<Trouble>>;
+type Outcome<T = ()> = Result<T, Vec<Failure>>;
 
-impl Performer<'_> {
+impl Executor<'_> {
     fn step(&mut self, step: &Step) -> Outcome {
         for (name, value) in &step.bind {
-            let value = self.scope.eval(value).map_err(one)?;
+            let value = self.scope.eval(value).map_err(single)?;
             self.scope.values.insert(name.clone(), value);
         }
         if let Some(milliseconds) = step.wait {
@@ -68,9 +68,9 @@ impl Performer<'_> {
             self.login(&login.account, &login.name)?;
         }
         if let Some(value) = &step.check {
-            let got = self.scope.eval(value).map_err(one)?;
-            let expected = self.scope.fill(&step.is.clone().unwrap_or_default()).map_err(one)?;
-            found(differences(&expected, Some(&got)))?;
+            let got = self.scope.eval(value).map_err(single)?;
+            let expected = self.scope.fill(&step.is.clone().unwrap_or_default()).map_err(single)?;
+            check_empty(differences(&expected, Some(&got)))?;
         }
         if let Some(walk) = &step.walk {
             self.walk(walk)?;
@@ -79,11 +79,11 @@ impl Performer<'_> {
             let stream = self.stream(&silent.stream)?;
             let (next, comments) = (stream.next(Duration::from_millis(silent.ms)), stream.comments);
             if !matches!(next, Next::Silence) {
-                return fault(format!("the stream '{}' was to be silent, but: {next:?}", silent.stream));
+                return mismatch(format!("the stream '{}' should be silent, got {next:?}", silent.stream));
             }
             if comments < silent.comments {
-                return fault(format!(
-                    "{comments} comment lines on '{}', not {}",
+                return mismatch(format!(
+                    "{comments} comment lines on '{}', expected {}",
                     silent.stream, silent.comments
                 ));
             }
@@ -91,7 +91,7 @@ impl Performer<'_> {
         if let Some(name) = &step.ended {
             let next = self.stream(name)?.next(EVENT_PATIENCE);
             if !matches!(next, Next::End) {
-                return fault(format!("the stream '{name}' was to end, but: {next:?}"));
+                return mismatch(format!("the stream '{name}' should end, got {next:?}"));
             }
         }
         if let Some(name) = &step.read {
@@ -101,11 +101,11 @@ impl Performer<'_> {
     }
 
     fn login(&mut self, account: &str, name: &str) -> Outcome {
-        let (request, response) = self.target.login(&self.settings, account).map_err(one)?;
+        let (request, response) = self.target.login(&self.settings, account).map_err(single)?;
         self.log(&request, Ok(&response));
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         if response.status != 200 {
-            return fault(format!(
+            return mismatch(format!(
                 "'{account}' cannot log in: status {}, {}",
                 response.status,
                 response.text()
@@ -118,7 +118,7 @@ impl Performer<'_> {
     fn stream(&mut self, name: &str) -> Outcome<&mut Stream> {
         self.streams
             .get_mut(name)
-            .ok_or_else(|| one(Trouble::Setup(format!("the case is broken: there is no stream '{name}'"))))
+            .ok_or_else(|| single(Failure::Setup(format!("the case is broken: there is no stream '{name}'"))))
     }
 
     fn read(&mut self, name: &str, step: &Step) -> Outcome {
@@ -127,27 +127,31 @@ impl Performer<'_> {
         let event = match next {
             Next::Event(event) => event,
             Next::Silence => {
-                return fault(format!("no event came on the stream '{name}' in {EVENT_PATIENCE:?}"));
+                return mismatch(format!("no event on the stream '{name}' within {EVENT_PATIENCE:?}"));
             }
-            Next::End => return fault(format!("the stream '{name}' ended")),
+            Next::End => return mismatch(format!("the stream '{name}' ended")),
         };
         let response = format!("event {} id {:?} data {}", event.kind, event.id, event.data);
-        self.log.push(Logged { curl: String::new(), request: format!("(stream '{name}')"), response });
+        self.log.push(LoggedExchange {
+            curl: String::new(),
+            request: format!("(stream '{name}')"),
+            response,
+        });
         let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
         let seen =
             json!({"event": event.kind, "data": data, "id": event.id, "text": event.data, "retry": retries});
         if let Some(expect) = &step.expect {
-            let mut faults = Vec::new();
+            let mut mismatches = Vec::new();
             for (name, expected) in
                 [("event", &expect.event), ("data", &expect.data), ("id", &expect.event_id)]
             {
                 if let Some(expected) = expected {
-                    let expected = self.scope.fill(expected).map_err(one)?;
+                    let expected = self.scope.fill(expected).map_err(single)?;
                     let differences = differences(&expected, seen.get(name));
-                    faults.extend(differences.into_iter().map(|what| format!("{name}: {what}")));
+                    mismatches.extend(differences.into_iter().map(|what| format!("{name}: {what}")));
                 }
             }
-            found(faults)?;
+            check_empty(mismatches)?;
         }
         for (name, place) in &step.capture {
             let place = super::expression::plain(place);
@@ -160,42 +164,44 @@ impl Performer<'_> {
     fn send(&mut self, step: &Step) -> Outcome {
         let Some(send) = &step.send else { return Ok(()) };
         let settings = send.server.clone().unwrap_or_else(|| self.settings.clone());
-        let request = compose::request(send, &settings, self.target, &self.scope).map_err(one)?;
-        let authority = self.target.place(&settings).map_err(one)?.authority.clone();
+        let request = compose::request(send, &settings, self.target, &self.scope).map_err(single)?;
+        let authority = self.target.base_url(&settings).map_err(single)?.authority.clone();
         if let Some(name) = &step.open {
             let exchange = http::begin(&authority, &request);
-            let exchange = exchange.map_err(|error| self.unanswered(&request, error))?;
+            let exchange = exchange.map_err(|error| self.request_failed(&request, error))?;
             self.log(&request, Ok(&exchange.head));
             let head = exchange.head.clone();
             self.streams.insert(name.clone(), Stream::new(exchange));
             return self.check(step, &head);
         }
-        let response = http::send(&authority, &request).map_err(|error| self.unanswered(&request, error))?;
+        let response =
+            http::send(&authority, &request).map_err(|error| self.request_failed(&request, error))?;
         self.log(&request, Ok(&response));
         self.check(step, &response)
     }
 
     fn check(&mut self, step: &Step, response: &Response) -> Outcome {
-        let seen = Seen::of(response);
+        let seen = ParsedResponse::new(response);
         if let Some(expect) = &step.expect {
-            found(self.faults(expect, &seen)?)?;
+            check_empty(self.mismatches(expect, &seen)?)?;
         }
         for (name, place) in &step.capture {
             let place = super::expression::plain(place);
             let value = seen.part(&place);
-            let value = value.ok_or_else(|| one(Trouble::Fault(format!("the response has no {place}"))))?;
+            let value =
+                value.ok_or_else(|| single(Failure::Mismatch(format!("the response has no {place}"))))?;
             self.scope.values.insert(name.clone(), value);
         }
         Ok(())
     }
 
-    fn faults(&self, expect: &Expect, seen: &Seen<'_>) -> Outcome<Vec<String>> {
-        expect::faults(expect, seen, self.case.level == Level::L1, &self.scope).map_err(one)
+    fn mismatches(&self, expect: &Expect, seen: &ParsedResponse<'_>) -> Outcome<Vec<String>> {
+        expect::mismatches(expect, seen, self.case.level == Level::L1, &self.scope).map_err(single)
     }
 
-    /// Follows `endCursor` from page to page and holds all items together against what they must be.
+    /// Follows `endCursor` from page to page and compares the items of all pages with the expected ones.
     fn walk(&mut self, walk: &Walk) -> Outcome {
-        let mut query = self.scope.eval(&walk.query).map_err(one)?;
+        let mut query = self.scope.eval(&walk.query).map_err(single)?;
         let (mut items, mut after, mut pages) = (Vec::new(), Value::Null, 0);
         loop {
             let root = query.as_object_mut().and_then(|query| query.values_mut().next());
@@ -207,10 +213,11 @@ impl Performer<'_> {
                 query: Some(query.clone()),
                 ..super::case::Send::default()
             };
-            let request = compose::request(&send, &self.settings, self.target, &self.scope).map_err(one)?;
-            let authority = self.target.place(&self.settings).map_err(one)?.authority.clone();
+            let request =
+                compose::request(&send, &self.settings, self.target, &self.scope).map_err(single)?;
+            let authority = self.target.base_url(&self.settings).map_err(single)?.authority.clone();
             let response =
-                http::send(&authority, &request).map_err(|error| self.unanswered(&request, error))?;
+                http::send(&authority, &request).map_err(|error| self.request_failed(&request, error))?;
             self.log(&request, Ok(&response));
             let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
             let page = body.get("items").and_then(Value::as_array).cloned();
@@ -218,16 +225,20 @@ impl Performer<'_> {
                 body.get("pageInfo").and_then(|info| info.get(name)).cloned().unwrap_or_default()
             };
             let (Some(page), Value::Bool(more)) = (page, info("hasNextPage")) else {
-                return fault(format!("page {}: no items or no hasNextPage: {}", pages + 1, response.text()));
+                return mismatch(format!(
+                    "page {}: no items or no hasNextPage: {}",
+                    pages + 1,
+                    response.text()
+                ));
             };
             let full = page.len() as u64 == walk.first;
             if page.len() as u64 > walk.first || (more && !full) {
-                return fault(format!("page {}: {} items with hasNextPage {more}", pages + 1, page.len()));
+                return mismatch(format!("page {}: {} items with hasNextPage {more}", pages + 1, page.len()));
             }
             if page.is_empty() != info("endCursor").is_null()
                 || page.is_empty() != info("startCursor").is_null()
             {
-                return fault(format!("page {}: {} items, {}", pages + 1, page.len(), response.text()));
+                return mismatch(format!("page {}: {} items, {}", pages + 1, page.len(), response.text()));
             }
             items.extend(page);
             pages += 1;
@@ -236,45 +247,45 @@ impl Performer<'_> {
             }
             after = info("endCursor");
             if pages > PAGES_MAX {
-                return fault(format!("still not at the end after {pages} pages"));
+                return mismatch(format!("more than {pages} pages"));
             }
         }
-        let expected = self.scope.fill(&walk.items).map_err(one)?;
+        let expected = self.scope.fill(&walk.items).map_err(single)?;
         let differences = differences(&expected, Some(&Value::Array(items)));
-        found(differences.into_iter().map(|what| format!("after {pages} pages: {what}")).collect())
+        check_empty(differences.into_iter().map(|what| format!("after {pages} pages: {what}")).collect())
     }
 
-    fn unanswered(&mut self, request: &Request, error: String) -> Vec<Trouble> {
+    fn request_failed(&mut self, request: &Request, error: String) -> Vec<Failure> {
         self.log(request, Err(&error));
-        let trouble = if error.starts_with("cannot connect") { Trouble::Setup } else { Trouble::Fault };
-        one(trouble(error))
+        let failure = if error.starts_with("cannot connect") { Failure::Setup } else { Failure::Mismatch };
+        single(failure(error))
     }
 
     fn log(&mut self, request: &Request, response: Result<&Response, &String>) {
-        const MOST: usize = 2_000;
-        let authority = self.target.place(&self.settings).map_or("", |place| place.authority.as_str());
-        let mut said = format!("{} {}", request.method, request.target);
-        if let Some(query) = request.header("X-Mesh-Query").and_then(super::wire::from_base64) {
-            said.push_str(&format!("  query {}", String::from_utf8_lossy(&query)));
+        const LENGTH_MAX: usize = 2_000;
+        let authority = self.target.base_url(&self.settings).map_or("", |url| url.authority.as_str());
+        let mut sent = format!("{} {}", request.method, request.target);
+        if let Some(query) = request.header("X-Mesh-Query").and_then(super::encoding::from_base64) {
+            sent.push_str(&format!("  query {}", String::from_utf8_lossy(&query)));
         }
         let got = match response {
             Ok(response) => format!("{} {}", response.status, response.text()),
             Err(error) => error.clone(),
         };
-        let got: String = got.chars().take(MOST).collect();
-        said = said.chars().take(MOST).collect();
-        self.log.push(Logged { curl: request.curl(authority), request: said, response: got });
+        let got: String = got.chars().take(LENGTH_MAX).collect();
+        sent = sent.chars().take(LENGTH_MAX).collect();
+        self.log.push(LoggedExchange { curl: request.curl(authority), request: sent, response: got });
     }
 }
 
-fn one(trouble: Trouble) -> Vec<Trouble> {
-    vec![trouble]
+fn single(failure: Failure) -> Vec<Failure> {
+    vec![failure]
 }
 
-fn fault<T>(what: String) -> Outcome<T> {
-    Err(one(Trouble::Fault(what)))
+fn mismatch<T>(what: String) -> Outcome<T> {
+    Err(single(Failure::Mismatch(what)))
 }
 
-fn found(faults: Vec<String>) -> Outcome {
-    if faults.is_empty() { Ok(()) } else { Err(faults.into_iter().map(Trouble::Fault).collect()) }
+fn check_empty(mismatches: Vec<String>) -> Outcome {
+    if mismatches.is_empty() { Ok(()) } else { Err(mismatches.into_iter().map(Failure::Mismatch).collect()) }
 }

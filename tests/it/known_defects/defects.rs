@@ -1,7 +1,7 @@
 //! What went wrong elsewhere, one line each, and the tests that would notice it here.
 
 /// What went wrong, and the tests that hold the opposite, as `file::name`.
-pub(super) const HELD: &[(&str, &[&str])] = &[
+pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "a field of an order was pasted into the statement",
         &["tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand"],
@@ -81,7 +81,7 @@ pub(super) const HELD: &[(&str, &[&str])] = &[
     ),
     (
         "a page after a key that was not selected was empty",
-        &["tests/it/elsewhere.rs::pages_follow_keys_that_are_not_selected"],
+        &["tests/it/known_defects.rs::pages_follow_keys_that_are_not_selected"],
     ),
     (
         "cursors could be made up",
@@ -124,12 +124,12 @@ pub(super) const HELD: &[(&str, &[&str])] = &[
     ),
     (
         "relations of one name in two entities were mixed up",
-        &["tests/it/elsewhere.rs::relations_of_one_name_belong_to_their_entities"],
+        &["tests/it/known_defects.rs::relations_of_one_name_belong_to_their_entities"],
     ),
     (
         "names of tables were taken for patterns",
         &[
-            "tests/it/elsewhere.rs::names_of_tables_are_no_patterns",
+            "tests/it/known_defects.rs::names_of_tables_are_no_patterns",
             "mesh-schema/src/on/tests.rs::conditions_are_read",
         ],
     ),

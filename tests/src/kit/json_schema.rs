@@ -1,8 +1,8 @@
-//! Does a JSON document keep a JSON Schema? The part of JSON Schema that the schema of cases uses, no more.
+//! Validation against the subset of JSON Schema that the schema of cases uses.
 
 use serde_json::Value;
 
-/// The keywords that [`faults`] knows; a schema with another one is itself at fault.
+/// The supported keywords; any other keyword in a schema is reported.
 const KEYWORDS: [&str; 19] = [
     "$schema",
     "$id",
@@ -25,9 +25,9 @@ const KEYWORDS: [&str; 19] = [
     "minimum",
 ];
 
-/// What in a document does not keep a schema, one line each.
+/// Returns one line for each violation of a schema in a document.
 #[must_use]
-pub fn faults(schema: &Value, document: &Value) -> Vec<String> {
+pub fn violations(schema: &Value, document: &Value) -> Vec<String> {
     let mut out = Vec::new();
     check(schema, schema, document, "$", &mut out);
     out

@@ -26,7 +26,7 @@ fn everybody_can_read_and_use_it() {
             axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
                 .then(({violations}) => done(violations.map(({id, nodes}) =>
                     `${id}: ${nodes.map((node) => node.target.join(' ')).join(', ')}`)));";
-        assert_eq!(browser.run_later(script), json!([]), "{what}");
+        assert_eq!(browser.run_async(script), json!([]), "{what}");
     };
     browser.choose("[data-testid=entity]", "post");
     page.tick("post.comments");
