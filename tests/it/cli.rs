@@ -55,7 +55,7 @@ fn introspect_writes_a_usable_document() {
     assert_eq!(check.status.code(), Some(0), "{}", stderr(&check));
     let query = r#"{"post":{"$select":{"title":true,"tags":{"$select":{"label":true}}}}}"#;
     let given = Server::start(&["--schema", &file, "--database", &blog.url()]);
-    assert_eq!(given.get("/post", query).body, Server::of(&blog).get("/post", query).body);
+    assert_eq!(given.get("/post", query).body, Server::with_database(&blog).get("/post", query).body);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn wrong_usage_has_status_2_and_a_suggestion() {
         &["xml"],
     );
 
-    let taken = Server::of(&blog);
+    let taken = Server::with_database(&blog);
     let address = taken.address.to_string();
     assert_fails(&run(&["serve", "--database", &blog.url(), "--listen", &address]), 2, &[&address]);
 }
@@ -283,7 +283,7 @@ fn explain_shows_the_plan_and_runs_nothing() {
 
 #[test]
 fn query_prints_the_answer_of_a_server() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let url = format!("http://{}{}", server.address, server.base);
     let ask = |arguments: &[&str]| {
         let mut all = vec!["query", "--url", &url];
@@ -330,7 +330,7 @@ fn whole(document: &Value, entity: &str, relations: bool) -> Value {
 /// Reads every inferred entity with its relations, as a collection and as points; returns the items by entity.
 fn read_all(database: &Database) -> Map<String, Value> {
     let document = introspect(database);
-    let server = Server::of(database);
+    let server = Server::with_database(database);
     let connection = database.connect();
     let mut found = Map::new();
     for (entity, declared) in document["entities"].as_object().unwrap() {
@@ -449,7 +449,7 @@ fn unusual_keys_are_served() {
 fn empty_database_is_served() {
     let database = Database::new("");
     assert_eq!(introspect(&database)["entities"], json!({}));
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let reply = server.get("/post", r#"{"post":{"$select":{"id":true}}}"#);
     assert_eq!((reply.status, &reply.json()["error"]), (400, &json!("ValidationError")));
 }
@@ -466,6 +466,7 @@ fn columns_that_look_secret_are_left_out_with_a_note() {
     for column in ["password_hash", "api_key", "secret"] {
         assert!(stderr(&output).contains(column), "{}", stderr(&output));
     }
-    let reply = Server::of(&database).get("/user", r#"{"user":{"$select":{"passwordHash":true}}}"#);
+    let reply =
+        Server::with_database(&database).get("/user", r#"{"user":{"$select":{"passwordHash":true}}}"#);
     assert_eq!(reply.status, 400);
 }

@@ -27,8 +27,9 @@ fn specification() -> String {
 /// The level that a profile may claim once the cases that it knows not to pass stand in its way.
 fn claimable(profile: &Profile, cases: &[Case]) -> Option<Level> {
     let stands = |level: Level| {
-        let of_level =
-            |case: &&Case| case.profile.is_none() && case.level == level && case.requirement == Requirement::Must;
+        let of_level = |case: &&Case| {
+            case.profile.is_none() && case.level == level && case.requirement == Requirement::Must
+        };
         cases.iter().filter(of_level).any(|case| profile.known.contains_key(&case.id))
     };
     Level::ALL.into_iter().take_while(|level| *level <= profile.level && !stands(*level)).last()

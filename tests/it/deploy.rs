@@ -102,7 +102,7 @@ fn health(address: &str) -> Output {
 #[test]
 fn health_command_reports_whether_the_server_is_ready() {
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let address = server.address.to_string();
     let ready = health(&address);
     assert_eq!(ready.status.code(), Some(0), "{ready:?}");

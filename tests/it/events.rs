@@ -6,7 +6,7 @@ pub(crate) mod stream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mesh_tests::kit::wire;
+use mesh_tests::kit::encoding;
 use mesh_tests::{Cluster, Database, Request, Server, command, encode};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn write(database: &Database, sql: &str) {
 #[test]
 fn a_stream_sends_the_record_and_then_its_changes() {
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let mut stream = open(&server, "/post/1/events", TITLE);
     assert_eq!(stream.header("content-type"), Some("text/event-stream"));
     assert_eq!(stream.header("cache-control"), Some("no-cache, no-transform"));
@@ -60,7 +60,7 @@ fn a_stream_sends_the_record_and_then_its_changes() {
 #[test]
 fn changes_outside_the_selection_send_nothing() {
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let mut stream = open(&server, "/post/1/events", TITLE);
     stream.data();
     write(&database, "UPDATE posts SET likes = 99 WHERE id = 1");
@@ -75,7 +75,7 @@ fn changes_outside_the_selection_send_nothing() {
 #[test]
 fn changes_of_selected_relations_are_sent() {
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let query = r#"{"post":{"$select":{"author":{"$select":{"name":true}},
         "comments":{"$select":{"text":true}},"tags":{"$select":{"label":true}}}}}"#;
     let mut stream = open(&server, "/post/2/events", query);
@@ -105,7 +105,7 @@ fn changes_of_selected_relations_are_sent() {
 #[test]
 fn a_reconnecting_client_is_not_sent_the_data_that_it_has() {
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let first = open(&server, "/post/1/events", TITLE).next(SECOND).unwrap();
     let last = first.id.unwrap();
     let again = || {
@@ -126,7 +126,7 @@ fn a_reconnecting_client_is_not_sent_the_data_that_it_has() {
 
 #[test]
 fn invalid_requests_are_refused_without_a_stream() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let refused = |request: Request| match Stream::try_open(server.address, &request) {
         Ok(_) => panic!("a stream"),
         Err((status, body)) => {
@@ -174,7 +174,7 @@ fn a_stream_sends_heartbeats() {
 
 #[test]
 fn streams_end_with_the_server() {
-    let mut server = Server::of(&Database::blog());
+    let mut server = Server::with_database(&Database::blog());
     let mut streams: Vec<_> = (0..20).map(|_| open(&server, "/post/1/events", TITLE)).collect();
     streams.iter_mut().for_each(|stream| drop(stream.data()));
     let start = Instant::now();
@@ -215,7 +215,7 @@ fn the_command_line_shell_wakes_a_stream() {
         return;
     }
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let mut stream = open(&server, "/post/1/events", TITLE);
     stream.data();
     let update = "UPDATE posts SET title = 'Shell' WHERE id = 1";
@@ -256,7 +256,7 @@ impl Signed {
     }
 
     fn request(&self, (token, key): &(String, String), path: &str, query: &str) -> Request {
-        let signature = wire::signature(key, &encode(query));
+        let signature = encoding::signature(key, &encode(query));
         request(path, query).header("X-Mesh-Token", token).header("X-Mesh-Signature", signature)
     }
 

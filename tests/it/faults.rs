@@ -33,7 +33,7 @@ fn send_until_closed(server: &Server, signalled: &AtomicBool, answered: &AtomicU
     let request = first().bytes();
     while let Ok(stream) = TcpStream::connect(server.address) {
         let after_signal = signalled.load(Ordering::SeqCst);
-        let mut connection = Connection::over(stream);
+        let mut connection = Connection::from_stream(stream);
         let (mut answers, mut since) = (0, Instant::now());
         loop {
             connection.write(&request);
@@ -63,7 +63,7 @@ fn send_until_closed(server: &Server, signalled: &AtomicBool, answered: &AtomicU
 #[test]
 fn no_request_is_lost_in_a_shutdown_under_load() {
     for _ in 0..3 {
-        let mut server = Server::of(&Database::blog());
+        let mut server = Server::with_database(&Database::blog());
         let (signalled, answered, lost) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -82,7 +82,7 @@ fn no_request_is_lost_in_a_shutdown_under_load() {
 
 #[test]
 fn an_idle_server_stops_at_once() {
-    let mut server = Server::of(&Database::blog());
+    let mut server = Server::with_database(&Database::blog());
     let mut idle = server.connect();
     assert_eq!(idle.send(&first()).status, 200);
     let start = Instant::now();
@@ -183,7 +183,7 @@ fn disconnected_clients_release_their_permits() {
                 let mut probe = server.connect();
                 probe.write(&view("long").bytes());
                 refused = usize::from(
-                    probe.soon(Duration::from_millis(100)).is_some_and(|reply| reply.status == 503),
+                    probe.read_within(Duration::from_millis(100)).is_some_and(|reply| reply.status == 503),
                 );
             }
             assert!(open.len() < 1000 && start.elapsed() < LONG);

@@ -15,7 +15,7 @@ fn first() -> Request {
 #[test]
 fn a_signal_ends_the_server_with_status_zero() {
     for signal in ["TERM", "INT"] {
-        let mut server = Server::of(&Database::blog());
+        let mut server = Server::with_database(&Database::blog());
         // Idle connections do not delay the shutdown.
         let mut idle = server.connect();
         assert_eq!(idle.send(&first()).status, 200);
@@ -30,7 +30,7 @@ fn a_signal_ends_the_server_with_status_zero() {
 
 #[test]
 fn an_active_request_finishes_during_a_shutdown() {
-    let mut server = Server::of(&Database::blog());
+    let mut server = Server::with_database(&Database::blog());
     let body = json!({"query": POST, "id": 1}).to_string();
     let request = Request::post("/mesh", &body).header("Expect", "100-continue");
     let bytes = request.bytes();
@@ -48,7 +48,7 @@ fn an_active_request_finishes_during_a_shutdown() {
 
 #[test]
 fn a_connection_remains_usable_after_errors() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let mut connection = server.connect();
     for _ in 0..20 {
         for refused in [
@@ -67,7 +67,7 @@ fn a_connection_remains_usable_after_errors() {
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let mut connection = server.connect();
     let mut bytes = Request::get("/mesh/post/2", POST).bytes();
     bytes.extend(Request::post("/mesh", &json!({"query": POST, "id": 3}).to_string()).bytes());
@@ -86,7 +86,7 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn incomplete_requests_do_not_affect_others() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let get = first().bytes();
     let post = Request::post("/mesh", &json!({"query": POST}).to_string()).bytes();
     for bytes in [&get, &post] {
@@ -106,7 +106,7 @@ fn incomplete_requests_do_not_affect_others() {
 
 #[test]
 fn an_http_1_0_client_is_answered() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let mut stream = TcpStream::connect(server.address).unwrap();
     let request = String::from_utf8(first().bytes()).unwrap().replace("HTTP/1.1", "HTTP/1.0");
     stream.write_all(request.as_bytes()).unwrap();
@@ -140,7 +140,7 @@ fn connections_are_served_by_any_number_of_threads() {
 
 #[test]
 fn many_clients_at_once_get_their_own_answers() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     std::thread::scope(|scope| {
         for client in 0..16 {
             let server = &server;

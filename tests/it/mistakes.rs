@@ -89,7 +89,7 @@ fn wrong_urls_get_a_hint() {
     let refused = ask(&format!("http://{free}/mesh"));
     assert!(refused.ends_with("; is the server running there?\n"), "{refused}");
 
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let private = ask(&format!("https://{}/mesh", server.address));
     assert!(private.ends_with("does not speak TLS; does its URL begin with http://?\n"), "{private}");
 

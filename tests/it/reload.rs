@@ -152,7 +152,7 @@ fn reload_is_retried_until_the_database_is_available() {
 #[test]
 fn sighup_infers_the_schema_again() {
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     blog.connect().execute_batch("ALTER TABLE posts ADD COLUMN mood TEXT DEFAULT 'calm'").unwrap();
     let mood = r#"{"post":{"$select":{"mood":true}}}"#;
     assert_eq!(server.get("/post/1", mood).status, 400);

@@ -61,7 +61,7 @@ fn plain_server_is_described() {
     let Some(tools) = node_tools() else { return };
     let blog = Database::blog();
     let (file, document) = written(&blog.dir, "openapi", &["--database", &blog.url()]);
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     assert_served(&document, &server);
     let all = operations(&document).join("\n");
     for there in [
@@ -194,7 +194,7 @@ fn unusual_names_are_described() {
            CREATE TABLE "日本" (id INTEGER PRIMARY KEY);"#,
     );
     let (file, document) = written(&database.dir, "openapi", &["--database", &database.url()]);
-    assert_served(&document, &Server::of(&database));
+    assert_served(&document, &Server::with_database(&database));
     let answers = database.dir.write("answers.json", "[]");
     assert_eq!(script("openapi.mjs", &tools, &[&file, &answers]), "all well\n");
 }

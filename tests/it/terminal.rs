@@ -43,7 +43,7 @@ fn url(server: &Server) -> String {
 #[test]
 fn output_is_colored_at_a_terminal_unless_no_color_is_set() {
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     let (url, database) = (url(&server), blog.url());
     let query = ["query", "--url", &url, "--id", "1", "{ post title likes }"];
     let plain = run(&query);
@@ -74,7 +74,7 @@ fn output_is_colored_at_a_terminal_unless_no_color_is_set() {
 fn control_characters_in_values_are_escaped() {
     let database = Database::new("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);");
     database.connect().execute("INSERT INTO notes VALUES (1, ?)", ["\u{1b}[2J\u{9b}5m"]).unwrap();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     let url = url(&server);
     for table in [&[][..], &["--table"]] {
         let arguments = [&["query", "--url", &url, "{ note text }"], table].concat();
@@ -85,7 +85,7 @@ fn control_characters_in_values_are_escaped() {
 
 #[test]
 fn lists_are_printed_as_tables() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let url = url(&server);
     let ask = |more: &[&str]| run(&[&["query", "--url", &url, "--table"], more].concat());
     let output = ask(&["{ post title likes published tags { label } }"]);
@@ -115,7 +115,7 @@ Bicycle           7             [{\"label\":\"code\"},{\"label\":\"travel\"}]
 #[test]
 fn errors_show_an_excerpt_of_the_query() {
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     let (url, database) = (url(&server), blog.url());
     let cases = [
         (

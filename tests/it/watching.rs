@@ -24,7 +24,7 @@ fn requests(route: &str, status: u16) -> String {
 
 #[test]
 fn working_server_is_ready() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let alive = get(&server, "/healthz");
     assert_eq!((alive.status, alive.json()), (200, json!({"alive": true})));
     let ready = get(&server, "/readyz");
@@ -43,7 +43,7 @@ fn working_server_is_ready() {
 #[test]
 fn server_without_its_database_is_alive_but_not_ready() {
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     assert_eq!(get(&server, "/readyz").status, 200);
     let file = database.url().strip_prefix("sqlite:").expect("a file").to_owned();
     let aside = format!("{file}.aside");
@@ -69,7 +69,7 @@ fn server_without_its_database_is_alive_but_not_ready() {
 
 #[test]
 fn requests_are_counted() {
-    let server = Server::of(&Database::blog());
+    let server = Server::with_database(&Database::blog());
     let mut connection = server.connect();
     for _ in 0..3 {
         assert_eq!(connection.send(&Request::get("/mesh/post/1", POST)).status, 200);
@@ -133,10 +133,10 @@ fn admin_address_replaces_the_main_address() {
     let (server, admin) = with_admin(&database);
     for path in ["/healthz", "/readyz", "/metrics"] {
         assert_eq!(get(&server, path).status, 404, "{path} is not on the main address");
-        assert_eq!(Connection::open(admin).send(&Request::new("GET", path)).status, 200, "{path}");
+        assert_eq!(Connection::connect(admin).send(&Request::new("GET", path)).status, 200, "{path}");
     }
     assert_eq!(server.get("/post/1", POST).status, 200);
-    let mut connection = Connection::open(admin);
+    let mut connection = Connection::connect(admin);
     let reply = connection.send(&Request::get("/mesh/post/1", POST));
     assert_eq!(reply.status, 404, "data is not on the admin address");
     let text = connection.send(&Request::new("GET", "/metrics")).text();
@@ -156,7 +156,7 @@ fn admin_address_reports_that_the_server_is_stopping() {
     server.signal("TERM");
     let seen = (0..200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        let reply = Connection::open(admin).send(&Request::new("GET", "/readyz"));
+        let reply = Connection::connect(admin).send(&Request::new("GET", "/readyz"));
         reply.status == 503 && reply.json()["checks"]["server"]["message"] == "it is stopping"
     });
     assert!(seen);

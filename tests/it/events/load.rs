@@ -95,7 +95,7 @@ fn all_streams_of_a_record_get_a_change_from_one_reading() {
 #[test]
 fn clients_that_do_not_read_delay_no_others_and_use_no_memory() {
     let database = Database::blog();
-    let server = Server::of(&database);
+    let server = Server::with_database(&database);
     write(&database, "UPDATE posts SET title = 'Rust at dawn' || hex(zeroblob(100000)) WHERE id = 1");
     let _blocked: Vec<_> = (0..20)
         .map(|_| {

@@ -303,7 +303,7 @@ fn faulty() -> Vec<Value> {
 fn the_schema_of_queries_agrees_with_the_server() {
     let Some(tools) = node_tools() else { return };
     let blog = Database::blog();
-    let server = Server::of(&blog);
+    let server = Server::with_database(&blog);
     let (file, _) = written(&blog.dir, "json-schema", &["--database", &blog.url()]);
     let mut dice = Dice(20_240_501);
     let good: Vec<Value> = (0..400).map(|_| query(&mut dice)).collect();

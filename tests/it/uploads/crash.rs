@@ -25,7 +25,8 @@ fn killed_between_sealing_and_recording() {
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut connection = files.server.connect();
     connection.write(&avatar(7, b"hello").bytes());
-    let sealed = |files: &Files| files.pending().iter().any(|name| name.starts_with(&encoding::sha256("hello")));
+    let sealed =
+        |files: &Files| files.pending().iter().any(|name| name.starts_with(&encoding::sha256("hello")));
     wait_for("the file is sealed", || sealed(&files));
     assert_eq!(files.get(&key("hello")).status, 404);
     let files = {
