@@ -1,4 +1,4 @@
-//! Does every page say what is so? Its commands, outputs, settings and programs are run as they stand there.
+//! Documentation pages: their commands, outputs, settings and programs are run as printed.
 
 mod proxies;
 mod tables;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use mesh_tests::guide::{Kind, Page, root};
 
-/// A page, and the programs that it asks of a reader.
+/// Defines a test for each page, with the programs that the page requires.
 macro_rules! pages {
     ($($test:ident: $page:literal $(, $program:literal)*;)*) => {
         $(#[test]
@@ -19,7 +19,7 @@ macro_rules! pages {
             }
         })*
 
-        /// Beside these, the pages that have a test of more than their blocks.
+        /// All pages; `docs/deployment.md` has a separate test.
         const PAGES: &[&str] = &["docs/deployment.md", $($page),*];
     };
 }
@@ -39,6 +39,7 @@ pages! {
     playground_crate: "mesh-docs/README.md";
     policies: "docs/policies.md", "sqlite3";
     ql_crate: "mesh-ql/README.md";
+    postgres_crate: "mesh-postgres/README.md";
     quick_start: "docs/quick-start.md", "curl", "sqlite3", "openssl";
     reference: "docs/reference.md";
     resolvers: "docs/resolvers.md";
@@ -46,13 +47,15 @@ pages! {
     schema_crate: "mesh-schema/README.md";
     server_crate: "mesh-server/README.md", "sqlite3";
     signing: "docs/signing.md", "curl", "openssl", "python3", "node", "sqlite3";
+    sqlite_crate: "mesh-sqlite/README.md";
     uploads: "docs/uploads.md", "curl", "sqlite3";
     uploads_crate: "mesh-uploads/README.md";
     wire_crate: "mesh-wire/README.md";
     writes: "docs/writes.md", "curl", "sqlite3";
 }
 
-/// Whether programs are there. A page without them is passed over with a line, unless that must not be.
+/// Returns whether the programs are installed. Otherwise the page is skipped, or the test fails if
+/// `MESH_REQUIRE_SERVICES` is set.
 fn are_installed(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| {
         let version = match **program {
@@ -68,13 +71,13 @@ fn are_installed(programs: &[&str]) -> bool {
     let Some(missing) = missing else { return true };
     assert!(
         std::env::var_os("MESH_REQUIRE_SERVICES").is_none_or(|value| value != "1"),
-        "{missing} is not installed, but MESH_REQUIRE_SERVICES says that it must be"
+        "{missing} is not installed, but MESH_REQUIRE_SERVICES is set"
     );
-    eprintln!("passed over: {missing} is not installed");
+    eprintln!("skipped: {missing} is not installed");
     false
 }
 
-/// The pages of the repository that tell somebody how to use it.
+/// Finds the pages of user documentation in the repository.
 fn pages() -> BTreeSet<String> {
     let mut pages = BTreeSet::from(["README.md".to_owned(), "tests/conformance/README.md".to_owned()]);
     let mut folders = vec!["docs".to_owned()];
@@ -99,27 +102,28 @@ fn pages() -> BTreeSet<String> {
 }
 
 #[test]
-fn no_page_is_forgotten() {
+fn every_page_has_a_test() {
     let listed: BTreeSet<String> = PAGES.iter().map(|page| (*page).to_owned()).collect();
     assert_eq!(pages(), listed);
 }
 
 #[test]
-fn rust_on_a_page_is_a_doc_test() {
+fn rust_blocks_are_doc_tests() {
     let included = |page: &str| {
         let (folder, name) = page.rsplit_once('/').unwrap_or(("", page));
-        let own = fs::read_to_string(root().join(folder).join("src/lib.rs")).unwrap_or_default();
+        let library = fs::read_to_string(root().join(folder).join("src/lib.rs")).unwrap_or_default();
         let guides = fs::read_to_string(root().join("mesh-server/src/guides.rs")).unwrap_or_default();
-        own.contains(&format!("include_str!(\"../{name}\")")) || guides.contains(&format!("\"../../{page}\""))
+        library.contains(&format!("include_str!(\"../{name}\")"))
+            || guides.contains(&format!("\"../../{page}\""))
     };
     for page in pages() {
         let has_rust = Page::read(&page).blocks.iter().any(|block| block.kind == Kind::Rust);
-        assert!(!has_rust || included(&page), "{page} has Rust that nothing compiles");
+        assert!(!has_rust || included(&page), "{page} has Rust blocks, but no crate includes the page");
     }
 }
 
 #[test]
-fn links_between_pages_lead_somewhere() {
+fn links_between_pages_resolve() {
     for page in pages() {
         let text = fs::read_to_string(root().join(&page)).unwrap();
         let folder = root().join(&page).parent().unwrap().to_owned();
@@ -129,18 +133,18 @@ fn links_between_pages_lead_somewhere() {
                 continue;
             }
             let target = if path.is_empty() { root().join(&page) } else { folder.join(path) };
-            assert!(target.exists(), "{page}: nothing is at {link}");
+            assert!(target.exists(), "{page}: {link} does not exist");
             if !heading.is_empty() {
                 let text = fs::read_to_string(&target).unwrap();
                 let named =
                     text.lines().filter(|line| line.starts_with('#')).any(|line| anchor(line) == heading);
-                assert!(named, "{page}: no heading is at {link}");
+                assert!(named, "{page}: {link} has no such heading");
             }
         }
     }
 }
 
-/// How a heading is linked to.
+/// Returns the link fragment of a heading.
 fn anchor(heading: &str) -> String {
     let words = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));

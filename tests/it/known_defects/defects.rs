@@ -30,9 +30,9 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "names were not quoted",
         &[
-            "mesh-plan/src/sql/tests.rs::odd_names_are_quoted",
+            "mesh-plan/src/sql/sqlite/tests.rs::odd_names_are_quoted",
             "mesh-server/tests/attack.rs::names_are_quoted_and_nothing_is_written",
-            "tests/it/cli.rs::names_of_any_kind_are_served",
+            "tests/it/cli.rs::unusual_names_are_served",
         ],
     ),
     (
@@ -76,7 +76,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "rows whose sort key is NULL vanished",
         &[
             "tests/it/paging.rs::each_row_that_stays_is_visited_once_and_in_order",
-            "mesh-plan/src/sql/tests.rs::keyset",
+            "mesh-plan/src/sql/sqlite/tests.rs::keyset",
         ],
     ),
     (
@@ -98,12 +98,15 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "distinct was passed over",
         &[
             "mesh-plan/src/memory/tests/group.rs::distinct_combinations",
-            "mesh-plan/src/sql/tests.rs::distinct",
+            "mesh-plan/src/sql/sqlite/tests.rs::distinct",
         ],
     ),
     (
         "aggregates without groups failed inside",
-        &["mesh-plan/src/sql/tests.rs::one_group_of_all", "tests/it/reads.rs::rows_are_grouped_and_reckoned"],
+        &[
+            "mesh-plan/src/sql/sqlite/tests.rs::one_group_of_all",
+            "tests/it/reads.rs::rows_are_grouped_and_reckoned",
+        ],
     ),
     (
         "a record that is missing was an empty object",
@@ -114,11 +117,11 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "the path's entity was not compared with the query's",
         &["tests/it/errors.rs::an_unknown_name_is_refused_by_name_place_and_nearest_name"],
     ),
-    ("the declared id was not the one looked up", &["tests/it/cli.rs::keys_of_any_kind_are_served"]),
+    ("the declared id was not the one looked up", &["tests/it/cli.rs::unusual_keys_are_served"]),
     (
         "a relation of a table to itself joined the wrong sides",
         &[
-            "mesh-plan/src/sql/tests.rs::self_relation_both_ways",
+            "mesh-plan/src/sql/sqlite/tests.rs::self_relation_both_ways",
             "tests/it/reads.rs::a_relation_to_the_same_table_goes_both_ways",
         ],
     ),
@@ -130,7 +133,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "names of tables were taken for patterns",
         &[
             "tests/it/known_defects.rs::names_of_tables_are_no_patterns",
-            "mesh-schema/src/on/tests.rs::conditions_are_read",
+            "mesh-schema/src/on/tests.rs::conditions_are_parsed",
         ],
     ),
     ("of a relation that was written twice one was lost", &["mesh-ql/src/tests/wrong.rs::ql_names"]),
@@ -145,7 +148,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "whether more follows was never told; patterns were taken literally",
         &[
             "mesh-plan/src/shape/tests.rs::a_page_is_cut_and_tells_that_more_follow",
-            "mesh-plan/src/like.rs::patterns",
+            "mesh-plan/src/like.rs::wildcards_and_escapes",
         ],
     ),
     (
@@ -162,7 +165,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
             "tests/it/transport.rs::post_takes_json_and_nothing_else",
         ],
     ),
-    ("a join read the whole other side", &["mesh-plan/src/sql/tests.rs::point_with_relations"]),
+    ("a join read the whole other side", &["mesh-plan/src/sql/sqlite/tests.rs::point_with_relations"]),
     (
         "what was kept for a user was looked up under another key",
         &[
@@ -244,8 +247,8 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "the page came before the check, and loaded from others",
         &[
-            "mesh-docs/src/docs/tests.rs::the_page_is_open_and_its_data_is_not",
-            "mesh-docs/src/docs/tests.rs::the_page_says_nothing_unescaped_and_loads_nothing_foreign",
+            "mesh-docs/src/docs/tests.rs::page_is_public_and_its_data_is_not",
+            "mesh-docs/src/docs/tests.rs::page_escapes_text_and_loads_only_local_files",
         ],
     ),
     (
@@ -295,7 +298,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "a client asked again without end, and put ids into paths as they are",
         &[
-            "mesh-wire/src/client/asking/tests.rs::what_is_refused_ends_it",
+            "mesh-wire/src/client/operation/tests.rs::what_is_refused_ends_it",
             "mesh-wire/src/client/tests.rs::names_that_would_change_the_route",
         ],
     ),

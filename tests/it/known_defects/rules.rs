@@ -121,7 +121,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     ),
     (
         "a faulty schema leaves the old one serving",
-        &["tests/it/reload.rs::a_faulty_schema_leaves_the_old_one_serving"],
+        &["tests/it/reload.rs::faulty_schema_keeps_the_old_one_in_use"],
     ),
     (
         "no descriptors, or a log that nobody reads, end nothing",
