@@ -91,7 +91,7 @@ async fn replicas_come_and_go_under_load() {
     readers.go_on().await;
     until(Duration::from_secs(5), "one replica is left out", async || served.database.replicas().0 == 1)
         .await;
-    replicas[0].start_again();
+    replicas[0].start_server();
     until(Duration::from_secs(5), "it is taken back", async || served.database.replicas().0 == 2).await;
     assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "a replica that is gone costs no answer");
 
@@ -100,7 +100,7 @@ async fn replicas_come_and_go_under_load() {
     readers.go_on().await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     readers.go_on().await;
-    primary.start_again();
+    primary.start_server();
     assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "reads do not need the primary");
 
     // All replicas are gone: the primary answers.
@@ -110,7 +110,7 @@ async fn replicas_come_and_go_under_load() {
     // Everything is gone, and comes back.
     primary.kill();
     tokio::time::sleep(Duration::from_millis(300)).await;
-    primary.start_again();
+    primary.start_server();
     readers.go_on().await;
     readers.end().await;
     until(Duration::from_secs(5), "all slots are free", async || {
