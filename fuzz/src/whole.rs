@@ -187,11 +187,13 @@ impl Site {
         let writer = sqlite.writer().expect("a writer");
         let mesh =
             Mesh::builder(identifiers::schema()).resolver_for_all(sqlite).mutator_for_all(writer).build();
-        let app = App::new(mesh)
+        let app = App::builder(mesh)
             .mutations(true)
             .persisted(Persisted::new(Registration::Open))
             .events(Events::new())
-            .docs(mesh_docs::Options::default());
+            .docs(mesh_docs::Options::default())
+            .build()
+            .expect("an application");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         Self { app, runtime, folder, writes: 0 }
     }

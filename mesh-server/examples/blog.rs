@@ -165,14 +165,15 @@ fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
         .build();
     // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
     let secret = Secret::new("only an example: anybody can read this one")?;
-    let app = App::new(mesh)
+    let app = App::builder(mesh)
         .integrity(Integrity::new(Gate::new(Keys::new(&secret)), Accounts))
         .events(Events::new())
-        .route(Method::POST, "post", create_post)?
-        .route(Method::PATCH, "post/:id", change_post)?
-        .route(Method::DELETE, "post/:id", delete_post)?
-        .route(Method::POST, "comment", create_comment)?
-        .route(Method::DELETE, "comment/:id", delete_comment)?;
+        .route(Method::POST, "post", create_post)
+        .route(Method::PATCH, "post/:id", change_post)
+        .route(Method::DELETE, "post/:id", delete_post)
+        .route(Method::POST, "comment", create_comment)
+        .route(Method::DELETE, "comment/:id", delete_comment)
+        .build()?;
     Ok(app)
 }
 

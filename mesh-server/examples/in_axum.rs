@@ -12,16 +12,16 @@ use axum::routing::get;
 use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::BasePath;
-use mesh_server::{App, ClientAddress};
+use mesh_server::{App, AppBuilder, ClientAddress};
 use tokio::net::TcpListener;
 
-fn planets() -> Result<App, Box<dyn Error>> {
+fn planets() -> Result<AppBuilder, Box<dyn Error>> {
     let schema = Schema::builder()
         .entity("planet", |planet| planet.field("id", FieldType::Integer).field("name", FieldType::String))
         .build()?;
     let rows = [vec![3.into(), "Earth".into()], vec![4.into(), "Mars".into()]];
     let tables = Tables::new().with("planets", ["id", "name"], rows);
-    Ok(App::new(Mesh::builder(schema).resolver_for_all(tables).build()))
+    Ok(App::builder(Mesh::builder(schema).resolver_for_all(tables).build()))
 }
 
 /// Middleware of the application holds for Mesh as well. This one tells it who asks, for limits by address.
@@ -36,7 +36,7 @@ async fn around(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request
 async fn main() -> Result<(), Box<dyn Error>> {
     // The base is the path that clients see. A nested service sees the rest of it only, and is told so.
     let base = BasePath::parse("/api/mesh")?;
-    let mesh = planets()?.at(base.clone()).into_service().nested_at(base);
+    let mesh = planets()?.base_path(base.clone()).build()?.into_service().with_stripped_prefix(base);
     let router = Router::new()
         .route("/health", get(async || "ok\n"))
         .nest_service("/api/mesh", mesh)

@@ -122,7 +122,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .build_with(&sqlite.contents(&[])?.catalog)?;
     let mesh = Mesh::builder(schema).mutator_for_all(sqlite.writer()?).resolver_for_all(sqlite).build();
-    let app = App::new(mesh).uploads(Uploads::new(Memory::default()));
+    let app = App::builder(mesh).uploads(Uploads::new(Memory::default())).build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
     let listener = TcpListener::bind(address).await?;

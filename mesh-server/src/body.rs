@@ -1,7 +1,7 @@
-//! What is in a reply? Bytes that are there as a whole, or a stream of them.
+//! Bodies of replies, which are bytes in memory or streams, and of requests.
 
-mod incoming;
 mod pace;
+mod request;
 
 use std::error::Error;
 use std::fmt;
@@ -14,19 +14,19 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Frame, SizeHint};
 
-pub(crate) use incoming::Incoming;
 pub(crate) use pace::Pace;
+pub(crate) use request::RequestBody;
 
 /// An error of any type.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A stream broke off before its end.
+/// The error of a streamed body that ended early.
 #[derive(Debug)]
 pub struct BodyError(BoxError);
 
 impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the reply broke off")
+        f.write_str("the body ended early")
     }
 }
 
@@ -36,17 +36,16 @@ impl Error for BodyError {
     }
 }
 
-/// The body of a reply. Results and errors are whole; files and events are streams.
+/// The body of a reply: bytes for results and errors, a stream for files and events.
 pub struct Body(Kind);
 
 enum Kind {
-    /// The bytes, until they are taken.
-    Whole(Bytes),
+    Bytes(Bytes),
     Stream(UnsyncBoxBody<Bytes, BodyError>),
 }
 
 impl Body {
-    /// A body that comes piece by piece.
+    /// Creates a body from a stream of frames.
     pub fn stream<B>(body: B) -> Self
     where
         B: hyper::body::Body<Data = Bytes> + Send + 'static,
@@ -55,11 +54,11 @@ impl Body {
         Self(Kind::Stream(body.map_err(|error| BodyError(error.into())).boxed_unsync()))
     }
 
-    /// The bytes, where they are there as a whole.
+    /// Returns the bytes of a body that is in memory.
     #[cfg(feature = "compression")]
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         match &self.0 {
-            Kind::Whole(bytes) => Some(bytes),
+            Kind::Bytes(bytes) => Some(bytes),
             Kind::Stream(_) => None,
         }
     }
@@ -67,7 +66,7 @@ impl Body {
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
-        Self(Kind::Whole(bytes))
+        Self(Kind::Bytes(bytes))
     }
 }
 
@@ -80,22 +79,22 @@ impl hyper::body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match &mut self.get_mut().0 {
-            Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(mem::take(bytes))))),
+            Kind::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Kind::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(mem::take(bytes))))),
             Kind::Stream(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Whole(bytes) => bytes.is_empty(),
+            Kind::Bytes(bytes) => bytes.is_empty(),
             Kind::Stream(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Bytes(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Kind::Stream(body) => body.size_hint(),
         }
     }
@@ -104,7 +103,7 @@ impl hyper::body::Body for Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Kind::Whole(_) => "Body::Whole",
+            Kind::Bytes(_) => "Body::Bytes",
             Kind::Stream(_) => "Body::Stream",
         })
     }

@@ -19,7 +19,7 @@
 //! let schema = Schema::builder()
 //!     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
 //!     .build()?;
-//! let app = App::new(Mesh::builder(schema).resolver("post", posts).build());
+//! let app = App::builder(Mesh::builder(schema).resolver("post", posts).build()).build()?;
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
 //! Server::new(app).serve(listener, std::future::pending()).await;
 //! # Ok(())
@@ -58,10 +58,12 @@ mod rates;
 mod routes;
 mod uploads;
 
+pub use app::App;
+pub use app::builder::{AppBuilder, BuildError};
 pub use app::current::Current;
 pub use app::integrity::Integrity;
+pub use app::limits::Limits;
 pub use app::service::{Answering, MeshService};
-pub use app::{App, Limits};
 pub use body::{Body, BodyError, BoxError};
 pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 #[cfg(feature = "tls")]

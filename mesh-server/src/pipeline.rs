@@ -1,5 +1,86 @@
-//! Stages that every request passes through.
+//! The path of one request, from its head to its reply, as a list of stages in the order of `SPEC §2.1`.
+//!
+//! A stage that has nothing to wait for completes on its first poll, so most reads are answered without their task
+//! being suspended.
 
 pub(crate) mod admission;
+pub(crate) mod authenticate;
 #[cfg(feature = "compression")]
 pub(crate) mod compress;
+pub(crate) mod context;
+pub(crate) mod execute;
+pub(crate) mod header_plans;
+pub(crate) mod query;
+pub(crate) mod respond;
+pub(crate) mod route;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+#[cfg(feature = "tls")]
+use http::Request;
+use http::Response;
+use http::request::Parts;
+#[cfg(feature = "tls")]
+use mesh_wire::{RequestHead, RequestId};
+use mesh_wire::{Route, WireError};
+use tracing::Instrument as _;
+
+use crate::app::shared::Shared;
+use crate::body::{Body, RequestBody};
+use crate::observability::report;
+use crate::rates::client_address::ClientAddress;
+use crate::routes;
+use context::{Received, RequestContext};
+use query::Target;
+use route::RouteMatch;
+
+/// Answers a request. Every failure, a panic included, becomes an error reply.
+pub(crate) async fn handle(
+    shared: &Arc<Shared>,
+    head: Parts,
+    address: Option<ClientAddress>,
+    body: RequestBody,
+) -> Response<Body> {
+    let received = Received::new(shared, head, address);
+    let cx = received.context(shared);
+    let outcome = AssertUnwindSafe(answer(&cx, body)).catch_unwind().instrument(cx.span()).await;
+    let mut reply = respond::reply(&cx, outcome).await;
+    report::record(&cx, &mut reply);
+    reply
+}
+
+/// The stages that may refuse a request.
+async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
+    if let Some(reply) = routes::admin_page(cx).await {
+        return Ok(reply);
+    }
+    cx.shared.rates.check_address(cx.address)?;
+    let route = route::find(cx)?;
+    route::check_head(cx, &route)?;
+    match route {
+        RouteMatch::Protocol(Route::Collection { entity }) => read(cx, &entity, None).await,
+        RouteMatch::Protocol(Route::Point { entity, id }) => read(cx, &entity, Some(&id)).await,
+        // A connection keeps space for the largest future of its requests, so the larger ones are boxed.
+        other => Box::pin(routes::dispatch(cx, other, body)).await,
+    }
+}
+
+/// A read by GET. The other routes go through the same stages in [`routes`].
+async fn read(cx: &RequestContext<'_>, entity: &str, id: Option<&str>) -> Result<Response<Body>, WireError> {
+    let caller = authenticate::without_body(cx).await?;
+    let query = query::decode(cx).await?;
+    let plan = query::plan(cx, &caller, query, Target { entity: Some(entity), id })?;
+    let body = execute::read(cx, &caller, &plan).await?;
+    Ok(respond::read(cx, body))
+}
+
+/// Refuses a request that was sent without TLS to a port that requires it.
+#[cfg(feature = "tls")]
+pub(crate) fn refuse_plain<B>(shared: &Shared, request: &Request<B>) -> Response<Body> {
+    let request_id = RequestId::from_headers(request.headers(), shared.ids.request_id());
+    let head = RequestHead { method: request.method(), headers: request.headers(), request_id: &request_id };
+    let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");
+    mesh_wire::response::error(&head, &error).map(Body::from)
+}

@@ -21,7 +21,7 @@ use client_address::counted_address;
 pub use rate::{Rate, RateError};
 use table::Table;
 
-/// How often requests are let pass, for [`crate::App::rates`]; unless told otherwise as often as they come.
+/// How often requests are let pass, for [`crate::AppBuilder::rates`]; unless told otherwise as often as they come.
 ///
 /// Who has not asked for a while may ask as often at once as a rate has requests, and then again as time passes.
 #[derive(Clone, Debug, Default)]
@@ -51,13 +51,13 @@ impl Rates {
     }
 
     /// Counts a request of that address, or refuses it. Requests without one count as those of one client.
-    pub(crate) fn of_address(&self, address: Option<IpAddr>) -> Result<(), WireError> {
+    pub(crate) fn check_address(&self, address: Option<IpAddr>) -> Result<(), WireError> {
         let Some(limiter) = &self.address else { return Ok(()) };
         limiter.count(address.map(counted_address)).map_err(WireError::rate_limit)
     }
 
     /// Counts a request of that session, or refuses it.
-    pub(crate) fn of_session(&self, session: impl Hash) -> Result<(), WireError> {
+    pub(crate) fn check_session(&self, session: impl Hash) -> Result<(), WireError> {
         let Some(limiter) = &self.session else { return Ok(()) };
         limiter.count(session).map_err(WireError::rate_limit)
     }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn without_a_rate_everything_passes() {
         let rates = Rates::new().per_address(Rate::parse("0/s").unwrap());
-        assert!((0..10_000).all(|_| rates.of_address(None).is_ok() && rates.of_session("x").is_ok()));
+        assert!((0..10_000).all(|_| rates.check_address(None).is_ok() && rates.check_session("x").is_ok()));
         assert_eq!(rates.refused(), [0, 0]);
     }
 }

@@ -1,7 +1,7 @@
-//! Where do files go, which are taken, and who writes down that they are there? `SPEC §9`
+//! Settings of uploads: the store, which files are accepted, and handlers that record them. `SPEC §9`
 
-mod column;
-mod recovery;
+pub(crate) mod column;
+pub(crate) mod recovery;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,24 +17,21 @@ use mesh_wire::WireError;
 
 use crate::body::Pace;
 
-pub(crate) use column::{Place, find_record, write_column};
-pub(crate) use recovery::{Sight, is_recorded, recover, sweep};
-
-/// Uploads for an [`crate::App`]: with it, fields that the schema declares under `uploads` take files, and
-/// stored files are served.
+/// Settings of uploads, for [`crate::AppBuilder::uploads`]. With them, fields that the schema declares under `uploads`
+/// accept files, and stored files are served.
 #[derive(Clone)]
 pub struct Uploads {
     pub(crate) store: Arc<dyn BlobStore>,
     pub(crate) path: Cow<'static, str>,
     pub(crate) bounds: UploadLimits,
-    /// That of other bodies unless set.
+    /// That of other request bodies if `None`.
     pub(crate) pace: Option<Pace>,
     policy: UploadPolicy,
     handlers: HashMap<(String, String), Arc<dyn UploadHandler>>,
 }
 
 impl Uploads {
-    /// Files go to that store, are served at `{base}/files`, and have 25 MiB at most.
+    /// Creates settings with the defaults: files of at most 25 MiB, served at `{base}/files`.
     pub fn new(store: impl BlobStore) -> Self {
         Self {
             store: Arc::new(store),
@@ -46,50 +43,48 @@ impl Uploads {
         }
     }
 
-    /// The same with stored files at another segment under the base path.
+    /// Sets the path segment of stored files under the base path.
     #[must_use]
-    pub fn at(mut self, path: impl Into<Cow<'static, str>>) -> Self {
+    pub fn path(mut self, path: impl Into<Cow<'static, str>>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// The same with another bound for fields that declare none.
+    /// Sets the maximum size in bytes for fields that declare none.
     #[must_use]
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.policy.max_bytes = bytes;
         self
     }
 
-    /// The same with content types for fields that declare none; an empty list is any.
+    /// Sets the accepted content types for fields that declare none; an empty list accepts all.
     #[must_use]
     pub fn content_types(mut self, types: Vec<String>) -> Self {
         self.policy.content_types = types;
         self
     }
 
-    /// The same with another patience: a client may keep the server waiting for `grace` in all, and earns
-    /// time back with every byte at the rate of `bytes_per_second`.
+    /// Sets the minimum rate of bodies: a client may keep the server waiting for `grace` in all, which the bytes that it
+    /// sends extend at `bytes_per_second`.
     #[must_use]
     pub fn pace(mut self, bytes_per_second: u32, grace: Duration) -> Self {
         self.pace = Some(Pace { bytes_per_second: bytes_per_second.max(1), grace });
         self
     }
 
-    /// The same with an own handler for the files of one field, in place of the one that writes the field's
-    /// column.
+    /// Sets the handler that records the files of one field, instead of writing the field's column.
     #[must_use]
     pub fn handler(mut self, entity: &str, field: &str, handler: impl UploadHandler) -> Self {
         self.handlers.insert((entity.to_owned(), field.to_owned()), Arc::new(handler));
         self
     }
 
-    /// Who writes down files of that field, if not the column's writer does.
+    /// Returns the handler of a field; `None` if its column is written.
     pub(crate) fn handler_of(&self, entity: &str, field: &str) -> Option<&Arc<dyn UploadHandler>> {
-        // Two owned strings for one look-up: uploads are rare beside what they cost otherwise.
         self.handlers.get(&(entity.to_owned(), field.to_owned()))
     }
 
-    /// Which files a field takes; `None` for fields that take none.
+    /// Returns which files a field accepts; `None` if it accepts none.
     pub(crate) fn policy_of(&self, field: &Field) -> Option<UploadPolicy> {
         let declared = field.upload.as_ref()?;
         let content_types = declared.content_types.as_ref().unwrap_or(&self.policy.content_types);
@@ -109,40 +104,39 @@ impl fmt::Debug for Uploads {
     }
 }
 
-/// A file that has passed all checks and waits for its record.
+/// A stored file that has passed all checks and is to be recorded.
 #[derive(Clone, Debug)]
 pub struct Upload {
     /// The entity of the path.
     pub entity: String,
-    /// The record of the path; `None` where a new one is to be made.
+    /// The id in the path; `None` if a record is to be created.
     pub id: Option<String>,
     /// The field that takes the file.
     pub field: String,
-    /// Storage key, hash, size and type of the file.
+    /// StorageKey, hash, size and type of the file.
     pub file: StoredFile,
-    /// Further fields that the client gives, not checked against anything.
+    /// Further fields from the client, unchecked.
     pub meta: Fields,
-    /// Whose request it is; `None` where integrity is off.
+    /// The authenticated session; `None` if integrity is off.
     pub session: Option<Arc<Session>>,
 }
 
-/// Writes down that a file belongs to a record, in place of the server's own way.
+/// Records that a file belongs to a record, instead of the server.
 ///
-/// The file is durable, and becomes visible when this is done. An error with a status below 500 says that
-/// nothing was written, and the file is removed; with any other it is kept out of sight until
-/// [`UploadHandler::is_recorded`] says whether it is needed.
+/// The file is durable, and is published when this is done. An error with a status below 500 means that nothing was
+/// written, and the file is removed; with any other error it stays unpublished until [`UploadHandler::is_recorded`]
+/// decides.
 pub trait UploadHandler: Send + Sync + 'static {
-    /// Writes it down, and returns the id of the new record where one was made. The handler is to check
-    /// whether the session may do this, whether the record exists, and what `meta` says.
+    /// Writes the record, and returns its id if it is new. The handler must check that the session may do this, that
+    /// the record exists, and `meta`.
     ///
     /// # Errors
-    /// What the client is to be told: [`WireError::validation`], for instance.
+    /// The error that the client is sent, such as [`WireError::validation`].
     fn record(&self, upload: Upload, context: Context) -> BoxFuture<'_, Result<Option<String>, WireError>>;
 
-    /// Whether some record points to that key. It is asked for files that a crash left between being complete
-    /// and being visible.
+    /// Returns whether a record refers to a key. Called for files that a crash left unpublished.
     ///
     /// # Errors
-    /// Where this cannot be found out now; the file is then left as it is.
+    /// An error leaves the file as it is.
     fn is_recorded(&self, key: StorageKey) -> BoxFuture<'_, Result<bool, WireError>>;
 }

@@ -126,7 +126,7 @@ impl Site {
             .memory(MemoryQueries::new(0, 0))
             .store(Arc::new(queries.clone()));
         let store = FileStore::open(folder.join("files")).unwrap();
-        let mut app = App::new(mesh).mutations(true).events(Events::new()).uploads(Uploads::new(store));
+        let mut app = App::builder(mesh).mutations(true).events(Events::new()).uploads(Uploads::new(store));
         if integrity {
             app = app.persisted(persisted);
             let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
@@ -137,7 +137,7 @@ impl Site {
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = Endpoint::parse(&format!("http://{}/mesh", listener.local_addr().unwrap())).unwrap();
-        tokio::spawn(Server::new(app).serve(listener, std::future::pending()));
+        tokio::spawn(Server::new(app.build().unwrap()).serve(listener, std::future::pending()));
         Self { folder, at, queries }
     }
 

@@ -44,7 +44,7 @@ fn app(mesh: MeshBuilder) -> App {
                 if let Value::Integer(likes) = likes { Value::from(likes * 2) } else { Value::Null }
             })
         });
-    App::new(mesh.unwrap().build())
+    App::builder(mesh.unwrap().build()).build().unwrap()
 }
 
 /// What a database's driver would give for a join.

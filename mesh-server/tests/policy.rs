@@ -291,7 +291,9 @@ async fn records_cannot_be_written_away() {
 #[tokio::test]
 async fn a_policy_that_does_not_fit_is_not_the_clients_fault() {
     let wrong = |_: &str, _: &Entity| Access::all().when(Condition::equal("salary", SessionValue::UserId));
-    let app = App::new(Mesh::builder(schema()).resolver_for_all(tables()).policy(wrong).build());
+    let app = App::builder(Mesh::builder(schema()).resolver_for_all(tables()).policy(wrong).build())
+        .build()
+        .unwrap();
     let query = base64::encode("{ post id }");
     let request =
         http::Request::get("/mesh/post").header("X-Mesh-Query", query).header("X-Mesh-Format", "ql");

@@ -117,12 +117,13 @@ impl Site {
         let sqlite = Database::open(&file).unwrap();
         let mesh = Mesh::builder(schema).mutator_for_all(sqlite.writer().unwrap()).resolver_for_all(sqlite);
         let keys = Keys::new(&Secret::new("a secret of the tests that is long enough").unwrap());
-        let app = App::new(mesh.policy(policy).build())
+        let app = App::builder(mesh.policy(policy).build())
             .mutations(true)
             .integrity(Integrity::new(Gate::new(keys), Names))
             .route(Method::POST, "echo/:name", echo)
-            .and_then(|app| app.route(Method::GET, "echo/:name", echo))
-            .and_then(|app| app.route(Method::POST, "own/:post", own_card))
+            .route(Method::GET, "echo/:name", echo)
+            .route(Method::POST, "own/:post", own_card)
+            .build()
             .unwrap();
         Self { app, file }
     }

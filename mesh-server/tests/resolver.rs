@@ -47,7 +47,8 @@ fn app() -> App {
     });
     let limits = mesh_plan::Limits { rows: 100, ..mesh_plan::Limits::default() };
     let mesh = Mesh::builder(schema.build().unwrap()).resolver_for_all(resolve).limits(limits).build();
-    App::new(mesh).limits(Limits { request_timeout: Duration::from_millis(200), ..Limits::default() })
+    let limits = Limits { request_timeout: Duration::from_millis(200), ..Limits::default() };
+    App::builder(mesh).limits(limits).build().unwrap()
 }
 
 async fn send(app: &App, entity: &str) -> Response<mesh_server::Body> {

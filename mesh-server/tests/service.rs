@@ -19,7 +19,7 @@ use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::client::{self, Endpoint, Session};
 use mesh_server::mesh_wire::{BasePath, QuerySource};
-use mesh_server::{App, Integrity};
+use mesh_server::{App, AppBuilder, Integrity};
 use tower_service::Service;
 
 /// Lets everybody in.
@@ -31,15 +31,16 @@ impl Authenticator for Open {
     }
 }
 
-fn app(base: &str) -> App {
+fn app(base: &str) -> AppBuilder {
     let schema = Schema::builder().entity("post", |it| it.field("id", FieldType::Integer)).build().unwrap();
     let tables = Tables::new().with("posts", ["id"], [vec![1.into()]]);
-    App::new(Mesh::builder(schema).resolver_for_all(tables).build()).at(BasePath::parse(base).unwrap())
+    App::builder(Mesh::builder(schema).resolver_for_all(tables).build())
+        .base_path(BasePath::parse(base).unwrap())
 }
 
-fn nested(prefix: &str, base: &str, app: App) -> Router {
-    let mesh = app.at(BasePath::parse(base).unwrap()).into_service();
-    Router::new().nest_service(prefix, mesh.nested_at(BasePath::parse(prefix).unwrap()))
+fn nested(prefix: &str, base: &str, app: AppBuilder) -> Router {
+    let mesh = app.base_path(BasePath::parse(base).unwrap()).build().unwrap().into_service();
+    Router::new().nest_service(prefix, mesh.with_stripped_prefix(BasePath::parse(prefix).unwrap()))
 }
 
 async fn ask(router: &Router, request: Request<Bytes>) -> (StatusCode, String) {
@@ -62,12 +63,16 @@ fn read(path: &str) -> Request<Bytes> {
 #[tokio::test]
 async fn it_reads_behind_any_router() {
     for (base, router) in [
-        ("/mesh", Router::new().fallback_service(app("/mesh").into_service())),
-        ("", Router::new().fallback_service(app("/").into_service())),
+        ("/mesh", Router::new().fallback_service(app("/mesh").build().unwrap().into_service())),
+        ("", Router::new().fallback_service(app("/").build().unwrap().into_service())),
         ("/api/mesh", nested("/api/mesh", "/api/mesh", app("/"))),
         ("/api/mesh", nested("/api", "/api/mesh", app("/"))),
-        ("/a/b", Router::new().nest("/a", Router::new().nest_service("/b", app("/").into_service()))),
-        ("/v1/mesh", Router::new().nest_service("/{version}", app("/mesh").into_service())),
+        (
+            "/a/b",
+            Router::new()
+                .nest("/a", Router::new().nest_service("/b", app("/").build().unwrap().into_service())),
+        ),
+        ("/v1/mesh", Router::new().nest_service("/{version}", app("/mesh").build().unwrap().into_service())),
     ] {
         assert_eq!(ask(&router, read(base)).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()), "{base}");
         let (status, body) = ask(&router, read(&format!("{base}/more/and/more/of/it"))).await;
@@ -87,8 +92,9 @@ async fn the_base_itself_takes_posts_behind_a_router() {
 async fn signatures_cover_the_path_that_was_sent() {
     let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
     let gate = Gate::new(Keys::new(&secret)).binding(Binding::Require);
-    let signed = app("/").integrity(Integrity::new(gate, Open));
-    let router = nested("/api/mesh", "/api/mesh", signed.clone());
+    let integrity = Integrity::new(gate, Open);
+    let signed = || app("/").integrity(integrity.clone());
+    let router = nested("/api/mesh", "/api/mesh", signed());
     let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
     let (status, body) = ask(&router, client::login(&at, &serde_json::Map::new()).unwrap()).await;
     assert_eq!(status, StatusCode::OK, "{body}");
@@ -97,8 +103,8 @@ async fn signatures_cover_the_path_that_was_sent() {
     let sign =
         |nonce| session.sign(read("/api/mesh"), Some(client::SignatureBinding { timestamp, nonce })).unwrap();
     assert_eq!(ask(&router, sign("0123456789abcdef")).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()));
-    // Without being told, the service knows only what the router left of the path.
-    let untold = Router::new().nest_service("/api/mesh", signed.into_service());
+    // Without the stripped prefix, the service sees only the rest of the path.
+    let untold = Router::new().nest_service("/api/mesh", signed().build().unwrap().into_service());
     assert_eq!(ask(&untold, sign("0123456789abcdeg")).await.0, StatusCode::FORBIDDEN);
 }
 
@@ -119,7 +125,7 @@ impl hyper::body::Body for Pieces {
 
 #[tokio::test]
 async fn any_body_will_do_and_none_is_needed_to_be_ready() {
-    let mut mesh = app("/mesh").into_service();
+    let mut mesh = app("/mesh").build().unwrap().into_service();
     let ready =
         Service::<Request<Pieces>>::poll_ready(&mut mesh, &mut Context::from_waker(std::task::Waker::noop()));
     assert!(matches!(ready, Poll::Ready(Ok(()))));

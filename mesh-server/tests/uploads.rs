@@ -97,7 +97,7 @@ impl Fixture {
             "banner",
             Own(Arc::clone(&handled)),
         );
-        let app = App::new(of_mesh(mesh).build()).uploads(of_uploads(uploads));
+        let app = App::builder(of_mesh(mesh).build()).uploads(of_uploads(uploads)).build().unwrap();
         Self { app, folder, written, handled }
     }
 

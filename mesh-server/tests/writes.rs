@@ -88,10 +88,14 @@ impl Drop for File {
 }
 
 fn app(path: &Path) -> App {
-    let sqlite = Database::open(path).unwrap();
+    app_with_limits(path, mesh_server::Limits::default())
+}
+
+fn app_with_limits(path: &Path, limits: mesh_server::Limits) -> App {
+    let sqlite = Sqlite::open(path).unwrap();
     let writer = sqlite.writer().unwrap();
     let mesh = Mesh::builder(schema()).resolver_for_all(sqlite).mutator_for_all(writer);
-    App::new(mesh.build()).mutations(true)
+    App::builder(mesh.build()).mutations(true).limits(limits).build().unwrap()
 }
 
 async fn send(app: &App, method: &str, path: &str, body: &str) -> (StatusCode, Value) {
@@ -254,7 +258,7 @@ fn a_write_waits_for_others_until_its_deadline() {
             request_timeout: std::time::Duration::from_millis(150),
             ..mesh_server::Limits::default()
         };
-        let app = app(&file.0).limits(limits);
+        let app = app_with_limits(&file.0, limits);
         let other = Connection::open(&file.0).unwrap();
         other.execute_batch("BEGIN IMMEDIATE; UPDATE users SET name = 'busy' WHERE id = 1").unwrap();
         let rename = Write::RenameUser { id: 2, name: 7 };
@@ -297,7 +301,7 @@ fn a_write_that_takes_too_long_is_undone() {
             request_timeout: std::time::Duration::from_millis(150),
             ..mesh_server::Limits::default()
         };
-        let app = app(&file.0).limits(limits);
+        let app = app_with_limits(&file.0, limits);
         let (status, body) = send(&app, "PUT", "user/1", r#"{"name": "late"}"#).await;
         assert_eq!((status.as_u16(), body["code"].as_str()), (500, Some("TIMEOUT")));
         assert_eq!(read_all(&app).await, Model::new());

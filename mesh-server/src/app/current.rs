@@ -1,4 +1,4 @@
-//! Which application answers now? One that can be replaced while it is served.
+//! An application that can be replaced while it is served.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,44 +7,41 @@ use tokio::sync::watch;
 
 use crate::App;
 
-/// An application that another one may take the place of, for a [`crate::Server`]. Cheap to clone; all clones
-/// are one.
+/// A replaceable application for a [`crate::Server`]. Cheap to clone; clones share the application.
 ///
-/// Requests under way end on the application that they began with, and later ones of the same connections are
-/// answered by the new one. What both have to share (sessions, pools, stores) is given to both by whoever makes
-/// them.
+/// Requests under way complete on the application that they started with; later ones of the same connections are
+/// answered by the new one. Sessions, pools and stores are shared if both applications are built with them.
 #[derive(Clone)]
 pub struct Current {
     sender: Arc<watch::Sender<App>>,
 }
 
 impl Current {
-    /// Begins with that application.
+    /// Starts with an application.
     pub fn new(app: App) -> Self {
         Self { sender: Arc::new(watch::Sender::new(app)) }
     }
 
-    /// The application that answers now.
+    /// Returns the application that answers now.
     pub fn get(&self) -> App {
         self.sender.borrow().clone()
     }
 
-    /// Has another application answer from now on. Registered queries that were kept in memory go on with it,
-    /// planned anew. Streams of changes end, so that their clients come back and are checked against the new
-    /// schema.
+    /// Replaces the application. Registered queries in memory are copied and planned again. Event streams end, so that
+    /// their clients reconnect and are checked against the new schema.
     pub fn replace(&self, app: App) {
         app.adopt_queries(&self.get());
         let old = self.sender.send_replace(app.clone());
-        // What was registered while the first were copied.
+        // Copies what was registered meanwhile.
         app.adopt_queries(&old);
         old.retire_streams();
     }
 
-    /// What one connection knows of it.
-    pub(crate) fn follow(&self) -> Following {
+    /// Returns a copy for one connection.
+    pub(crate) fn follow(&self) -> CurrentApp {
         let receiver = self.sender.subscribe();
-        let app = receiver.borrow().clone();
-        Following { receiver, app }
+        let app = Arc::new(receiver.borrow().clone());
+        CurrentApp { receiver, app }
     }
 }
 
@@ -60,17 +57,18 @@ impl fmt::Debug for Current {
     }
 }
 
-/// A connection's own copy: whether it is still the current one costs a look at one number.
-pub(crate) struct Following {
+/// A connection's copy of the application. It has a reference count of its own, so that requests of different threads
+/// do not contend for one.
+pub(crate) struct CurrentApp {
     receiver: watch::Receiver<App>,
-    app: App,
+    app: Arc<App>,
 }
 
-impl Following {
-    /// The application that answers now.
-    pub(crate) fn latest(&mut self) -> &App {
+impl CurrentApp {
+    /// Returns the application that answers now.
+    pub(crate) fn latest(&mut self) -> &Arc<App> {
         if self.receiver.has_changed().unwrap_or(false) {
-            self.app = self.receiver.borrow_and_update().clone();
+            self.app = Arc::new(self.receiver.borrow_and_update().clone());
         }
         &self.app
     }

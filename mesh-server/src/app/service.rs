@@ -1,4 +1,4 @@
-//! How does an [`App`] live in a server that is there already? As a service, of hyper and of tower.
+//! An [`App`] as a service of hyper and of tower.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,27 +13,27 @@ use mesh_wire::BasePath;
 
 use crate::{App, Body};
 
-/// An [`App`] as a service: of hyper, and with the feature `tower` of tower, so that it can be handed to the
-/// router of axum. It never fails and is always ready. Cheap to clone; all clones are one.
+/// An [`App`] as a service of hyper and, with the feature `tower`, of tower, for example for a router of axum. It never
+/// fails and is always ready. Cheap to clone; clones share everything.
 ///
-/// Clients are told apart by a [`crate::ClientAddress`] in the request's extensions, where the server in front adds one.
-/// When that server is about to stop, [`App::end_streams`] ends the streams of changes.
+/// For rate limits per address, the server inserts a [`crate::ClientAddress`] into the request's extensions. When it
+/// stops, it calls [`App::end_streams`] to end the event streams.
 ///
 /// ```
 /// # #[cfg(feature = "tower")]
 /// # fn routes(app: mesh_server::App) -> axum::Router {
-/// // Paths come whole: `/mesh/post/1`.
+/// // Paths contain the base path: `/mesh/post/1`.
 /// axum::Router::new().fallback_service(app.into_service())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct MeshService {
     app: App,
-    taken_off: BasePath,
+    stripped_prefix: BasePath,
 }
 
 impl App {
-    /// This application as a service for a server of one's own.
+    /// Converts the application into a service.
     pub fn into_service(self) -> MeshService {
         MeshService::from(self)
     }
@@ -41,40 +41,38 @@ impl App {
 
 impl From<App> for MeshService {
     fn from(app: App) -> Self {
-        Self { app, taken_off: BasePath::root() }
+        Self { app, stripped_prefix: BasePath::root() }
     }
 }
 
 impl MeshService {
-    /// The same behind a router that takes this prefix off a path before it hands it on, as `nest_service` of
-    /// axum does. It is put back, so that [`App::at`] is what clients see: signatures cover the path as it was
-    /// sent, and links in replies lead where they should.
+    /// Sets the prefix that a router removes from paths before it calls the service, as axum's `nest_service` does. The
+    /// service restores it, because signatures cover the whole path and replies contain links.
     ///
     /// ```
     /// # #[cfg(feature = "tower")]
-    /// # fn routes(app: mesh_server::App) -> Result<axum::Router, Box<dyn std::error::Error>> {
+    /// # fn routes(app: mesh_server::AppBuilder) -> Result<axum::Router, Box<dyn std::error::Error>> {
     /// use mesh_server::mesh_wire::BasePath;
     ///
     /// let base = BasePath::parse("/api/mesh")?;
-    /// let mesh = app.at(base.clone()).into_service().nested_at(base);
+    /// let mesh = app.base_path(base.clone()).build()?.into_service().with_stripped_prefix(base);
     /// # Ok(
     /// axum::Router::new().nest_service("/api/mesh", mesh)
     /// # )
     /// # }
     /// ```
     #[must_use]
-    pub fn nested_at(self, prefix: BasePath) -> Self {
-        Self { taken_off: prefix, ..self }
+    pub fn with_stripped_prefix(self, prefix: BasePath) -> Self {
+        Self { stripped_prefix: prefix, ..self }
     }
 
-    /// Answers a request, whatever it is and whatever happens.
     fn answer<B>(&self, mut request: Request<B>) -> Answering
     where
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
         B::Error: fmt::Display,
     {
-        if let Some(whole) = under(&self.taken_off, request.uri()) {
+        if let Some(whole) = under(&self.stripped_prefix, request.uri()) {
             *request.uri_mut() = whole;
         }
         let app = self.app.clone();
@@ -82,12 +80,12 @@ impl MeshService {
     }
 }
 
-/// The URI with a prefix before its path; `None` where there is nothing to put there, or no URI is that long.
+/// Returns the URI with a prefix before its path; `None` if the prefix is empty or the URI would be too long.
 fn under(prefix: &BasePath, uri: &Uri) -> Option<Uri> {
     if prefix.as_str().is_empty() {
         return None;
     }
-    // Of the prefix itself a router leaves a slash, since no path is empty.
+    // A router leaves a slash of the prefix itself, since no path is empty.
     let path = if uri.path() == "/" { "" } else { uri.path() };
     let mut text = format!("{prefix}{path}");
     if let Some(query) = uri.query() {
@@ -99,7 +97,7 @@ fn under(prefix: &BasePath, uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// A reply on its way.
+/// The future of a reply.
 #[must_use = "nothing happens until it is awaited"]
 pub struct Answering(BoxFuture<'static, Response<Body>>);
 
@@ -157,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_router_took_off_is_put_back() {
+    fn a_stripped_prefix_is_restored() {
         let whole = |prefix: &str, uri: &str| {
             under(&BasePath::parse(prefix).unwrap(), &uri.parse().unwrap()).map(|uri| uri.to_string())
         };

@@ -1,4 +1,4 @@
-//! Does a long body come fast enough? A client may be slow for a while, but not hold a connection for ever.
+//! The minimum rate of request bodies: a client may pause, but not hold a connection indefinitely.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,12 +9,12 @@ use futures_util::stream::{Stream, StreamExt as _};
 use mesh_wire::WireError;
 use tokio::time::{Instant, Sleep};
 
-/// The least rate at which a body must come.
+/// The minimum rate of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// What one second of waiting costs.
+    /// Bytes that a sender must send for each second that the server waits.
     pub(crate) bytes_per_second: u32,
-    /// How long the server waits in all when nothing comes.
+    /// How long the server waits in all if nothing arrives.
     pub(crate) grace: Duration,
 }
 
@@ -24,12 +24,12 @@ impl Default for Pace {
     }
 }
 
-/// A body whose sender is kept to a pace. Only time spent waiting for the sender counts, so a slow disk is
-/// not the client's fault.
+/// A body whose sender is held to a pace. Only time spent waiting for the sender counts, not time spent writing to a
+/// disk.
 pub(crate) struct Paced<S> {
     body: S,
     pace: Pace,
-    /// How long the sender may still keep us waiting: `grace` at most, earned back by bytes.
+    /// How long the server still waits: at most `grace`. Received bytes extend it.
     left: Duration,
     waiting: Option<(Instant, Pin<Box<Sleep>>)>,
 }
@@ -39,7 +39,7 @@ impl<S> Paced<S> {
         Self { body, pace, left: pace.grace, waiting: None }
     }
 
-    /// All of it, or `None` where it is longer than that.
+    /// Collects the body. Returns `None` if it is longer than `limit` bytes.
     pub(super) async fn gather<E>(mut self, limit: usize) -> Result<Option<Bytes>, WireError>
     where
         S: Stream<Item = Result<Bytes, E>> + Unpin,
@@ -89,9 +89,9 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E> Stream for Paced<S> {
             (now, Box::pin(tokio::time::sleep_until(now + left)))
         });
         ready!(sleep.as_mut().poll(cx));
-        let words =
+        let message =
             format!("The body came too slowly; send at least {} bytes a second", pace.bytes_per_second);
-        Poll::Ready(Some(Err(WireError::transport(words))))
+        Poll::Ready(Some(Err(WireError::transport(message))))
     }
 }
 
@@ -103,8 +103,8 @@ mod tests {
 
     const PACE: Pace = Pace { bytes_per_second: 1000, grace: Duration::from_secs(10) };
 
-    /// How many chunks come through when one of that size comes every second.
-    async fn of_size(size: usize) -> usize {
+    /// Counts the chunks that pass if one of `size` bytes arrives every second.
+    async fn chunks_passed(size: usize) -> usize {
         let chunks = stream::unfold((), move |()| async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
             Some((Ok::<_, std::io::Error>(Bytes::from(vec![0; size])), ()))
@@ -114,14 +114,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_sender_is_given_up_and_a_steady_one_is_not() {
-        assert_eq!(of_size(1100).await, 100);
-        assert!((9..=21).contains(&of_size(500).await), "half the pace uses up the grace in twenty seconds");
-        assert!((9..=10).contains(&of_size(1).await));
+    async fn slow_senders_are_refused_and_steady_ones_are_not() {
+        assert_eq!(chunks_passed(1100).await, 100);
+        assert!(
+            (9..=21).contains(&chunks_passed(500).await),
+            "half the pace uses up the grace in twenty seconds"
+        );
+        assert!((9..=10).contains(&chunks_passed(1).await));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_came_fast_is_no_credit_for_ever() {
+    async fn bytes_received_quickly_extend_the_wait_to_the_grace_only() {
         let chunks =
             stream::iter([Ok::<_, std::io::Error>(Bytes::from(vec![0; 1_000_000]))]).chain(stream::pending());
         let mut paced = Paced::new(chunks, PACE);

@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::future::Future;
+#[cfg(feature = "tls")]
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use http::header::{CONNECTION, HeaderValue};
-use http::request::Parts;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -25,8 +27,7 @@ use super::lingering_close::LingeringClose;
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::{Handshake, Tls};
-use crate::app::Begun;
-use crate::{App, ClientAddress, Current};
+use crate::{App, Body, ClientAddress, Current};
 
 /// The parser accepts heads this many times larger than the application's limit, so that the application can refuse
 /// them with an error reply.
@@ -72,7 +73,7 @@ pub(super) struct ConnectionHandler {
 
 /// Configures HTTP/1.1 and HTTP/2 with their limits.
 pub(super) fn http_builder(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecutor> {
-    let head_size = app.transport_limits().header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
+    let head_size = app.limits().header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     // `Activity` applies the head timeout, also before the first byte and to both protocols.
     builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false);
@@ -93,7 +94,9 @@ impl ConnectionHandler {
     #[cfg(feature = "tls")]
     pub(super) async fn accept(mut self, stream: TcpStream, address: ClientAddress) {
         let Some(tls) = self.tls.take() else {
-            return self.serve_connection(stream, address, App::begin_peer).await;
+            return self
+                .serve_connection(stream, move |app, request| app.handle_from(address, request))
+                .await;
         };
         let mut shutdown = self.shutdown.clone();
         let handshake = tokio::select! {
@@ -102,10 +105,10 @@ impl ConnectionHandler {
         };
         match handshake {
             Ok(Ok(Handshake::Tls(stream))) => {
-                self.serve_connection(*stream, address, App::begin_peer).await;
+                self.serve_connection(*stream, move |app, request| app.handle_from(address, request)).await;
             }
             Ok(Ok(Handshake::PlainHttp(stream))) => {
-                self.serve_connection(stream, address, App::refuse_plain).await;
+                self.serve_connection(stream, |app, request| ready(app.refuse_plain(&request))).await;
             }
             Ok(Err(error)) => tracing::debug!("TLS handshake failed: {error}"),
             Err(_) => tracing::debug!("TLS handshake not completed within {:?}", self.timeouts.handshake),
@@ -115,17 +118,15 @@ impl ConnectionHandler {
     /// Serves an accepted connection to its end.
     #[cfg(not(feature = "tls"))]
     pub(super) async fn accept(self, stream: TcpStream, address: ClientAddress) {
-        self.serve_connection(stream, address, App::begin_peer).await;
+        self.serve_connection(stream, move |app, request| app.handle_from(address, request)).await;
     }
 
     /// Answers each request on a connection with `respond`.
-    async fn serve_connection<S>(
-        self,
-        stream: S,
-        address: ClientAddress,
-        respond: fn(&App, ClientAddress, Parts, DrainableBody) -> Begun,
-    ) where
+    async fn serve_connection<S, R, F>(self, stream: S, respond: R)
+    where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        R: Fn(Arc<App>, Request<DrainableBody>) -> F,
+        F: Future<Output = Response<Body>> + Send + 'static,
     {
         let activity = Arc::new(Activity::new());
         let stream = LingeringClose::new(stream);
@@ -135,8 +136,9 @@ impl ConnectionHandler {
             let (guard, version) = (request_activity.start_request(), request.version());
             let (head, body) = request.into_parts();
             let (body, drain) = DrainableBody::new(&head, body);
-            let outcome = respond(app.borrow_mut().latest(), address, head, body);
-            finish(outcome, drain, guard, version).map(Ok::<_, Infallible>)
+            let app = Arc::clone(app.borrow_mut().latest());
+            let reply = respond(app, Request::from_parts(head, body));
+            finish(reply, drain, guard, version).map(Ok::<_, Infallible>)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
@@ -191,15 +193,12 @@ impl ConnectionHandler {
 
 /// Waits for the reply of a request and for the rest of its body, and closes the connection if that is necessary.
 async fn finish(
-    outcome: Begun,
+    reply: impl Future<Output = Response<Body>>,
     drain: Option<DrainBody>,
     guard: RequestGuard,
     version: Version,
 ) -> Response<TrackedBody> {
-    let mut reply = match outcome {
-        Begun::Done(reply) => reply,
-        Begun::Later(reply) => reply.await,
-    };
+    let mut reply = reply.await;
     let is_reusable = match drain {
         Some(drain) => drain.finish().await,
         None => true,

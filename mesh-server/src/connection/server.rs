@@ -118,7 +118,7 @@ impl Server {
                 #[cfg(feature = "tls")]
                 tls: self.tls.clone(),
             },
-            metrics: self.app.get().counted().cloned(),
+            metrics: self.app.get().metrics().cloned(),
             scheduler: Scheduler::new(self.workers.as_ref()),
         };
         {

@@ -1,50 +1,38 @@
-//! How is a server watched? `/healthz`, `/readyz` and `/metrics`, on an address of their own or beside the base.
-
-use std::convert::Infallible;
-use std::future::Future;
-use std::sync::Arc;
-use std::time::Duration;
+//! The admin pages: `/healthz`, `/readyz` and `/metrics`.
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use mesh_wire::{BasePath, headers};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use http::{Method, Response, StatusCode};
+use mesh_wire::headers;
 
-use crate::{App, Body, Current, Health, Metrics};
+use super::health::Health;
+use super::metrics::{Exposition, Metrics};
+use crate::body::Body;
 
-/// Connections of those who watch.
-const CONNECTIONS: usize = 64;
-/// How long they may take to send a request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// What Prometheus calls this form of text.
+/// The content type of Prometheus' text format.
 const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What tells how a server is, for [`App::admin`] or a listener of its own.
+/// Health checks and metrics, for [`crate::AppBuilder::admin`] or for a listener of their own ([`Admin::serve`]).
 #[derive(Clone, Debug, Default)]
 pub struct Admin {
     health: Health,
     metrics: Metrics,
 }
 
-/// What there is to see.
+/// A page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
     /// `/healthz`: the process answers.
     Alive,
-    /// `/readyz`: it can do its work.
+    /// `/readyz`: the health checks pass.
     Ready,
     /// `/metrics`
     Metrics,
 }
 
 impl Page {
-    fn named(path: &str) -> Option<Self> {
+    /// Returns the page of a path.
+    pub(crate) fn from_path(path: &str) -> Option<Self> {
         match path {
             "/healthz" => Some(Self::Alive),
             "/readyz" => Some(Self::Ready),
@@ -52,34 +40,31 @@ impl Page {
             _ => None,
         }
     }
-
-    /// The page at a path of the main address. Where all routes lie at the root, an entity of that name comes first.
-    pub(crate) fn at(path: &str, app: &App) -> Option<Self> {
-        let page = Self::named(path)?;
-        let name = path.trim_start_matches('/');
-        let is_taken = *app.base() == BasePath::root() && app.shared().mesh.schema().find(name).is_some();
-        (!is_taken).then_some(page)
-    }
 }
 
 impl Admin {
-    /// Shows these.
+    /// Creates the pages of these checks and metrics.
     pub fn new(health: Health, metrics: Metrics) -> Self {
         Self { health, metrics }
     }
 
-    /// The checks behind `/readyz`.
+    /// Returns the checks of `/readyz`.
     pub fn health(&self) -> &Health {
         &self.health
     }
 
-    /// The numbers behind `/metrics`.
+    /// Returns the metrics of `/metrics`.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Shows a page about an application.
-    pub(crate) async fn show(&self, page: Page, method: &Method, app: &App) -> Response<Body> {
+    /// Answers a request for a page. `gauges` adds the metrics of the application.
+    pub(crate) async fn show(
+        &self,
+        page: Page,
+        method: &Method,
+        gauges: impl FnOnce(&mut Exposition),
+    ) -> Response<Body> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             let mut reply = reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "GET and HEAD only\n");
             reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -98,59 +83,21 @@ impl Admin {
                     reply
                 }
             }
-            Page::Metrics => reply(StatusCode::OK, EXPOSITION, app.metrics_text(&self.metrics)),
+            Page::Metrics => {
+                let mut out = Exposition::default();
+                self.metrics.write(&mut out);
+                gauges(&mut out);
+                reply(StatusCode::OK, EXPOSITION, out.into_text())
+            }
         };
         if *method == Method::HEAD { shown.map(|_| Body::from(Bytes::new())) } else { shown }
     }
+}
 
-    /// Shows the pages on an address of their own until `shutdown` is done.
-    pub async fn serve(
-        self,
-        app: impl Into<Current>,
-        listener: TcpListener,
-        shutdown: impl Future<Output = ()>,
-    ) {
-        let app = app.into();
-        let slots = Arc::new(Semaphore::new(CONNECTIONS));
-        let mut shutdown = std::pin::pin!(shutdown);
-        loop {
-            let accepting = async {
-                let slot = Arc::clone(&slots).acquire_owned().await.ok();
-                (slot, listener.accept().await)
-            };
-            let (slot, accepted) = tokio::select! {
-                () = &mut shutdown => return,
-                accepted = accepting => accepted,
-            };
-            let Ok((stream, _)) = accepted else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let (admin, app) = (self.clone(), app.clone());
-            tokio::spawn(async move {
-                let service = service_fn(move |request: Request<Incoming>| {
-                    let (admin, app) = (admin.clone(), app.get());
-                    async move { Ok::<_, Infallible>(admin.answer(&request, &app).await) }
-                });
-                let mut builder = http1::Builder::new();
-                builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(16 * 1024);
-                if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
-                    tracing::debug!("connection to the admin address: {error}");
-                }
-                drop(slot);
-            });
-        }
-    }
-
-    async fn answer(&self, request: &Request<Incoming>, app: &App) -> Response<Body> {
-        match Page::named(request.uri().path()) {
-            Some(page) => self.show(page, request.method(), app).await,
-            None => {
-                let words = "/healthz, /readyz and /metrics are here, and nothing else\n";
-                reply(StatusCode::NOT_FOUND, "text/plain", words)
-            }
-        }
-    }
+/// The reply for a path without a page.
+pub(crate) fn not_found() -> Response<Body> {
+    let message = "/healthz, /readyz and /metrics are here, and nothing else\n";
+    reply(StatusCode::NOT_FOUND, "text/plain", message)
 }
 
 fn reply(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {

@@ -3,7 +3,6 @@
 //! A request costs a few additions to counters that its thread hardly ever shares with another, and one look at the
 //! clock. Everything else is found out when somebody asks.
 
-mod of_app;
 mod process;
 mod shard;
 mod text;
@@ -22,7 +21,7 @@ pub use text::Exposition;
 /// Adds what it knows when the numbers are asked for.
 type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 
-/// The counters of one server, for [`crate::App::metrics`]. Cheap to clone; all clones are one.
+/// The counters of one server, for [`crate::AppBuilder::metrics`]. Cheap to clone; all clones are one.
 ///
 /// ```
 /// use mesh_server::Metrics;
@@ -101,8 +100,8 @@ impl Metrics {
     }
 
     /// Counts a request that was answered.
-    pub(crate) fn answered(&self, seen: &RequestRecord, status: u16, took: Duration) {
-        self.shared.shards.own(|shard| shard.answered(seen, status, took));
+    pub(crate) fn answered(&self, record: &RequestRecord, status: u16, took: Duration) {
+        self.shared.shards.own(|shard| shard.answered(record, status, took));
     }
 
     /// Counts a refusal.
@@ -153,9 +152,9 @@ impl Metrics {
     fn write_requests(&self, out: &mut Exposition) {
         let sum = self.shared.shards.sum();
         out.begin("mesh_requests_total", "counter", "Requests answered, by route and status.");
-        for template in RouteKind::ALL {
-            let (method, route) = template.labels();
-            for (status, count) in sum.statuses(template) {
+        for kind in RouteKind::ALL {
+            let (method, route) = kind.labels();
+            for (status, count) in sum.statuses(kind) {
                 let labels = [("method", method), ("route", route), ("status", &status.to_string())];
                 out.sample("mesh_requests_total", &labels, count as f64);
             }
@@ -166,9 +165,9 @@ impl Metrics {
             "histogram",
             "Time from a request's head until its reply begins, by route and class of status.",
         );
-        for template in RouteKind::ALL {
-            let (method, route) = template.labels();
-            for (class, histogram) in sum.classes(template) {
+        for kind in RouteKind::ALL {
+            let (method, route) = kind.labels();
+            for (class, histogram) in sum.classes(kind) {
                 let labels = [("method", method), ("route", route), ("status", class)];
                 out.histogram(name, &labels, &histogram);
             }

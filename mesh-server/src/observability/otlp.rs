@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long the collector may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where spans of requests go, for [`crate::App::spans`]. Cheap to clone; all clones are one.
+/// Where spans of requests go, for [`crate::AppBuilder::spans`]. Cheap to clone; all clones are one.
 #[derive(Clone)]
 pub struct Spans {
     sender: mpsc::Sender<Span>,
@@ -37,8 +37,8 @@ pub struct Spans {
 /// One request, as collectors see it.
 #[derive(Clone, Debug)]
 struct Span {
-    place: TraceContext,
-    template: RouteKind,
+    trace: TraceContext,
+    route: RouteKind,
     request_id: String,
     status: u16,
     rows: Option<u64>,
@@ -64,23 +64,23 @@ impl Spans {
     /// Tells of a request that took so long until now. One whose caller does not record it is not told of.
     pub(crate) fn record(
         &self,
-        place: TraceContext,
-        seen: &RequestRecord,
+        trace: TraceContext,
+        record: &RequestRecord,
         request_id: &RequestId,
         status: u16,
         took: Duration,
     ) {
-        if !place.sampled {
+        if !trace.sampled {
             return;
         }
         let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let span = Span {
-            place,
-            template: seen.template(),
+            trace,
+            route: record.route(),
             request_id: request_id.as_str().to_owned(),
             status,
-            rows: seen.read().map(|read| read.rows),
+            rows: record.read().map(|read| read.rows),
             start: nanoseconds(end.saturating_sub(took)),
             end: nanoseconds(end),
         };

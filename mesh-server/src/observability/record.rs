@@ -1,4 +1,4 @@
-//! What was seen of a request on its way? For the numbers, the log of requests and `Server-Timing`.
+//! The record of a request, from which metrics, the access log and `Server-Timing` are written.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,11 +9,12 @@ use mesh_wire::Route;
 
 use crate::observability::trace_context::TraceContext;
 
-/// Which kind of route answered. What stands in the path is not among it: labels of metrics have to be few.
+/// The kind of route that answers a request, without the names in its path: it is a label of metrics, of which there
+/// should be few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum RouteKind {
-    /// No route: nothing is at the path, or it takes another method.
+    /// No route: the path is unknown or does not allow the method.
     None,
     Collection,
     Point,
@@ -31,7 +32,7 @@ pub(crate) enum RouteKind {
     Disconnect,
     Remove,
     Options,
-    Own,
+    Custom,
     Docs,
     Admin,
 }
@@ -55,11 +56,12 @@ impl RouteKind {
         Self::Disconnect,
         Self::Remove,
         Self::Options,
-        Self::Own,
+        Self::Custom,
         Self::Docs,
         Self::Admin,
     ];
 
+    /// Returns the kind of a route of the protocol.
     pub(crate) fn of(route: &Route<'_>) -> Self {
         match route {
             Route::Collection { .. } => Self::Collection,
@@ -82,7 +84,7 @@ impl RouteKind {
         }
     }
 
-    /// Method and path, the latter without the base.
+    /// Returns method and path, the latter without the base.
     pub(crate) fn labels(self) -> (&'static str, &'static str) {
         match self {
             Self::None => ("", "none"),
@@ -102,100 +104,103 @@ impl RouteKind {
             Self::Disconnect => ("DELETE", "/:entity/:id/:relation"),
             Self::Remove => ("DELETE", "/:entity/:id/:relation/:child"),
             Self::Options => ("OPTIONS", "any"),
-            Self::Own => ("", "own"),
+            Self::Custom => ("", "own"),
             Self::Docs => ("", "docs"),
             Self::Admin => ("GET", "admin"),
         }
     }
 }
 
-/// A request on its way. Written by its one task, and read when that is done.
+/// What is reported about a request. One task writes it and reads it at the end; the fields are atomic because futures
+/// that borrow it move between threads.
 #[derive(Debug)]
 pub(crate) struct RequestRecord {
     pub(crate) start: Instant,
-    /// Where it stands in a trace.
-    pub(crate) place: Option<TraceContext>,
-    template: AtomicU8,
+    /// The trace that the request belongs to.
+    pub(crate) trace: Option<TraceContext>,
+    route: AtomicU8,
     is_read: AtomicBool,
     rows: AtomicU64,
-    /// Nanoseconds from the start until the read began.
-    planned: AtomicU64,
-    /// Nanoseconds that the read took.
-    took: AtomicU64,
+    /// Nanoseconds from the start until the read started.
+    until_read: AtomicU64,
+    /// Nanoseconds of the read.
+    read: AtomicU64,
     session: OnceLock<Arc<Session>>,
 }
 
-/// What a read came to.
+/// A read that has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Read {
+pub(crate) struct ReadRecord {
     pub(crate) rows: u64,
-    /// Nanoseconds until it could begin.
-    pub(crate) planned: u64,
-    /// Nanoseconds in the back end.
-    pub(crate) took: u64,
+    /// Time from the start of the request until the read started.
+    pub(crate) until_start: Duration,
+    /// Time in the back end.
+    pub(crate) duration: Duration,
 }
 
 impl RequestRecord {
-    pub(crate) fn new() -> Self {
+    /// Starts the record of a request that has just arrived.
+    pub(crate) fn new(trace: Option<TraceContext>) -> Self {
         Self {
             start: Instant::now(),
-            place: None,
-            template: AtomicU8::new(RouteKind::None as u8),
+            trace,
+            route: AtomicU8::new(RouteKind::None as u8),
             is_read: AtomicBool::new(false),
             rows: AtomicU64::new(0),
-            planned: AtomicU64::new(0),
-            took: AtomicU64::new(0),
+            until_read: AtomicU64::new(0),
+            read: AtomicU64::new(0),
             session: OnceLock::new(),
         }
     }
 
-    /// The request goes there.
-    pub(crate) fn set_route(&self, template: RouteKind) {
-        self.template.store(template as u8, Ordering::Relaxed);
+    /// Sets the kind of route.
+    pub(crate) fn set_route(&self, route: RouteKind) {
+        self.route.store(route as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn template(&self) -> RouteKind {
-        let number = usize::from(self.template.load(Ordering::Relaxed));
+    /// Returns the kind of route.
+    pub(crate) fn route(&self) -> RouteKind {
+        let number = usize::from(self.route.load(Ordering::Relaxed));
         RouteKind::ALL.get(number).copied().unwrap_or(RouteKind::None)
     }
 
-    /// The request is that session's.
+    /// Sets the session.
     pub(crate) fn set_session(&self, session: &Arc<Session>) {
         let _ = self.session.set(Arc::clone(session));
     }
 
-    /// Whose request it is, where that was found out.
+    /// Returns the user of the session.
     pub(crate) fn user(&self) -> Option<&str> {
         self.session.get().map(|session| session.user.as_str())
     }
 
-    /// The read begins.
+    /// Records that the read starts.
     pub(crate) fn read_started(&self) {
-        self.planned.store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
+        self.until_read.store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
     }
 
-    /// The read has ended, well or not.
+    /// Records that the read has finished, with how many rows.
     pub(crate) fn read_finished(&self, rows: usize) {
-        let planned = self.planned.load(Ordering::Relaxed);
-        let took = nanoseconds(self.start.elapsed()).saturating_sub(planned);
-        self.took.store(took, Ordering::Relaxed);
+        let until_read = self.until_read.load(Ordering::Relaxed);
+        let read = nanoseconds(self.start.elapsed()).saturating_sub(until_read);
+        self.read.store(read, Ordering::Relaxed);
         self.rows.store(rows as u64, Ordering::Relaxed);
         self.is_read.store(true, Ordering::Relaxed);
     }
 
-    /// What the read came to, if it was one.
-    pub(crate) fn read(&self) -> Option<Read> {
+    /// Returns the read, if there was one.
+    pub(crate) fn read(&self) -> Option<ReadRecord> {
         if !self.is_read.load(Ordering::Relaxed) {
             return None;
         }
+        let duration = |nanoseconds: &AtomicU64| Duration::from_nanos(nanoseconds.load(Ordering::Relaxed));
         let rows = self.rows.load(Ordering::Relaxed);
-        let planned = self.planned.load(Ordering::Relaxed);
-        let took = self.took.load(Ordering::Relaxed);
-        Some(Read { rows, planned, took })
+        Some(ReadRecord { rows, until_start: duration(&self.until_read), duration: duration(&self.read) })
     }
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
+/// Returns the nanoseconds of a duration.
+pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -204,11 +209,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_template_stands_at_its_number() {
-        for (number, template) in RouteKind::ALL.into_iter().enumerate() {
-            assert_eq!(template as usize, number);
+    fn route_kinds_are_listed_in_order_and_have_distinct_labels() {
+        for (number, kind) in RouteKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, number);
         }
-        let labels: std::collections::HashSet<_> = RouteKind::ALL.iter().map(|one| one.labels()).collect();
+        let labels: std::collections::HashSet<_> = RouteKind::ALL.iter().map(|kind| kind.labels()).collect();
         assert_eq!(labels.len(), RouteKind::ALL.len());
     }
 }

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 
 use http::header::{HeaderName, HeaderValue};
 
-use super::record::Read;
+use std::time::Duration;
+
+use super::record::{ReadRecord, nanoseconds};
 
 /// What browsers show beside a request.
 pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -18,8 +20,8 @@ thread_local! {
 }
 
 /// `plan` until the read could begin, `sql` in the back end, which shapes rows as they come, and all together.
-pub(crate) fn header(read: Read, total: u64) -> Option<HeaderValue> {
-    let steps = [read.planned, read.took, total].map(|nanoseconds| nanoseconds / STEP);
+pub(crate) fn header(read: ReadRecord, total: Duration) -> Option<HeaderValue> {
+    let steps = [read.until_start, read.duration, total].map(|duration| nanoseconds(duration) / STEP);
     LAST.with_borrow_mut(|last| {
         if let Some((_, value)) = last.as_ref().filter(|(known, _)| *known == steps) {
             return Some(value.clone());
@@ -62,10 +64,23 @@ mod tests {
 
     #[test]
     fn times_are_milliseconds() {
-        let read = Read { rows: 1, planned: 12_345, took: 1_239_999 };
-        assert_eq!(header(read, 12_030_000_000).unwrap(), "plan;dur=0.01, sql;dur=1.23, total;dur=12030.00");
-        assert_eq!(header(read, 12_030_009_999).unwrap(), header(read, 12_030_000_000).unwrap());
-        let nothing = Read { rows: 0, planned: 0, took: 0 };
-        assert_eq!(header(nothing, 9_999).unwrap(), "plan;dur=0.00, sql;dur=0.00, total;dur=0.00");
+        let read = ReadRecord {
+            rows: 1,
+            until_start: Duration::from_nanos(12_345),
+            duration: Duration::from_nanos(1_239_999),
+        };
+        assert_eq!(
+            header(read, Duration::from_nanos(12_030_000_000)).unwrap(),
+            "plan;dur=0.01, sql;dur=1.23, total;dur=12030.00"
+        );
+        assert_eq!(
+            header(read, Duration::from_nanos(12_030_009_999)).unwrap(),
+            header(read, Duration::from_nanos(12_030_000_000)).unwrap()
+        );
+        let nothing = ReadRecord { rows: 0, until_start: Duration::ZERO, duration: Duration::ZERO };
+        assert_eq!(
+            header(nothing, Duration::from_nanos(9_999)).unwrap(),
+            "plan;dur=0.00, sql;dur=0.00, total;dur=0.00"
+        );
     }
 }

@@ -1,32 +1,32 @@
-//! Which trace is a request part of? What W3C's `traceparent` says, in and out.
+//! Trace context: the W3C header `traceparent`, in requests, in replies and for calls to other services.
 
 use std::fmt;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// Says which trace a request belongs to, and which step of it called.
+/// The name of the header.
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Bytes of a value of the version that is known here; later ones may add to it.
+/// Bytes of a value of version 0. Later versions may append to it.
 const LENGTH: usize = 55;
 
-/// A request's place in a trace that somebody else has begun.
+/// The trace of a request, and the spans of its caller and of this server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TraceContext {
     /// The trace.
     pub(crate) trace: u128,
-    /// The caller's step in it; 0: there is none.
+    /// The span of the caller; 0 if the trace starts here.
     pub(crate) parent: u64,
-    /// This server's own.
+    /// The span of this server.
     pub(crate) span: u64,
-    /// Whether the caller records it.
+    /// Whether the caller records the trace.
     pub(crate) sampled: bool,
 }
 
 impl TraceContext {
-    /// The place that the request's header names, with that number for the own step. What is no such header, or
-    /// stands there twice, is as good as none.
-    pub(crate) fn of(headers: &HeaderMap, span: impl FnOnce() -> u64) -> Option<Self> {
+    /// Reads the header of a request and continues its trace with a new span. A header that is malformed or repeated is
+    /// ignored.
+    pub(crate) fn from_headers(headers: &HeaderMap, span: impl FnOnce() -> u64) -> Option<Self> {
         let mut values = headers.get_all(&TRACEPARENT).iter();
         let value = values.next()?;
         if values.next().is_some() {
@@ -49,24 +49,24 @@ impl TraceContext {
         Some(Self { trace, parent, span: span().max(1), sampled: digits(flags, 2)? & 1 == 1 })
     }
 
-    /// The first place of a trace that begins here.
+    /// Starts a trace.
     #[cfg(feature = "otlp")]
-    pub(crate) fn first(trace: u128, span: u64) -> Self {
+    pub(crate) fn new_trace(trace: u128, span: u64) -> Self {
         Self { trace: trace.max(1), parent: 0, span: span.max(1), sampled: true }
     }
 
-    /// The trace, as logs and collectors name it.
+    /// Returns the id of the trace as hex digits.
     pub(crate) fn trace_id(&self) -> String {
         format!("{:032x}", self.trace)
     }
 
-    /// The header for whoever is called on behalf of the request, and for the reply.
-    pub(crate) fn header(&self) -> Option<HeaderValue> {
+    /// Returns the header's value for the reply.
+    pub(crate) fn to_header(&self) -> Option<HeaderValue> {
         HeaderValue::try_from(self.to_string()).ok()
     }
 }
 
-/// So many digits of base 16, in lower case only.
+/// Parses exactly `count` lowercase hex digits.
 fn digits(text: &str, count: usize) -> Option<u128> {
     let all = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     (all && text.len() == count).then(|| u128::from_str_radix(text, 16).ok())?
@@ -95,22 +95,22 @@ mod tests {
         for value in values {
             headers.append(TRACEPARENT, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
-        TraceContext::of(&headers, || 0xabc)
+        TraceContext::from_headers(&headers, || 0xabc)
     }
 
     #[test]
-    fn the_trace_goes_on_with_a_step_of_our_own() {
-        let place = read(&[GOOD]).unwrap();
-        assert_eq!(place.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
-        assert_eq!(place.parent, 0x00f0_67aa_0ba9_02b7);
-        assert_eq!(place.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000abc-01");
-        assert_eq!(place.header().unwrap(), place.to_string().as_str());
+    fn a_trace_continues_with_a_new_span() {
+        let context = read(&[GOOD]).unwrap();
+        assert_eq!(context.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(context.parent, 0x00f0_67aa_0ba9_02b7);
+        assert_eq!(context.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000abc-01");
+        assert_eq!(context.to_header().unwrap(), context.to_string().as_str());
         assert!(!read(&[&GOOD.replace("-01", "-00")]).unwrap().sampled);
-        assert!(read(&[&GOOD.replace("-01", "-03")]).unwrap().sampled, "flags that are not known here");
+        assert!(read(&[&GOOD.replace("-01", "-03")]).unwrap().sampled, "unknown flags");
     }
 
     #[test]
-    fn later_versions_may_say_more() {
+    fn later_versions_may_append_fields() {
         let later = GOOD.replacen("00", "cc", 1);
         assert!(read(&[&later]).is_some());
         assert!(read(&[&format!("{later}-more")]).is_some());
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_as_good_as_none() {
+    fn malformed_or_repeated_headers_are_ignored() {
         let zero = "0".repeat(32);
         for wrong in [
             "",

@@ -1,59 +1,32 @@
-//! How many requests may wait at a time? A bound, past which a request is refused at once: it would only wait for
-//! those before it, and hold memory meanwhile, until its client has left.
+//! The limit on requests that wait at a time.
+//!
+//! A request beyond the limit is refused at once: it would only wait for those before it, and hold memory until its
+//! client gives up.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use mesh_wire::WireError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// When a refused request may be tried again, in seconds.
-const AGAIN: u32 = 1;
+/// Seconds until a client should retry.
+const RETRY_AFTER: u32 = 1;
 
-/// The requests that wait. All clones are one.
-#[derive(Clone)]
-pub(crate) struct AdmissionLimit {
-    counts: Arc<Counts>,
-    most: usize,
-}
-
-#[derive(Default)]
-struct Counts {
-    now: AtomicUsize,
-    refused: AtomicU64,
-}
+/// The number of requests that may wait. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct AdmissionLimit(Arc<Semaphore>);
 
 impl AdmissionLimit {
-    /// So many at a time.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { counts: Arc::default(), most }
+    /// Creates a limit of this many requests.
+    pub(crate) fn new(requests: usize) -> Self {
+        Self(Arc::new(Semaphore::new(requests.min(Semaphore::MAX_PERMITS))))
     }
 
-    /// Lets a request wait, until the value is dropped, or refuses it.
-    pub(crate) fn acquire(&self) -> Result<Permit, WireError> {
-        // Counted before it is compared, so that of two who come at once only one takes the last place.
-        let turn = Permit(Arc::clone(&self.counts));
-        if self.counts.now.fetch_add(1, Ordering::Relaxed) < self.most {
-            return Ok(turn);
-        }
-        self.counts.refused.fetch_add(1, Ordering::Relaxed);
-        Err(WireError::unavailable(AGAIN))
-    }
-}
-
-impl fmt::Debug for AdmissionLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let now = self.counts.now.load(Ordering::Relaxed);
-        f.debug_struct("AdmissionLimit").field("now", &now).field("most", &self.most).finish_non_exhaustive()
-    }
-}
-
-/// One request that waits.
-pub(crate) struct Permit(Arc<Counts>);
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    /// Admits a request until the permit is dropped.
+    ///
+    /// # Errors
+    /// 503 if the limit is reached.
+    pub(crate) fn acquire(&self) -> Result<OwnedSemaphorePermit, WireError> {
+        Arc::clone(&self.0).try_acquire_owned().map_err(|_| WireError::unavailable(RETRY_AFTER))
     }
 }
 
@@ -62,15 +35,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_holds_and_places_come_back() {
-        let waiting = AdmissionLimit::new(2);
-        let (first, _second) = (waiting.acquire().unwrap(), waiting.acquire().unwrap());
+    fn requests_beyond_the_limit_are_refused_until_a_permit_is_dropped() {
+        let limit = AdmissionLimit::new(2);
+        let (first, _second) = (limit.acquire().unwrap(), limit.acquire().unwrap());
         for _ in 0..3 {
-            assert_eq!(waiting.clone().acquire().err().map(|error| error.status.as_u16()), Some(503));
+            assert_eq!(limit.clone().acquire().err().map(|error| error.status.as_u16()), Some(503));
         }
         drop(first);
-        let third = waiting.acquire();
-        assert!(third.is_ok() && waiting.acquire().is_err());
-        assert_eq!(waiting.counts.refused.load(Ordering::Relaxed), 4);
+        let third = limit.acquire();
+        assert!(third.is_ok() && limit.acquire().is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! How does a stream of changes begin? Like a point read, whose answer goes on. `SPEC §10`
+//! `GET {base}/:entity/:id/events`: a stream of the changes of one record. `SPEC §10`
 
 use std::sync::Arc;
 
@@ -8,38 +8,41 @@ use http_body_util::StreamBody;
 use mesh_integrity::IntegrityError;
 use mesh_wire::{WireError, sse};
 
-use super::Exchange;
-use super::admit::{self, Admitted};
-use super::persisted::Query;
 use crate::body::Body;
 use crate::events::{SessionCheck, Subscriber};
+use crate::pipeline::authenticate::{self, Caller};
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::query::{self, Target};
 
-/// `GET {base}/:entity/:id/events`
-pub(crate) async fn stream(cx: &Exchange<'_>, entity: &str, id: &str) -> Result<Response<Body>, WireError> {
-    let Some(hub) = cx.shared.hub() else { return Err(WireError::not_found()) };
-    let admitted = admit::bodiless(cx).await?;
-    let query = Query::of_head(cx).await?;
-    let plan = query.plan(cx, &admitted, Some(id), Some(entity))?;
-    let subscriber =
-        Subscriber { principal: admitted.principal(), session_check: session_check(cx, &admitted) };
-    let _waiting = cx.shared.admission.acquire()?;
-    let subscription = hub.subscribe(plan, subscriber, cx.asked.request_id, cx.deadline).await?;
-    let head = sse::head(&cx.asked);
-    if *cx.asked.method == Method::HEAD {
+/// Starts a stream. It is planned like a point read.
+pub(crate) async fn stream(
+    cx: &RequestContext<'_>,
+    entity: &str,
+    id: &str,
+) -> Result<Response<Body>, WireError> {
+    let Some(hub) = &cx.shared.hub else { return Err(WireError::not_found()) };
+    let caller = authenticate::without_body(cx).await?;
+    let query = query::decode(cx).await?;
+    let plan = query::plan(cx, &caller, query, Target { entity: Some(entity), id: Some(id) })?;
+    let subscriber = Subscriber { principal: caller.principal(), session_check: session_check(cx, &caller) };
+    let _permit = cx.shared.admission.acquire()?;
+    let subscription = hub.subscribe(plan, subscriber, cx.head.request_id, cx.deadline).await?;
+    let head = sse::head(&cx.head);
+    if *cx.head.method == Method::HEAD {
         return Ok(head.map(|()| Body::from(bytes::Bytes::new())));
     }
-    let frames = subscription.into_frames(sse::last_event_id(cx.asked.headers));
+    let frames = subscription.into_frames(sse::last_event_id(cx.head.headers));
     Ok(head.map(|()| Body::stream(StreamBody::new(frames))))
 }
 
-/// How to find out whether the stream's session has ended. A store that does not answer has not said so.
-fn session_check(cx: &Exchange<'_>, admitted: &Admitted) -> Option<SessionCheck> {
+/// Returns a check of the session for as long as the stream is open. An unavailable store does not end the stream.
+fn session_check(cx: &RequestContext<'_>, caller: &Caller) -> Option<SessionCheck> {
     let gate = Arc::clone(&cx.shared.integrity.as_ref()?.gate);
-    let session = Arc::clone(admitted.session()?);
+    let session = Arc::clone(caller.session()?);
     Some(Arc::new(move || {
         let (gate, session) = (Arc::clone(&gate), Arc::clone(&session));
         async move {
-            match gate.check(&session, admit::now()).await {
+            match gate.check(&session, authenticate::now()).await {
                 Err(error @ (IntegrityError::TokenExpired | IntegrityError::TokenRevoked)) => {
                     Err(error.into())
                 }

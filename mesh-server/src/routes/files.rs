@@ -1,5 +1,4 @@
-//! How is a stored file served? Whole or in part, and so that a browser does no more with it than it should.
-//! `SPEC §9.7`
+//! Stored files: whole or in ranges, with headers that keep browsers from running them. `SPEC §9.7`
 
 use futures_util::TryStreamExt as _;
 use http::header::{
@@ -14,44 +13,46 @@ use mesh_uploads::{BlobInfo, RequestedRange, StorageKey, StoreError};
 use mesh_wire::response::ETag;
 use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
-use super::admit::{self, Admitted};
-use super::{Exchange, upload};
 use crate::body::Body;
-use crate::uploads::{Sight, Uploads, is_recorded};
+use crate::observability::error_log;
+use crate::pipeline::authenticate::{self, Caller};
+use crate::pipeline::context::RequestContext;
+use crate::uploads::Uploads;
+use crate::uploads::recovery::{View, is_recorded};
 
-/// `GET` and `HEAD {base}/files/<storage key>`
-pub(crate) async fn file(cx: &Exchange<'_>, text: &str) -> Result<Response<Body>, WireError> {
+/// Answers `GET` and `HEAD {base}/files/<storage key>`.
+pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response<Body>, WireError> {
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
-    let admitted = admit::of_file(cx, text).await?;
+    let caller = authenticate::file(cx, text).await?;
     let key = StorageKey::parse(text).ok_or_else(missing)?;
     let failed = |error: StoreError| {
-        upload::log(cx.asked.request_id.as_str(), &error);
+        error_log::chain(cx.request_id(), &error);
         WireError::internal()
     };
     let info = match uploads.store.find(key).await.map_err(failed)? {
         Some(info) => info,
         None => {
-            settle(cx, uploads, &admitted, key).await.map_err(failed)?;
+            settle(cx, uploads, &caller, key).await.map_err(failed)?;
             uploads.store.find(key).await.map_err(failed)?.ok_or_else(missing)?
         }
     };
-    // The bytes of a key never change, but the type that they are sent with may.
+    // The bytes of a key never change, but their content type may.
     let tag = ETag::new(format!("{key} {}", info.content_type).as_bytes());
     let mut reply = Response::new(Body::from(bytes::Bytes::new()));
     let common = reply.headers_mut();
-    common.insert(&headers::REQUEST_ID, cx.asked.request_id.value());
+    common.insert(&headers::REQUEST_ID, cx.head.request_id.value());
     common.insert(VARY, HeaderValue::from_static(headers::VARY));
     if let Some(location) = uploads.store.location(key).await.map_err(failed)? {
-        return elsewhere(reply, &location);
+        return redirect(reply, &location);
     }
     common.insert(ETAG, tag.value());
     common.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    if tag.matches(cx.asked.headers) {
+    if tag.matches(cx.head.headers) {
         *reply.status_mut() = StatusCode::NOT_MODIFIED;
         return Ok(reply);
     }
     describe(common, &info);
-    let range = match wanted(&cx.asked, &tag, info.size) {
+    let range = match wanted(&cx.head, &tag, info.size) {
         RequestedRange::Nothing => return Ok(unsatisfiable(cx, info.size)),
         RequestedRange::Whole => None,
         RequestedRange::Part(range) => Some(range),
@@ -63,26 +64,26 @@ pub(crate) async fn file(cx: &Exchange<'_>, text: &str) -> Result<Response<Body>
         let span = format!("bytes {}-{}/{}", range.start, range.end.saturating_sub(1), info.size);
         set(reply.headers_mut(), CONTENT_RANGE, &span);
     }
-    if *cx.asked.method != Method::HEAD && length > 0 {
+    if *cx.head.method != Method::HEAD && length > 0 {
         let blob = uploads.store.open(key, range).await.map_err(failed)?.ok_or_else(missing)?;
         *reply.body_mut() = Body::stream(StreamBody::new(blob.bytes.map_ok(Frame::data)));
     }
     Ok(reply)
 }
 
-/// A record can be read a moment before its file is published. Who follows it gets the file all the same.
+/// Publishes a file whose record is visible already: records are committed a moment before their files are published.
 async fn settle(
-    cx: &Exchange<'_>,
+    cx: &RequestContext<'_>,
     uploads: &Uploads,
-    admitted: &Admitted,
+    caller: &Caller,
     key: StorageKey,
 ) -> Result<(), StoreError> {
-    let principal = admitted.principal();
-    let recorded = is_recorded(cx.shared, uploads, key, Sight::Of(principal.as_deref()));
+    let principal = caller.principal();
+    let recorded = is_recorded(&cx.shared.mesh, uploads, key, View::Principal(principal.as_deref()));
     mesh_uploads::publish_if_recorded(&*uploads.store, key, recorded).await.map(|_| ())
 }
 
-/// Nothing of what a browser could run is shown in place, whatever the client that sent it said.
+/// Sets the headers of the content. They keep a browser from running it, whatever type it was uploaded with.
 fn describe(headers: &mut HeaderMap, info: &BlobInfo) {
     set(headers, CONTENT_TYPE, info.content_type.as_str());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -94,7 +95,7 @@ fn describe(headers: &mut HeaderMap, info: &BlobInfo) {
     }
 }
 
-/// A range counts only for GET, and where the client has other bytes of this very file.
+/// Returns the requested range, which counts only for GET and if the client's other bytes are of this version.
 fn wanted(asked: &RequestHead<'_>, tag: &ETag, size: u64) -> RequestedRange {
     let headers = asked.headers;
     let is_same =
@@ -103,20 +104,20 @@ fn wanted(asked: &RequestHead<'_>, tag: &ETag, size: u64) -> RequestedRange {
     RequestedRange::parse(range, size)
 }
 
-fn elsewhere(mut reply: Response<Body>, location: &str) -> Result<Response<Body>, WireError> {
+fn redirect(mut reply: Response<Body>, location: &str) -> Result<Response<Body>, WireError> {
     *reply.status_mut() = StatusCode::FOUND;
     let location = HeaderValue::try_from(location).map_err(|_| WireError::internal())?;
     reply.headers_mut().insert(LOCATION, location);
-    // The address is good for minutes only, and for whoever has it.
+    // The location is valid for minutes only, and for everyone who has it.
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(reply)
 }
 
-/// An error like any other, with one header that tells what could be asked for.
-fn unsatisfiable(cx: &Exchange<'_>, size: u64) -> Response<Body> {
-    let words = format!("The file has {size} bytes; ask for a range within them");
-    let error = WireError { status: StatusCode::RANGE_NOT_SATISFIABLE, ..WireError::transport(words) };
-    let mut reply = response::error(&cx.asked, &error).map(Body::from);
+/// Returns an error with the range that exists.
+fn unsatisfiable(cx: &RequestContext<'_>, size: u64) -> Response<Body> {
+    let message = format!("The file has {size} bytes; ask for a range within them");
+    let error = WireError { status: StatusCode::RANGE_NOT_SATISFIABLE, ..WireError::transport(message) };
+    let mut reply = response::error(&cx.head, &error).map(Body::from);
     set(reply.headers_mut(), CONTENT_RANGE, &format!("bytes */{size}"));
     reply
 }
@@ -125,7 +126,7 @@ fn missing() -> WireError {
     WireError::new(ErrorKind::NotFound, "There is no file of that key")
 }
 
-/// Sets a header to text of which it is known that a header can have it.
+/// Sets a header to text that is a valid header value.
 fn set(headers: &mut HeaderMap, name: HeaderName, text: &str) {
     if let Ok(value) = HeaderValue::try_from(text) {
         headers.insert(name, value);

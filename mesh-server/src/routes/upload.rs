@@ -1,7 +1,6 @@
-//! How is a file taken? Statement and policy before the body, then the body into the store, then the record.
-//! `SPEC §9`
+//! Uploads: the statement and the policy are checked before the body is read, then the body is stored, then the record
+//! is written. `SPEC §9`
 
-use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,43 +17,45 @@ use mesh_uploads::{
 use mesh_wire::{QuerySource, WireError, headers, response};
 use serde_json::{Map, Value as Json};
 
-use super::Exchange;
-use super::admit::{self, Admitted};
-use crate::app::Shared;
-use crate::body::{Body, Incoming};
-use crate::uploads::{Place, Upload, UploadHandler, Uploads, find_record, write_column};
+use crate::app::shared::Shared;
+use crate::body::{Body, RequestBody};
+use crate::observability::error_log;
+use crate::pipeline::authenticate::{self, Caller};
+use crate::pipeline::context::RequestContext;
+use crate::uploads::column::{FileColumn, find_record, write_column};
+use crate::uploads::{Upload, UploadHandler, Uploads};
 
-/// `POST {base}/:entity/:id/:field` with `multipart/form-data`
+/// Answers `POST {base}/:entity/:id/:field` with `multipart/form-data`.
 pub(crate) async fn attach(
-    cx: &Exchange<'_>,
+    cx: &RequestContext<'_>,
     (entity, id, field): (&str, &str, &str),
-    sent: Incoming,
+    body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
-    take(cx, Path { entity, id: Some(id), field: Some(field) }, sent).await
+    upload(cx, Path { entity, id: Some(id), field: Some(field) }, body).await
 }
 
-/// `POST {base}/:entity` with `multipart/form-data`
+/// Answers `POST {base}/:entity` with `multipart/form-data`.
 pub(crate) async fn create(
-    cx: &Exchange<'_>,
+    cx: &RequestContext<'_>,
     entity: &str,
-    sent: Incoming,
+    body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
-    take(cx, Path { entity, id: None, field: None }, sent).await
+    upload(cx, Path { entity, id: None, field: None }, body).await
 }
 
-/// Whether a request to one of the paths that uploads share with writes is an upload. `SPEC §11`
-pub(crate) fn is_one(cx: &Exchange<'_>) -> bool {
+/// Returns whether a request to a path that uploads share with writes is an upload. `SPEC §11`
+pub(crate) fn is_upload(cx: &RequestContext<'_>) -> bool {
     let profiles = &cx.shared.profiles;
     profiles.uploads && (!profiles.mutations || is_form(cx))
 }
 
-fn is_form(cx: &Exchange<'_>) -> bool {
-    let value = cx.asked.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+fn is_form(cx: &RequestContext<'_>) -> bool {
+    let value = cx.head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media = value.split(';').next().unwrap_or_default();
     media.trim().eq_ignore_ascii_case("multipart/form-data")
 }
 
-/// What the path says.
+/// The names in the path.
 #[derive(Clone, Copy)]
 struct Path<'p> {
     entity: &'p str,
@@ -62,36 +63,40 @@ struct Path<'p> {
     field: Option<&'p str>,
 }
 
-async fn take(cx: &Exchange<'_>, path: Path<'_>, sent: Incoming) -> Result<Response<Body>, WireError> {
+async fn upload(
+    cx: &RequestContext<'_>,
+    path: Path<'_>,
+    body: RequestBody,
+) -> Result<Response<Body>, WireError> {
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
-    let announced = sent.announced().or_else(|| content_length(cx));
+    let announced = body.announced().or_else(|| content_length(cx));
     check_announced(cx, uploads, path, announced)?;
-    let admitted = admit::bodiless(cx).await?;
+    let caller = authenticate::without_body(cx).await?;
     if !is_form(cx) {
         return Err(UploadError::from(MultipartError::NotForm).into());
     }
     let statement = statement(cx)?;
-    // What a policy hides, or lets nobody of that role write, takes no files either.
-    let schema = cx.shared.mesh.schema_for(admitted.principal().as_deref());
+    // Fields that a policy hides or makes read-only accept no files.
+    let schema = cx.shared.mesh.schema_for(caller.principal().as_deref());
     let entity = find_entity(&schema, path.entity)?;
     statement.check(path.entity, path.field).map_err(UploadError::from)?;
     let field = path.field.or(statement.field.as_deref());
     let (field, policy) = find_field(uploads, entity, field)?;
-    if admitted.session().is_some() && statement.hash.is_none() {
+    if caller.session().is_some() && statement.hash.is_none() {
         return Err(UploadError::HashMissing.into());
     }
     policy.check_length(announced, &uploads.bounds)?;
     let handler = uploads.handler_of(&entity.key, field).cloned();
-    let place = Place { entity: &entity.key, id: path.id, field };
+    let column = FileColumn { entity: &entity.key, id: path.id, field };
     if handler.is_none() {
-        find_record(cx.shared, place, cx.context(&admitted)).await?;
+        find_record(&cx.shared.mesh, column, cx.resolver_context(&caller)).await?;
     }
 
-    let received = receive(cx, uploads, (&policy, statement.hash), sent).await?;
+    let received = receive(cx, uploads, (&policy, statement.hash), body).await?;
     let meta = match Fields::parse(received.meta.as_bytes()) {
         Ok(meta) => meta,
         Err(error) => {
-            // What cannot be removed now is removed at the next start.
+            // What cannot be removed now is removed by recovery.
             let _ = received.discard().await;
             return Err(WireError::transport(format!("The part 'meta': {error}")));
         }
@@ -102,21 +107,21 @@ async fn take(cx: &Exchange<'_>, path: Path<'_>, sent: Incoming) -> Result<Respo
         field: field.to_owned(),
         file: received.file.clone(),
         meta,
-        session: admitted.session().cloned(),
+        session: caller.session().cloned(),
     };
-    record(cx, &admitted, handler, (received, upload)).await
+    record(cx, &caller, handler, (received, upload)).await
 }
 
-/// The length that the head announces. More digits than a number can have are a length over any bound.
-fn content_length(cx: &Exchange<'_>) -> Option<u64> {
-    let value = cx.asked.headers.get(CONTENT_LENGTH)?.to_str().ok()?;
+/// Returns the announced length. A number that does not fit is larger than any limit.
+fn content_length(cx: &RequestContext<'_>) -> Option<u64> {
+    let value = cx.head.headers.get(CONTENT_LENGTH)?.to_str().ok()?;
     Some(value.trim().parse().unwrap_or(u64::MAX))
 }
 
-/// Refuses a body that says that it is larger than any file may be here, before anything else is looked at.
+/// Refuses a body whose announced length is above the limit of every field of the path, before authentication.
 /// `SPEC §2.1`, `SPEC §9.6`
 fn check_announced(
-    cx: &Exchange<'_>,
+    cx: &RequestContext<'_>,
     uploads: &Uploads,
     path: Path<'_>,
     announced: Option<u64>,
@@ -131,18 +136,18 @@ fn check_announced(
     }
 }
 
-/// The statement in the query header, which must be there whether it is signed or not. `SPEC §9.1`
-fn statement(cx: &Exchange<'_>) -> Result<Statement, WireError> {
-    let wanted = || WireError::transport(format!("An upload needs its statement in {}", headers::QUERY));
-    if cx.own.query.is_none() {
-        return Err(wanted());
+/// Parses the statement in the query header, which is required even without signatures. `SPEC §9.1`
+fn statement(cx: &RequestContext<'_>) -> Result<Statement, WireError> {
+    let missing = || WireError::transport(format!("An upload needs its statement in {}", headers::QUERY));
+    if cx.mesh_headers.query.is_none() {
+        return Err(missing());
     }
-    match cx.own.raw_query()?.decode()? {
+    match cx.mesh_headers.raw_query()?.decode()? {
         QuerySource::Text { format: Format::Json, text } => Ok(Statement::parse(&text)?),
         QuerySource::Text { .. } => {
             Err(WireError::transport(format!("An upload's statement is JSON; leave {} out", headers::FORMAT)))
         }
-        QuerySource::Id(_) => Err(wanted()),
+        QuerySource::Id(_) => Err(missing()),
     }
 }
 
@@ -156,13 +161,13 @@ fn find_entity<'s>(schema: &'s Schema, key: &str) -> Result<&'s Entity, WireErro
     })
 }
 
-/// The field that takes the file. `SPEC §9.3`, `SPEC §9.6`
+/// Finds the field that takes the file. `SPEC §9.3`, `SPEC §9.6`
 fn find_field<'e>(
     uploads: &Uploads,
     entity: &'e Entity,
     name: Option<&str>,
 ) -> Result<(&'e str, UploadPolicy), WireError> {
-    let refused = |words: String| WireError::validation(words).with_path(entity.key.clone());
+    let refused = |message: String| WireError::validation(message).with_path(entity.key.clone());
     let Some(name) = name else {
         let mut fields = entity.fields.iter().filter(|field| field.upload.is_some());
         return match (fields.next(), fields.next()) {
@@ -190,35 +195,36 @@ fn find_field<'e>(
     }
 }
 
+/// Stores the body and checks it against the policy and the announced hash.
 async fn receive(
-    cx: &Exchange<'_>,
+    cx: &RequestContext<'_>,
     uploads: &Uploads,
     (policy, hash): (&UploadPolicy, Option<ContentHash>),
-    sent: Incoming,
+    body: RequestBody,
 ) -> Result<ReceivedUpload, WireError> {
-    let content_type = headers::single(cx.asked.headers, CONTENT_TYPE.as_str())?;
+    let content_type = headers::single(cx.head.headers, CONTENT_TYPE.as_str())?;
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let incoming = ReceiveOptions { content_type, hash, policy, bounds: uploads.bounds };
-    mesh_uploads::receive(&*uploads.store, incoming, sent.into_paced(uploads.pace)).await.map_err(|error| {
+    mesh_uploads::receive(&*uploads.store, incoming, body.into_paced(uploads.pace)).await.map_err(|error| {
         if let UploadError::Store(_) = error {
-            log(cx.asked.request_id.as_str(), &error);
+            error_log::chain(cx.request_id(), &error);
         }
         error.into()
     })
 }
 
-/// Records and publishes in a task of its own, which a client that goes away does not stop.
+/// Writes the record and publishes the file, in a task that continues if the client disconnects.
 async fn record(
-    cx: &Exchange<'_>,
-    admitted: &Admitted,
+    cx: &RequestContext<'_>,
+    caller: &Caller,
     handler: Option<Arc<dyn UploadHandler>>,
     (received, upload): (ReceivedUpload, Upload),
 ) -> Result<Response<Body>, WireError> {
     let shared = Arc::clone(cx.shared);
-    // The body may have taken any time; what follows has that of a request without one.
+    // Uploading may have taken long; the rest gets the time of a request without a body.
     let deadline = Instant::now() + shared.limits.request_timeout;
-    let context = cx.context(admitted).with_deadline(deadline);
-    let request_id = cx.asked.request_id.to_string();
+    let context = cx.resolver_context(caller).with_deadline(deadline);
+    let request_id = cx.head.request_id.to_string();
     let (file, field) = (upload.file.clone(), upload.field.clone());
     let (entity, creates) = (upload.entity.clone(), upload.id.is_none());
     let recording = tokio::spawn(async move {
@@ -233,26 +239,26 @@ async fn record(
             Ok(id) => Ok(id),
             Err(FinishError::Record(error)) => Err(error),
             Err(FinishError::Store { recorded, error }) => {
-                // The record is there and the bytes are safe: who asks for them settles it.
-                log(&request_id, &error);
+                // The record is written and the bytes are durable: the first download publishes the file.
+                error_log::chain(&request_id, &error);
                 Ok(recorded)
             }
         }
     });
     let id = recording.await.unwrap_or_else(|error| {
-        log(cx.asked.request_id.as_str(), &error);
+        error_log::chain(cx.request_id(), &error);
         Err(WireError::internal())
     })?;
-    tracing::debug!(request = %cx.asked.request_id, key = %file.key, size = file.size, "stored");
+    tracing::debug!(request = %cx.head.request_id, key = %file.key, size = file.size, "stored");
     let location = match &id {
         Some((_, text)) if creates => Some(response::location(&cx.shared.base, &entity, text)),
         _ => None,
     };
     let body = reply(cx.shared, &entity, (&field, &file), id.map(|(shown, _)| shown));
-    Ok(response::written(&cx.asked, location, Some(body)).map(Body::from))
+    Ok(response::written(&cx.head, location, Some(body)).map(Body::from))
 }
 
-/// The id of a new record, as a reply shows it and as it stands in a URL.
+/// The id of a new record: as JSON and as in a URL.
 type NewId = Option<(Json, String)>;
 
 async fn write(
@@ -267,13 +273,15 @@ async fn write(
             Ok(id.map(|id| (Json::from(id.as_str()), id)))
         }
         None => {
-            let place = Place { entity: &upload.entity, id: upload.id.as_deref(), field: &upload.field };
-            write_column(shared, place, (&upload.file, &upload.meta), context).await
+            let column =
+                FileColumn { entity: &upload.entity, id: upload.id.as_deref(), field: &upload.field };
+            let (mesh, changes) = (&shared.mesh, &shared.changes);
+            write_column(mesh, changes, column, (&upload.file, &upload.meta), context).await
         }
     }
 }
 
-/// The reply's body. A field of a name that the reply uses for itself shows the key. `SPEC §9.3`
+/// Returns the body of the reply. A field with the name of another member shows the key. `SPEC §9.3`
 fn reply(shared: &Shared, entity: &str, (field, file): (&str, &StoredFile), id: Option<Json>) -> Bytes {
     let mut body = Map::new();
     let schema = shared.mesh.schema();
@@ -293,16 +301,4 @@ fn reply(shared: &Shared, entity: &str, (field, file): (&str, &StoredFile), id: 
         body.entry(name).or_insert(value);
     }
     Bytes::from(Json::Object(body).to_string())
-}
-
-/// Logs what the client is not told.
-pub(super) fn log(request_id: &str, error: &(dyn StdError + 'static)) {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    tracing::error!(request = request_id, "{text}");
 }

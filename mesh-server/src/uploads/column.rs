@@ -1,24 +1,24 @@
-//! How does the server itself write down a file? Its key goes into the field's column, with `meta` beside it,
-//! by the same way as any other write.
+//! Writes the key of an uploaded file into the field's column, and `meta` into the other fields, as an ordinary write.
 
-use mesh_plan::{Context, Error, Fields, Principal, Request, Value, WriteError, WriteRequest, WriteTarget};
+use mesh_plan::{
+    Changes, Context, Error, Fields, Mesh, Request, Value, WriteError, WriteRequest, WriteTarget,
+};
 use mesh_uploads::StoredFile;
 use mesh_wire::WireError;
 use serde_json::{Map, Value as Json, json};
 
-use crate::app::Shared;
-use crate::routes::write::carry_out;
+use crate::routes::write::commit::commit;
 
-/// The record that gets a file.
+/// The field of a record that takes a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct FileColumn<'a> {
     pub(crate) entity: &'a str,
-    /// `None` where it is to be made.
+    /// `None` if the record is to be created.
     pub(crate) id: Option<&'a str>,
     pub(crate) field: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FileColumn<'a> {
     fn target(&self) -> WriteTarget<'a> {
         match self.id {
             Some(id) => WriteTarget::Update { entity: self.entity, id },
@@ -27,47 +27,47 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Looks for the record, and checks that its field can be written, before a long body is read for nothing.
+/// Checks that the record exists and that its field is writable, before the body is read.
 pub(crate) async fn find_record(
-    shared: &Shared,
-    place: Place<'_>,
+    mesh: &Mesh,
+    column: FileColumn<'_>,
     context: Context,
 ) -> Result<(), WireError> {
     let principal = context.principal.clone();
-    let set = [(place.field, Value::Null)];
-    let request = WriteRequest::new(place.target()).setting(&set).by(principal.as_deref());
-    shared.mesh.plan_write(&request)?;
-    let Some(id) = place.id else { return Ok(()) };
-    let text = selection(shared, place.entity).to_string();
+    let set = [(column.field, Value::Null)];
+    let request = WriteRequest::new(column.target()).setting(&set).by(principal.as_deref());
+    mesh.plan_write(&request)?;
+    let Some(id) = column.id else { return Ok(()) };
+    let text = selection(mesh, column.entity).to_string();
     let request = Request::point(mesh_ql::Format::Json, &text, id).by(principal.as_deref());
-    let plan = shared.mesh.plan(&request)?;
-    let found = shared.mesh.read(&plan, &context).await.map_err(Error::Resolve)?;
+    let plan = mesh.plan(&request)?;
+    let found = mesh.read(&plan, &context).await.map_err(Error::Resolve)?;
     if found.bytes.as_ref() == b"null" {
-        let missing = WriteError::NotFound { entity: place.entity.to_owned(), id: id.to_owned() };
+        let missing = WriteError::NotFound { entity: column.entity.to_owned(), id: id.to_owned() };
         return Err(Error::Write(missing).into());
     }
     Ok(())
 }
 
-/// Writes the key into the column, and returns the id of a new record as the reply shows it and as it stands
-/// in a URL.
+/// Writes the key into the column. Returns the id of a new record, as JSON and as in a URL.
 pub(crate) async fn write_column(
-    shared: &Shared,
-    place: Place<'_>,
+    mesh: &Mesh,
+    changes: &Changes,
+    column: FileColumn<'_>,
     (file, meta): (&StoredFile, &Fields),
     context: Context,
 ) -> Result<Option<(Json, String)>, WireError> {
-    let principal: Option<std::sync::Arc<Principal>> = context.principal.clone();
-    let set = [(place.field, Value::Text(file.key.to_string()))];
-    let text = selection(shared, place.entity).to_string();
-    let request = WriteRequest::new(place.target())
+    let principal = context.principal.clone();
+    let set = [(column.field, Value::Text(file.key.to_string()))];
+    let text = selection(mesh, column.entity).to_string();
+    let request = WriteRequest::new(column.target())
         .with_fields(meta)
         .setting(&set)
         .shaped(mesh_ql::Format::Json, &text)
         .by(principal.as_deref());
-    let mutation = shared.mesh.plan_write(&request)?;
-    let reply = carry_out(shared, mutation, context).await?;
-    if place.id.is_some() {
+    let mutation = mesh.plan_write(&request)?;
+    let reply = commit(mesh, changes, mutation, context).await?;
+    if column.id.is_some() {
         return Ok(None);
     }
     let body = reply.body.and_then(|body| serde_json::from_slice::<Map<String, Json>>(&body.bytes).ok());
@@ -75,9 +75,9 @@ pub(crate) async fn write_column(
     Ok(Some((shown.unwrap_or_else(|| Json::from(reply.id.as_str())), reply.id)))
 }
 
-/// A query for the id alone.
-fn selection(shared: &Shared, key: &str) -> Json {
-    let schema = shared.mesh.schema();
+/// Returns a query that selects the id only.
+fn selection(mesh: &Mesh, key: &str) -> Json {
+    let schema = mesh.schema();
     let entity = schema.find(key).map(|id| schema.entity(id));
     let id = entity.and_then(|entity| entity.id.map(|id| entity.field(id).name.as_str()));
     json!({ key: { "$select": { id.unwrap_or("id"): true } } })

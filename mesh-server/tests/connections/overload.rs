@@ -7,14 +7,14 @@ use mesh_server::{Limits, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::frames::{Frame, RST_STREAM, Raw};
-use crate::served::{ANSWER, Served, app, ask, text, within};
+use crate::served::{ANSWER, Served, app, app_with_limits, ask, text, within};
 
 const LONG: Duration = Duration::from_secs(20);
 
 /// Starts a server that admits two waiting requests.
 async fn serve_two() -> Served {
     let limits = Limits { requests: 2, request_timeout: LONG, ..Limits::default() };
-    Served::start(Server::new(app().limits(limits))).await
+    Served::start(Server::new(app_with_limits(limits))).await
 }
 
 /// Sends requests until one is answered with `status`. Returns how long that took.

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
 use mesh_server::mesh_schema::{FieldType, Schema};
-use mesh_server::{App, Server, mesh_wire};
+use mesh_server::{App, Limits, Server, mesh_wire};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -79,6 +79,10 @@ impl Drop for Run {
 
 /// An application with four entities: `quick`, `slow` (200 ms), `stuck` (never answers) and `large` (16 MiB).
 pub(crate) fn app() -> App {
+    app_with_limits(Limits::default())
+}
+
+pub(crate) fn app_with_limits(limits: Limits) -> App {
     let builder = ["quick", "slow", "stuck", "large"].into_iter().fold(Schema::builder(), |schema, name| {
         schema.entity(name, |entity| {
             entity.field("id", if name == "large" { FieldType::String } else { FieldType::Integer })
@@ -103,7 +107,7 @@ pub(crate) fn app() -> App {
             rows.root().push_with(|_| "x".repeat(16 << 20).into());
             Ok::<_, ResolveError>(rows)
         });
-    App::new(mesh.build())
+    App::builder(mesh.build()).limits(limits).build().unwrap()
 }
 
 /// Returns the row of `quick` and `slow`.

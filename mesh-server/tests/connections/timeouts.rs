@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::frames::{Frame, PING, Raw};
-use crate::served::{ANSWER, Served, app, ask, text, within};
+use crate::served::{ANSWER, Served, app, app_with_limits, ask, text, within};
 
 const SHORT: Duration = Duration::from_millis(150);
 const LONG: Duration = Duration::from_secs(20);
@@ -145,7 +145,7 @@ async fn a_client_that_stops_reading_is_closed_and_a_slow_one_is_not() {
 #[tokio::test]
 async fn a_body_that_stalls_is_refused() {
     let limits = Limits { body_timeout: SHORT, request_timeout: LONG, ..Limits::default() };
-    let server = Server::new(app().limits(limits)).timeouts(long_timeouts()).max_connections(1);
+    let server = Server::new(app_with_limits(limits)).timeouts(long_timeouts()).max_connections(1);
     let served = Served::start(server).await;
     let head = "POST /mesh HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: application/json\r\n";
     for rest_of_head in
@@ -167,7 +167,7 @@ async fn a_body_that_stalls_is_refused() {
 #[tokio::test]
 async fn a_request_that_exceeds_its_time_is_answered_with_timeout() {
     let limits = Limits { request_timeout: SHORT, ..Limits::default() };
-    let served = Served::start(Server::new(app().limits(limits))).await;
+    let served = Served::start(Server::new(app_with_limits(limits))).await;
     for version in [Version::HTTP_11, Version::HTTP_2] {
         let (status, body) = within(LONG / 2, ask(served.connect().await, version, "stuck")).await;
         assert!(status == 500 && body.contains(r#""code":"TIMEOUT""#), "{status} {body}");

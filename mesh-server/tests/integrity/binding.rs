@@ -55,8 +55,7 @@ async fn a_bound_signature_has_its_time() {
 #[tokio::test]
 async fn the_formats_in_effect() {
     let queries = Persisted::new(Registration::Signed);
-    let Site { app } = Site::new();
-    let site = Site { app: app.persisted(queries) };
+    let site = Site::from(signed_app(gate()).persisted(queries));
     let login = site.login().await;
     let ql = || Ask::get("/mesh/post/1", "{ post title }").header("X-Mesh-Format", "ql");
     let mut count = 0;

@@ -124,7 +124,7 @@ async fn headers_that_stand_twice_are_refused() {
     let twice = Ask::new("POST", "/mesh/logout");
     let twice = twice.header("X-Mesh-Token", &login.token).header("X-Mesh-Token", &login.token);
     assert_eq!(site.send(twice).await.why(), refused(400, "TransportError"));
-    let open = Site { app: App::new(mesh()) };
+    let open = Site::from(App::builder(mesh()));
     let twice = Ask::get("/mesh/post/1", TITLE).header("X-Mesh-Token", "a").header("X-Mesh-Token", "b");
     assert_eq!(open.send(twice).await.why(), refused(400, "TransportError"), "with integrity off too");
 }

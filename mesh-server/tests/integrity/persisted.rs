@@ -18,12 +18,11 @@ fn by_id(path: &str, id: &str) -> Ask {
 }
 
 fn open(persisted: Persisted) -> Site {
-    Site { app: App::new(mesh()).persisted(persisted) }
+    Site::from(App::builder(mesh()).persisted(persisted))
 }
 
 fn signed(persisted: Persisted) -> Site {
-    let Site { app } = Site::new();
-    Site { app: app.persisted(persisted) }
+    Site::from(signed_app(gate()).persisted(persisted))
 }
 
 #[tokio::test]
@@ -135,7 +134,7 @@ async fn only_registered_queries() {
 
 #[tokio::test]
 async fn without_the_profile_there_are_no_ids() {
-    let site = Site { app: App::new(mesh()) };
+    let site = Site::from(App::builder(mesh()));
     assert_eq!(site.send(register()).await.status, 405);
     assert_eq!(site.send(by_id("/mesh/post", LIST_ID)).await.why().1, "QUERY_ID_UNKNOWN");
     let body: Value = site.send(register()).await.json();

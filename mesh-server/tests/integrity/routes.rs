@@ -22,13 +22,12 @@ fn everything() -> (Site, Folder) {
     let path = std::env::temp_dir().join(format!("mesh-integrity-{}", std::process::id()));
     let folder = Folder(path.clone());
     let store = FileStore::open(&path).unwrap();
-    let Site { app } = Site::new();
-    let app = app
+    let app = signed_app(gate())
         .persisted(Persisted::new(Registration::Signed))
         .mutations(true)
         .events(Events::default())
         .uploads(mesh_server::Uploads::new(store));
-    (Site { app }, folder)
+    (Site::from(app), folder)
 }
 
 fn profiles() -> Profiles {
@@ -123,7 +122,7 @@ async fn what_is_free_of_it() {
 /// With integrity off there is nothing to log in to.
 #[tokio::test]
 async fn without_integrity_there_are_no_logins() {
-    let site = Site { app: mesh_server::App::new(mesh()) };
+    let site = Site::from(mesh_server::App::builder(mesh()));
     for path in ["/mesh/auth", "/mesh/logout"] {
         let reply = site.send(Ask::post(path, &credentials("pw"))).await;
         assert_eq!(reply.why(), (405, "MethodNotAllowed".to_owned()));

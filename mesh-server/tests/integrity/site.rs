@@ -11,9 +11,9 @@ use mesh_server::mesh_integrity::{
     RevocationStore, Secret, SigningKey,
 };
 use mesh_server::mesh_plan::{Mesh, memory::Tables};
-use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::mesh_schema::{FieldType, Schema, Upload};
 use mesh_server::mesh_wire::base64;
-use mesh_server::{App, ClientAddress, Integrity};
+use mesh_server::{App, AppBuilder, ClientAddress, Integrity};
 use serde_json::Value;
 
 pub(crate) const SECRET: &[u8] = b"the secret of the tests, thirty-two bytes and more";
@@ -39,12 +39,16 @@ impl Authenticator for Names {
     }
 }
 
+const SCAN: Upload = Upload { max_bytes: None, content_types: None };
+
 pub(crate) fn mesh() -> Arc<Mesh> {
     let schema = Schema::builder()
         .entity("post", |post| {
             post.field("id", FieldType::Integer).field("title", FieldType::String).writable()
         })
-        .entity("tag", |tag| tag.field("id", FieldType::Integer))
+        .entity("tag", |tag| {
+            tag.field("id", FieldType::Integer).field("scan", FieldType::String).upload("scan", SCAN)
+        })
         .build()
         .unwrap();
     let rows = [vec![1.into(), "Hello".into()], vec![2.into(), "Goodbye".into()]];
@@ -169,13 +173,24 @@ impl Login {
     }
 }
 
+/// An application in which every request is signed.
+pub(crate) fn signed_app(gate: Gate) -> AppBuilder {
+    App::builder(mesh()).integrity(Integrity::new(gate, Names))
+}
+
+impl From<AppBuilder> for Site {
+    fn from(app: AppBuilder) -> Self {
+        Self { app: app.build().unwrap() }
+    }
+}
+
 impl Site {
     pub(crate) fn new() -> Self {
         Self::with(gate())
     }
 
     pub(crate) fn with(gate: Gate) -> Self {
-        Self { app: App::new(mesh()).integrity(Integrity::new(gate, Names)) }
+        Self::from(signed_app(gate))
     }
 
     /// Two servers of one deployment, which share what they remember.

@@ -1,6 +1,5 @@
 //! `mesh-server files`: lists and removes stored files that no record refers to.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_plan::Mesh;
@@ -28,7 +27,7 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     };
     let store = uploads(&config)?;
     let mesh = database.serve(Mesh::builder(source.schema).limits(config.plan_limits()), None);
-    let app = App::new(Arc::new(mesh.build())).uploads(store);
+    let app = App::builder(mesh.build()).uploads(store).build().map_err(Failure::start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {
         let _spinner = Spinner::start("looking up the records of stored files");

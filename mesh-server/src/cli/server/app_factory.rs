@@ -116,6 +116,13 @@ impl AppFactory {
                  document (`mesh-server introspect` writes a document to start from)"
             );
         }
+        let takes_files =
+            schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.upload.is_some()));
+        if self.uploads.is_some() && !takes_files {
+            tracing::warn!(
+                "uploads are on, but no field takes files: declare some under 'uploads' in the schema document"
+            );
+        }
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
         if let Some(key) = &self.cursor_key {
             mesh = mesh.cursor_key(key.clone());
@@ -124,13 +131,13 @@ impl AppFactory {
             mesh = database.serve(mesh, self.writer.as_ref());
         }
         let mesh = Arc::new(mesh.build());
-        let mut app = App::new(Arc::clone(&mesh))
-            .at(config.base.clone())
+        let mut app = App::builder(Arc::clone(&mesh))
+            .base_path(config.base.clone())
             .limits(config.transport_limits())
             .rates(self.rates.clone())
             .trusted_proxies(config.trusted_proxies.clone())
-            .mutations(config.mutations.enabled);
-        app = app.server_timing(config.server_timing);
+            .mutations(config.mutations.enabled)
+            .server_timing(config.server_timing);
         #[cfg(feature = "otlp")]
         if let Some(spans) = &self.spans {
             app = app.spans(spans.clone());
@@ -148,7 +155,7 @@ impl AppFactory {
         if config.persisted.enabled {
             app = app.persisted(persisted(config, &mesh, self.state.as_ref())?);
         }
-        if let Some(uploads) = &self.uploads {
+        if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
             app = app.uploads(uploads.clone());
         }
         if let Some(cors) = &self.cors {
@@ -157,7 +164,7 @@ impl AppFactory {
         if config.docs.enabled {
             app = app.docs(docs(config));
         }
-        Ok(app)
+        app.build().map_err(Failure::start)
     }
 }
 
@@ -344,7 +351,7 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
         }
     };
     let max_bytes = u64::try_from(settings.max_bytes).unwrap_or(u64::MAX);
-    Ok(uploads.at(settings.path.clone()).max_bytes(max_bytes).content_types(settings.content_types.clone()))
+    Ok(uploads.path(settings.path.clone()).max_bytes(max_bytes).content_types(settings.content_types.clone()))
 }
 
 /// Opens a bucket with the `AWS_` variables that other S3 tools use.

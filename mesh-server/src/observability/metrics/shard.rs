@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::observability::record::{RequestRecord, RouteKind};
+use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
 
 /// Shards. Threads beyond that many share them, which is right all the same.
 const SHARDS: usize = 16;
@@ -76,20 +76,20 @@ impl Shard {
         }
     }
 
-    pub(super) fn answered(&self, seen: &RequestRecord, status: u16, took: Duration) {
-        let template = seen.template() as usize * TEMPLATE;
+    pub(super) fn answered(&self, record: &RequestRecord, status: u16, took: Duration) {
+        let template = record.route() as usize * TEMPLATE;
         let place = STATUSES.iter().position(|one| *one == status).unwrap_or(STATUSES.len() - 1);
         self.add(template + place, 1);
         let class = (usize::from(status / 100)).clamp(2, 5) - 2;
         let histogram = template + STATUSES.len() + class * HISTOGRAM;
-        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let bucket = ENDS.partition_point(|end| end * 1_000 < nanoseconds);
+        let took = nanoseconds(took);
+        let bucket = ENDS.partition_point(|end| end * 1_000 < took);
         self.add(histogram + bucket, 1);
-        self.add(histogram + ENDS.len() + 1, nanoseconds);
-        if let Some(read) = seen.read() {
+        self.add(histogram + ENDS.len() + 1, took);
+        if let Some(read) = record.read() {
             self.add(READS, read.rows);
             self.add(READS + 1, 1);
-            self.add(READS + 2, read.took);
+            self.add(READS + 2, nanoseconds(read.duration));
         }
     }
 }
@@ -109,16 +109,16 @@ impl Sum {
     }
 
     /// How often each status was answered, of those that were.
-    pub(super) fn statuses(&self, template: RouteKind) -> impl Iterator<Item = (u16, u64)> {
-        let first = template as usize * TEMPLATE;
+    pub(super) fn statuses(&self, kind: RouteKind) -> impl Iterator<Item = (u16, u64)> {
+        let first = kind as usize * TEMPLATE;
         let counts =
             STATUSES.iter().enumerate().map(move |(place, status)| (*status, self.at(first + place)));
         counts.filter(|(_, count)| *count > 0)
     }
 
     /// The histogram of each class of statuses that was answered.
-    pub(super) fn classes(&self, template: RouteKind) -> impl Iterator<Item = (&'static str, Histogram)> {
-        let first = template as usize * TEMPLATE + STATUSES.len();
+    pub(super) fn classes(&self, kind: RouteKind) -> impl Iterator<Item = (&'static str, Histogram)> {
+        let first = kind as usize * TEMPLATE + STATUSES.len();
         CLASSES.iter().enumerate().filter_map(move |(class, name)| {
             let first = first + class * HISTOGRAM;
             let ends = ENDS.iter().map(|end| *end as f64 / 1e6).chain([f64::INFINITY]);

@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn seen(template: RouteKind) -> RequestRecord {
-    let seen = RequestRecord::new();
-    seen.set_route(template);
-    seen
+fn record(route: RouteKind) -> RequestRecord {
+    let record = RequestRecord::new(None);
+    record.set_route(route);
+    record
 }
 
 fn value(text: &str, sample: &str) -> f64 {
@@ -16,15 +16,15 @@ fn value(text: &str, sample: &str) -> f64 {
 #[test]
 fn requests_are_counted_by_route_and_status() {
     let metrics = Metrics::new();
-    let point = seen(RouteKind::Point);
+    let point = record(RouteKind::Point);
     point.read_started();
     point.read_finished(3);
     for micros in [50, 100, 101, 30_000_000] {
         metrics.answered(&point, 200, Duration::from_micros(micros));
     }
     std::thread::scope(|scope| {
-        scope.spawn(|| metrics.answered(&seen(RouteKind::Point), 404, Duration::from_millis(1)));
-        scope.spawn(|| metrics.answered(&seen(RouteKind::None), 418, Duration::from_millis(1)));
+        scope.spawn(|| metrics.answered(&record(RouteKind::Point), 404, Duration::from_millis(1)));
+        scope.spawn(|| metrics.answered(&record(RouteKind::None), 418, Duration::from_millis(1)));
     });
     let text = metrics.text();
     let of_point = r#"method="GET",route="/:entity/:id",status="#;
@@ -81,7 +81,7 @@ fn connections_come_and_go() {
 #[test]
 fn every_family_is_announced_once_and_its_samples_follow() {
     let metrics = Metrics::new();
-    metrics.answered(&seen(RouteKind::Login), 401, Duration::from_millis(300));
+    metrics.answered(&record(RouteKind::Login), 401, Duration::from_millis(300));
     metrics.add(|out| out.gauge("own", "Two\nlines \\.", &[(&[("name", "a \"b\"\\\n")], 1.5)]));
     let text = metrics.text();
     assert!(

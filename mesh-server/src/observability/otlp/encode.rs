@@ -21,7 +21,7 @@ pub(super) fn batch(service: &str, spans: &[Span]) -> String {
 
 /// Ids are hexadecimal, and integers of 64 bits are text.
 fn span(span: &Span) -> Value {
-    let (method, route) = span.template.labels();
+    let (method, route) = span.route.labels();
     let mut attributes = vec![
         text("http.route", route),
         text("mesh.request_id", &span.request_id),
@@ -34,8 +34,8 @@ fn span(span: &Span) -> Value {
         attributes.push(number("mesh.rows", rows));
     }
     let mut value = json!({
-        "traceId": span.place.trace_id(),
-        "spanId": format!("{:016x}", span.place.span),
+        "traceId": span.trace.trace_id(),
+        "spanId": format!("{:016x}", span.trace.span),
         "name": format!("{method} {route}").trim_start(),
         "kind": SERVER,
         "startTimeUnixNano": span.start.to_string(),
@@ -43,8 +43,8 @@ fn span(span: &Span) -> Value {
         "attributes": attributes,
         "status": if span.status >= 500 { json!({"code": FAILED}) } else { json!({}) },
     });
-    if let (Some(fields), true) = (value.as_object_mut(), span.place.parent != 0) {
-        fields.insert("parentSpanId".to_owned(), format!("{:016x}", span.place.parent).into());
+    if let (Some(fields), true) = (value.as_object_mut(), span.trace.parent != 0) {
+        fields.insert("parentSpanId".to_owned(), format!("{:016x}", span.trace.parent).into());
     }
     value
 }

@@ -49,7 +49,8 @@ fn app(spans: Spans) -> App {
         rows.root().push_with(|_| 1.into());
         Ok::<_, ResolveError>(rows)
     };
-    App::new(Mesh::builder(schema.unwrap()).resolver("post", posts).build()).spans(spans)
+    let mesh = Mesh::builder(schema.unwrap()).resolver("post", posts).build();
+    App::builder(mesh).spans(spans).build().unwrap()
 }
 
 async fn get(app: &App, path: &str, traceparent: Option<&str>) -> Response<crate::Body> {

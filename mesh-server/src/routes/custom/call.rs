@@ -1,4 +1,4 @@
-//! What does a handler of the application know of its request, and what may it answer?
+//! Calls of the application's handlers, and their replies.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,46 +10,26 @@ use mesh_plan::{
     Change, Changes, Context, Error, Fields, JsonBody, Mesh, Principal, Request, WriteReply, WriteRequest,
 };
 use mesh_ql::Format;
-use mesh_wire::{WireError, base64, headers, request, response};
+use mesh_wire::{BasePath, WireError, request, response};
 
-use super::super::admit::Admitted;
-use super::super::{Exchange, read, write};
-use crate::app::Shared;
+use crate::observability::error_log;
+use crate::routes::write::commit::commit;
 
-/// A request to a route of the application, admitted and read whole.
+/// A request to a route of the application, authenticated, with its whole body.
 pub struct Call {
-    shared: Arc<Shared>,
-    context: Context,
-    session: Option<Arc<Session>>,
-    params: Vec<(String, String)>,
-    headers: HeaderMap,
-    shape: Option<(Format, String)>,
-    body: Bytes,
+    pub(super) mesh: Arc<Mesh>,
+    pub(super) changes: Changes,
+    pub(super) base: BasePath,
+    pub(super) context: Context,
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) params: Vec<(String, String)>,
+    pub(super) headers: HeaderMap,
+    pub(super) shape: Option<(Format, String)>,
+    pub(super) body: Bytes,
 }
 
 impl Call {
-    pub(super) async fn new(
-        cx: &Exchange<'_>,
-        admitted: &Admitted,
-        params: Vec<(String, String)>,
-        body: Bytes,
-    ) -> Result<Self, WireError> {
-        let header = headers::single(cx.asked.headers, headers::QUERY)?;
-        let signed = header.and_then(|value| base64::decode(value.as_bytes()).ok());
-        let is_body = signed.is_some_and(|text| text.as_bytes() == body || text == "{}");
-        let shape = if is_body { None } else { write::shape(cx).await? };
-        Ok(Self {
-            shape,
-            shared: Arc::clone(cx.shared),
-            context: cx.context(admitted),
-            session: admitted.session().cloned(),
-            params,
-            headers: cx.asked.headers.clone(),
-            body,
-        })
-    }
-
-    /// The decoded segment of the path that the pattern calls so; empty where it calls none so.
+    /// Returns the decoded path segment of a parameter; an empty text if the pattern has no parameter of that name.
     pub fn param(&self, name: &str) -> &str {
         self.params
             .iter()
@@ -57,20 +37,20 @@ impl Call {
             .unwrap_or_default()
     }
 
-    /// The request's headers.
+    /// Returns the request's headers.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The body's bytes, which the signature covers where integrity is on.
+    /// Returns the body, which the signature covers if integrity is on.
     pub fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// The members of the JSON body; none of an empty one.
+    /// Parses the members of the JSON body; an empty body has none.
     ///
     /// # Errors
-    /// 415 for another content type, 400 for what is no JSON object.
+    /// 415 for another content type, 400 if the body is not a JSON object.
     pub fn fields(&self) -> Result<Fields, WireError> {
         if self.body.is_empty() {
             return Ok(Fields::default());
@@ -81,70 +61,71 @@ impl Call {
         Fields::parse(&self.body).map_err(|error| WireError::transport(error.to_string()))
     }
 
-    /// The session whose token and signature were checked; `None` where integrity is off.
+    /// Returns the authenticated session; `None` if integrity is off.
     pub fn session(&self) -> Option<&Session> {
         self.session.as_deref()
     }
 
-    /// Who the session says is asking.
+    /// Returns the principal of the session.
     pub fn principal(&self) -> Option<&Principal> {
         self.context.principal.as_deref()
     }
 
-    /// What resolvers and mutators are told of this request.
+    /// Returns the context that resolvers and mutators are given.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The core, for what goes beyond [`Call::read`] and [`Call::write`].
+    /// Returns the core, for what goes beyond [`Call::read`] and [`Call::write`].
     pub fn mesh(&self) -> &Mesh {
-        &self.shared.mesh
+        &self.mesh
     }
 
-    /// Tells those who watch a record that it has changed. What [`Call::write`] writes is told by itself.
+    /// Notifies the event streams of a record that it has changed. [`Call::write`] does so itself.
     pub fn notify(&self, change: Change) {
-        self.shared.changes.notify(change);
+        self.changes.notify(change);
     }
 
-    /// The notice board itself.
+    /// Returns the board that changes are posted to.
     pub fn changes(&self) -> &Changes {
-        &self.shared.changes
+        &self.changes
     }
 
-    /// Reads as a client of this session would.
+    /// Reads with the permissions of this session.
     ///
     /// # Errors
     /// Those of a read route.
     pub async fn read(&self, request: Request<'_>) -> Result<JsonBody, WireError> {
-        let plan = self.shared.mesh.plan(&request.by(self.principal()));
-        let plan = plan.inspect_err(|error| read::log_plan(self.context.request_id(), error))?;
-        self.shared.mesh.read(&plan, &self.context).await.map_err(|error| {
-            read::log(self.context.request_id(), &error);
+        let plan = self.mesh.plan(&request.by(self.principal()));
+        let plan = plan.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
+        self.mesh.read(&plan, &self.context).await.map_err(|error| {
+            error_log::resolve_error(self.context.request_id(), &error);
             Error::Resolve(error).into()
         })
     }
 
-    /// Writes as a client of this session would if there were write routes: only fields that are writable,
-    /// and what the request sets by itself.
+    /// Writes with the permissions of this session: fields that are writable, and those that the request sets with
+    /// [`WriteRequest::setting`].
     ///
     /// # Errors
     /// Those of a write route.
     pub async fn write(&self, request: WriteRequest<'_>) -> Result<WriteReply, WireError> {
-        let mutation = self.shared.mesh.plan_write(&request.by(self.principal()));
-        let mutation = mutation.inspect_err(|error| read::log_plan(self.context.request_id(), error))?;
-        write::carry_out(&self.shared, mutation, self.context.clone()).await
+        let mutation = self.mesh.plan_write(&request.by(self.principal()));
+        let mutation =
+            mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
+        commit(&self.mesh, &self.changes, mutation, self.context.clone()).await
     }
 
-    /// The query in the headers that shapes the reply, where there is one that is not the signed body.
+    /// Returns the query of the headers that shapes the reply, if there is one and it is not the signed body.
     pub fn shape(&self) -> Option<(Format, &str)> {
         self.shape.as_ref().map(|(format, text)| (*format, text.as_str()))
     }
 
-    /// The reply of a write that has created a record: 201 with its place and, where there is one, its body.
+    /// Returns the reply of a write that created a record: 201 with its location and, if there is one, its body.
     pub fn created(&self, written: WriteReply) -> Reply {
         Reply {
             status: None,
-            location: Some(response::location(&self.shared.base, &written.entity, &written.id)),
+            location: Some(response::location(&self.base, &written.entity, &written.id)),
             body: written.body.map(|body| body.bytes),
         }
     }
@@ -160,7 +141,7 @@ impl fmt::Debug for Call {
     }
 }
 
-/// What a handler answers: JSON, or nothing.
+/// The reply of a handler: JSON, or no content.
 #[derive(Clone, Debug)]
 pub struct Reply {
     status: Option<StatusCode>,
@@ -169,22 +150,22 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// 200 with JSON text.
+    /// Creates a reply of 200 with JSON text.
     pub fn json(body: impl Into<Bytes>) -> Self {
         Self { status: None, location: None, body: Some(body.into()) }
     }
 
-    /// 200 with a JSON value.
+    /// Creates a reply of 200 with a JSON value.
     pub fn value(value: &serde_json::Value) -> Self {
         Self::json(value.to_string())
     }
 
-    /// 204.
+    /// Creates a reply of 204.
     pub fn no_content() -> Self {
         Self { status: None, location: None, body: None }
     }
 
-    /// The same with another status.
+    /// Sets the status.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = Some(status);
@@ -196,7 +177,7 @@ impl Reply {
     }
 }
 
-/// 200 with the record, or 204 where the write shows none.
+/// 200 with the record, or 204 if the write has no shape.
 impl From<WriteReply> for Reply {
     fn from(written: WriteReply) -> Self {
         Self { status: None, location: None, body: written.body.map(|body| body.bytes) }

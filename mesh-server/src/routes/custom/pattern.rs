@@ -1,23 +1,23 @@
-//! Which paths does a route of the application take? `post/:id`: segments as they are, and names for others.
+//! Path patterns such as `post/:id`: literal segments and parameters.
 
 use std::fmt;
 
-/// The segments of a route's path under the base.
+/// The segments of a path under the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern(Vec<Segment>);
+pub(crate) struct Pattern(Vec<Segment>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Segment {
     Text(String),
-    Name(String),
+    Parameter(String),
 }
 
-/// Why a text is no pattern of a path.
+/// The error of a malformed pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternError {
-    /// It has an empty segment, or is empty as a whole.
+    /// The pattern, or one of its segments, is empty.
     EmptySegment(String),
-    /// It has a colon without a name, or a name twice.
+    /// A colon has no name, or a name is repeated.
     Name(String),
 }
 
@@ -38,19 +38,19 @@ impl fmt::Display for PatternError {
 impl std::error::Error for PatternError {}
 
 impl Pattern {
-    /// Reads a pattern; slashes at both ends mean nothing.
-    pub(super) fn parse(text: &str) -> Result<Self, PatternError> {
+    /// Parses a pattern. A slash at either end is ignored.
+    pub(crate) fn parse(text: &str) -> Result<Self, PatternError> {
         let inner = text.strip_prefix('/').unwrap_or(text);
         let inner = inner.strip_suffix('/').unwrap_or(inner);
         let mut segments = Vec::new();
         for segment in inner.split('/') {
             let segment = match segment.strip_prefix(':') {
                 _ if segment.is_empty() => return Err(PatternError::EmptySegment(text.to_owned())),
-                Some(name) => Segment::Name(name.to_owned()),
+                Some(name) => Segment::Parameter(name.to_owned()),
                 None => Segment::Text(segment.to_owned()),
             };
-            let is_name = matches!(segment, Segment::Name(_));
-            if segment == Segment::Name(String::new()) || (is_name && segments.contains(&segment)) {
+            let is_name = matches!(segment, Segment::Parameter(_));
+            if segment == Segment::Parameter(String::new()) || (is_name && segments.contains(&segment)) {
                 return Err(PatternError::Name(text.to_owned()));
             }
             segments.push(segment);
@@ -58,17 +58,17 @@ impl Pattern {
         Ok(Self(segments))
     }
 
-    /// The values of the names, where the decoded segments of a path fit.
-    pub(super) fn matches(&self, path: &[&str]) -> Option<Vec<(String, String)>> {
+    /// Returns the values of the parameters if the decoded segments of a path match.
+    pub(crate) fn matches(&self, path: &[&str]) -> Option<Vec<(String, String)>> {
         if path.len() != self.0.len() {
             return None;
         }
         let mut values = Vec::new();
-        for (segment, given) in self.0.iter().zip(path) {
+        for (segment, actual) in self.0.iter().zip(path) {
             match segment {
-                Segment::Text(text) if text == given => {}
+                Segment::Text(text) if text == actual => {}
                 Segment::Text(_) => return None,
-                Segment::Name(name) => values.push((name.clone(), (*given).to_owned())),
+                Segment::Parameter(name) => values.push((name.clone(), (*actual).to_owned())),
             }
         }
         Some(values)
@@ -80,7 +80,7 @@ impl fmt::Display for Pattern {
         for segment in &self.0 {
             match segment {
                 Segment::Text(text) => write!(f, "/{text}")?,
-                Segment::Name(name) => write!(f, "/:{name}")?,
+                Segment::Parameter(name) => write!(f, "/:{name}")?,
             }
         }
         Ok(())

@@ -1,0 +1,32 @@
+//! Limits of the transport.
+
+use std::time::Duration;
+
+/// Limits of the transport, with the protocol's defaults. `SPEC §12.2`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the request line and the headers.
+    pub header_bytes: usize,
+    /// Bytes of a JSON body.
+    pub body_bytes: usize,
+    /// The time for one request, including the arrival of its body.
+    pub request_timeout: Duration,
+    /// How long a client may keep the server waiting for its body in all. Each 4 KiB that it sends extend this by a
+    /// second.
+    pub body_timeout: Duration,
+    /// Requests that may wait at a time for a database, a resolver or a handler of the application. Others are refused
+    /// at once, since they would only wait longer. Reads that a back end answers without waiting do not count.
+    pub requests: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            header_bytes: 32 * 1024,
+            body_bytes: 1024 * 1024,
+            request_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(15),
+            requests: 500,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The body of a request: read as a whole within a limit, or as a stream. `SPEC §12.2`
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyDataStream, BodyExt as _, Empty};
+use hyper::body::{Body, SizeHint};
+use mesh_wire::WireError;
+
+use super::BodyError;
+use super::pace::{Pace, Paced};
+
+/// The body of a request, whatever type the listener has for it.
+pub(crate) struct RequestBody {
+    bytes: UnsyncBoxBody<Bytes, BodyError>,
+    /// What the head says about the length.
+    announced: SizeHint,
+    pace: Pace,
+}
+
+impl RequestBody {
+    /// Wraps a body. Its sender may keep the server waiting for `grace` in all. An empty body needs no allocation.
+    pub(crate) fn new<B>(body: B, grace: Duration) -> Self
+    where
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: fmt::Display,
+    {
+        let pace = Pace { grace, ..Pace::default() };
+        if body.is_end_stream() {
+            let bytes = Empty::new().map_err(|never| match never {}).boxed_unsync();
+            return Self { bytes, announced: SizeHint::with_exact(0), pace };
+        }
+        let announced = body.size_hint();
+        let bytes = body.map_frame(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())));
+        let bytes = bytes.map_err(|error| BodyError(error.to_string().into())).boxed_unsync();
+        Self { bytes, announced, pace }
+    }
+
+    /// Returns the length in bytes if the client announced it.
+    pub(crate) fn announced(&self) -> Option<u64> {
+        self.announced.exact()
+    }
+
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    /// 413 if it is longer than `limit`, without reading it if it was announced to be; 400 if it breaks off or is sent
+    /// too slowly.
+    pub(crate) async fn read(self, limit: usize) -> Result<Bytes, WireError> {
+        let too_large = || WireError::payload_too_large(limit as u64);
+        if self.announced.lower() > limit as u64 {
+            return Err(too_large());
+        }
+        self.into_paced(None).gather(limit).await?.ok_or_else(too_large)
+    }
+
+    /// Returns the body as a stream whose sender is held to `pace`, or to the one given to [`RequestBody::new`].
+    pub(crate) fn into_paced(
+        self,
+        pace: Option<Pace>,
+    ) -> Paced<BodyDataStream<UnsyncBoxBody<Bytes, BodyError>>> {
+        Paced::new(self.bytes.into_data_stream(), pace.unwrap_or(self.pace))
+    }
+}

@@ -1,0 +1,35 @@
+//! Log lines about errors whose causes clients are not sent.
+
+use std::error::Error as StdError;
+
+use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError};
+
+/// Logs an error with the chain of its sources.
+pub(crate) fn chain(request_id: &str, error: &(dyn StdError + 'static)) {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    tracing::error!(request = %request_id, "{text}");
+}
+
+/// Logs a read that failed.
+pub(crate) fn resolve_error(request_id: &str, error: &ResolveError) {
+    match error {
+        // The client is sent these as they are.
+        ResolveError::TooLarge { .. } | ResolveError::SumOverflow => {}
+        // Under overload there may be very many of these.
+        ResolveError::Busy => tracing::debug!(request = %request_id, "{error}"),
+        error => chain(request_id, error),
+    }
+}
+
+/// Logs a policy that does not fit the schema, which is the only planning error that clients are not sent.
+pub(crate) fn plan_error(request_id: &str, error: &Error) {
+    if let Error::Plan(PlanError { kind: PlanErrorKind::Policy { .. }, .. }) = error {
+        tracing::error!(request = %request_id, "{error}");
+    }
+}

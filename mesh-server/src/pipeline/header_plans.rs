@@ -1,0 +1,93 @@
+//! Plans by the value of the query header, a cache in front of base64 decoding, parsing and planning.
+//!
+//! Equal base64 is equal text, so the header's bytes identify a query. With policies a plan depends on the caller as
+//! well; the cache is then empty and [`Mesh::plan`] looks plans up by the caller's class.
+
+use std::sync::{Arc, OnceLock};
+
+use mesh_plan::{Generations, Mesh, Plan};
+use mesh_ql::Format;
+
+/// The plans of the queries that were sent recently.
+#[derive(Debug)]
+pub(crate) struct HeaderPlans(Generations<Box<[u8]>, Arc<Plans>>);
+
+/// The plans of one header value: for each format, those of a collection and of a record.
+type Plans = [OnceLock<Plan>; 4];
+
+/// A query in a header, and what the path says about the records to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeaderQuery<'a> {
+    pub(crate) base64: &'a [u8],
+    pub(crate) format: Format,
+    pub(crate) entity: Option<&'a str>,
+    pub(crate) id: Option<&'a str>,
+}
+
+impl HeaderQuery<'_> {
+    fn index(&self) -> usize {
+        usize::from(self.format == Format::Ql) * 2 + usize::from(self.id.is_some())
+    }
+}
+
+impl HeaderPlans {
+    /// Creates a cache of as many plans as `mesh` keeps.
+    pub(crate) fn new(mesh: &Mesh) -> Self {
+        Self(Generations::new(if mesh.has_policies() { 0 } else { mesh.limits().plans }))
+    }
+
+    /// Returns the plan of a query with the id of this request.
+    pub(crate) fn find(&self, query: HeaderQuery<'_>) -> Option<Plan> {
+        let plans = self.0.get(query.base64)?;
+        let plan = plans.get(query.index())?.get()?;
+        // A path that names another entity is an error, which planning reports.
+        (query.entity == Some(&plan.node().entity)).then(|| plan.aimed_at(query.id))
+    }
+
+    /// Adds a plan.
+    pub(crate) fn insert(&self, query: HeaderQuery<'_>, plan: &Plan) {
+        // Pages after the first have a cursor in the text, which hardly any two requests share.
+        if plan.after().is_some() {
+            return;
+        }
+        let plans = self.0.get(query.base64).unwrap_or_default();
+        if let Some(slot) = plans.get(query.index()) {
+            let _ = slot.set(plan.clone());
+        }
+        self.0.insert(query.base64.into(), plans, 1);
+    }
+
+    /// Returns how many header values have plans.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_plan::{Limits, Request};
+    use mesh_schema::{FieldType, Schema};
+
+    use super::*;
+
+    #[test]
+    fn a_plan_in_use_stays_while_others_come_and_go() {
+        let schema =
+            Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build().unwrap();
+        let limits = Limits { plans: 4, ..Limits::default() };
+        let mesh = Mesh::builder(schema).limits(limits).build();
+        let plan = mesh.plan(&Request::collection(Format::Ql, "{ post id }")).unwrap();
+        fn query(base64: &[u8]) -> HeaderQuery<'_> {
+            HeaderQuery { base64, format: Format::Ql, entity: Some("post"), id: None }
+        }
+        let plans = HeaderPlans::new(&mesh);
+        plans.insert(query(b"hot"), &plan);
+        let others: Vec<[u8; 1]> = (0..100).map(|number| [number]).collect();
+        for (count, other) in others.iter().enumerate() {
+            plans.insert(query(other), &plan);
+            assert!(plans.find(query(b"hot")).is_some(), "after {count} others");
+            assert!(plans.len() <= 4);
+        }
+        assert!(plans.find(query(&others[0])).is_none());
+    }
+}

@@ -1,0 +1,138 @@
+//! Decoding and planning of a request's query. `SPEC §2.3`, `SPEC §8`
+//!
+//! A query that is sent in a header is looked up twice: [`super::header_plans`] finds plans by the header's value, so
+//! that a hit needs neither base64 decoding nor parsing; [`mesh_plan::Mesh::plan`] finds them by the decoded text.
+
+use std::error::Error as _;
+use std::sync::Arc;
+
+use mesh_integrity::{IntegrityError, QueryRefusal};
+use mesh_plan::{PersistedQuery, Plan, QueryStoreError, Request};
+use mesh_ql::Format;
+use mesh_wire::request::{PostBody, decode_body};
+use mesh_wire::{QuerySource, RawQuery, WireError};
+
+use super::authenticate::Caller;
+use super::context::RequestContext;
+use super::header_plans::HeaderQuery;
+use crate::observability::error_log;
+
+/// Seconds until a client should retry after the store of registered queries failed.
+const RETRY_AFTER: u32 = 1;
+
+/// A query as it was sent.
+pub(crate) enum Query<'r> {
+    /// The value of the query header, not yet decoded.
+    Header { format: Format, base64: &'r [u8] },
+    /// The text in a body.
+    Text { format: Format, text: String },
+    /// A query that was registered before.
+    Registered(Arc<PersistedQuery>),
+}
+
+/// What the path, or the body of `POST {base}`, says about the records to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    /// The entity of the path; the query must read it.
+    pub(crate) entity: Option<&'a str>,
+    /// The id of a point read.
+    pub(crate) id: Option<&'a str>,
+}
+
+/// Finds the query of the headers. `SPEC §2.3`
+pub(crate) async fn decode<'r>(cx: &RequestContext<'r>) -> Result<Query<'r>, WireError> {
+    let id = match cx.mesh_headers.raw_query()? {
+        RawQuery::Text { format, raw } => return Ok(Query::Header { format, base64: raw }),
+        RawQuery::Id(id) => id,
+    };
+    let unknown = WireError::query_id_unknown;
+    let persisted = cx.shared.persisted.as_ref().ok_or_else(unknown)?;
+    let found = persisted.find(id).await.map_err(|error| store_failed(cx, &error))?;
+    found.map(Query::Registered).ok_or_else(unknown)
+}
+
+/// Decodes the body of `POST {base}`. Returns the query and the id of a point read.
+pub(crate) fn decode_posted(
+    cx: &RequestContext<'_>,
+    body: &[u8],
+) -> Result<(Query<'static>, Option<String>), WireError> {
+    allow_unregistered(cx)?;
+    let PostBody { format, text, id } = decode_body(cx.head.headers, body)?;
+    Ok((Query::Text { format, text }, id))
+}
+
+/// Plans a query, or returns the plan of an equal one.
+pub(crate) fn plan(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    query: Query<'_>,
+    Target { entity, id }: Target<'_>,
+) -> Result<Plan, WireError> {
+    let (shared, principal) = (cx.shared, caller.principal());
+    let principal = principal.as_deref();
+    let key = match &query {
+        Query::Registered(query) => {
+            let plan = shared.mesh.plan_persisted(query, id, entity, principal);
+            return Ok(plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?);
+        }
+        Query::Header { format, base64 } => {
+            let key = HeaderQuery { base64, format: *format, entity, id };
+            if let Some(plan) = shared.header_plans.find(key) {
+                allow_unregistered(cx)?;
+                return Ok(plan);
+            }
+            Some(key)
+        }
+        Query::Text { .. } => None,
+    };
+    let (format, text) = query.into_text(cx)?;
+    let mut request = match id {
+        Some(id) => Request::point(format, &text, id),
+        None => Request::collection(format, &text),
+    };
+    request.entity = entity;
+    let plan = shared.mesh.plan(&request.by(principal));
+    let plan = plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
+    if let Some(key) = key {
+        shared.header_plans.insert(key, &plan);
+    }
+    Ok(plan)
+}
+
+impl Query<'_> {
+    /// Returns format and text.
+    ///
+    /// # Errors
+    /// 400 if the header is not base64, 403 if only registered queries are allowed and this is none.
+    pub(crate) fn into_text(self, cx: &RequestContext<'_>) -> Result<(Format, String), WireError> {
+        match self {
+            Self::Registered(query) => Ok((query.format(), query.text().to_owned())),
+            Self::Text { format, text } => Ok((format, text)),
+            Self::Header { format, base64 } => {
+                let QuerySource::Text { format, text } = (RawQuery::Text { format, raw: base64 }).decode()?
+                else {
+                    return Err(WireError::query_id_unknown());
+                };
+                allow_unregistered(cx)?;
+                Ok((format, text))
+            }
+        }
+    }
+}
+
+/// Refuses queries that are not registered if only registered ones may run. `SPEC §8.5`
+fn allow_unregistered(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    match &cx.shared.persisted {
+        Some(persisted) if persisted.is_only() => {
+            Err(IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Logs a failure of the store of registered queries, and returns the error that the client is sent.
+pub(crate) fn store_failed(cx: &RequestContext<'_>, error: &QueryStoreError) -> WireError {
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    tracing::error!(request = %cx.head.request_id, "{error}: {cause}");
+    WireError::unavailable(RETRY_AFTER)
+}

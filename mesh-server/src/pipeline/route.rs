@@ -1,0 +1,91 @@
+//! Routing: what answers a path, and the checks of the head that depend on it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use http::Method;
+use mesh_docs::Call as DocsCall;
+use mesh_wire::request::{check_head_size, check_url_query};
+use mesh_wire::{AllowedMethods, ErrorKind, Route, WireError};
+
+use super::context::RequestContext;
+use crate::app::shared::Shared;
+use crate::observability::record::RouteKind;
+use crate::routes::custom::table::CustomRoute;
+use crate::routes::docs;
+
+/// The route of a request.
+pub(crate) enum RouteMatch<'p> {
+    /// A route of the protocol.
+    Protocol(Route<'p>),
+    /// A route of the application, with the values of its path parameters.
+    Custom(Arc<CustomRoute>, Vec<(String, String)>),
+    /// A path of the docs surface.
+    Docs(DocsCall),
+}
+
+/// Finds the route of a request: that of the docs surface first, then those of the application, then those of the
+/// protocol.
+pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireError> {
+    let (shared, method, path) = (cx.shared, cx.head.method, cx.uri.path());
+    if let Some(call) = shared.docs.as_ref().and_then(|docs| docs.call(method, path)) {
+        cx.record.set_route(RouteKind::Docs);
+        return call.map(RouteMatch::Docs).map_err(|error| docs::refused(cx, error));
+    }
+    let route = find_below_base(shared, method, path)?;
+    cx.record.set_route(match &route {
+        RouteMatch::Protocol(route) => RouteKind::of(route),
+        RouteMatch::Custom(..) | RouteMatch::Docs(_) => RouteKind::Custom,
+    });
+    Ok(route)
+}
+
+/// Checks the size of the head, and the parameters of the URL. `SPEC §2.6`, `SPEC §12.2`
+pub(crate) fn check_head(cx: &RequestContext<'_>, route: &RouteMatch<'_>) -> Result<(), WireError> {
+    check_head_size(cx.head.method, cx.uri, cx.mesh_headers.size, cx.shared.limits.header_bytes)?;
+    if matches!(route, RouteMatch::Protocol(Route::Options { .. })) {
+        return Ok(());
+    }
+    check_url_query(cx.uri.query())
+}
+
+/// A route of the application precedes one of the protocol, so that an application can replace a write. The methods
+/// that a path allows are those of both.
+fn find_below_base<'p>(shared: &Shared, method: &Method, path: &'p str) -> Result<RouteMatch<'p>, WireError> {
+    let Shared { base, profiles, custom_routes, .. } = shared;
+    let protocol = Route::parse(base, profiles, method, path);
+    if custom_routes.is_empty() {
+        return protocol.map(RouteMatch::Protocol);
+    }
+    // A path that cannot be split is refused by the routes of the protocol.
+    let Ok(segments) = base.split(path) else { return protocol.map(RouteMatch::Protocol) };
+    let segments: Vec<&str> = segments.iter().map(Cow::as_ref).collect();
+    let mut allowed = Vec::new();
+    for custom in custom_routes {
+        let Some(params) = custom.pattern.matches(&segments) else { continue };
+        if custom.allows(method) {
+            return Ok(RouteMatch::Custom(Arc::clone(custom), params));
+        }
+        allowed.push(custom.method.clone());
+        if custom.method == Method::GET {
+            allowed.push(Method::HEAD);
+        }
+    }
+    if allowed.is_empty() {
+        return protocol.map(RouteMatch::Protocol);
+    }
+    let allowed = AllowedMethods::new(&allowed);
+    match protocol {
+        Ok(Route::Options { allow }) => {
+            Ok(RouteMatch::Protocol(Route::Options { allow: allow.union(allowed) }))
+        }
+        Err(error) if error.kind == ErrorKind::NotFound && *method == Method::OPTIONS => {
+            Ok(RouteMatch::Protocol(Route::Options { allow: allowed }))
+        }
+        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::MethodNotAllowed) => {
+            let allowed = error.allow.map_or(allowed, |allow| allow.union(allowed));
+            Err(WireError::method_not_allowed(method, allowed))
+        }
+        protocol => protocol.map(RouteMatch::Protocol),
+    }
+}

@@ -1,0 +1,46 @@
+//! Runs a planned write and notifies those who watch the records that it changed.
+
+use std::time::Duration;
+
+use mesh_plan::{Changes, Context, Error, Mesh, Mutation, ResolveError, WriteError, WriteReply};
+use mesh_wire::WireError;
+
+use crate::observability::error_log;
+
+/// How long after its deadline a write is still awaited: a commit that has started cannot be cancelled, and its client
+/// should be sent the result.
+const COMMIT_GRACE: Duration = Duration::from_secs(5);
+
+/// Runs a write.
+///
+/// # Errors
+/// Those of a write route.
+pub(crate) async fn commit(
+    mesh: &Mesh,
+    changes: &Changes,
+    mutation: Mutation,
+    context: Context,
+) -> Result<WriteReply, WireError> {
+    let request_id = context.request_id().to_owned();
+    let deadline = context.deadline.map(|deadline| deadline + COMMIT_GRACE);
+    let writing = mesh.write(mutation, &context);
+    let outcome = match deadline {
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), writing)
+            .await
+            .unwrap_or(Err(WriteError::Failed(ResolveError::TimedOut))),
+        None => writing.await,
+    };
+    match outcome {
+        Ok(reply) => {
+            reply.changes.iter().cloned().for_each(|change| changes.notify(change));
+            tracing::debug!(request = %request_id, entity = reply.entity, id = reply.id, "written");
+            Ok(reply)
+        }
+        Err(error) => {
+            if let WriteError::Failed(error) = &error {
+                error_log::resolve_error(&request_id, error);
+            }
+            Err(Error::Write(error).into())
+        }
+    }
+}
