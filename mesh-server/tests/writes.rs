@@ -92,7 +92,7 @@ fn app(path: &Path) -> App {
 }
 
 fn app_with_limits(path: &Path, limits: mesh_server::Limits) -> App {
-    let sqlite = Sqlite::open(path).unwrap();
+    let sqlite = Database::open(path).unwrap();
     let writer = sqlite.writer().unwrap();
     let mesh = Mesh::builder(schema()).resolver_for_all(sqlite).mutator_for_all(writer);
     App::builder(mesh.build()).mutations(true).limits(limits).build().unwrap()
