@@ -25,7 +25,7 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
     {
         reply.headers_mut().insert(SERVER_TIMING, value);
     }
-    if let Some(value) = record.trace.and_then(|trace| trace.to_header()) {
+    if let Some(value) = record.trace.and_then(|trace| trace.header_value()) {
         reply.headers_mut().insert(TRACEPARENT, value);
     }
     if let Some(metrics) = &shared.metrics {

@@ -61,7 +61,7 @@ impl TraceContext {
     }
 
     /// Returns the header's value for the reply.
-    pub(crate) fn to_header(&self) -> Option<HeaderValue> {
+    pub(crate) fn header_value(&self) -> Option<HeaderValue> {
         HeaderValue::try_from(self.to_string()).ok()
     }
 }
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(context.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
         assert_eq!(context.parent, 0x00f0_67aa_0ba9_02b7);
         assert_eq!(context.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000abc-01");
-        assert_eq!(context.to_header().unwrap(), context.to_string().as_str());
+        assert_eq!(context.header_value().unwrap(), context.to_string().as_str());
         assert!(!read(&[&GOOD.replace("-01", "-00")]).unwrap().sampled);
         assert!(read(&[&GOOD.replace("-01", "-03")]).unwrap().sampled, "unknown flags");
     }

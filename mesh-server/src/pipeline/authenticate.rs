@@ -186,7 +186,7 @@ impl Pending<'_> {
 fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireError> {
     let session = known.token.session();
     cx.record.set_session(session);
-    cx.shared.rates.check_session(&session.session)?;
+    cx.shared.rates.check_session(session.session)?;
     Ok(Caller { session: Some(Arc::clone(session)), principal: Some(Arc::clone(&known.principal)) })
 }
 
