@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
+use mesh_server::mesh_plan::{Applied, Context, Mesh, Plan, ResolveError, Rows};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::{App, Server, mesh_wire};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ async fn slow(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let mut rows = Rows::new(&plan);
     rows.root().push_with(|_| 7.into());
-    Ok(rows)
+    Ok(rows.applied(Applied::FILTER))
 }
 
 #[tokio::test]

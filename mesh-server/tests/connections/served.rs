@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{Request, Version};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use mesh_server::mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
+use mesh_server::mesh_plan::{Applied, Context, Mesh, Plan, ResolveError, Rows};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::{App, Limits, Server, mesh_wire};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -105,7 +105,7 @@ pub(crate) fn app_with_limits(limits: Limits) -> App {
         .resolver("large", |plan: Plan, _: Context| async move {
             let mut rows = Rows::new(&plan);
             rows.root().push_with(|_| "x".repeat(16 << 20).into());
-            Ok::<_, ResolveError>(rows)
+            Ok::<_, ResolveError>(rows.applied(Applied::FILTER))
         });
     App::builder(mesh.build()).limits(limits).build().unwrap()
 }
@@ -114,7 +114,7 @@ pub(crate) fn app_with_limits(limits: Limits) -> App {
 pub(crate) fn row(plan: &Plan) -> Rows {
     let mut rows = Rows::new(plan);
     rows.root().push_with(|_| 7.into());
-    rows
+    rows.applied(Applied::FILTER)
 }
 
 /// Returns a point read of an entity.
