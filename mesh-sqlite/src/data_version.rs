@@ -1,11 +1,9 @@
-//! The version of the database, which every commit of any process changes, read with at most one system call.
+//! The version of the database, which every commit of any process changes, read with one system call.
 //!
 //! `PRAGMA data_version` gives the same information but takes locks, which are three more system calls. Both read what
 //! every commit writes: in rollback mode the change counter in the header of the file; in WAL mode the header of the WAL
 //! index, whose counter and checksums differ from all earlier ones. Rows belong to a version if it is the same before and
 //! after they were read.
-
-mod wal_index;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,7 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rusqlite::Connection;
-use wal_index::Index;
 
 /// Where the database's header tells its journal mode and, six bytes on, counts changes.
 const HEADER: u64 = 18;
@@ -30,7 +27,7 @@ pub(crate) struct DataVersion([u8; 48]);
 pub(crate) struct VersionReader {
     path: PathBuf,
     main: Option<Arc<File>>,
-    index: OnceLock<Option<Index>>,
+    wal_index: OnceLock<Option<Arc<File>>>,
     wal: AtomicBool,
     /// A connection that has the database open for as long as this lives. In WAL mode nobody else can then
     /// change the mode or put another file in the place of the index.
@@ -44,7 +41,7 @@ impl VersionReader {
         Self {
             path: path.to_owned(),
             main,
-            index: OnceLock::new(),
+            wal_index: OnceLock::new(),
             wal: AtomicBool::new(false),
             anchor: Mutex::new(anchor),
         }
@@ -59,7 +56,10 @@ impl VersionReader {
             }
             self.anchor()?;
         }
-        self.index.get()?.as_ref()?.version()
+        // A commit of another process may be changing the header. The checksums in it then match no other version.
+        let mut version = DataVersion([0; 48]);
+        read(self.wal_index.get()?.as_ref()?, &mut version.0, 0).ok()?;
+        Some(version)
     }
 
     /// Whether the database is known to be in WAL mode, in which readers hold up no writer.
@@ -91,7 +91,7 @@ impl VersionReader {
         }
         let mut name = self.path.clone().into_os_string();
         name.push("-shm");
-        self.index.get_or_init(|| Index::open(kept_open(Path::new(&name)).ok()?)).as_ref()?;
+        self.wal_index.get_or_init(|| kept_open(Path::new(&name)).ok()).as_ref()?;
         self.wal.store(true, Ordering::Release);
         Some(())
     }
