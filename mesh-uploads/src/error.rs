@@ -38,7 +38,7 @@ pub enum UploadError {
         allowed: Vec<String>,
     },
     /// The request's form is wrong.
-    Parts(MultipartError),
+    Multipart(MultipartError),
     /// The body broke off, or its own bounds were passed.
     Body(BoxError),
     /// The store failed.
@@ -133,7 +133,7 @@ impl fmt::Display for UploadError {
                 let allowed = allowed.join(", ");
                 write!(f, "Content type '{}' is not taken here; send {allowed}", found.escape_debug())
             }
-            Self::Parts(error) => fmt::Display::fmt(error, f),
+            Self::Multipart(error) => fmt::Display::fmt(error, f),
             Self::Body(_) => f.write_str("The body of the upload could not be read to its end"),
             Self::Store(_) => f.write_str("The file could not be stored"),
         }
@@ -158,7 +158,7 @@ impl From<StatementError> for UploadError {
 
 impl From<MultipartError> for UploadError {
     fn from(error: MultipartError) -> Self {
-        Self::Parts(error)
+        Self::Multipart(error)
     }
 }
 

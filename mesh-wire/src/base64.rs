@@ -13,19 +13,19 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Why a value is not base64 of text. Positions count from 1.
+/// A value is not the base64 form of a text. Positions are 1-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base64Error {
-    /// A character that is not of the alphabet, or padding where none may stand.
+    /// A character outside the alphabet, or misplaced padding.
     Character {
-        /// Its place in the value.
+        /// The position of the character.
         position: usize,
-        /// The byte that stands there.
+        /// The byte at that position.
         byte: u8,
     },
-    /// The number of characters, which no encoder makes.
+    /// The number of characters, which no encoder produces.
     Length(usize),
-    /// The bytes inside are not UTF-8 from this one on.
+    /// The position of the first decoded byte that is not valid UTF-8.
     Utf8(usize),
 }
 
@@ -35,8 +35,8 @@ impl fmt::Display for Base64Error {
             Self::Character { position, byte } => {
                 write!(f, "character {position} ('{}') ", byte.escape_ascii())?;
                 match byte {
-                    b'=' => f.write_str("is padding where none may stand"),
-                    b'-' | b'_' => f.write_str("is of the URL-safe alphabet; use the standard one"),
+                    b'=' => f.write_str("is misplaced padding"),
+                    b'-' | b'_' => f.write_str("belongs to the URL-safe alphabet; use the standard one"),
                     b'\r' | b'\n' => f.write_str("is a line break; remove it"),
                     _ => f.write_str("is not in the standard base64 alphabet"),
                 }
@@ -44,31 +44,35 @@ impl fmt::Display for Base64Error {
             Self::Length(length) => {
                 write!(
                     f,
-                    "{length} characters cannot be a whole base64 text; it was cut off or is padded wrongly"
+                    "{length} characters are not a complete base64 text; it was truncated or is padded incorrectly"
                 )
             }
-            Self::Utf8(position) => write!(f, "the decoded bytes are not UTF-8 text from byte {position} on"),
+            Self::Utf8(position) => write!(f, "the decoded bytes are not valid UTF-8 at byte {position}"),
         }
     }
 }
 
 impl std::error::Error for Base64Error {}
 
-/// The text inside a base64 value.
+/// Decodes a base64 value, with or without padding, into a text.
+///
+/// # Errors
+/// [`Base64Error`] if the value is not base64 or the decoded bytes are not UTF-8.
 pub fn decode(value: &[u8]) -> Result<String, Base64Error> {
-    let bytes = ENGINE.decode(value).map_err(|error| refusal(value, &error))?;
+    let bytes = ENGINE.decode(value).map_err(|error| first_fault(value, &error))?;
     String::from_utf8(bytes).map_err(|error| Base64Error::Utf8(error.utf8_error().valid_up_to() + 1))
 }
 
-/// The base64 value of a text: standard alphabet, padded, on one line.
+/// Encodes a text with the standard alphabet and padding, on one line.
 pub fn encode(text: &str) -> String {
     ENGINE.encode(text)
 }
 
-/// The first fault of a value. The decoder looks at the end first, so strangers are looked for anew.
-fn refusal(value: &[u8], error: &DecodeError) -> Base64Error {
-    let strange = |byte: &u8| !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte);
-    if let Some((offset, byte)) = value.iter().enumerate().find(|(_, byte)| strange(byte)) {
+/// Finds the first fault of a value. The decoder checks the end first, so characters outside the alphabet are searched
+/// for here.
+fn first_fault(value: &[u8], error: &DecodeError) -> Base64Error {
+    let is_foreign = |byte: &u8| !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte);
+    if let Some((offset, byte)) = value.iter().enumerate().find(|(_, byte)| is_foreign(byte)) {
         return Base64Error::Character { position: offset + 1, byte: *byte };
     }
     match *error {
@@ -86,14 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_is_optional_and_trailing_bits_pass() {
+    fn padding_is_optional_and_trailing_bits_are_ignored() {
         for value in ["QQ==", "QQ=", "QQ", "QR", "QR=="] {
             assert_eq!(decode(value.as_bytes()).as_deref(), Ok("A"), "{value}");
         }
     }
 
     #[test]
-    fn other_characters_are_refused_at_their_position() {
+    fn foreign_characters_are_refused_with_their_position() {
         for (value, position, byte) in [
             ("QUJ-", 4, b'-'),
             ("QU_D", 3, b'_'),
@@ -115,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_text_are_refused() {
+    fn bytes_that_are_not_utf8_are_refused() {
         assert_eq!(decode(b"QUL/"), Err(Base64Error::Utf8(3)));
-        assert!(decode(b"7aCA").is_err(), "a surrogate is no text");
+        assert!(decode(b"7aCA").is_err(), "a surrogate is not valid UTF-8");
     }
 
     proptest! {
         #[test]
-        fn what_is_encoded_comes_back(text in ".{0,200}") {
+        fn encoded_text_decodes_to_itself(text in ".{0,200}") {
             let value = encode(&text);
             let bare = value.trim_end_matches('=');
             prop_assert_eq!(decode(value.as_bytes()), Ok(text.clone()));
@@ -130,7 +134,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_panics(value in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn no_input_panics(value in proptest::collection::vec(any::<u8>(), 0..64)) {
             if let Err(error) = decode(&value) {
                 prop_assert!(!error.to_string().is_empty());
             }

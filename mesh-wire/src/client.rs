@@ -1,7 +1,7 @@
-//! The client side of the protocol: requests are built, replies are decoded, nothing is sent.
+//! The client side of the protocol: building of requests and decoding of replies, without I/O.
 //!
-//! [`Client`] is all of it for one server: reads, pages, writes, streams and uploads, signed and registered as needed.
-//! Below it are functions that make one request each. Nothing here carries a request anywhere.
+//! [`Client`] combines reads, pages, writes, subscriptions and uploads for one server, and signs requests and registers
+//! queries as configured. The functions of this module build single requests.
 
 mod calls;
 mod operation;
@@ -28,39 +28,43 @@ pub use session::{Session, SignatureBinding, login, logout, register};
 pub use subscription::{StreamEvent, Subscription};
 pub use upload::{UploadForm, UploadTarget, upload};
 
-/// Where a server is: scheme, host and base path.
+/// The URL of a server: scheme, host and base path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint(Uri);
 
 impl Endpoint {
-    /// Reads a URL such as `http://127.0.0.1:4000/mesh`; a trailing slash means nothing.
+    /// Parses a URL such as `http://127.0.0.1:4000/mesh`. A trailing slash is ignored.
+    ///
+    /// # Errors
+    /// [`ClientError::Url`] unless it is an HTTP URL without query and fragment.
     pub fn parse(url: &str) -> Result<Self, ClientError> {
-        let refuse = |why| ClientError::Url { url: url.to_owned(), why };
+        let invalid = |why| ClientError::Url { url: url.to_owned(), why };
         if url.contains('#') {
-            return Err(refuse("it has a fragment"));
+            return Err(invalid("it has a fragment"));
         }
         if !url.contains("://") {
-            return Err(refuse("it must begin with http:// or https://"));
+            return Err(invalid("it must begin with http:// or https://"));
         }
-        let uri: Uri = url.parse().map_err(|_| refuse("it is not a URL"))?;
+        let uri: Uri = url.parse().map_err(|_| invalid("it is not a URL"))?;
         match uri.scheme_str() {
             Some("http" | "https") => {}
-            Some(_) => return Err(refuse("only http and https are known")),
-            None => return Err(refuse("it must begin with http:// or https://")),
+            Some(_) => return Err(invalid("only http and https are supported")),
+            None => return Err(invalid("it must begin with http:// or https://")),
         }
         if uri.query().is_some() {
-            return Err(refuse("it has a '?'"));
+            return Err(invalid("it has a query"));
         }
         Ok(Self(uri))
     }
 
-    /// The URL that it was read from.
+    /// Returns the URL.
     pub fn uri(&self) -> &Uri {
         &self.0
     }
 
-    fn at(&self, segments: &[&str]) -> Result<Uri, ClientError> {
-        let refuse = |why| ClientError::Url { url: self.0.to_string(), why };
+    /// Returns the URL of a path below the base path.
+    fn url(&self, segments: &[&str]) -> Result<Uri, ClientError> {
+        let invalid = |why| ClientError::Url { url: self.0.to_string(), why };
         let path = self.0.path();
         let mut path = path.strip_suffix('/').unwrap_or(path).to_owned();
         for segment in segments {
@@ -73,31 +77,44 @@ impl Endpoint {
         if path.is_empty() {
             path.push('/');
         }
-        let path: PathAndQuery = path.parse().map_err(|_| refuse("the path under it is too long"))?;
+        let path: PathAndQuery = path.parse().map_err(|_| invalid("the path is too long"))?;
         let mut parts = self.0.clone().into_parts();
         parts.path_and_query = Some(path);
-        Uri::from_parts(parts).map_err(|_| refuse("it is not a URL"))
+        Uri::from_parts(parts).map_err(|_| invalid("it is not a URL"))
     }
 }
 
-/// A read of a list by GET.
-pub fn collection(at: &Endpoint, entity: &str, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
-    get(at.at(&[entity])?, query)
+/// Builds a read of a list by GET.
+///
+/// # Errors
+/// [`ClientError`] if the entity is empty or a value does not fit into a URL or header.
+pub fn collection(
+    endpoint: &Endpoint,
+    entity: &str,
+    query: &QuerySource,
+) -> Result<Request<Bytes>, ClientError> {
+    get(endpoint.url(&[entity])?, query)
 }
 
-/// A read of one record by GET.
+/// Builds a read of one record by GET.
+///
+/// # Errors
+/// [`ClientError`] if the entity or id is empty, or a value does not fit into a URL or header.
 pub fn point(
-    at: &Endpoint,
+    endpoint: &Endpoint,
     entity: &str,
     id: &str,
     query: &QuerySource,
 ) -> Result<Request<Bytes>, ClientError> {
-    get(at.at(&[entity, id])?, query)
+    get(endpoint.url(&[entity, id])?, query)
 }
 
-/// A read by POST, whose query may be longer than a header: of one record with an id, else of a list.
+/// Builds a read by POST, whose query may be longer than a header: of one record if there is an id, else of a list.
+///
+/// # Errors
+/// [`ClientError::Url`] if the endpoint does not yield a URL.
 pub fn post(
-    at: &Endpoint,
+    endpoint: &Endpoint,
     format: Format,
     text: &str,
     id: Option<&str>,
@@ -110,7 +127,7 @@ pub fn post(
     if let Some(id) = id {
         body.insert("id".to_owned(), id.into());
     }
-    Ok(post_json(at.at(&[])?, &body))
+    Ok(post_json(endpoint.url(&[])?, &body))
 }
 
 fn post_json(uri: Uri, body: &Map<String, serde_json::Value>) -> Request<Bytes> {
@@ -124,11 +141,11 @@ fn post_json(uri: Uri, body: &Map<String, serde_json::Value>) -> Request<Bytes> 
 fn get(uri: Uri, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = uri;
-    say_query(request, query)
+    set_query(request, query)
 }
 
-/// Puts a query into the headers of a request.
-fn say_query(mut request: Request<Bytes>, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
+/// Sets the headers that carry a query.
+fn set_query(mut request: Request<Bytes>, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
     let fields = request.headers_mut();
     match query {
         QuerySource::Id(id) => {
@@ -146,7 +163,10 @@ fn say_query(mut request: Request<Bytes>, query: &QuerySource) -> Result<Request
     Ok(request)
 }
 
-/// The JSON of a reply, or what it says instead.
+/// Returns the JSON body of a successful reply.
+///
+/// # Errors
+/// [`ReplyError`] if the server refused the request, or the reply is not one of a Mesh server.
 pub fn result(reply: Response<Bytes>) -> Result<Bytes, ReplyError> {
     let status = reply.status();
     let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -156,56 +176,58 @@ pub fn result(reply: Response<Bytes>) -> Result<Bytes, ReplyError> {
     }
     match serde_json::from_slice(reply.body()) {
         Ok(body) if is_json && !status.is_success() => Err(ReplyError::Refused { status, body }),
-        _ => Err(ReplyError::Foreign { status }),
+        _ => Err(ReplyError::Unexpected { status }),
     }
 }
 
-/// Why a request cannot be made.
+/// A request cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClientError {
-    /// The endpoint's URL.
+    /// The URL of the endpoint is invalid.
     Url {
-        /// As given.
+        /// The URL.
         url: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// An empty entity or id, whose URL would name something else.
+    /// An entity, id or relation is empty.
     EmptySegment,
-    /// A query id that no header can hold.
+    /// A query id contains characters that headers cannot.
     QueryId,
-    /// A nonce that no header can hold.
+    /// A nonce contains characters that headers cannot.
     Nonce,
-    /// Fields of a write that are not written in JSON, and why.
+    /// The fields of a write cannot be serialized as JSON, for the given reason.
     Fields(String),
 }
 
 impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Url { url, why } => write!(f, "'{url}' is no endpoint: {why}"),
-            Self::EmptySegment => f.write_str("an entity or an id cannot be empty"),
-            Self::QueryId => f.write_str("the query id has characters that no header can hold"),
-            Self::Nonce => f.write_str("the nonce has characters that no header can hold"),
-            Self::Fields(why) => write!(f, "the fields of the write cannot be JSON: {why}"),
+            Self::Url { url, why } => write!(f, "'{url}' is not a valid endpoint: {why}"),
+            Self::EmptySegment => f.write_str("entities, ids and relations must not be empty"),
+            Self::QueryId => f.write_str("the query id has characters that are not allowed in headers"),
+            Self::Nonce => f.write_str("the nonce has characters that are not allowed in headers"),
+            Self::Fields(why) => write!(f, "the fields of the write cannot be serialized as JSON: {why}"),
         }
     }
 }
 
 impl std::error::Error for ClientError {}
 
-/// Why a reply has no result.
+/// A reply has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReplyError {
-    /// The server says why.
+    /// The server refused the request.
     Refused {
         /// The status.
         status: StatusCode,
-        /// The reason.
+        /// The body of the reply.
         body: Box<ErrorBody>,
     },
-    /// This is no reply of such a server, but of something on the way or of another one.
-    Foreign {
+    /// The reply did not come from a Mesh server, but for example from a proxy.
+    Unexpected {
         /// The status.
         status: StatusCode,
     },
@@ -215,10 +237,10 @@ impl fmt::Display for ReplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused { body, .. } => body.fmt(f),
-            Self::Foreign { status } => {
+            Self::Unexpected { status } => {
                 write!(
                     f,
-                    "the answer (status {}) is not of a Mesh server; is the URL right?",
+                    "the reply (status {}) did not come from a Mesh server; check the URL",
                     status.as_u16()
                 )
             }

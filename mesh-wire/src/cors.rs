@@ -11,57 +11,59 @@ use http::{Method, Uri};
 
 use crate::headers;
 
-/// Request headers beside our own that a page may send.
-const ALSO_SENT: [&str; 3] = ["Content-Type", "If-None-Match", "Last-Event-ID"];
-/// Headers of a reply that a page's scripts may read.
+/// Request headers that a page may send in addition to those of the protocol.
+const COMMON_HEADERS: [&str; 3] = ["Content-Type", "If-None-Match", "Last-Event-ID"];
+/// Response headers that scripts may read.
 const EXPOSED: &str = "ETag, Location, Retry-After, X-Request-Id";
-/// Seconds for which a browser need not ask again.
+/// Seconds for which browsers may cache a preflight response.
 const MAX_AGE: &str = "600";
 
-/// The origins whose pages may ask and read. Tokens are sent by scripts and never by browsers of themselves,
-/// so no credentials are allowed.
+/// The origins whose pages may send requests and read the replies. Credentials are not allowed, because tokens are sent
+/// by scripts and never by browsers on their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cors {
     origins: Vec<HeaderValue>,
     any: bool,
-    sent: HeaderValue,
+    request_headers: HeaderValue,
 }
 
 impl Cors {
-    /// Pages of those origins, each a scheme and a host such as `https://app.example`, with a port where it
-    /// is not the scheme's own; `*` is any origin.
+    /// Allows the given origins. An origin is a scheme and a host such as `https://app.example`, with a port unless it is
+    /// the scheme's default; `*` allows any origin.
     ///
     /// # Errors
-    /// A text that is no origin.
+    /// [`OriginError`] for a text that is not an origin.
     pub fn new<S: AsRef<str>>(origins: impl IntoIterator<Item = S>) -> Result<Self, OriginError> {
-        let sent: Vec<_> = headers::MESH.into_iter().chain(ALSO_SENT).collect();
-        let mut cors = Self { origins: Vec::new(), any: false, sent: headers::ascii(sent.join(", ")) };
+        let names: Vec<_> = headers::MESH.into_iter().chain(COMMON_HEADERS).collect();
+        let request_headers = headers::ascii(names.join(", "));
+        let mut cors = Self { origins: Vec::new(), any: false, request_headers };
         for origin in origins {
             match origin.as_ref() {
                 "*" => cors.any = true,
-                text => cors.origins.push(read(text).ok_or_else(|| OriginError(text.to_owned()))?),
+                text => cors.origins.push(parse_origin(text).ok_or_else(|| OriginError(text.to_owned()))?),
             }
         }
         Ok(cors)
     }
 
-    /// Adds to a reply what its browser has to know. The methods of a path are those that the reply of
-    /// `OPTIONS` has in `Allow`.
-    pub fn apply(&self, method: &Method, sent: &HeaderMap, reply: &mut HeaderMap) {
-        // Whether the origin is named or not, another one might get another reply.
-        if !self.any && !names_origin(reply) {
+    /// Adds the headers of this policy to a reply. For a preflight request, the methods of the path are taken from the
+    /// `Allow` header of the reply to `OPTIONS`.
+    pub fn apply(&self, method: &Method, request: &HeaderMap, reply: &mut HeaderMap) {
+        // The reply depends on the origin even if this request has none.
+        if !self.any && !varies_by_origin(reply) {
             reply.append(VARY, HeaderValue::from_static("Origin"));
         }
-        let Some(origin) = sent.get(ORIGIN).filter(|origin| self.any || self.origins.contains(origin)) else {
+        let Some(origin) = request.get(ORIGIN).filter(|origin| self.any || self.origins.contains(origin))
+        else {
             return;
         };
         let origin = if self.any { HeaderValue::from_static("*") } else { origin.clone() };
         reply.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        let preflight = *method == Method::OPTIONS && sent.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        let preflight = *method == Method::OPTIONS && request.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
         match reply.get(ALLOW).cloned().filter(|_| preflight) {
             Some(methods) => {
                 reply.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-                reply.insert(ACCESS_CONTROL_ALLOW_HEADERS, self.sent.clone());
+                reply.insert(ACCESS_CONTROL_ALLOW_HEADERS, self.request_headers.clone());
                 reply.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
             }
             None => {
@@ -71,12 +73,12 @@ impl Cors {
     }
 }
 
-fn names_origin(reply: &HeaderMap) -> bool {
+fn varies_by_origin(reply: &HeaderMap) -> bool {
     reply.get_all(VARY).iter().any(|line| line.to_str().is_ok_and(|line| line.contains("Origin")))
 }
 
-/// An origin as browsers send it: nothing after the host, and lowercase.
-fn read(text: &str) -> Option<HeaderValue> {
+/// Parses an origin and converts it to lowercase, as browsers send it.
+fn parse_origin(text: &str) -> Option<HeaderValue> {
     let uri: Uri = text.parse().ok()?;
     let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
     let plain =
@@ -84,13 +86,17 @@ fn read(text: &str) -> Option<HeaderValue> {
     plain.then(|| HeaderValue::from_str(&text.to_ascii_lowercase()).ok()).flatten()
 }
 
-/// A text that is no origin.
+/// A text is not an origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginError(String);
 
 impl fmt::Display for OriginError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is no origin; write scheme and host, such as 'https://app.example', or '*'", self.0)
+        write!(
+            f,
+            "'{}' is not an origin; write a scheme and a host, such as 'https://app.example', or '*'",
+            self.0
+        )
     }
 }
 
@@ -100,21 +106,26 @@ impl std::error::Error for OriginError {}
 mod tests {
     use super::*;
 
-    fn dressed(origins: &[&str], method: &Method, sent: &[(&'static str, &'static str)]) -> HeaderMap {
+    fn reply_headers(
+        origins: &[&str],
+        method: &Method,
+        request: &[(&'static str, &'static str)],
+    ) -> HeaderMap {
         let cors = Cors::new(origins).unwrap();
-        let sent: Vec<_> =
-            sent.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        let request: Vec<_> =
+            request.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
         let mut reply = HeaderMap::new();
         if *method == Method::OPTIONS {
             reply.insert(ALLOW, HeaderValue::from_static("GET, PUT, OPTIONS"));
         }
-        cors.apply(method, &sent.into_iter().collect(), &mut reply);
+        cors.apply(method, &request.into_iter().collect(), &mut reply);
         reply
     }
 
     #[test]
-    fn a_known_origin_may_read() {
-        let reply = dressed(&["https://app.example"], &Method::GET, &[("origin", "https://app.example")]);
+    fn an_allowed_origin_may_read() {
+        let reply =
+            reply_headers(&["https://app.example"], &Method::GET, &[("origin", "https://app.example")]);
         assert_eq!(reply[ACCESS_CONTROL_ALLOW_ORIGIN], "https://app.example");
         assert_eq!(reply[ACCESS_CONTROL_EXPOSE_HEADERS], EXPOSED);
         assert_eq!(reply[VARY], "Origin");
@@ -122,37 +133,39 @@ mod tests {
     }
 
     #[test]
-    fn others_may_not() {
+    fn other_origins_may_not_read() {
         for origin in
             ["https://app.example.evil.example", "http://app.example", "https://app.example:8443", "null"]
         {
-            let reply = dressed(&["https://app.example"], &Method::GET, &[("origin", origin)]);
+            let reply = reply_headers(&["https://app.example"], &Method::GET, &[("origin", origin)]);
             assert!(!reply.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN), "{origin}");
             assert_eq!(reply[VARY], "Origin");
         }
-        assert!(!dressed(&["https://a.b"], &Method::GET, &[]).contains_key(ACCESS_CONTROL_ALLOW_ORIGIN));
+        assert!(
+            !reply_headers(&["https://a.b"], &Method::GET, &[]).contains_key(ACCESS_CONTROL_ALLOW_ORIGIN)
+        );
     }
 
     #[test]
-    fn a_preflight_learns_methods_and_headers() {
-        let sent = [("origin", "https://a.b"), ("access-control-request-method", "PUT")];
-        let reply = dressed(&["https://A.b"], &Method::OPTIONS, &sent);
+    fn a_preflight_reply_lists_methods_and_headers() {
+        let request = [("origin", "https://a.b"), ("access-control-request-method", "PUT")];
+        let reply = reply_headers(&["https://A.b"], &Method::OPTIONS, &request);
         assert_eq!(reply[ACCESS_CONTROL_ALLOW_METHODS], "GET, PUT, OPTIONS");
         let allowed = reply[ACCESS_CONTROL_ALLOW_HEADERS].to_str().unwrap();
-        for name in headers::MESH.into_iter().chain(ALSO_SENT) {
+        for name in headers::MESH.into_iter().chain(COMMON_HEADERS) {
             assert!(allowed.split(", ").any(|one| one == name), "{name}");
         }
     }
 
     #[test]
-    fn any_origin_is_said_in_one_way() {
-        let reply = dressed(&["*"], &Method::GET, &[("origin", "https://x.y")]);
+    fn a_reply_for_any_origin_does_not_vary() {
+        let reply = reply_headers(&["*"], &Method::GET, &[("origin", "https://x.y")]);
         assert_eq!(reply[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
         assert!(!reply.contains_key(VARY));
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn invalid_origins_are_refused() {
         for text in ["app.example", "https://", "https://a.b/", "https://a.b/c", "https://u@a.b", "null", ""]
         {
             assert_eq!(Cors::new([text]), Err(OriginError(text.to_owned())));

@@ -2,7 +2,7 @@
 
 use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 
-/// A way to pack a body.
+/// A content encoding that replies can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Brotli.
@@ -14,10 +14,10 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// All of them, the one that packs best first.
+    /// All encodings, in the order of the server's preference.
     pub const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
 
-    /// The name in `Accept-Encoding` and `Content-Encoding`.
+    /// Returns the name in `Accept-Encoding` and `Content-Encoding`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -26,64 +26,65 @@ impl Encoding {
         }
     }
 
-    /// The encoding that the client likes best; of equals the one that packs best. `None` where it takes
-    /// none of them, or would rather have the body as it is.
+    /// Selects the encoding with the highest weight in `Accept-Encoding`; of equals, the first in [`Encoding::ALL`].
+    /// Returns `None` if the client accepts none of them or prefers an unencoded body.
     pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
         let mut lines = headers.get_all(ACCEPT_ENCODING).iter().peekable();
         lines.peek()?;
-        let mut wishes = Wishes::default();
+        let mut weights = Weights::default();
         for line in lines {
             for item in line.to_str().ok()?.split(',') {
-                wishes.take(item);
+                weights.add(item);
             }
         }
-        wishes.best()
+        weights.best()
     }
 
-    /// The tag of a body in this encoding, made of the tag of the body as it is.
+    /// Returns the entity tag of a body in this encoding, derived from the tag of the unencoded body.
     pub fn tag(self, plain: &HeaderValue) -> HeaderValue {
-        let packed = plain.to_str().ok().and_then(|tag| tag.strip_suffix('"'));
-        let packed = packed.map(|tag| format!("{tag}-{}\"", self.name()));
-        packed.and_then(|tag| tag.parse().ok()).unwrap_or_else(|| plain.clone())
+        let inner = plain.to_str().ok().and_then(|tag| tag.strip_suffix('"'));
+        let encoded = inner.map(|tag| format!("{tag}-{}\"", self.name()));
+        encoded.and_then(|tag| tag.parse().ok()).unwrap_or_else(|| plain.clone())
     }
 }
 
-/// The tag of the body as it is, out of one that may be of any encoding.
+/// Removes the name of an encoding from a tag. Returns the tag, without its closing quote if there was such a name, and
+/// whether there was one.
 pub(crate) fn plain_tag(tag: &[u8]) -> (&[u8], bool) {
-    let packed = Encoding::ALL.iter().find_map(|encoding| {
+    let encoded = Encoding::ALL.iter().find_map(|encoding| {
         let inner = tag.strip_suffix(b"\"")?.strip_suffix(encoding.name().as_bytes())?;
         inner.strip_suffix(b"-")
     });
-    packed.map_or((tag, false), |inner| (inner, true))
+    encoded.map_or((tag, false), |inner| (inner, true))
 }
 
-/// What one request takes, each with its weight in thousandths.
+/// The weights in `Accept-Encoding`, in thousandths.
 #[derive(Default)]
-struct Wishes {
+struct Weights {
     named: [Option<u16>; 3],
     identity: Option<u16>,
     any: Option<u16>,
 }
 
-impl Wishes {
-    fn take(&mut self, item: &str) {
+impl Weights {
+    fn add(&mut self, item: &str) {
         let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
         let name = name.trim();
-        // A weight that is none is none: then the encoding is not used.
+        // An encoding with an invalid weight is not used.
         let weight = if parameters.is_empty() { 1000 } else { weight(parameters).unwrap_or(0) };
-        let place = match name {
+        let slot = match name {
             "*" => &mut self.any,
             name if name.eq_ignore_ascii_case("identity") => &mut self.identity,
             name => {
                 let known = Encoding::ALL.iter().zip(&mut self.named);
                 let mut known = known.filter(|(encoding, _)| encoding.name().eq_ignore_ascii_case(name));
                 match known.next() {
-                    Some((_, place)) => place,
+                    Some((_, slot)) => slot,
                     None => return,
                 }
             }
         };
-        *place = Some(weight);
+        *slot = Some(weight);
     }
 
     fn best(&self) -> Option<Encoding> {
@@ -100,7 +101,7 @@ impl Wishes {
     }
 }
 
-/// `q=0.5` as 500.
+/// Parses a weight such as `q=0.5` into thousandths.
 fn weight(parameters: &str) -> Option<u16> {
     let value = parameters.trim().strip_prefix(['q', 'Q'])?.trim_start().strip_prefix('=')?.trim();
     let value: f32 = value.parse().ok().filter(|value| (0.0..=1.0).contains(value))?;
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_chooses() {
+    fn the_encoding_with_the_highest_weight_is_selected() {
         assert_eq!(best(&[]), None);
         assert_eq!(best(&[""]), None);
         assert_eq!(best(&["identity"]), None);
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_names_its_encoding() {
+    fn the_tag_of_an_encoded_body_names_the_encoding() {
         let plain = HeaderValue::from_static("\"abc\"");
         let packed = Encoding::Zstd.tag(&plain);
         assert_eq!(packed, "\"abc-zstd\"");

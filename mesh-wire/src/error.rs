@@ -15,33 +15,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AllowedMethods, RequestId};
 
-/// What `error` may say in an error body; [`ErrorKind::ALL`] is the one list.
+/// The kind of an error: the member `error` of an error body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The request cannot be read.
+    /// The request cannot be decoded.
     Transport,
-    /// The query, or a write, does not fit the schema or the bounds.
+    /// A query or write does not match the schema, or exceeds a limit.
     Validation,
-    /// Token or signature is missing or wrong, or does not permit this.
+    /// The token or signature is missing or invalid, or the session lacks a permission.
     Integrity,
     /// A resolver failed.
     Resolver,
-    /// Something failed that should not.
+    /// The server failed unexpectedly.
     Internal,
-    /// Nothing is at the path.
+    /// The path or record does not exist.
     NotFound,
-    /// The path does not take the method.
+    /// The path does not allow the method.
     MethodNotAllowed,
-    /// A write goes against a constraint.
+    /// A write violates a constraint.
     Conflict,
     /// Too many requests.
     RateLimit,
-    /// The server cannot answer now.
+    /// The server is temporarily unable to answer.
     Unavailable,
 }
 
 impl ErrorKind {
-    /// All kinds, in the order in which documents list them.
+    /// All kinds, in the order of the documentation.
     pub const ALL: [Self; 10] = [
         Self::Transport,
         Self::Validation,
@@ -55,7 +55,7 @@ impl ErrorKind {
         Self::Unavailable,
     ];
 
-    /// The value of `error`.
+    /// Returns the value of the member `error`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Transport => "TransportError",
@@ -71,13 +71,12 @@ impl ErrorKind {
         }
     }
 
-    /// The kind of that name.
+    /// Finds a kind by its name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The status unless the single error says otherwise: some transport errors have one of their own,
-    /// and some integrity errors are 403.
+    /// Returns the default status. Some transport errors have a more specific one, and some integrity errors are 403.
     pub fn status(self) -> StatusCode {
         match self {
             Self::Transport | Self::Validation => StatusCode::BAD_REQUEST,
@@ -92,48 +91,48 @@ impl ErrorKind {
     }
 }
 
-/// What `code` may say in an error body; [`Code::ALL`] is the one list.
+/// A machine-readable reason: the member `code` of an error body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// A cursor that is not of this query, or was altered. `SPEC §5.4`
+    /// The cursor belongs to another query, or was altered. `SPEC §5.4`
     CursorMismatch,
-    /// More objects than one response may have. `SPEC §3.11`
+    /// The response would have more objects than allowed. `SPEC §3.11`
     ResultTooLarge,
-    /// A sum of integers past 64 bits. `SPEC §3.12`
+    /// A sum of integers exceeds 64 bits. `SPEC §3.12`
     SumOverflow,
-    /// A resolver ran out of time. `SPEC §12.1`
+    /// A resolver exceeded its deadline. `SPEC §12.1`
     Timeout,
-    /// A query id that is not registered. `SPEC §8.4`
+    /// The query id is not registered. `SPEC §8.4`
     QueryIdUnknown,
-    /// No token where one is needed. `SPEC §7.6`, as all that follow
+    /// The request requires a token. This code and those that follow: `SPEC §7.6`
     TokenMissing,
-    /// A token that this deployment did not make, or that was altered.
+    /// The token was not issued by this deployment, or was altered.
     TokenInvalid,
-    /// A token past its time.
+    /// The token has expired.
     TokenExpired,
-    /// A token whose session was ended.
+    /// The session of the token was logged out.
     TokenRevoked,
-    /// No signature, or none of the form that is required.
+    /// The signature is missing, or not bound to one use although that is required.
     SignatureMissing,
-    /// A signature made at another time, or seen before.
+    /// The signature is too old or too new, or was used before.
     Replayed,
-    /// A login that fits no account.
+    /// The credentials of a login are wrong.
     BadCredentials,
-    /// A signature of something else than what was sent.
+    /// The signature does not match the request.
     SignatureInvalid,
-    /// An upload whose statement lacks the hash of its file.
+    /// The statement of an upload lacks the hash of the file.
     ContentHashMissing,
-    /// A file that is not the one whose hash was stated.
+    /// The uploaded file has another hash than stated.
     ContentHashMismatch,
-    /// A query that is not among those that are allowed.
+    /// The query is not one of the allowed queries.
     QueryNotAllowed,
-    /// Something that this session may not do.
+    /// The session lacks the permission.
     Forbidden,
 }
 
 impl Code {
-    /// All codes, in the order in which documents list them.
+    /// All codes, in the order of the documentation.
     pub const ALL: [Self; 17] = [
         Self::CursorMismatch,
         Self::ResultTooLarge,
@@ -154,7 +153,7 @@ impl Code {
         Self::Forbidden,
     ];
 
-    /// The value of `code`.
+    /// Returns the value of the member `code`.
     pub fn name(self) -> &'static str {
         match self {
             Self::CursorMismatch => "CURSOR_MISMATCH",
@@ -177,8 +176,7 @@ impl Code {
         }
     }
 
-    /// The status of an integrity error of that code: 403 where the session is known but may not do this,
-    /// 401 where a login would help. `SPEC §7.6`
+    /// Returns the status of an integrity error: 401 if a new login or signature would help, else 403. `SPEC §7.6`
     fn integrity_status(self) -> StatusCode {
         match self {
             Self::SignatureInvalid
@@ -190,38 +188,38 @@ impl Code {
         }
     }
 
-    /// The code of that name.
+    /// Finds a code by its name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name)
     }
 }
 
-/// A failure as the client is told of it. [`crate::response::error`] makes the reply.
+/// An error as it is sent to the client by [`crate::response::error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireError {
-    /// The row of the error table.
+    /// The kind of the error.
     pub kind: ErrorKind,
-    /// The status.
+    /// The status of the reply.
     pub status: StatusCode,
-    /// One sentence for a reader.
+    /// A sentence for people.
     pub message: Cow<'static, str>,
-    /// A word for programs, where one exists.
+    /// A machine-readable reason.
     pub code: Option<Code>,
-    /// Where in the query, as dotted refs from the root.
+    /// The location in the query, as dotted refs from the root.
     pub path: Option<String>,
-    /// Line of the query's text, from 1.
+    /// The 1-based line of the query's text.
     pub line: Option<u32>,
-    /// Column in characters, from 1.
+    /// The 1-based column, in characters.
     pub column: Option<u32>,
-    /// The methods that would have been right, for a 405.
+    /// The methods that the path allows, for a 405.
     pub allow: Option<AllowedMethods>,
-    /// Seconds after which to try again.
+    /// The number of seconds after which to retry.
     pub retry_after: Option<u32>,
 }
 
 impl WireError {
-    /// An error of that kind with its usual status and nothing but words. For kinds that answer 500, use
-    /// [`WireError::resolver`] and [`WireError::internal`], whose words are fixed.
+    /// Creates an error with the default status of its kind. For errors with status 500, use [`WireError::resolver`] and
+    /// [`WireError::internal`], whose messages reveal no internals.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
@@ -236,14 +234,14 @@ impl WireError {
         }
     }
 
-    /// The same with a code.
+    /// Sets the code.
     #[must_use]
     pub fn with_code(mut self, code: Code) -> Self {
         self.code = Some(code);
         self
     }
 
-    /// The same with a place in the query; an empty path is none.
+    /// Sets the location in the query; an empty path means none.
     #[must_use]
     pub fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into()).filter(|path| !path.is_empty());
@@ -256,95 +254,95 @@ impl WireError {
         self
     }
 
-    /// 400: the request cannot be read.
+    /// Creates a 400: the request cannot be decoded.
     pub fn transport(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Transport, message)
     }
 
-    /// 400: the query does not fit.
+    /// Creates a 400: the query or write is invalid.
     pub fn validation(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Validation, message)
     }
 
-    /// 401 or 403, as the code says: the request is not permitted. `SPEC §7.6`
+    /// Creates a 401 or 403, depending on the code: the request is not permitted. `SPEC §7.6`
     pub fn integrity(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Integrity, message).with_status(code.integrity_status()).with_code(code)
     }
 
-    /// 404: nothing is at the path.
+    /// Creates a 404: the path does not exist.
     pub fn not_found() -> Self {
-        let words = "Nothing is at this path; reads are at :entity and :entity/:id under the base path";
-        Self::new(ErrorKind::NotFound, words)
+        let message = "There is no such path; read at :entity or :entity/:id under the base path";
+        Self::new(ErrorKind::NotFound, message)
     }
 
-    /// 405: the path does not take that method.
+    /// Creates a 405: the path does not allow the method.
     pub fn method_not_allowed(method: &Method, allow: AllowedMethods) -> Self {
-        let words = format!("{method} is not allowed on this path, which takes {allow}");
-        Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, words) }
+        let message = format!("{method} is not allowed on this path; allowed are {allow}");
+        Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, message) }
     }
 
-    /// 413: the body is over the bound.
+    /// Creates a 413: the body is larger than `limit` bytes.
     pub fn payload_too_large(limit: u64) -> Self {
         Self::transport(format!("The body is larger than {limit} bytes"))
             .with_status(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
-    /// 414: the request line alone is over the bound of the head.
+    /// Creates a 414: the request line alone is longer than `limit` bytes.
     pub fn uri_too_long(limit: usize) -> Self {
-        let words = format!("The request line is longer than {limit} bytes");
-        Self::transport(words).with_status(StatusCode::URI_TOO_LONG)
+        let message = format!("The request line is longer than {limit} bytes");
+        Self::transport(message).with_status(StatusCode::URI_TOO_LONG)
     }
 
-    /// 415: the body is of another type.
+    /// Creates a 415: the body must be JSON.
     pub fn unsupported_media_type() -> Self {
         Self::transport("The body must be JSON; send Content-Type: application/json")
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
     }
 
-    /// 431: request line and headers are over the bound.
+    /// Creates a 431: request line and headers are larger than `limit` bytes.
     pub fn headers_too_large(limit: usize) -> Self {
-        let words =
+        let message =
             format!("The headers are larger than {limit} bytes; send a long query as the body of a POST");
-        Self::transport(words).with_status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
+        Self::transport(message).with_status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
     }
 
-    /// 400 `QUERY_ID_UNKNOWN`: the client may register the query again.
+    /// Creates a 400 `QUERY_ID_UNKNOWN`, after which clients may register the query again.
     pub fn query_id_unknown() -> Self {
-        Self::transport("The query id is not registered here; register the query, or send it as text")
+        Self::transport("The query id is not registered; register the query, or send its text")
             .with_code(Code::QueryIdUnknown)
     }
 
-    /// 500: a resolver failed. What went wrong is for the log only.
+    /// Creates a 500: a resolver failed. The cause belongs in the log only.
     pub fn resolver() -> Self {
         Self::new(
             ErrorKind::Resolver,
-            "The data could not be read; the log has the cause under this request id",
+            "The data could not be read; the server's log has the cause under this request id",
         )
     }
 
-    /// 500 `TIMEOUT`: a resolver ran out of time.
+    /// Creates a 500 `TIMEOUT`: a resolver exceeded its deadline.
     pub fn timeout() -> Self {
         Self::new(ErrorKind::Resolver, "The read took too long and was stopped").with_code(Code::Timeout)
     }
 
-    /// 500: something failed that should not. What went wrong is for the log only.
+    /// Creates a 500: the server failed. The cause belongs in the log only.
     pub fn internal() -> Self {
-        Self::new(ErrorKind::Internal, "The server failed; the log has the cause under this request id")
+        Self::new(ErrorKind::Internal, "The server failed; its log has the cause under this request id")
     }
 
-    /// 429: too many requests; try again after that many seconds.
+    /// Creates a 429: too many requests. Clients should retry after `retry_after` seconds.
     pub fn rate_limit(retry_after: u32) -> Self {
-        let words = "Too many requests; wait as long as Retry-After says";
-        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::RateLimit, words) }
+        let message = "Too many requests; retry after the time in Retry-After";
+        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::RateLimit, message) }
     }
 
-    /// 503: the server cannot answer now; try again after that many seconds.
+    /// Creates a 503: the server is busy or stopping. Clients should retry after `retry_after` seconds.
     pub fn unavailable(retry_after: u32) -> Self {
-        let words = "The server is busy or stopping; wait as long as Retry-After says";
-        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::Unavailable, words) }
+        let message = "The server is busy or stopping; retry after the time in Retry-After";
+        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::Unavailable, message) }
     }
 
-    /// What the reply's body says.
+    /// Returns the body of the reply.
     pub fn body(&self, request_id: &RequestId) -> ErrorBody {
         ErrorBody {
             error: self.kind.name().to_owned(),
@@ -366,7 +364,7 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// Faults of a query's text are validation errors with their place. `SPEC §3.4`
+/// Syntax errors are validation errors with a position. `SPEC §3.4`
 impl From<mesh_ql::SyntaxError> for WireError {
     fn from(error: mesh_ql::SyntaxError) -> Self {
         let plain = Self::validation(error.message);
@@ -374,28 +372,28 @@ impl From<mesh_ql::SyntaxError> for WireError {
     }
 }
 
-/// The body of an error reply, as both sides see it. Names are open on this side of the line: a server of
-/// a later version may say more than [`ErrorKind`] and [`Code`] know.
+/// The body of an error reply. Kind and code are strings, because later servers may send values that [`ErrorKind`] and
+/// [`Code`] do not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorBody {
-    /// The name of an [`ErrorKind`].
+    /// The kind, such as the name of an [`ErrorKind`].
     pub error: String,
-    /// One sentence for a reader.
+    /// A sentence for people.
     pub message: String,
-    /// The id under which the server's log has the request.
+    /// The id of the request in the server's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// The name of a [`Code`].
+    /// The code, such as the name of a [`Code`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Where in the query, as dotted refs from the root.
+    /// The location in the query, as dotted refs from the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Line of the query's text, from 1.
+    /// The 1-based line of the query's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Column in characters, from 1.
+    /// The 1-based column, in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
 }

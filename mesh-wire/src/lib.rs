@@ -1,8 +1,8 @@
 //! The wire format of Mesh: routes, headers, statuses and error bodies, for servers and clients.
 //!
-//! A server turns the head of a request into a [`Route`] and a [`ReadRequest`], and a result or a
-//! [`WireError`] into a reply. A client (module `client`) builds the same requests and decodes the replies. In reading order: [`headers`], [`base64`], [`route`], [`request`], [`response`], [`error`],
-//! [`sse`], `client`.
+//! A server decodes the head of a request into a [`Route`] and a [`ReadRequest`], and encodes a result or a [`WireError`]
+//! as a reply. A client (module `client`) builds requests and decodes replies. In reading order: [`headers`],
+//! [`base64`], [`route`], [`request`], [`response`], [`error`], [`sse`], `client`.
 //!
 //! # Features
 //!
@@ -34,8 +34,8 @@
 //! assert!(matches!(read.source, QuerySource::Text { ref text, .. } if text == "{ user { id } }"));
 //!
 //! let request_id = RequestId::from_headers(&headers, [0; 16]);
-//! let asked = RequestHead { method: &Method::GET, headers: &headers, request_id: &request_id };
-//! let reply = response::read(&asked, Bytes::from_static(b"{\"id\":7}"));
+//! let head = RequestHead { method: &Method::GET, headers: &headers, request_id: &request_id };
+//! let reply = response::read(&head, Bytes::from_static(b"{\"id\":7}"));
 //! assert_eq!(reply.status(), 200);
 //! assert!(reply.headers().contains_key("ETag"));
 //! ```

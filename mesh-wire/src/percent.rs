@@ -33,14 +33,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decodes_once() {
+    fn escapes_are_decoded_once() {
         assert_eq!(decode("a%2Fb%252f").as_deref(), Ok("a/b%2f"));
         assert_eq!(decode("%C3%a9").as_deref(), Ok("é"));
         assert_eq!(decode("%00").as_deref(), Ok("\0"));
     }
 
     #[test]
-    fn refuses_what_has_no_text() {
+    fn incomplete_escapes_and_invalid_utf8_are_refused() {
         for piece in ["%", "%4", "a%zz", "%%41", "%+1", "%ff", "%C3", "%ED%A0%80"] {
             assert!(decode(piece).is_err(), "{piece}");
         }
@@ -48,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_comes_back(text in any::<String>()) {
+        fn encoded_text_decodes_to_itself(text in any::<String>()) {
             let segment = encode(&text);
             prop_assert!(segment.is_ascii() && !segment.contains(['/', '?', '#']));
             prop_assert_eq!(decode(&segment).ok(), Some(Cow::Borrowed(text.as_str())));

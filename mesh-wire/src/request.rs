@@ -14,43 +14,49 @@ mod post_body;
 
 pub use post_body::{PostBody, decode_body};
 
-/// A read, decoded but not yet parsed or checked against a schema.
+/// A read request, decoded but neither parsed nor checked against a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadRequest<'p> {
     /// The query.
     pub source: QuerySource,
-    /// What of the entity is asked for.
+    /// What to read.
     pub target: ReadTarget<'p>,
 }
 
 impl<'p> ReadRequest<'p> {
-    /// A read by GET, HEAD or PUT: the path's target and the query in the headers.
+    /// Decodes a read by GET, HEAD or PUT, whose query is in the headers.
+    ///
+    /// # Errors
+    /// See [`decode_head`].
     pub fn from_head(target: ReadTarget<'p>, headers: &HeaderMap) -> Result<Self, WireError> {
         Ok(Self { source: decode_head(headers)?, target })
     }
 
-    /// A read by `POST {base}`: query and target in the body.
+    /// Decodes a read by `POST {base}`, whose query and target are in the body.
+    ///
+    /// # Errors
+    /// See [`decode_body`].
     pub fn from_body(headers: &HeaderMap, body: &[u8]) -> Result<Self, WireError> {
         let PostBody { format, text, id } = decode_body(headers, body)?;
         Ok(Self { source: QuerySource::Text { format, text }, target: ReadTarget::Posted { id } })
     }
 }
 
-/// Where a query comes from. A server decodes it, a client sends it.
+/// A query as a request carries it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuerySource {
-    /// The request carries it.
+    /// The text of the query.
     Text {
-        /// How to read the text.
+        /// The format of the text.
         format: Format,
         /// The decoded text.
         text: String,
     },
-    /// It was registered before, under this id; its format was kept with it.
+    /// The id of a registered query, whose format is stored with it.
     Id(String),
 }
 
-/// What a read is aimed at.
+/// The target of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadTarget<'p> {
     /// A list of the entity in the path, which the query's root must name too.
@@ -62,25 +68,25 @@ pub enum ReadTarget<'p> {
     Point {
         /// The entity key.
         entity: Cow<'p, str>,
-        /// The record.
+        /// The record's id.
         id: Cow<'p, str>,
     },
-    /// The entity that the query's root names: one record of it with an id, else a list.
+    /// The entity that the query's root names: one record if there is an id, else a list.
     Posted {
-        /// The record.
+        /// The record's id.
         id: Option<String>,
     },
 }
 
-/// The query in the headers as it came, borrowed and undecoded: equal bytes in an equal format are equal
-/// queries, so a cache of plans can be asked before anything is decoded.
+/// The undecoded query of a request's headers. Equal bytes in an equal format are equal queries, so a cache of plans can
+/// be consulted before the query is decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RawQuery<'h> {
     /// The value of `X-Mesh-Query`.
     Text {
         /// The format of the text inside.
         format: Format,
-        /// The base64 value, unchecked.
+        /// The unchecked base64 value.
         raw: &'h [u8],
     },
     /// The value of `X-Mesh-Query-Id`.
@@ -88,7 +94,10 @@ pub enum RawQuery<'h> {
 }
 
 impl RawQuery<'_> {
-    /// The query itself.
+    /// Decodes the query.
+    ///
+    /// # Errors
+    /// 400 if the text is not base64 of UTF-8.
     pub fn decode(self) -> Result<QuerySource, WireError> {
         match self {
             Self::Id(id) => Ok(QuerySource::Id(id.to_owned())),
@@ -103,37 +112,49 @@ impl RawQuery<'_> {
 }
 
 /// Finds the query in the headers without decoding it. `SPEC §2.3`, `SPEC §2.5`
+///
+/// # Errors
+/// 400 if a header of the protocol is repeated, or unless there is exactly one query with a known format.
 pub fn raw_query(headers: &HeaderMap) -> Result<RawQuery<'_>, WireError> {
     headers::MeshHeaders::from_headers(headers)?.raw_query()
 }
 
-/// The query of a read by GET, HEAD or PUT.
+/// Decodes the query of a read by GET, HEAD or PUT.
+///
+/// # Errors
+/// Those of [`raw_query`] and [`RawQuery::decode`].
 pub fn decode_head(headers: &HeaderMap) -> Result<QuerySource, WireError> {
     raw_query(headers)?.decode()
 }
 
-/// Refuses URL parameters that belong into a header or into the query. Others are ignored. `SPEC §2.6`
+/// Refuses URL parameters that belong in a header or in the query. Other parameters are ignored. `SPEC §2.6`
+///
+/// # Errors
+/// 400 for such a parameter.
 pub fn check_url_query(query: Option<&str>) -> Result<(), WireError> {
     let Some(query) = query else { return Ok(()) };
     let names = query.split('&').filter_map(|pair| pair.split('=').next());
     for name in names {
-        // A name that has no text is not one of ours.
+        // A name that cannot be decoded is not one of the protocol.
         let Ok(name) = percent::decode(name) else { continue };
-        let named = |known: &&&str| known.eq_ignore_ascii_case(&name);
-        if let Some(header) = headers::MESH.iter().find(named) {
-            let words = format!("'{header}' is no URL parameter; send it as a request header");
-            return Err(WireError::transport(words));
+        let matches = |known: &&&str| known.eq_ignore_ascii_case(&name);
+        if let Some(header) = headers::MESH.iter().find(matches) {
+            let message = format!("'{header}' is not a URL parameter; send it as a request header");
+            return Err(WireError::transport(message));
         }
-        if let Some(control) = mesh_ql::CONTROLS.iter().find(named) {
-            let words = format!("'{control}' is no URL parameter; write it inside the query");
-            return Err(WireError::transport(words));
+        if let Some(control) = mesh_ql::CONTROLS.iter().find(matches) {
+            let message = format!("'{control}' is not a URL parameter; write it inside the query");
+            return Err(WireError::transport(message));
         }
     }
     Ok(())
 }
 
-/// Refuses a head over the bound: 414 where the request line alone is, else 431. `fields` is what the headers
-/// have together ([`headers::MeshHeaders::size`]). `SPEC §12.2`
+/// Refuses a request head of more than `limit` bytes. `fields` is the size of all headers
+/// ([`headers::MeshHeaders::size`]). `SPEC §12.2`
+///
+/// # Errors
+/// 414 if the request line alone exceeds the limit, else 431.
 pub fn check_head_size(method: &Method, uri: &Uri, fields: usize, limit: usize) -> Result<(), WireError> {
     let target = uri.path_and_query().map_or_else(|| uri.path().len(), |target| target.as_str().len());
     let line = method.as_str().len() + target + "  HTTP/1.1".len();
@@ -146,53 +167,52 @@ pub fn check_head_size(method: &Method, uri: &Uri, fields: usize, limit: usize) 
     Ok(())
 }
 
-/// The id under which client and log know a request. `SPEC §2.11`
+/// The id of a request in replies and logs. `SPEC §2.11`
 #[derive(Clone, Debug)]
-pub struct RequestId(Name);
+pub struct RequestId(Inner);
 
 #[derive(Clone, Debug)]
-enum Name {
-    /// The client's own.
-    Sent(HeaderValue),
-    /// Hex digits of ours.
-    Fresh([u8; 32]),
+enum Inner {
+    /// The client's id.
+    Client(HeaderValue),
+    /// The hex digits of a generated id.
+    Generated([u8; 32]),
 }
 
 impl RequestId {
-    /// The client's own id, where it sent one of 1 to 128 visible ASCII characters, else an id made of
-    /// the fresh bytes.
-    pub fn from_headers(headers: &HeaderMap, fresh: [u8; 16]) -> Self {
-        Self::new(headers::MeshHeaders::scan(headers).request_id, fresh)
+    /// Returns the client's id if it consists of 1 to 128 visible ASCII characters, else an id made of `random` bytes.
+    pub fn from_headers(headers: &HeaderMap, random: [u8; 16]) -> Self {
+        Self::new(headers::MeshHeaders::scan(headers).request_id, random)
     }
 
-    /// The same where the client's id was found already.
-    pub fn new(sent: Option<&HeaderValue>, fresh: [u8; 16]) -> Self {
-        let fits = |value: &&HeaderValue| {
+    /// Like [`RequestId::from_headers`], with the header already found.
+    pub fn new(client_id: Option<&HeaderValue>, random: [u8; 16]) -> Self {
+        let is_valid = |value: &&HeaderValue| {
             (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic)
         };
-        match sent.filter(fits) {
-            Some(value) => Self(Name::Sent(value.clone())),
+        match client_id.filter(is_valid) {
+            Some(value) => Self(Inner::Client(value.clone())),
             None => {
                 let mut digits = [0; 32];
-                HEXLOWER.encode_mut(&fresh, &mut digits);
-                Self(Name::Fresh(digits))
+                HEXLOWER.encode_mut(&random, &mut digits);
+                Self(Inner::Generated(digits))
             }
         }
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            Name::Sent(value) => value.to_str().unwrap_or_default(),
-            Name::Fresh(digits) => std::str::from_utf8(digits).unwrap_or_default(),
+            Inner::Client(value) => value.to_str().unwrap_or_default(),
+            Inner::Generated(digits) => std::str::from_utf8(digits).unwrap_or_default(),
         }
     }
 
-    /// The id as a header's value.
+    /// Returns the id as a header value.
     pub fn value(&self) -> HeaderValue {
         match &self.0 {
-            Name::Sent(value) => value.clone(),
-            Name::Fresh(digits) => headers::ascii(digits),
+            Inner::Client(value) => value.clone(),
+            Inner::Generated(digits) => headers::ascii(digits),
         }
     }
 }
@@ -211,7 +231,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Whether the headers say that the body is JSON, with or without parameters such as a charset.
+/// Returns whether the body is JSON according to its content type, with or without parameters such as a charset.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let value = headers::single(headers, CONTENT_TYPE.as_str()).ok().flatten();
     value.and_then(|value| value.to_str().ok()).is_some_and(headers::names_json)

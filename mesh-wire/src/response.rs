@@ -14,11 +14,10 @@ use crate::encoding::plain_tag;
 use crate::{AllowedMethods, ErrorKind, RequestId, WireError, headers};
 pub use write::{location, written};
 
-/// What a reply needs to know of its request.
+/// The parts of a request that its reply depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHead<'r> {
-    /// The method: `HEAD` is answered without a body, and only `GET` and `HEAD` may be answered from
-    /// what the client has.
+    /// The method. Replies to `HEAD` have no body, and only `GET` and `HEAD` are answered with 304.
     pub method: &'r Method,
     /// The request's headers.
     pub headers: &'r HeaderMap,
@@ -26,20 +25,20 @@ pub struct RequestHead<'r> {
     pub request_id: &'r RequestId,
 }
 
-/// The reply of a read that succeeded: 200, or 304 where the client has these bytes already.
-pub fn read(asked: &RequestHead<'_>, body: Bytes) -> Response<Bytes> {
-    read_with_digest(asked, body, None)
+/// Builds the reply of a successful read: 200, or 304 if the client already has these bytes.
+pub fn read(request: &RequestHead<'_>, body: Bytes) -> Response<Bytes> {
+    read_with_digest(request, body, None)
 }
 
-/// The same for a body whose digest ([`ETag::digest`]) is known already.
-pub fn read_with_digest(asked: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
-    // Caches ask every time: what a client may see can change with any write.
-    read_in(asked, body, digest, HeaderValue::from_static("no-cache"))
+/// Like [`read`], for a body whose digest ([`ETag::digest`]) is known.
+pub fn read_with_digest(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
+    // Caches must revalidate each time, because any write can change the data.
+    read_in(request, body, digest, HeaderValue::from_static("no-cache"))
 }
 
-/// The same for a reply that is for its client alone: no cache between the two may keep it. `SPEC §12.3`
-pub fn read_private(asked: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
-    read_in(asked, body, digest, private())
+/// Like [`read_with_digest`], for a reply that shared caches must not store. `SPEC §12.3`
+pub fn read_private(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
+    read_in(request, body, digest, private())
 }
 
 fn private() -> HeaderValue {
@@ -47,40 +46,40 @@ fn private() -> HeaderValue {
 }
 
 fn read_in(
-    asked: &RequestHead<'_>,
+    request: &RequestHead<'_>,
     body: Bytes,
     digest: Option<u128>,
-    caching: HeaderValue,
+    cache_control: HeaderValue,
 ) -> Response<Bytes> {
     let mut reply = Response::new(body);
     *reply.headers_mut() = HeaderMap::with_capacity(8);
-    reply.headers_mut().insert(CACHE_CONTROL, caching);
-    if *asked.method == Method::GET || *asked.method == Method::HEAD {
+    reply.headers_mut().insert(CACHE_CONTROL, cache_control);
+    if *request.method == Method::GET || *request.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::new(reply.body()), ETag::from_digest);
-        let held = tag.held(asked.headers);
+        let held = tag.named_in(request.headers);
         let unchanged = held.is_some();
         reply.headers_mut().insert(ETAG, held.unwrap_or(tag).0);
         reply.headers_mut().insert(VARY, HeaderValue::from_static(headers::VARY));
         if unchanged {
             *reply.status_mut() = StatusCode::NOT_MODIFIED;
             *reply.body_mut() = Bytes::new();
-            identify(asked, &mut reply);
+            identify(request, &mut reply);
             return reply;
         }
     }
-    as_json(asked, &mut reply);
+    as_json(request, &mut reply);
     reply
 }
 
-/// Says that a reply is for its client alone ([`read_private`]).
+/// Forbids shared caches to store a reply.
 pub fn set_private<B>(reply: &mut Response<B>) {
     reply.headers_mut().insert(CACHE_CONTROL, private());
 }
 
-/// The reply of a request that failed.
+/// Builds the reply of a failed request.
 #[expect(clippy::expect_used, reason = "strings and integers always have a JSON text")]
-pub fn error(asked: &RequestHead<'_>, error: &WireError) -> Response<Bytes> {
-    let body = serde_json::to_vec(&error.body(asked.request_id)).expect("plain data");
+pub fn error(request: &RequestHead<'_>, error: &WireError) -> Response<Bytes> {
+    let body = serde_json::to_vec(&error.body(request.request_id)).expect("plain data");
     let mut reply = Response::new(Bytes::from(body));
     *reply.status_mut() = error.status;
     let fields = reply.headers_mut();
@@ -94,45 +93,45 @@ pub fn error(asked: &RequestHead<'_>, error: &WireError) -> Response<Bytes> {
     if error.kind == ErrorKind::Integrity && error.status == StatusCode::UNAUTHORIZED {
         fields.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Mesh"));
     }
-    as_json(asked, &mut reply);
+    as_json(request, &mut reply);
     reply
 }
 
-/// The reply of `OPTIONS`: 204 and the methods of the path.
-pub fn options(asked: &RequestHead<'_>, allow: AllowedMethods) -> Response<Bytes> {
+/// Builds the reply to `OPTIONS`: 204 and the methods of the path.
+pub fn options(request: &RequestHead<'_>, allow: AllowedMethods) -> Response<Bytes> {
     let mut reply = Response::new(Bytes::new());
     *reply.status_mut() = StatusCode::NO_CONTENT;
     reply.headers_mut().insert(ALLOW, headers::ascii(allow.to_string()));
-    identify(asked, &mut reply);
+    identify(request, &mut reply);
     reply
 }
 
-fn as_json(asked: &RequestHead<'_>, reply: &mut Response<Bytes>) {
+fn as_json(request: &RequestHead<'_>, reply: &mut Response<Bytes>) {
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(headers::JSON));
-    if *asked.method == Method::HEAD {
-        // The length that GET would have sent; without it the empty body would be measured.
+    if *request.method == Method::HEAD {
+        // The length of the body of GET.
         let length = HeaderValue::from(reply.body().len());
         reply.headers_mut().insert(CONTENT_LENGTH, length);
         *reply.body_mut() = Bytes::new();
     }
-    identify(asked, reply);
+    identify(request, reply);
 }
 
-fn identify(asked: &RequestHead<'_>, reply: &mut Response<Bytes>) {
-    reply.headers_mut().insert(&headers::REQUEST_ID, asked.request_id.value());
+fn identify(request: &RequestHead<'_>, reply: &mut Response<Bytes>) {
+    reply.headers_mut().insert(&headers::REQUEST_ID, request.request_id.value());
 }
 
-/// A strong tag of a body: equal tags mean equal bytes.
+/// A strong entity tag: equal tags mean equal bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ETag(HeaderValue);
 
 impl ETag {
-    /// The tag of those bytes.
+    /// Computes the tag of a body.
     pub fn new(body: &[u8]) -> Self {
         Self::from_digest(Self::digest(body))
     }
 
-    /// The tag of bytes with that digest.
+    /// Returns the tag of a body with this digest.
     pub fn from_digest(digest: u128) -> Self {
         let mut text = [b'"'; 34];
         if let Some(inner) = text.get_mut(1..33) {
@@ -141,27 +140,28 @@ impl ETag {
         Self(headers::ascii(text))
     }
 
-    /// What a tag is made of: 128 bits (XXH3) that are the same on every server, and for no two bodies by
-    /// accident. A cryptographic digest would take longer than many reads;
-    /// who can write what others read needs no equal digests to mislead them.
+    /// Computes the digest of a body that its tag is made of: 128 bits of XXH3, equal on all servers.
+    ///
+    /// A cryptographic digest would take longer than many reads, and would not protect readers from a client that can
+    /// write the data.
     pub fn digest(body: &[u8]) -> u128 {
         twox_hash::XxHash3_128::oneshot(body)
     }
 
-    /// The value of the `ETag` header, quotes and all.
+    /// Returns the value of the `ETag` header, with quotes.
     pub fn value(&self) -> HeaderValue {
         self.0.clone()
     }
 
-    /// Whether `If-None-Match` names this tag: in a list over one or more lines, as a weak tag too, or by
-    /// `*`. What cannot be read as tags names nothing.
+    /// Returns whether `If-None-Match` names this tag, as a strong or weak tag in a list over one or more lines, or by
+    /// `*`. Malformed lines are ignored.
     pub fn matches(&self, headers: &HeaderMap) -> bool {
-        self.held(headers).is_some()
+        self.named_in(headers).is_some()
     }
 
-    /// The tag that `If-None-Match` names this one by, which may be that of the bytes in some encoding: a cache
-    /// makes fresh what it has under the very tag of a 304, and nothing else.
-    fn held(&self, headers: &HeaderMap) -> Option<Self> {
+    /// Returns the tag by which `If-None-Match` names this one, which may be that of an encoded body. A cache refreshes
+    /// the entry whose tag equals that of the 304.
+    fn named_in(&self, headers: &HeaderMap) -> Option<Self> {
         headers.get_all(IF_NONE_MATCH).iter().find_map(|line| {
             let line = line.as_bytes().trim_ascii();
             if line == b"*" {
@@ -172,7 +172,7 @@ impl ETag {
         })
     }
 
-    /// Whether it is this tag, or that of these bytes in some encoding.
+    /// Returns whether `tag` is this tag or that of the same body in some encoding.
     fn is(&self, tag: &[u8]) -> bool {
         match plain_tag(tag) {
             (plain, false) => plain == self.0.as_bytes(),
@@ -181,7 +181,7 @@ impl ETag {
     }
 }
 
-/// The tags of one line, each with its quotes. A comma inside quotes belongs to its tag.
+/// Splits one line into tags with their quotes. A tag may contain commas.
 fn tags(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = line;
     std::iter::from_fn(move || {

@@ -3,6 +3,8 @@
 mod allowed_methods;
 mod base_path;
 mod path;
+mod profiles;
+mod segments;
 
 use std::borrow::Cow;
 
@@ -13,9 +15,9 @@ use crate::WireError;
 pub use allowed_methods::AllowedMethods;
 pub use base_path::{BasePath, BasePathError};
 use path::PathKind;
+pub use profiles::Profiles;
 
-/// What a request is for. One variant for each kind of route that there is; which of them a server offers
-/// is a matter of its [`Profiles`].
+/// The route of a request. A server offers the routes of its [`Profiles`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Route<'p> {
@@ -48,15 +50,15 @@ pub enum Route<'p> {
     },
     /// `GET` or `HEAD {base}/files/sha256/:hex/:hex`.
     File {
-        /// The storage key, `sha256/<2 digits>/<62 digits>` where it is one.
+        /// The part of the path after the files segment. A storage key has the form `sha256/<2 digits>/<62 digits>`.
         key: String,
     },
-    /// `POST {base}/:entity`: a record from JSON, or with `multipart/form-data` from a file.
+    /// `POST {base}/:entity`: creates a record from JSON, or from a file sent as `multipart/form-data`.
     Create {
         /// The entity key, decoded.
         entity: Cow<'p, str>,
     },
-    /// `PUT {base}/:entity/:id` where there are write routes. Without a body it is still a point read.
+    /// `PUT {base}/:entity/:id` on a server with write routes. Without a body it is a point read.
     Update {
         /// The entity key, decoded.
         entity: Cow<'p, str>,
@@ -70,13 +72,14 @@ pub enum Route<'p> {
         /// The id, decoded.
         id: Cow<'p, str>,
     },
-    /// `POST {base}/:entity/:id/:member`: a child or a link from JSON, or with `multipart/form-data` a file.
+    /// `POST {base}/:entity/:id/:member`: creates a child or a link from JSON, or stores a file sent as
+    /// `multipart/form-data`.
     Attach {
         /// The entity key, decoded.
         entity: Cow<'p, str>,
         /// The id, decoded.
         id: Cow<'p, str>,
-        /// A relation's ref, or the field that takes the file, decoded.
+        /// The ref of a relation, or the field that takes the file, decoded.
         member: Cow<'p, str>,
     },
     /// `PUT {base}/:entity/:id/:relation`.
@@ -110,31 +113,32 @@ pub enum Route<'p> {
     },
     /// `OPTIONS` on any known path.
     Options {
-        /// The methods of that path.
+        /// The methods that the path allows.
         allow: AllowedMethods,
     },
 }
 
 impl<'p> Route<'p> {
-    /// The route of a method and an undecoded path (without the URL's query).
+    /// Finds the route of a method and an undecoded path (without the URL's query).
     ///
-    /// Refuses a segment that has no text with 400, an unknown path with 404, and a method that the path
-    /// does not take, or takes only in a profile that is off, with 405.
+    /// # Errors
+    /// 400 if a segment cannot be decoded, 404 if the path is unknown, and 405 if the path does not allow the method with
+    /// these profiles.
     pub fn parse(
         base: &BasePath,
         profiles: &Profiles,
         method: &Method,
         path: &'p str,
     ) -> Result<Self, WireError> {
-        let place = PathKind::find(base, profiles, path)?;
-        let allow = place.allow(profiles);
+        let kind = PathKind::parse(base, profiles, path)?;
+        let allow = kind.allowed_methods(profiles);
         if *method == Method::OPTIONS {
             return Ok(Self::Options { allow });
         }
         if !allow.contains(method) {
             return Err(WireError::method_not_allowed(method, allow));
         }
-        Ok(match place {
+        Ok(match kind {
             PathKind::Base => Self::Post,
             PathKind::Queries => Self::Register,
             PathKind::Auth => Self::Login,
@@ -159,16 +163,16 @@ impl<'p> Route<'p> {
         })
     }
 
-    /// The methods of a path, or `None` where nothing is.
+    /// Returns the methods of a path, or `None` if the path is unknown.
     pub fn methods(base: &BasePath, profiles: &Profiles, path: &str) -> Option<AllowedMethods> {
-        PathKind::find(base, profiles, path).ok().map(|place| place.allow(profiles))
+        PathKind::parse(base, profiles, path).ok().map(|kind| kind.allowed_methods(profiles))
     }
 
-    /// Every kind of path under the base with the methods that it takes, `OPTIONS` left out.
+    /// Lists the patterns of all paths under the base, with the methods that they allow, without `OPTIONS`.
     pub fn table(profiles: &Profiles) -> Vec<(&'static str, AllowedMethods)> {
         let (entity, id, member) = (":entity".into(), ":id".into(), ":relation".into());
         let (child, file) = (":childId".into(), ":key".to_owned());
-        let places: [(&str, PathKind<'_>); 10] = [
+        let kinds: [(&str, PathKind<'_>); 10] = [
             ("", PathKind::Base),
             ("queries", PathKind::Queries),
             ("auth", PathKind::Auth),
@@ -183,38 +187,8 @@ impl<'p> Route<'p> {
             ),
             (":entity/:id/:relation/:childId", PathKind::Child(entity, id, member, child)),
         ];
-        let known = places.into_iter().map(|(pattern, place)| (pattern, place.allow(profiles)));
-        known.filter(|(_, allow)| !allow.is_empty()).collect()
-    }
-}
-
-/// Which profiles a server offers, and so which routes it has beside the reads. By default none. `SPEC §1`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profiles {
-    /// Login and logout.
-    pub integrity: bool,
-    /// Registration of queries.
-    pub persisted: bool,
-    /// Multipart routes and stored files.
-    pub uploads: bool,
-    /// Streams of changes.
-    pub events: bool,
-    /// Write routes.
-    pub mutations: bool,
-    /// The segment under the base that stored files are served at. `SPEC §9.7`
-    pub files: Cow<'static, str>,
-}
-
-impl Default for Profiles {
-    fn default() -> Self {
-        Self {
-            integrity: false,
-            persisted: false,
-            uploads: false,
-            events: false,
-            mutations: false,
-            files: Cow::Borrowed("files"),
-        }
+        let rows = kinds.into_iter().map(|(pattern, kind)| (pattern, kind.allowed_methods(profiles)));
+        rows.filter(|(_, allow)| !allow.is_empty()).collect()
     }
 }
 

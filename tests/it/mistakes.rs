@@ -106,7 +106,8 @@ fn wrong_urls_get_a_hint() {
     assert!(plain.ends_with("does its URL begin with https://?\n"), "{plain}");
 
     let bare = run(&["query", "--url", "127.0.0.1:4000/mesh", "{ post title }"]);
-    let wanted = "error: '127.0.0.1:4000/mesh' is no endpoint: it must begin with http:// or https://\n";
+    let wanted =
+        "error: '127.0.0.1:4000/mesh' is not a valid endpoint: it must begin with http:// or https://\n";
     assert_eq!(said(&bare, 2), wanted);
 }
 

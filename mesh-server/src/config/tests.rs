@@ -220,7 +220,7 @@ fn values_of_the_wrong_kind_are_refused() {
          page_max = 'many'\npage_default = 100000\nheader_bytes = 10\n",
         expect![[r#"
             mesh.toml:1: 'listen' must be a quoted string, not 4000
-            mesh.toml:2: 'base' is invalid, 'mesh?x': a base path begins with '/', as '/mesh' does
+            mesh.toml:2: 'base' is invalid, 'mesh?x': a base path must begin with '/', such as '/mesh'
             mesh.toml:3: 'database' must be a quoted string, not true
             mesh.toml:4: 'threads' must be a whole number from 0 to 1024, not a number with a fraction
             mesh.toml:5: 'request_timeout' must be a time with its unit, such as '500ms', '10s' or '15m', from 1ms to 24h, not 10

@@ -1,4 +1,4 @@
-//! The client of one server, which signs requests and registers queries as needed.
+//! A client of one server, which signs requests and registers queries as configured.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use super::{
     UploadTarget, upload,
 };
 
-/// Time and fresh bytes for a bound signature.
-type Fresh = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
+/// Returns the time and random bytes of a bound signature.
+type NonceSource = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
 
-/// Asks one server. It makes requests and reads replies; to carry them is the caller's part, over whatever
-/// transport there is. Cheap to clone; all clones are one.
+/// Builds requests for one server and decodes its replies. The caller sends the requests over any transport. Clones are
+/// cheap.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -32,11 +32,11 @@ type Fresh = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
 /// # }
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Client::new(Endpoint::parse("http://127.0.0.1:4000/mesh")?).with_persisted_queries();
-/// let mut asking = client.point(&query("post").field("title").build(), "1");
+/// let mut operation = client.point(&query("post").field("title").build(), "1");
 /// let post = loop {
-///     // One request, or several where the query has to be registered first.
-///     let reply = send(asking.request()?)?;
-///     if let Some(body) = asking.receive(reply)? {
+///     // One request, or several if the query has to be registered first.
+///     let reply = send(operation.request()?)?;
+///     if let Some(body) = operation.receive(reply)? {
 ///         break body;
 ///     }
 /// };
@@ -46,100 +46,99 @@ type Fresh = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    at: Endpoint,
+    endpoint: Endpoint,
     session: Option<Arc<Session>>,
-    fresh: Option<Arc<Fresh>>,
+    nonces: Option<Arc<NonceSource>>,
     persisted: bool,
 }
 
 impl Client {
-    /// A client of the server at that place, without a session.
-    pub fn new(at: Endpoint) -> Self {
-        Self { at, session: None, fresh: None, persisted: false }
+    /// Creates a client without a session.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self { endpoint, session: None, nonces: None, persisted: false }
     }
 
-    /// The same, signing whatever it asks. [`super::login`] begins a session.
+    /// Signs all requests with a session, which begins with [`super::login`].
     #[must_use]
     pub fn with_session(self, session: Session) -> Self {
         Self { session: Some(Arc::new(session)), ..self }
     }
 
-    /// The same with signatures that are good for one use only. The function gives seconds since the Unix
-    /// epoch, and bytes that it has not given before. `SPEC §7.9`
+    /// Binds each signature to one use. `source` returns the time in seconds since the Unix epoch and random bytes.
+    /// `SPEC §7.9`
     #[must_use]
-    pub fn with_bound_signatures(self, fresh: impl Fn() -> (u64, [u8; 16]) + Send + Sync + 'static) -> Self {
-        Self { fresh: Some(Arc::new(fresh)), ..self }
+    pub fn with_bound_signatures(self, source: impl Fn() -> (u64, [u8; 16]) + Send + Sync + 'static) -> Self {
+        Self { nonces: Some(Arc::new(source)), ..self }
     }
 
-    /// The same, sending the ids of queries in place of their texts. A query is registered when the server
-    /// does not know it: with its first use, and again when the server has forgotten it. `SPEC §8`
+    /// Sends the ids of queries instead of their texts. A query is registered whenever the server replies that its id is
+    /// unknown. `SPEC §8`
     #[must_use]
     pub fn with_persisted_queries(self) -> Self {
         Self { persisted: true, ..self }
     }
 
-    /// Where it asks.
+    /// Returns the endpoint of the server.
     pub fn endpoint(&self) -> &Endpoint {
-        &self.at
+        &self.endpoint
     }
 
-    /// Whether it sends ids of queries.
+    /// Returns whether the client sends ids of queries.
     pub(super) fn sends_ids(&self) -> bool {
         self.persisted
     }
 
-    /// A read of one record.
+    /// Reads one record.
     pub fn point(&self, query: &Query, id: &str) -> Operation {
         Operation::new(self.clone(), query, Some(id))
     }
 
-    /// A read of a list, of which the answer is one page.
+    /// Reads one page of a list.
     pub fn collection(&self, query: &Query) -> Operation {
         Operation::new(self.clone(), query, None)
     }
 
-    /// A read of a list to its end, page after page.
+    /// Reads all pages of a list.
     pub fn pages(&self, query: Query) -> Pages {
         Pages::new(self.clone(), query)
     }
 
-    /// The stream of a record's changes.
+    /// Subscribes to the changes of a record.
     pub fn watch(&self, query: &Query, id: &str) -> Subscription {
         Subscription::new(self.clone(), query, id)
     }
 
-    /// A file that is in memory, as one request. Larger ones are sent piece by piece: [`super::upload`] makes the
-    /// head, [`Client::sign`] signs it, and [`UploadForm`] has what stands around the bytes.
+    /// Builds the upload of a file in memory. To stream a larger file, build the head with [`super::upload`], sign it with
+    /// [`Client::sign`], and send the file between the two parts of [`UploadForm`].
     ///
     /// # Errors
-    /// Names that no URL can hold.
+    /// [`ClientError`] if a segment of the path is empty or does not fit into a URL.
     pub fn upload(
         &self,
-        place: UploadTarget<'_>,
+        target: UploadTarget<'_>,
         field: &str,
         file: &UploadFile<'_>,
         form: &UploadForm,
     ) -> Result<Request<Bytes>, ClientError> {
-        let (UploadTarget::Attach { entity, .. } | UploadTarget::Create { entity }) = place;
+        let (UploadTarget::Attach { entity, .. } | UploadTarget::Create { entity }) = target;
         let digest = ring::digest::digest(&ring::digest::SHA256, &file.bytes);
         let statement = statement(entity, field, Some(&HEXLOWER.encode(digest.as_ref())));
-        let mut request = upload(&self.at, place, &statement, form)?;
+        let mut request = upload(&self.endpoint, target, &statement, form)?;
         let before = form.before(file.meta, file.name, file.content_type);
         *request.body_mut() = [before, file.bytes.clone(), form.after()].concat().into();
         self.sign(request)
     }
 
-    /// Signs a request that is finished otherwise, such as one to a route of the application's own; without a session
-    /// it stays as it is.
+    /// Signs a complete request, such as one for a route of an application. Returns it unchanged if there is no session.
     ///
     /// # Errors
-    /// None with the requests of this crate.
+    /// Does not fail; the type is that of [`Session::sign`].
     pub fn sign(&self, request: Request<Bytes>) -> Result<Request<Bytes>, ClientError> {
         let Some(session) = &self.session else { return Ok(request) };
-        match &self.fresh {
+        match &self.nonces {
             None => session.sign(request, None),
-            Some(fresh) => {
-                let (timestamp, bytes) = fresh();
+            Some(source) => {
+                let (timestamp, bytes) = source();
                 let nonce = HEXLOWER.encode(&bytes);
                 session.sign(request, Some(SignatureBinding { timestamp, nonce: &nonce }))
             }
@@ -149,25 +148,28 @@ impl Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("at", &self.at).field("session", &self.session).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("endpoint", &self.endpoint)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
     }
 }
 
-/// A file to send.
+/// A file to upload.
 #[derive(Clone, Debug)]
 pub struct UploadFile<'a> {
-    /// What it is called, which the server does not go by.
+    /// The file name, which the server ignores.
     pub name: &'a str,
-    /// What it is said to be.
+    /// The content type.
     pub content_type: &'a str,
-    /// Its bytes.
+    /// The content.
     pub bytes: Bytes,
     /// Further fields of the record, as the text of a JSON object.
     pub meta: Option<&'a str>,
 }
 
-/// The statement of an upload: for which field it is and, in 64 hex digits, the SHA-256 of the bytes. The hash
-/// may be left out where requests are not signed. `SPEC §9.1`
+/// Returns the statement of an upload: the field and the SHA-256 of the file in 64 hex digits, which is optional if
+/// requests are not signed. `SPEC §9.1`
 pub fn statement(entity: &str, field: &str, sha256: Option<&str>) -> String {
     let mut statement = json!({ entity: { field: { "upload": true } } });
     if let (Some(sha256), Some(members)) = (sha256, statement.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! Reads and writes that may take several requests, because a query is registered first.
+//! Reads and writes, which take several requests if a query is registered first.
 
 use std::mem;
 
@@ -10,42 +10,42 @@ use ring::digest;
 use serde::Deserialize;
 
 use super::writes::Write;
-use super::{Client, ClientError, ReplyError, collection, point, post, register, result, say_query};
+use super::{Client, ClientError, ReplyError, collection, point, post, register, result, set_query};
 use crate::{Code, QuerySource};
 
-/// Queries up to this go into a header; longer ones are posted.
-const HEADER_QUERY: usize = 8 * 1024;
+/// The longest query that is sent in a header, in bytes. Longer ones are posted.
+const MAX_HEADER_QUERY: usize = 8 * 1024;
 
-/// A read or a write that is under way: send what [`Operation::request`] says, hand the reply to [`Operation::receive`], and
-/// again until there is an answer.
+/// A read or a write in progress. Send the request of [`Operation::request`] and pass the reply to
+/// [`Operation::receive`], until that returns the answer.
 #[derive(Clone, Debug)]
 pub struct Operation {
     client: Client,
-    what: What,
-    /// Empty for a write whose answer is all scalar fields.
+    action: Action,
+    /// The text of the query. Empty for a write that returns all scalar fields.
     text: String,
     step: Step,
 }
 
-/// What is asked of the server.
+/// What the operation does.
 #[derive(Clone, Debug)]
-enum What {
-    /// A record, or without an id a list.
+enum Action {
+    /// Reads a record, or a list if there is no id.
     Read { entity: String, id: Option<String> },
-    /// A write.
+    /// Writes.
     Write(Write),
 }
 
-/// What is to be sent next.
+/// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
-    /// The id that the query has by the rules.
+    /// The read or write with the computed id of the query.
     Id(String),
-    /// The query, to be known from then on.
+    /// The registration of the query.
     Register,
-    /// The id that the server gave.
+    /// The read or write with the id that the server assigned.
     Registered(String),
-    /// The query itself.
+    /// The read or write with the text of the query.
     Text,
 }
 
@@ -56,86 +56,93 @@ struct Registration {
 
 impl Operation {
     pub(super) fn new(client: Client, query: &Query, id: Option<&str>) -> Self {
-        let what = What::Read { entity: query.entity.clone(), id: id.map(str::to_owned) };
-        Self { client, what, text: String::new(), step: Step::Text }.select(query)
+        let action = Action::Read { entity: query.entity.clone(), id: id.map(str::to_owned) };
+        Self { client, action, text: String::new(), step: Step::Text }.select(query)
     }
 
     pub(super) fn writing(client: Client, write: Write) -> Self {
-        Self { client, what: What::Write(write), text: String::new(), step: Step::Text }
+        Self { client, action: Action::Write(write), text: String::new(), step: Step::Text }
     }
 
-    /// The same with what this query selects as its answer. Of a write that is the record which it leaves, and the
-    /// query's root is that record's entity.
+    /// Sets the query that shapes the answer. For a write, the query's root must be the entity of the resulting record.
     #[must_use]
     pub fn select(self, query: &Query) -> Self {
         let text = mesh_ql::print_json(query);
-        // A cursor makes a text of each page. To register those would fill the server's store for nothing.
+        // Each page has another cursor and so another text, which is not worth registering.
         let is_page = query.root.controls.page.as_ref().is_some_and(|page| page.after.is_some());
-        let step = if self.client.sends_ids() && !is_page { Step::Id(id_of(&text)) } else { Step::Text };
-        let what = match self.what {
-            What::Read { id, .. } => What::Read { entity: query.entity.clone(), id },
-            write @ What::Write(_) => write,
+        let step = if self.client.sends_ids() && !is_page { Step::Id(query_id(&text)) } else { Step::Text };
+        let action = match self.action {
+            Action::Read { id, .. } => Action::Read { entity: query.entity.clone(), id },
+            write @ Action::Write(_) => write,
         };
-        Self { client: self.client, what, text, step }
+        Self { client: self.client, action, text, step }
     }
 
-    /// The request to send next.
+    /// Returns the next request to send.
     ///
     /// # Errors
-    /// Names that no URL can hold, and fields of a write that no JSON can.
+    /// [`ClientError`] if a segment of the path is empty or does not fit into a URL, or the fields of a write cannot be
+    /// serialized.
     pub fn request(&self) -> Result<Request<Bytes>, ClientError> {
-        let at = self.client.endpoint();
+        let endpoint = self.client.endpoint();
         let request = match &self.step {
-            Step::Id(id) | Step::Registered(id) => self.say(&QuerySource::Id(id.clone())),
-            Step::Register => register(at, Format::Json, &self.text),
-            Step::Text => self.say(&QuerySource::Text { format: Format::Json, text: self.text.clone() }),
+            Step::Id(id) | Step::Registered(id) => self.with_query(&QuerySource::Id(id.clone())),
+            Step::Register => register(endpoint, Format::Json, &self.text),
+            Step::Text => {
+                self.with_query(&QuerySource::Text { format: Format::Json, text: self.text.clone() })
+            }
         };
         self.client.sign(request?)
     }
 
-    fn say(&self, source: &QuerySource) -> Result<Request<Bytes>, ClientError> {
-        let at = self.client.endpoint();
-        match (&self.what, source) {
-            (What::Read { id, .. }, QuerySource::Text { format, text }) if text.len() > HEADER_QUERY => {
-                post(at, *format, text, id.as_deref())
+    fn with_query(&self, source: &QuerySource) -> Result<Request<Bytes>, ClientError> {
+        let endpoint = self.client.endpoint();
+        match (&self.action, source) {
+            (Action::Read { id, .. }, QuerySource::Text { format, text })
+                if text.len() > MAX_HEADER_QUERY =>
+            {
+                post(endpoint, *format, text, id.as_deref())
             }
-            (What::Read { entity, id: Some(id) }, _) => point(at, entity, id, source),
-            (What::Read { entity, id: None }, _) => collection(at, entity, source),
-            (What::Write(write), _) if self.text.is_empty() => write.request(at),
-            (What::Write(write), _) => say_query(write.request(at)?, source),
+            (Action::Read { entity, id: Some(id) }, _) => point(endpoint, entity, id, source),
+            (Action::Read { entity, id: None }, _) => collection(endpoint, entity, source),
+            (Action::Write(write), _) if self.text.is_empty() => write.request(endpoint),
+            (Action::Write(write), _) => set_query(write.request(endpoint)?, source),
         }
     }
 
-    /// Takes the reply to the last request: the answer, or `None` where [`Operation::request`] has another one. A write
-    /// that leaves no record has an empty answer.
+    /// Decodes the reply to the last request. Returns the answer, or `None` if [`Operation::request`] has another request.
+    /// The answer to a write without a resulting record is empty.
     ///
     /// # Errors
-    /// What the server refuses, and what is no reply of such a server.
+    /// [`ReplyError`] if the server refused the request, or the reply is not one of a Mesh server.
     pub fn receive(&mut self, reply: Response<Bytes>) -> Result<Option<Bytes>, ReplyError> {
         let status = reply.status();
-        let refused_as = |error: &ReplyError, code: Code| match error {
+        let has_code = |error: &ReplyError, code: Code| match error {
             ReplyError::Refused { body, .. } => body.code.as_deref() == Some(code.name()),
-            ReplyError::Foreign { .. } => false,
+            ReplyError::Unexpected { .. } => false,
         };
         let step = mem::replace(&mut self.step, Step::Text);
-        if status == StatusCode::NO_CONTENT && matches!(self.what, What::Write(_)) && step != Step::Register {
+        if status == StatusCode::NO_CONTENT
+            && matches!(self.action, Action::Write(_))
+            && step != Step::Register
+        {
             return Ok(Some(Bytes::new()));
         }
         match (step, result(reply)) {
             (Step::Register, Ok(body)) => {
                 let registered = serde_json::from_slice::<Registration>(&body);
-                let Registration { id } = registered.map_err(|_| ReplyError::Foreign { status })?;
+                let Registration { id } = registered.map_err(|_| ReplyError::Unexpected { status })?;
                 self.step = Step::Registered(id);
                 Ok(None)
             }
-            // A server that registers nothing may still read texts.
-            (Step::Register, Err(_)) if registers_nothing(status) => Ok(None),
-            (Step::Id(_), Err(error)) if refused_as(&error, Code::QueryIdUnknown) => {
+            // The server may accept the text of a query that it does not register.
+            (Step::Register, Err(_)) if is_registration_disabled(status) => Ok(None),
+            (Step::Id(_), Err(error)) if has_code(&error, Code::QueryIdUnknown) => {
                 self.step = Step::Register;
                 Ok(None)
             }
-            // Registered with one server and asked of another that does not share its store.
-            (Step::Registered(_), Err(error)) if refused_as(&error, Code::QueryIdUnknown) => Ok(None),
+            // Another server, which does not share its store with the one that registered the query.
+            (Step::Registered(_), Err(error)) if has_code(&error, Code::QueryIdUnknown) => Ok(None),
             (step, answer) => {
                 self.step = step;
                 answer.map(Some)
@@ -144,13 +151,13 @@ impl Operation {
     }
 }
 
-/// Whether a refused registration says so for every query: there is no such route, or it is closed.
-fn registers_nothing(status: StatusCode) -> bool {
+/// Returns whether a status means that the server refuses all registrations.
+fn is_registration_disabled(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::FORBIDDEN)
 }
 
-/// The id of a query, which every server makes in the same way. `SPEC §8.2`
-fn id_of(text: &str) -> String {
+/// Computes the id of a query. `SPEC §8.2`
+fn query_id(text: &str) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     context.update(Format::Json.name().as_bytes());
     context.update(&[0]);

@@ -14,42 +14,51 @@ use serde_json::{Map, Value};
 use super::{ClientError, Endpoint, post_json};
 use crate::headers;
 
-/// A login with credentials of whatever form the server wants.
-pub fn login(at: &Endpoint, credentials: &Map<String, Value>) -> Result<Request<Bytes>, ClientError> {
-    Ok(post_json(at.at(&["auth"])?, credentials))
+/// Builds a login. The form of the credentials depends on the server.
+///
+/// # Errors
+/// [`ClientError::Url`] if the endpoint does not yield a URL.
+pub fn login(endpoint: &Endpoint, credentials: &Map<String, Value>) -> Result<Request<Bytes>, ClientError> {
+    Ok(post_json(endpoint.url(&["auth"])?, credentials))
 }
 
-/// The end of a session; it needs the token, which [`Session::sign`] adds.
-pub fn logout(at: &Endpoint) -> Result<Request<Bytes>, ClientError> {
+/// Builds a logout, which requires the token that [`Session::sign`] adds.
+///
+/// # Errors
+/// [`ClientError::Url`] if the endpoint does not yield a URL.
+pub fn logout(endpoint: &Endpoint) -> Result<Request<Bytes>, ClientError> {
     let mut request = Request::new(Bytes::new());
     *request.method_mut() = Method::POST;
-    *request.uri_mut() = at.at(&["logout"])?;
+    *request.uri_mut() = endpoint.url(&["logout"])?;
     Ok(request)
 }
 
-/// The registration of a query, whose reply has its id. `SPEC §8.1`
-pub fn register(at: &Endpoint, format: Format, text: &str) -> Result<Request<Bytes>, ClientError> {
+/// Builds the registration of a query. The reply contains the id. `SPEC §8.1`
+///
+/// # Errors
+/// [`ClientError::Url`] if the endpoint does not yield a URL.
+pub fn register(endpoint: &Endpoint, format: Format, text: &str) -> Result<Request<Bytes>, ClientError> {
     let mut body = Map::new();
     body.insert("query".to_owned(), text.into());
     body.insert("format".to_owned(), format.name().into());
-    Ok(post_json(at.at(&["queries"])?, &body))
+    Ok(post_json(endpoint.url(&["queries"])?, &body))
 }
 
-/// What a login gave: it proves requests until it expires.
+/// The result of a login, which signs requests until it expires.
 #[derive(Clone)]
 pub struct Session {
     token: HeaderValue,
     key: hmac::Key,
-    /// When it ends, in milliseconds since the Unix epoch.
+    /// The time of expiry, in milliseconds since the Unix epoch.
     pub expires_at: u64,
 }
 
-/// Time and place of one use, which makes a signature good for nothing else. `SPEC §7.9`
+/// The timestamp and nonce that bind a signature to one use. `SPEC §7.9`
 #[derive(Clone, Copy, Debug)]
 pub struct SignatureBinding<'a> {
-    /// Now, in seconds since the Unix epoch.
+    /// The current time, in seconds since the Unix epoch.
     pub timestamp: u64,
-    /// 16 to 64 characters of base64url that the session has not used before.
+    /// 16 to 64 base64url characters that the session has not used before.
     pub nonce: &'a str,
 }
 
@@ -62,7 +71,7 @@ struct Issued {
 }
 
 impl Session {
-    /// Reads the body of a login's reply; `None` where it is none.
+    /// Decodes the body of the reply to a login. Returns `None` if it is not one.
     pub fn from_login_reply(body: &[u8]) -> Option<Self> {
         let issued: Issued = serde_json::from_slice(body).ok()?;
         let mut token = HeaderValue::try_from(issued.token).ok()?;
@@ -71,10 +80,10 @@ impl Session {
         Some(Self { token, key, expires_at: issued.expires_at })
     }
 
-    /// Adds token and signature to a request that is finished otherwise, bound to one use where asked for.
+    /// Adds token and signature to a complete request, bound to one use if there is a `binding`.
     ///
     /// # Errors
-    /// A nonce that no header can hold.
+    /// [`ClientError::Nonce`] if the nonce does not fit into a header.
     pub fn sign(
         &self,
         mut request: Request<Bytes>,
@@ -103,7 +112,7 @@ fn set(fields: &mut HeaderMap, name: &'static str, value: HeaderValue) {
     }
 }
 
-/// The message of a request: its query's header, and the digest of a JSON body. `SPEC §7.4`
+/// Returns the message that is signed: the header of the query, and the digest of a JSON body. `SPEC §7.4`
 fn message(request: &Request<Bytes>) -> Vec<u8> {
     let fields = request.headers();
     let statement = fields.get(headers::QUERY).or_else(|| fields.get(headers::QUERY_ID));
@@ -117,7 +126,7 @@ fn message(request: &Request<Bytes>) -> Vec<u8> {
     message
 }
 
-/// The format in effect, as far as the request itself tells: of its headers, or of a query in its body.
+/// Returns the format of the query in the headers or in the body.
 fn format(request: &Request<Bytes>) -> &'static str {
     #[derive(Deserialize)]
     struct Body {
@@ -126,15 +135,15 @@ fn format(request: &Request<Bytes>) -> &'static str {
         _query: String,
     }
     let fields = request.headers();
-    let named = if fields.contains_key(headers::QUERY) {
+    let name = if fields.contains_key(headers::QUERY) {
         fields.get(headers::FORMAT).and_then(|value| value.to_str().ok()).map(str::to_owned)
     } else {
         serde_json::from_slice::<Body>(request.body()).ok().and_then(|body| body.format)
     };
-    named.as_deref().and_then(Format::parse).unwrap_or_default().name()
+    name.as_deref().and_then(Format::parse).unwrap_or_default().name()
 }
 
-/// Neither token nor key: who has both is the user.
+/// Omits the secret token and key.
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("expires_at", &self.expires_at).finish_non_exhaustive()
@@ -159,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
-        let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
+    fn signatures_cover_query_body_and_binding() {
+        let endpoint = Endpoint::parse("http://localhost/api/mesh").unwrap();
         let source = QuerySource::Text { format: Format::Json, text: QUERY.to_owned() };
-        let get = client::point(&at, "post", "7", &source).unwrap();
+        let get = client::point(&endpoint, "post", "7", &source).unwrap();
         let query = get.headers()[headers::QUERY].to_str().unwrap().to_owned();
         let plain = signed(get.clone(), None);
         assert_eq!(plain[headers::SIGNATURE], signature(&query));
@@ -174,29 +183,29 @@ mod tests {
         assert_eq!(bound[headers::TIMESTAMP], "1700000000");
         assert_eq!(bound[headers::NONCE], "abcdefghijklmnop");
 
-        let posted = client::post(&at, Format::Ql, "{ post title }", None).unwrap();
+        let posted = client::post(&endpoint, Format::Ql, "{ post title }", None).unwrap();
         let digest = HEXLOWER.encode(digest::digest(&digest::SHA256, posted.body()).as_ref());
         assert_eq!(signed(posted.clone(), None)[headers::SIGNATURE], signature(&format!("\n{digest}")));
         let message = format!("\n{digest}\nPOST\n/api/mesh\nql\n1700000000\nabcdefghijklmnop");
         assert_eq!(signed(posted, binding)[headers::SIGNATURE], signature(&message));
-        assert_eq!(signed(logout(&at).unwrap(), None)[headers::SIGNATURE], signature(""));
+        assert_eq!(signed(logout(&endpoint).unwrap(), None)[headers::SIGNATURE], signature(""));
     }
 
     #[test]
-    fn requests() {
-        let at = Endpoint::parse("http://localhost/mesh").unwrap();
+    fn login_and_registration_are_posted() {
+        let endpoint = Endpoint::parse("http://localhost/mesh").unwrap();
         let mut credentials = Map::new();
         credentials.insert("login".to_owned(), "ada".into());
-        let request = login(&at, &credentials).unwrap();
+        let request = login(&endpoint, &credentials).unwrap();
         assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/mesh/auth"));
         assert_eq!(request.body(), r#"{"login":"ada"}"#);
-        let request = register(&at, Format::Ql, "{ post id }").unwrap();
+        let request = register(&endpoint, Format::Ql, "{ post id }").unwrap();
         assert_eq!(request.uri().path(), "/mesh/queries");
         assert_eq!(request.body(), r#"{"query":"{ post id }","format":"ql"}"#);
     }
 
     #[test]
-    fn replies_that_are_no_session() {
+    fn replies_without_a_session_are_refused() {
         for body in ["", "{}", "[]", r#"{"signingToken":"k","token":"a\nb","expiresAt":1}"#] {
             assert!(Session::from_login_reply(body.as_bytes()).is_none(), "{body}");
         }

@@ -1,4 +1,4 @@
-//! Subscriptions to the changes of a record, which resume after a disconnection.
+//! Subscriptions to the changes of a record, which resume after a disconnect.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -9,13 +9,12 @@ use super::{Client, ClientError, point};
 use crate::sse::{self, Decoder, EventTooLarge};
 use crate::{ErrorBody, QuerySource, headers};
 
-/// The largest event that is taken, in bytes.
+/// The largest accepted event, in bytes.
 const EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// A stream that is being read. Send what [`Subscription::request`] says, check the reply's head with
-/// [`Subscription::is_stream`], and hand the bytes of its body to [`Subscription::feed`] as they come. When the body
-/// ends, wait as long as [`Subscription::disconnected`] says and send the request again: what has been seen is not sent
-/// twice.
+/// A subscription to one record. Send the request of [`Subscription::request`], check the head of the reply with
+/// [`Subscription::is_stream`], and pass the bytes of its body to [`Subscription::feed`]. When the body ends, wait for the
+/// time that [`Subscription::disconnected`] returns and send the next request, which resumes after the last event.
 #[derive(Clone, Debug)]
 pub struct Subscription {
     client: Client,
@@ -23,15 +22,15 @@ pub struct Subscription {
     id: String,
     text: String,
     decoder: Decoder,
-    last: String,
+    last_event_id: String,
 }
 
-/// What a stream says.
+/// An event of a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
-    /// The record as it is now, in JSON; `null` where it is gone.
+    /// The current record in JSON; `null` if it does not exist.
     Update(String),
-    /// The server failed to read it this time, or ends the stream for that reason.
+    /// The server failed to read the record, and may end the stream.
     Failed(Box<ErrorBody>),
 }
 
@@ -43,51 +42,51 @@ impl Subscription {
             id: id.to_owned(),
             text: mesh_ql::print_json(query),
             decoder: Decoder::new(EVENT_BYTES),
-            last: String::new(),
+            last_event_id: String::new(),
         }
     }
 
-    /// The request of the stream, from what was seen last on.
+    /// Returns the request for the stream, which resumes after the last event.
     ///
     /// # Errors
-    /// Names that no URL can hold.
+    /// [`ClientError`] if the entity or id is empty or does not fit into a URL.
     pub fn request(&self) -> Result<Request<Bytes>, ClientError> {
-        let at = self.client.endpoint();
+        let endpoint = self.client.endpoint();
         let source = QuerySource::Text { format: Format::Json, text: self.text.clone() };
-        let mut request = point(at, &self.entity, &self.id, &source)?;
-        *request.uri_mut() = at.at(&[&self.entity, &self.id, "events"])?;
+        let mut request = point(endpoint, &self.entity, &self.id, &source)?;
+        *request.uri_mut() = endpoint.url(&[&self.entity, &self.id, "events"])?;
         let fields = request.headers_mut();
         fields.insert(ACCEPT, HeaderValue::from_static(sse::MEDIA_TYPE));
-        let last = HeaderValue::try_from(&self.last).ok().filter(|last| !last.is_empty());
+        let last = HeaderValue::try_from(&self.last_event_id).ok().filter(|last| !last.is_empty());
         if let Some(last) = last {
             fields.insert(sse::LAST_EVENT_ID, last);
         }
         self.client.sign(request)
     }
 
-    /// Whether a reply is the stream. Otherwise it is an error, to be read whole by [`super::result`].
+    /// Returns whether a reply is a stream. Any other reply is an error, to be decoded by [`super::result`].
     pub fn is_stream<B>(reply: &Response<B>) -> bool {
         let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         reply.status() == StatusCode::OK && content_type.is_some_and(|it| headers::names(it, sse::MEDIA_TYPE))
     }
 
-    /// Takes bytes of the body, and gives the events that are whole with them.
+    /// Decodes the next bytes of the body and returns the events that they complete.
     ///
     /// # Errors
-    /// An event that is too large. Nothing more can be read from this body.
+    /// [`EventTooLarge`] for an event of more than 16 MiB. The rest of the body cannot be decoded.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<StreamEvent>, EventTooLarge> {
         let events = self.decoder.feed(bytes)?;
-        self.decoder.last_id().clone_into(&mut self.last);
-        let seen = events.into_iter().filter_map(|event| match event.event.as_str() {
+        self.decoder.last_id().clone_into(&mut self.last_event_id);
+        let events = events.into_iter().filter_map(|event| match event.event.as_str() {
             sse::UPDATE => Some(StreamEvent::Update(event.data)),
             sse::ERROR => serde_json::from_str(&event.data).ok().map(StreamEvent::Failed),
-            // An event of another time.
+            // Unknown events are ignored.
             _ => None,
         });
-        Ok(seen.collect())
+        Ok(events.collect())
     }
 
-    /// The body has ended or broken off. Says how many milliseconds to wait before the next request.
+    /// Resets the decoder after the body has ended. Returns the delay before the next request, in milliseconds.
     pub fn disconnected(&mut self) -> u64 {
         let wait = self.decoder.retry_millis().unwrap_or_else(|| sse::RETRY_MILLIS.into());
         self.decoder = Decoder::new(EVENT_BYTES);

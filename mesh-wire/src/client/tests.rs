@@ -1,4 +1,4 @@
-//! Tests that requests of the client and replies of the server are understood by the other side.
+//! Tests that servers decode the requests of clients, and clients the replies of servers.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn source(format: Format, text: &str) -> QuerySource {
     QuerySource::Text { format, text: text.to_owned() }
 }
 
-fn served(request: &Request<Bytes>) -> ReadRequest<'_> {
+fn decoded(request: &Request<Bytes>) -> ReadRequest<'_> {
     let route =
         Route::parse(&BasePath::default(), &Profiles::default(), request.method(), request.uri().path());
     let target = match route.unwrap() {
@@ -28,34 +28,34 @@ fn served(request: &Request<Bytes>) -> ReadRequest<'_> {
 }
 
 #[test]
-fn a_list() {
+fn a_list_read_is_decoded() {
     let query = source(Format::Json, r#"{"user":{"$select":{"id":true}}}"#);
     let request = collection(&endpoint(), "user", &query).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh/user");
     assert!(!request.headers().contains_key("X-Mesh-Format"), "JSON is the default");
     assert_eq!(
-        served(&request),
+        decoded(&request),
         ReadRequest { source: query, target: ReadTarget::Collection { entity: "user".into() } }
     );
 }
 
 #[test]
-fn a_registered_query() {
+fn a_read_by_query_id_is_decoded() {
     let query = QuerySource::Id("q_1".to_owned());
     let request = point(&endpoint(), "user", "a/b?c#%d", &query).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh/user/a%2Fb%3Fc%23%25d");
     let target = ReadTarget::Point { entity: "user".into(), id: "a/b?c#%d".into() };
-    assert_eq!(served(&request), ReadRequest { source: query, target });
-    let broken = point(&endpoint(), "user", "1", &QuerySource::Id("q\n".to_owned()));
-    assert_eq!(broken.unwrap_err(), ClientError::QueryId);
+    assert_eq!(decoded(&request), ReadRequest { source: query, target });
+    let invalid = point(&endpoint(), "user", "1", &QuerySource::Id("q\n".to_owned()));
+    assert_eq!(invalid.unwrap_err(), ClientError::QueryId);
 }
 
 #[test]
-fn a_posted_read() {
+fn a_posted_read_is_decoded() {
     let request = post(&endpoint(), Format::Ql, "{ user { id } }", Some("7")).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh");
     assert_eq!(
-        served(&request),
+        decoded(&request),
         ReadRequest {
             source: source(Format::Ql, "{ user { id } }"),
             target: ReadTarget::Posted { id: Some("7".to_owned()) }
@@ -66,7 +66,7 @@ fn a_posted_read() {
 }
 
 #[test]
-fn names_that_would_change_the_route() {
+fn empty_and_overlong_segments_are_refused() {
     let query = source(Format::Json, "{}");
     assert_eq!(point(&endpoint(), "user", "", &query).unwrap_err(), ClientError::EmptySegment);
     assert_eq!(collection(&endpoint(), "", &query).unwrap_err(), ClientError::EmptySegment);
@@ -75,7 +75,7 @@ fn names_that_would_change_the_route() {
 }
 
 #[test]
-fn endpoints_are_checked() {
+fn invalid_endpoints_are_refused() {
     for url in [
         "",
         "/mesh",
@@ -87,35 +87,35 @@ fn endpoints_are_checked() {
         "http:// ",
     ] {
         let error = Endpoint::parse(url).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("'{url}' is no endpoint: ")), "{error}");
+        assert!(error.starts_with(&format!("'{url}' is not a valid endpoint: ")), "{error}");
     }
 }
 
-fn answered(failure: Option<&WireError>) -> Response<Bytes> {
+fn server_reply(failure: Option<&WireError>) -> Response<Bytes> {
     let request = collection(&endpoint(), "user", &source(Format::Json, "{}")).unwrap();
     let request_id = RequestId::from_headers(request.headers(), [0; 16]);
-    let asked = RequestHead { method: request.method(), headers: request.headers(), request_id: &request_id };
+    let head = RequestHead { method: request.method(), headers: request.headers(), request_id: &request_id };
     match failure {
-        Some(failure) => response::error(&asked, failure),
-        None => response::read(&asked, Bytes::from_static(b"null")),
+        Some(failure) => response::error(&head, failure),
+        None => response::read(&head, Bytes::from_static(b"null")),
     }
 }
 
 #[test]
-fn replies() {
-    assert_eq!(result(answered(None)).unwrap(), "null");
-    let error = result(answered(Some(&WireError::query_id_unknown()))).unwrap_err();
+fn replies_of_a_server_are_decoded() {
+    assert_eq!(result(server_reply(None)).unwrap(), "null");
+    let error = result(server_reply(Some(&WireError::query_id_unknown()))).unwrap_err();
     let ReplyError::Refused { status, body } = &error else { panic!("an error of the server") };
     assert_eq!((status.as_u16(), body.code.as_deref()), (400, Some("QUERY_ID_UNKNOWN")));
     assert_eq!(
         error.to_string(),
-        "TransportError: The query id is not registered here; register the query, or send it as text \
+        "TransportError: The query id is not registered; register the query, or send its text \
          [QUERY_ID_UNKNOWN]"
     );
 }
 
 #[test]
-fn replies_of_something_else() {
+fn replies_of_other_servers_are_refused() {
     let page = |status: u16, content_type, body: &'static str| {
         let reply = Response::builder().status(status).header(CONTENT_TYPE, content_type);
         result(reply.body(Bytes::from_static(body.as_bytes())).unwrap())
@@ -128,7 +128,7 @@ fn replies_of_something_else() {
         (302, "application/json", ""),
     ] {
         let error = page(status, content_type, body).unwrap_err();
-        assert_eq!(error, ReplyError::Foreign { status: StatusCode::from_u16(status).unwrap() });
+        assert_eq!(error, ReplyError::Unexpected { status: StatusCode::from_u16(status).unwrap() });
     }
     let error = page(400, "application/json", r#"{"error":"NewError","message":"m","code":"NEW","more":[]}"#);
     assert_eq!(error.unwrap_err().to_string(), "NewError: m [NEW]");
@@ -136,15 +136,15 @@ fn replies_of_something_else() {
 
 proptest! {
     #[test]
-    fn every_read_arrives(id in "\\PC{1,40}", text in any::<String>(), ql in any::<bool>()) {
+    fn every_read_is_decoded(id in "\\PC{1,40}", text in any::<String>(), ql in any::<bool>()) {
         let format = if ql { Format::Ql } else { Format::Json };
         prop_assume!(!text.is_empty());
         let query = source(format, &text);
         let request = point(&endpoint(), "user", &id, &query).unwrap();
         let target = ReadTarget::Point { entity: "user".into(), id: id.as_str().into() };
-        prop_assert_eq!(served(&request), ReadRequest { source: query.clone(), target });
+        prop_assert_eq!(decoded(&request), ReadRequest { source: query.clone(), target });
         let request = post(&endpoint(), format, &text, Some(&id)).unwrap();
         let target = ReadTarget::Posted { id: Some(id) };
-        prop_assert_eq!(served(&request), ReadRequest { source: query, target });
+        prop_assert_eq!(decoded(&request), ReadRequest { source: query, target });
     }
 }

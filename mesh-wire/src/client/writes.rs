@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::{Client, ClientError, Endpoint, Operation};
 
-/// A write as its route has it, still without the query that shapes the answer.
+/// The route and body of a write, without the query that shapes the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
     method: Method,
-    /// The path under the base.
+    /// The segments of the path after the base path.
     segments: Vec<String>,
-    /// What is sent as JSON; `None` for a write without a body.
+    /// The serialized body; `None` for a write without one.
     body: Option<Result<Bytes, ClientError>>,
 }
 
@@ -29,16 +29,16 @@ impl Write {
         Self { method, segments, body: None }
     }
 
-    fn with(self, body: &(impl Serialize + ?Sized)) -> Self {
+    fn with_body(self, body: &(impl Serialize + ?Sized)) -> Self {
         let body = serde_json::to_vec(body).map(Bytes::from);
         Self { body: Some(body.map_err(|error| ClientError::Fields(error.to_string()))), ..self }
     }
 
-    pub(super) fn request(&self, at: &Endpoint) -> Result<Request<Bytes>, ClientError> {
+    pub(super) fn request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, ClientError> {
         let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
         let mut request = Request::new(Bytes::new());
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = at.at(&segments)?;
+        *request.uri_mut() = endpoint.url(&segments)?;
         if let Some(body) = &self.body {
             request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             *request.body_mut() = body.clone()?;
@@ -47,20 +47,19 @@ impl Write {
     }
 }
 
-/// Writes. Each is answered with the record that it made, changed or connected, whose scalar fields stand in the
-/// answer unless [`Operation::select`] asks for another shape; those that leave no record have an empty answer.
+/// Writes. The answer is the created, changed or connected record with its scalar fields, unless [`Operation::select`]
+/// sets another shape; it is empty if there is no resulting record.
 ///
-/// Fields are what serializes as a JSON object. No write is sent twice, unless the server has said that the first one
-/// was not done.
+/// Fields must serialize as a JSON object. A write is repeated only after a reply which shows that it was not done.
 impl Client {
-    /// Makes a record.
+    /// Creates a record.
     pub fn create(&self, entity: &str, fields: &(impl Serialize + ?Sized)) -> Operation {
-        self.write(Write::new(Method::POST, &[entity]).with(fields))
+        self.write(Write::new(Method::POST, &[entity]).with_body(fields))
     }
 
-    /// Changes the given fields of a record.
+    /// Changes fields of a record.
     pub fn update(&self, entity: &str, id: &str, fields: &(impl Serialize + ?Sized)) -> Operation {
-        self.write(Write::new(Method::PUT, &[entity, id]).with(fields))
+        self.write(Write::new(Method::PUT, &[entity, id]).with_body(fields))
     }
 
     /// Deletes a record; the answer is empty.
@@ -68,7 +67,7 @@ impl Client {
         self.write(Write::new(Method::DELETE, &[entity, id]))
     }
 
-    /// Makes a record below another one, at a to-many relation.
+    /// Creates a child of a record in a to-many relation.
     pub fn create_child(
         &self,
         entity: &str,
@@ -76,25 +75,25 @@ impl Client {
         relation: &str,
         fields: &(impl Serialize + ?Sized),
     ) -> Operation {
-        self.write(Write::new(Method::POST, &[entity, id, relation]).with(fields))
+        self.write(Write::new(Method::POST, &[entity, id, relation]).with_body(fields))
     }
 
-    /// Links two records at a many-to-many relation; the answer is empty.
+    /// Links two records in a many-to-many relation; the answer is empty.
     pub fn attach(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
-        self.write(Write::new(Method::POST, &[entity, id, relation]).with(&Related { entity_id: other }))
+        self.write(Write::new(Method::POST, &[entity, id, relation]).with_body(&Related { entity_id: other }))
     }
 
-    /// Has a to-one relation lead to another record, which is the answer.
+    /// Points a to-one relation at another record, which is the answer.
     pub fn connect(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
-        self.write(Write::new(Method::PUT, &[entity, id, relation]).with(&Related { entity_id: other }))
+        self.write(Write::new(Method::PUT, &[entity, id, relation]).with_body(&Related { entity_id: other }))
     }
 
-    /// Has a to-one relation lead nowhere; the answer is empty.
+    /// Clears a to-one relation; the answer is empty.
     pub fn disconnect(&self, entity: &str, id: &str, relation: &str) -> Operation {
         self.write(Write::new(Method::DELETE, &[entity, id, relation]))
     }
 
-    /// Deletes a child of a record, or at a many-to-many relation only its link; the answer is empty.
+    /// Deletes a child of a record, or only the link in a many-to-many relation; the answer is empty.
     pub fn remove(&self, entity: &str, id: &str, relation: &str, child: &str) -> Operation {
         self.write(Write::new(Method::DELETE, &[entity, id, relation, child]))
     }

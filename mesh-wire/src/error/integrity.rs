@@ -1,10 +1,10 @@
-//! The statuses of requests that mesh-integrity refuses. `SPEC §7.6`
+//! Conversion of the errors of mesh-integrity. `SPEC §7.6`
 
 use mesh_integrity::{IntegrityError, LoginError};
 
 use crate::{Code, WireError};
 
-/// Seconds after which to ask again whether a session still lives, or to log in again.
+/// Seconds after which to retry when the session store or the login is unavailable.
 const RETRY_AFTER: u32 = 1;
 
 impl From<IntegrityError> for WireError {
@@ -49,7 +49,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn each_reason_has_its_row() {
+    fn integrity_errors_have_their_status_and_code() {
         use IntegrityError as E;
         for (error, status, code) in [
             (E::TokenMissing, 401, "TOKEN_MISSING"),
@@ -66,15 +66,15 @@ mod tests {
             (E::QueryNotAllowed(QueryRefusal::Closed), 403, "QUERY_NOT_ALLOWED"),
             (E::Forbidden, 403, "FORBIDDEN"),
         ] {
-            let words = error.to_string();
+            let message = error.to_string();
             let wire = WireError::from(error);
             assert_eq!((wire.kind, wire.status.as_u16()), (ErrorKind::Integrity, status), "{code}");
-            assert_eq!((wire.code.map(Code::name), &*wire.message), (Some(code), words.as_str()));
+            assert_eq!((wire.code.map(Code::name), &*wire.message), (Some(code), message.as_str()));
         }
     }
 
     #[test]
-    fn what_is_no_matter_of_integrity() {
+    fn other_errors_have_other_kinds() {
         let fault = WireError::from(IntegrityError::Binding(BindingFault::Nonce));
         assert_eq!((fault.kind, fault.status.as_u16(), fault.code), (ErrorKind::Transport, 400, None));
         let full = WireError::from(IntegrityError::Unavailable(StoreError::Full));

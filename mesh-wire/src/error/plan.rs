@@ -1,11 +1,11 @@
-//! The statuses of reads and writes that fail in mesh-plan.
+//! Conversion of the errors of mesh-plan.
 
 use http::Method;
 use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};
 
 use crate::{AllowedMethods, Code, ErrorKind, WireError};
 
-/// Seconds after which a client may try again what the server had no room for.
+/// Seconds after which to retry when the server is busy.
 const RETRY_AFTER: u32 = 1;
 
 impl From<Error> for WireError {
@@ -22,18 +22,18 @@ impl From<Error> for WireError {
 
 impl From<PlanError> for WireError {
     fn from(error: PlanError) -> Self {
-        let words = error.to_string();
-        // The path is one for a relation of the other kind, so the method is what is wrong. `SPEC §11`
+        let message = error.to_string();
+        // The path would be valid for a relation of the other cardinality, so the method is wrong. `SPEC §11`
         if let PlanErrorKind::Write(WriteFault::WrongCardinality { many, .. }) = error.kind {
             let allow =
                 AllowedMethods::new(if many { &[Method::POST] } else { &[Method::PUT, Method::DELETE] });
-            return Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, words) };
+            return Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, message) };
         }
-        // A policy that does not fit the schema is not the client's fault, nor to be told to it.
+        // A policy that does not match the schema is a fault of the server, whose details clients must not see.
         if let PlanErrorKind::Policy { .. } = error.kind {
             return Self::internal();
         }
-        let wire = Self::validation(words).with_path(error.path);
+        let wire = Self::validation(message).with_path(error.path);
         match error.kind {
             PlanErrorKind::CursorMismatch => wire.with_code(Code::CursorMismatch),
             _ => wire,
@@ -48,7 +48,7 @@ impl From<WriteError> for WireError {
             WriteError::NotFound { .. } => Self::new(ErrorKind::NotFound, error.to_string()),
             WriteError::Conflict { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
             WriteError::Value => Self::validation(error.to_string()),
-            WriteError::Refused(words) => Self::integrity(Code::Forbidden, words),
+            WriteError::Refused(message) => Self::integrity(Code::Forbidden, message),
             WriteError::Failed(error) => error.into(),
             _ => Self::internal(),
         }

@@ -1,9 +1,9 @@
-//! Tests that the error table matches the protocol and leaks no internals.
+//! Tests of the error table and of error bodies.
 
 use super::*;
 
 #[test]
-fn the_table() {
+fn kinds_have_the_statuses_of_the_protocol() {
     let rows: Vec<_> = ErrorKind::ALL.into_iter().map(|kind| (kind.name(), kind.status().as_u16())).collect();
     assert_eq!(
         rows,
@@ -23,14 +23,14 @@ fn the_table() {
 }
 
 #[test]
-fn names_lead_back() {
+fn names_parse_to_their_values() {
     assert!(ErrorKind::ALL.into_iter().all(|kind| ErrorKind::parse(kind.name()) == Some(kind)));
     assert!(Code::ALL.into_iter().all(|code| Code::parse(code.name()) == Some(code)));
     assert_eq!((ErrorKind::parse("transporterror"), Code::parse("")), (None, None));
 }
 
 #[test]
-fn transport_errors_with_statuses_of_their_own() {
+fn some_transport_errors_have_specific_statuses() {
     let statuses = [
         (WireError::payload_too_large(1), 413),
         (WireError::uri_too_long(1), 414),
@@ -44,30 +44,30 @@ fn transport_errors_with_statuses_of_their_own() {
 }
 
 #[test]
-fn codes_of_constructors() {
+fn constructors_set_codes() {
     assert_eq!(WireError::timeout().code, Some(Code::Timeout));
     assert_eq!(WireError::timeout().status.as_u16(), 500);
     assert_eq!(WireError::query_id_unknown().code, Some(Code::QueryIdUnknown));
 }
 
 #[test]
-fn an_empty_path_is_none() {
+fn an_empty_path_is_omitted() {
     assert_eq!(WireError::validation("m").with_path("").path, None);
     assert_eq!(WireError::validation("m").with_path("user.posts").path.as_deref(), Some("user.posts"));
 }
 
 #[test]
-fn absent_members_are_left_out() {
+fn absent_members_are_omitted() {
     let body = WireError::internal().body(&RequestId::from_headers(&http::HeaderMap::new(), [0xab; 16]));
     assert_eq!(
         serde_json::to_string(&body).unwrap(),
-        "{\"error\":\"InternalError\",\"message\":\"The server failed; the log has the cause under this request \
+        "{\"error\":\"InternalError\",\"message\":\"The server failed; its log has the cause under this request \
          id\",\"requestId\":\"abababababababababababababababab\"}"
     );
 }
 
 #[test]
-fn shown_with_its_place() {
+fn an_error_body_is_displayed_with_its_position() {
     let body = ErrorBody {
         error: "ValidationError".to_owned(),
         message: "m".to_owned(),
@@ -81,15 +81,15 @@ fn shown_with_its_place() {
 }
 
 #[test]
-fn faults_of_a_text_keep_their_place() {
+fn syntax_errors_keep_their_position() {
     let text = "{\"user\": {\n \"$select\": {\"posts\": {\"$select\": {\"id\": 1}}}}}";
-    let fault = mesh_ql::parse(mesh_ql::Format::Json, text, &mesh_ql::Limits::default()).unwrap_err();
-    let error = WireError::from(fault.clone());
+    let syntax_error = mesh_ql::parse(mesh_ql::Format::Json, text, &mesh_ql::Limits::default()).unwrap_err();
+    let error = WireError::from(syntax_error.clone());
     assert_eq!((error.kind, error.status.as_u16()), (ErrorKind::Validation, 400));
-    assert_eq!(error.message, fault.message);
+    assert_eq!(error.message, syntax_error.message);
     assert_eq!(
         (error.path.as_deref(), error.line, error.column),
-        (Some("user.posts"), Some(2), fault.column)
+        (Some("user.posts"), Some(2), syntax_error.column)
     );
     assert!(error.column.is_some());
 }

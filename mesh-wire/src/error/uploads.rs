@@ -1,4 +1,4 @@
-//! The statuses of uploads that mesh-uploads refuses. `SPEC §9.6`
+//! Conversion of the errors of mesh-uploads. `SPEC §9.6`
 
 use http::StatusCode;
 use mesh_uploads::{MultipartError, StatementError, StoreError, UploadError};
@@ -12,13 +12,13 @@ impl From<UploadError> for WireError {
             UploadError::Statement(error) => error.into(),
             UploadError::HashMissing => Self::integrity(Code::ContentHashMissing, message),
             UploadError::HashMismatch { .. } => Self::integrity(Code::ContentHashMismatch, message),
-            UploadError::TooLarge { .. } | UploadError::Parts(MultipartError::MetaTooLarge { .. }) => {
+            UploadError::TooLarge { .. } | UploadError::Multipart(MultipartError::MetaTooLarge { .. }) => {
                 Self::transport(message).with_status(StatusCode::PAYLOAD_TOO_LARGE)
             }
-            UploadError::TypeNotAllowed { .. } | UploadError::Parts(MultipartError::NotForm) => {
+            UploadError::TypeNotAllowed { .. } | UploadError::Multipart(MultipartError::NotForm) => {
                 Self::transport(message).with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
             }
-            // Whoever wraps the body may have a row of its own for what is wrong with it.
+            // The caller's stream may fail with a `WireError`, such as one for a slow client.
             UploadError::Body(error) => {
                 error.downcast::<Self>().map_or_else(|_| Self::transport(message), |error| *error)
             }
@@ -54,14 +54,14 @@ mod tests {
 
     use super::*;
 
-    fn row(error: UploadError) -> String {
+    fn summary(error: UploadError) -> String {
         let wire = WireError::from(error);
         let code = wire.code.map_or("-", Code::name);
         format!("{} {} {code}", wire.status.as_u16(), wire.kind.name())
     }
 
     #[test]
-    fn every_refusal_has_its_row() {
+    fn upload_errors_have_their_status_kind_and_code() {
         let hash = ContentHash::digest(b"");
         let cases = [
             (StatementError::Form.into(), "400 ValidationError -"),
@@ -82,14 +82,14 @@ mod tests {
                 "500 InternalError -",
             ),
         ];
-        for (error, wanted) in cases {
-            let said = error.to_string();
-            assert_eq!(row(error), wanted, "{said}");
+        for (error, expected) in cases {
+            let message = error.to_string();
+            assert_eq!(summary(error), expected, "{message}");
         }
     }
 
     #[test]
-    fn what_a_store_says_is_for_the_log_only() {
+    fn details_of_store_errors_are_not_sent() {
         let error =
             UploadError::from(StoreError::new("open /srv/files", io::Error::from(io::ErrorKind::NotFound)));
         assert_eq!(WireError::from(error), WireError::internal());

@@ -7,8 +7,7 @@ use super::{FORMAT, NONCE, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeate
 use crate::WireError;
 use crate::request::RawQuery;
 
-/// The headers that only this protocol knows, each of which may stand once, and what else is to be known of all
-/// headers together. Every request is looked through like that once, so it is worth doing in one pass.
+/// The headers of a request that this protocol defines, each of which may be sent once, and the size of all headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MeshHeaders<'h> {
     /// `X-Mesh-Query`.
@@ -25,69 +24,76 @@ pub struct MeshHeaders<'h> {
     pub timestamp: Option<&'h HeaderValue>,
     /// `X-Mesh-Nonce`.
     pub nonce: Option<&'h HeaderValue>,
-    /// `X-Request-Id`; none where it is given more than once.
+    /// `X-Request-Id`; `None` if it is repeated.
     pub request_id: Option<&'h HeaderValue>,
-    /// Bytes of all names and values.
+    /// The size of all names and values, in bytes.
     pub size: usize,
-    /// One of this protocol's that is given more than once.
+    /// The first repeated header of the protocol.
     repeated: Option<&'static str>,
 }
 
 impl<'h> MeshHeaders<'h> {
-    /// Finds them, and refuses any that stands twice ([`MeshHeaders::reject_repeated`]).
+    /// Collects the headers and refuses repeated ones.
+    ///
+    /// # Errors
+    /// See [`MeshHeaders::reject_repeated`].
     pub fn from_headers(headers: &'h HeaderMap) -> Result<Self, WireError> {
         Self::scan(headers).reject_repeated()
     }
 
-    /// Finds them, whatever they are.
+    /// Collects the headers without checking them.
     pub fn scan(headers: &'h HeaderMap) -> Self {
-        let mut own = Self::default();
+        let mut found = Self::default();
         let mut request_ids = 0;
         for (name, value) in headers {
-            // The names of a map are in lowercase.
+            // Names in a `HeaderMap` are lowercase.
             let text = name.as_str();
-            own.size += text.len() + value.len();
+            found.size += text.len() + value.len();
             let Some(rest) = text.strip_prefix("x-") else { continue };
-            let (place, name) = match rest {
-                "mesh-query" => (&mut own.query, QUERY),
-                "mesh-query-id" => (&mut own.query_id, QUERY_ID),
-                "mesh-format" => (&mut own.format, FORMAT),
-                "mesh-signature" => (&mut own.signature, SIGNATURE),
-                "mesh-token" => (&mut own.token, TOKEN),
-                "mesh-timestamp" => (&mut own.timestamp, TIMESTAMP),
-                "mesh-nonce" => (&mut own.nonce, NONCE),
+            let (slot, name) = match rest {
+                "mesh-query" => (&mut found.query, QUERY),
+                "mesh-query-id" => (&mut found.query_id, QUERY_ID),
+                "mesh-format" => (&mut found.format, FORMAT),
+                "mesh-signature" => (&mut found.signature, SIGNATURE),
+                "mesh-token" => (&mut found.token, TOKEN),
+                "mesh-timestamp" => (&mut found.timestamp, TIMESTAMP),
+                "mesh-nonce" => (&mut found.nonce, NONCE),
                 "request-id" => {
-                    own.request_id = Some(value);
+                    found.request_id = Some(value);
                     request_ids += 1;
                     continue;
                 }
                 _ => continue,
             };
-            if place.replace(value).is_some() {
-                own.repeated.get_or_insert(name);
+            if slot.replace(value).is_some() {
+                found.repeated.get_or_insert(name);
             }
         }
         if request_ids > 1 {
-            own.request_id = None;
+            found.request_id = None;
         }
-        own
+        found
     }
 
-    /// Refuses what stands twice: whoever takes the first and whoever takes the last would see two different
-    /// requests.
+    /// Refuses repeated headers of the protocol, which two parties could read differently.
+    ///
+    /// # Errors
+    /// 400 if one of them is repeated.
     pub fn reject_repeated(self) -> Result<Self, WireError> {
         self.repeated.map_or(Ok(self), |name| Err(repeated(name)))
     }
 
-    /// The query as it came, where there is exactly one. `SPEC §2.3`, `SPEC §2.5`
+    /// Returns the undecoded query. `SPEC §2.3`, `SPEC §2.5`
+    ///
+    /// # Errors
+    /// 400 unless there is exactly one query with a known format.
     pub fn raw_query(&self) -> Result<RawQuery<'h>, WireError> {
-        match (filled(self.query, QUERY)?, filled(self.query_id, QUERY_ID)?) {
+        match (non_empty(self.query, QUERY)?, non_empty(self.query_id, QUERY_ID)?) {
             (Some(query), None) => Ok(RawQuery::Text { format: self.query_format()?, raw: query.as_bytes() }),
-            // The format of a registered query was kept with it, so the header is not even looked at.
-            (None, Some(id)) => id
-                .to_str()
-                .map(RawQuery::Id)
-                .map_err(|_| WireError::transport(format!("{QUERY_ID} has characters that no query id has"))),
+            // The format of a registered query is stored with it, so the header is ignored.
+            (None, Some(id)) => id.to_str().map(RawQuery::Id).map_err(|_| {
+                WireError::transport(format!("{QUERY_ID} has characters that a query id cannot have"))
+            }),
             (None, None) => Err(WireError::transport(format!(
                 "The request has no query; send it in {QUERY} as base64, or its id in {QUERY_ID}"
             ))),
@@ -103,13 +109,13 @@ impl<'h> MeshHeaders<'h> {
         format.ok_or_else(|| WireError::transport(format!("{FORMAT} must be 'json' or 'ql'")))
     }
 
-    /// What a signature covers of them: the query, else its id, else nothing. `SPEC §7.4`
+    /// Returns the part that a signature covers: the query, else its id, else nothing. `SPEC §7.4`
     pub fn statement(&self) -> &'h [u8] {
         self.query.or(self.query_id).map(HeaderValue::as_bytes).unwrap_or_default()
     }
 }
 
-fn filled<'h>(value: Option<&'h HeaderValue>, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
+fn non_empty<'h>(value: Option<&'h HeaderValue>, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
     match value {
         Some(value) if value.as_bytes().trim_ascii().is_empty() => {
             Err(WireError::transport(format!("Header {name} is empty")))
@@ -124,16 +130,24 @@ mod tests {
     use crate::headers::MESH;
 
     #[test]
-    fn each_is_found_and_may_stand_once() {
+    fn each_header_is_found_and_may_be_sent_once() {
         let mut headers = HeaderMap::new();
         headers.insert("x-mesh-other", HeaderValue::from_static("x"));
         for name in MESH {
             headers.insert(name, HeaderValue::from_str(name).unwrap());
         }
-        let own = MeshHeaders::from_headers(&headers).unwrap();
-        let all = [own.query, own.query_id, own.format, own.signature, own.token, own.timestamp, own.nonce];
+        let found = MeshHeaders::from_headers(&headers).unwrap();
+        let all = [
+            found.query,
+            found.query_id,
+            found.format,
+            found.signature,
+            found.token,
+            found.timestamp,
+            found.nonce,
+        ];
         assert_eq!(all.map(|value| value.unwrap().to_str().unwrap()), MESH);
-        assert_eq!(own.statement(), b"X-Mesh-Query");
+        assert_eq!(found.statement(), b"X-Mesh-Query");
         for name in MESH {
             let mut twice = headers.clone();
             twice.append(name, HeaderValue::from_static("again"));
@@ -144,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn statements() {
+    fn the_statement_is_the_query_or_its_id() {
         let mut headers = HeaderMap::new();
         assert_eq!(MeshHeaders::from_headers(&headers).unwrap().statement(), b"");
         headers.insert(QUERY_ID, HeaderValue::from_static("q_1"));

@@ -13,31 +13,32 @@ use crate::WireError;
 /// A decoded body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PostBody {
-    /// How to read the text.
+    /// The format of the text.
     pub format: Format,
-    /// The query's text, which is not base64 here.
+    /// The text of the query, not encoded as base64.
     pub text: String,
-    /// The record, for a point read. A number keeps the text it was written as.
+    /// The record's id, for a point read. A number keeps its spelling.
     pub id: Option<String>,
 }
 
 /// Decodes the body of a posted read: `{query, format?, id?}`.
 ///
-/// Members of other names are ignored, since clients may send more than the protocol knows; a known one that
-/// stands twice is refused, since two readers might take different ones.
+/// Unknown members are ignored. Repeated ones are refused, because two parsers could use different values.
+///
+/// # Errors
+/// 415 if the content type is not JSON; 400 if the body is not such an object.
 pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<PostBody, WireError> {
     if !is_json(headers) {
         return Err(WireError::unsupported_media_type());
     }
     let text = std::str::from_utf8(body).map_err(|error| {
-        WireError::transport(format!("The body is not UTF-8 from byte {} on", error.valid_up_to() + 1))
+        WireError::transport(format!("The body is not valid UTF-8 at byte {}", error.valid_up_to() + 1))
     })?;
     if !text.trim_ascii_start().starts_with('{') {
         return Err(WireError::transport("The body must be a JSON object {query, format?, id?}"));
     }
-    let members: Members<'_> = serde_json::from_str(text).map_err(|error| {
-        WireError::transport(format!("The body is not a JSON object as expected: {error}"))
-    })?;
+    let members: Members<'_> = serde_json::from_str(text)
+        .map_err(|error| WireError::transport(format!("The body is not a valid JSON object: {error}")))?;
     let query = members.query.ok_or_else(|| WireError::transport("The body has no 'query'"))?;
     let query = string(query).ok_or_else(|| WireError::transport("'query' in the body must be a string"))?;
     let format = match members.format {
@@ -61,8 +62,8 @@ fn string(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// A number's text, so that ids past 53 or 64 bits stay exact. JSON has one spelling for each integer,
-/// but for the sign of zero.
+/// Returns the text of a number, so that ids of more than 53 or 64 bits stay exact. JSON has one spelling for each
+/// integer except zero.
 fn number(value: &RawValue) -> Option<String> {
     let text = value.get();
     match text {
@@ -71,7 +72,7 @@ fn number(value: &RawValue) -> Option<String> {
     }
 }
 
-/// The members that matter, as they were written.
+/// The known members, undecoded.
 #[derive(Default)]
 struct Members<'de> {
     query: Option<&'de RawValue>,
@@ -97,7 +98,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Members::default();
         while let Some(key) = map.next_key::<String>()? {
-            let place = match key.as_str() {
+            let slot = match key.as_str() {
                 "query" => &mut members.query,
                 "format" => &mut members.format,
                 "id" => &mut members.id,
@@ -106,8 +107,8 @@ impl<'de> Visitor<'de> for MembersVisitor {
                     continue;
                 }
             };
-            if place.replace(map.next_value()?).is_some() {
-                return Err(A::Error::custom(format_args!("'{key}' is given more than once")));
+            if slot.replace(map.next_value()?).is_some() {
+                return Err(A::Error::custom(format_args!("'{key}' is repeated")));
             }
         }
         Ok(members)

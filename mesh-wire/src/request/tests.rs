@@ -15,15 +15,15 @@ fn text(format: Format, text: &str) -> QuerySource {
     QuerySource::Text { format, text: text.to_owned() }
 }
 
-/// The message of a 400 `TransportError`, which every refusal of a head is.
-fn refused(pairs: &[(&'static str, &str)]) -> String {
+/// Returns the message of the 400 `TransportError` with which these headers are refused.
+fn refusal(pairs: &[(&'static str, &str)]) -> String {
     let error = decode_head(&head(pairs)).unwrap_err();
     assert_eq!((error.kind, error.status.as_u16(), error.code), (ErrorKind::Transport, 400, None));
     error.message.into_owned()
 }
 
 #[test]
-fn a_query_in_the_head() {
+fn a_query_in_the_head_is_decoded() {
     let value = base64::encode("{ user { id } }");
     let ql = head(&[("X-Mesh-Query", &value), ("x-mesh-format", "ql")]);
     assert_eq!(decode_head(&ql), Ok(text(Format::Ql, "{ user { id } }")));
@@ -43,28 +43,28 @@ fn an_id_in_the_head_ignores_the_format() {
 }
 
 #[test]
-fn peek_decodes_nothing() {
+fn the_raw_query_is_not_decoded() {
     let headers = head(&[("X-Mesh-Query", "%%%"), ("X-Mesh-Format", "ql")]);
-    let peeked = raw_query(&headers).unwrap();
-    assert_eq!(peeked, RawQuery::Text { format: Format::Ql, raw: b"%%%" });
-    assert!(peeked.decode().is_err());
+    let raw = raw_query(&headers).unwrap();
+    assert_eq!(raw, RawQuery::Text { format: Format::Ql, raw: b"%%%" });
+    assert!(raw.decode().is_err());
 }
 
 #[test]
-fn exactly_one_query() {
+fn a_request_without_exactly_one_query_is_refused() {
     assert_eq!(
-        refused(&[]),
+        refusal(&[]),
         "The request has no query; send it in X-Mesh-Query as base64, or its id in X-Mesh-Query-Id"
     );
     assert_eq!(
-        refused(&[("X-Mesh-Query", "e30"), ("X-Mesh-Query-Id", "q_1")]),
+        refusal(&[("X-Mesh-Query", "e30"), ("X-Mesh-Query-Id", "q_1")]),
         "X-Mesh-Query and X-Mesh-Query-Id exclude each other; send one of them"
     );
     for empty in ["", " ", "\t"] {
-        assert_eq!(refused(&[("X-Mesh-Query", empty)]), "Header X-Mesh-Query is empty");
-        assert_eq!(refused(&[("X-Mesh-Query-Id", empty)]), "Header X-Mesh-Query-Id is empty");
+        assert_eq!(refusal(&[("X-Mesh-Query", empty)]), "Header X-Mesh-Query is empty");
+        assert_eq!(refusal(&[("X-Mesh-Query-Id", empty)]), "Header X-Mesh-Query-Id is empty");
         assert_eq!(
-            refused(&[("X-Mesh-Query", "e30"), ("X-Mesh-Query-Id", empty)]),
+            refusal(&[("X-Mesh-Query", "e30"), ("X-Mesh-Query-Id", empty)]),
             "Header X-Mesh-Query-Id is empty"
         );
     }
@@ -73,20 +73,20 @@ fn exactly_one_query() {
 #[test]
 fn repeated_headers_are_refused() {
     for name in ["X-Mesh-Query", "X-Mesh-Query-Id", "X-Mesh-Format"] {
-        let words = format!("Header {name} is given more than once; send it once");
+        let message = format!("Header {name} is repeated; send it once");
         let query = ("X-Mesh-Query", "e30");
         match name {
-            "X-Mesh-Format" => assert_eq!(refused(&[query, (name, "json"), (name, "json")]), words),
-            _ => assert_eq!(refused(&[(name, "e30"), (name, "e30")]), words),
+            "X-Mesh-Format" => assert_eq!(refusal(&[query, (name, "json"), (name, "json")]), message),
+            _ => assert_eq!(refusal(&[(name, "e30"), (name, "e30")]), message),
         }
     }
 }
 
 #[test]
-fn formats_are_exact() {
+fn formats_are_case_sensitive() {
     for format in ["JSON", "Ql", "graphql", "", "json, ql", "é"] {
         assert_eq!(
-            refused(&[("X-Mesh-Query", "e30"), ("X-Mesh-Format", format)]),
+            refusal(&[("X-Mesh-Query", "e30"), ("X-Mesh-Format", format)]),
             "X-Mesh-Format must be 'json' or 'ql'",
             "{format}"
         );
@@ -94,35 +94,41 @@ fn formats_are_exact() {
 }
 
 #[test]
-fn what_is_not_base64_text_is_refused() {
+fn queries_that_are_not_base64_of_utf8_are_refused() {
     assert_eq!(
-        refused(&[("X-Mesh-Query", "e3-0")]),
-        "X-Mesh-Query is not base64 text: character 3 ('-') is of the URL-safe alphabet; use the standard one"
+        refusal(&[("X-Mesh-Query", "e3-0")]),
+        "X-Mesh-Query is not base64 text: character 3 ('-') belongs to the URL-safe alphabet; use the standard one"
     );
     assert_eq!(
-        refused(&[("X-Mesh-Query", "{}")]),
+        refusal(&[("X-Mesh-Query", "{}")]),
         "X-Mesh-Query is not base64 text: character 1 ('{') is not in the standard base64 alphabet"
     );
     assert_eq!(
-        refused(&[("X-Mesh-Query", "/w")]),
-        "X-Mesh-Query is not base64 text: the decoded bytes are not UTF-8 text from byte 1 on"
+        refusal(&[("X-Mesh-Query", "/w")]),
+        "X-Mesh-Query is not base64 text: the decoded bytes are not valid UTF-8 at byte 1"
     );
-    assert_eq!(refused(&[("X-Mesh-Query-Id", "q_é")]), "X-Mesh-Query-Id has characters that no query id has");
+    assert_eq!(
+        refusal(&[("X-Mesh-Query-Id", "q_é")]),
+        "X-Mesh-Query-Id has characters that a query id cannot have"
+    );
 }
 
 #[test]
-fn url_parameters_that_belong_elsewhere() {
+fn url_parameters_that_belong_elsewhere_are_refused() {
     for name in ["X-Mesh-Query", "x-mesh-query-id", "X-MESH-FORMAT", "x%2dmesh-Token", "X-Mesh-Signature"] {
         for query in [format!("{name}=e30"), name.to_owned(), format!("a=1&{name}"), format!("&&{name}=")] {
             let error = check_url_query(Some(&query)).unwrap_err();
             assert_eq!((error.kind, error.status.as_u16()), (ErrorKind::Transport, 400));
-            assert!(error.message.ends_with("is no URL parameter; send it as a request header"), "{error}");
+            assert!(
+                error.message.ends_with("is not a URL parameter; send it as a request header"),
+                "{error}"
+            );
         }
     }
     for name in ["$where", "%24PAGE", "$OrderBy", "$groupby", "$select", "$having", "$distinct", "$aggregate"]
     {
         let error = check_url_query(Some(&format!("{name}=x"))).unwrap_err();
-        assert!(error.message.ends_with("is no URL parameter; write it inside the query"), "{error}");
+        assert!(error.message.ends_with("is not a URL parameter; write it inside the query"), "{error}");
     }
     for query in ["", "a=1", "q=$where", "where=1", "$whereas=1", "%zz=1", "%ff", "==&&=", "x-mesh=1"] {
         assert_eq!(check_url_query(Some(query)), Ok(()), "{query}");
@@ -135,7 +141,7 @@ fn posted(content_type: &str, body: &str) -> Result<PostBody, WireError> {
 }
 
 #[test]
-fn bodies() {
+fn valid_bodies_are_decoded() {
     let read = |body: &str| posted("application/json", body).unwrap();
     let plain = PostBody { format: Format::Json, text: "{}".to_owned(), id: None };
     assert_eq!(read(r#"{"query": "{}"}"#), plain);
@@ -163,7 +169,7 @@ fn bodies() {
 }
 
 #[test]
-fn content_types() {
+fn bodies_that_are_not_json_are_refused_with_415() {
     let body = r#"{"query": "{}"}"#;
     for good in
         ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;"]
@@ -182,9 +188,9 @@ fn content_types() {
 }
 
 #[test]
-fn bodies_that_are_refused() {
+fn invalid_bodies_are_refused() {
     let deep = format!(r#"{{"x": {}"#, "[".repeat(100_000));
-    for (body, words) in [
+    for (body, message) in [
         ("", "The body must be a JSON object {query, format?, id?}"),
         (r#"["{}"]"#, "The body must be a JSON object {query, format?, id?}"),
         (r#""{}""#, "The body must be a JSON object {query, format?, id?}"),
@@ -200,31 +206,28 @@ fn bodies_that_are_refused() {
         (r#"{"query": "{}", "id": null}"#, "'id' in the body must be a string or a number"),
         (r#"{"query": "{}", "id": [1]}"#, "'id' in the body must be a string or a number"),
         (r#"{"query": "{}", "id": true}"#, "'id' in the body must be a string or a number"),
-        ("{", "The body is not a JSON object as expected: "),
-        (r#"{"query": "{}",}"#, "The body is not a JSON object as expected: "),
-        (r#"{"query": "{}"} x"#, "The body is not a JSON object as expected: "),
-        (r#"{"query": "{}", "id": 01}"#, "The body is not a JSON object as expected: "),
-        (
-            r#"{"query": "{}", "query": "{}"}"#,
-            "The body is not a JSON object as expected: 'query' is given more",
-        ),
+        ("{", "The body is not a valid JSON object: "),
+        (r#"{"query": "{}",}"#, "The body is not a valid JSON object: "),
+        (r#"{"query": "{}"} x"#, "The body is not a valid JSON object: "),
+        (r#"{"query": "{}", "id": 01}"#, "The body is not a valid JSON object: "),
+        (r#"{"query": "{}", "query": "{}"}"#, "The body is not a valid JSON object: 'query' is repeated"),
         (
             r#"{"id": 1, "query": "{}", "\u0069d": 2}"#,
-            "The body is not a JSON object as expected: 'id' is given",
+            "The body is not a valid JSON object: 'id' is repeated",
         ),
-        (&deep, "The body is not a JSON object as expected: "),
+        (&deep, "The body is not a valid JSON object: "),
     ] {
         let error = posted("application/json", body).unwrap_err();
         assert_eq!((error.kind, error.status.as_u16()), (ErrorKind::Transport, 400), "{body:.40}");
-        assert!(error.message.starts_with(words), "{body:.40}: {error}");
+        assert!(error.message.starts_with(message), "{body:.40}: {error}");
     }
     let error =
         decode_body(&head(&[("content-type", "application/json")]), b"{\"query\": \"\xff\"}").unwrap_err();
-    assert_eq!(error.message, "The body is not UTF-8 from byte 12 on");
+    assert_eq!(error.message, "The body is not valid UTF-8 at byte 12");
 }
 
 #[test]
-fn heads_over_the_bound() {
+fn heads_over_the_limit_are_refused() {
     let size = |path: &str, header: usize| {
         let uri: Uri = path.parse().unwrap();
         let value = "a".repeat(header);
@@ -238,27 +241,27 @@ fn heads_over_the_bound() {
 }
 
 #[test]
-fn request_ids() {
-    let fresh = "000102030405060708090a0b0c0d0e0f";
+fn valid_client_ids_are_kept_and_others_replaced() {
+    let generated = "000102030405060708090a0b0c0d0e0f";
     let choose = |pairs: &[_]| {
         let bytes = std::array::from_fn(|index| index as u8);
         RequestId::from_headers(&head(pairs), bytes).to_string()
     };
-    assert_eq!(choose(&[]), fresh);
+    assert_eq!(choose(&[]), generated);
     let longest = "x".repeat(128);
     for good in ["a", "~!", &longest] {
         assert_eq!(choose(&[("X-Request-Id", good)]), good);
     }
     let longer = "x".repeat(129);
     for bad in ["", "a b", "é", "a\tb", &longer] {
-        assert_eq!(choose(&[("X-Request-Id", bad)]), fresh, "{bad}");
+        assert_eq!(choose(&[("X-Request-Id", bad)]), generated, "{bad}");
     }
-    assert_eq!(choose(&[("X-Request-Id", "a"), ("X-Request-Id", "b")]), fresh);
+    assert_eq!(choose(&[("X-Request-Id", "a"), ("X-Request-Id", "b")]), generated);
 }
 
 proptest::proptest! {
     #[test]
-    fn every_body_has_an_answer(body in r#"[{}\[\]":,a-z0-9 \\]{0,40}"#) {
+    fn no_body_panics(body in r#"[{}\[\]":,a-z0-9 \\]{0,40}"#) {
         if let Err(error) = posted("application/json", &body) {
             proptest::prop_assert_eq!(error.status.as_u16(), 400);
         }

@@ -9,12 +9,12 @@ fn reply(method: Method, if_none_match: &[&str]) -> Response<Bytes> {
         headers.append(IF_NONE_MATCH, HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }
     let request_id = RequestId::from_headers(&headers, [1; 16]);
-    let asked = RequestHead { method: &method, headers: &headers, request_id: &request_id };
-    read(&asked, Bytes::from_static(b"null"))
+    let request = RequestHead { method: &method, headers: &headers, request_id: &request_id };
+    read(&request, Bytes::from_static(b"null"))
 }
 
-/// Status, headers by name and body.
-fn shown(reply: &Response<Bytes>) -> String {
+/// Formats status, headers sorted by name, and body.
+fn formatted(reply: &Response<Bytes>) -> String {
     let mut lines: Vec<String> =
         reply.headers().iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
     lines.sort();
@@ -27,7 +27,7 @@ const TAG: &str = "\"dc32537e27486e2c652e7b35ccc22eda\"";
 #[test]
 fn get_has_a_tag() {
     assert_eq!(
-        shown(&reply(Method::GET, &[])),
+        formatted(&reply(Method::GET, &[])),
         format!(
             "200\ncache-control: no-cache\ncontent-type: application/json; charset=utf-8\netag: {TAG}\nvary: \
              X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Format, X-Mesh-Token, Accept-Encoding, Origin\nx-request-id: \
@@ -55,7 +55,7 @@ fn other_methods_have_no_tag() {
 }
 
 #[test]
-fn known_bytes_are_not_sent_again() {
+fn a_body_that_the_client_has_is_not_sent_again() {
     let weak = format!("W/{TAG}");
     let listed = format!("\"a\", W/\"b,c\" ,{TAG}");
     for value in [TAG, &weak, &listed, "*", " * "] {
@@ -72,7 +72,7 @@ fn known_bytes_are_not_sent_again() {
 }
 
 #[test]
-fn a_cache_finds_what_it_has_by_the_tag_it_has_it_under() {
+fn a_304_has_the_tag_of_the_cached_encoding() {
     let packed = TAG.replace("a\"", "a-gzip\"");
     for value in [packed.clone(), format!("\"a\", W/{packed}")] {
         let reply = reply(Method::GET, &[&value]);
@@ -92,7 +92,7 @@ fn other_tags_do_not_match() {
 }
 
 #[test]
-fn tags_follow_the_bytes() {
+fn equal_bodies_have_equal_tags() {
     assert_ne!(ETag::new(b"a"), ETag::new(b"b"));
     assert_eq!(ETag::new(b"a"), ETag::new(b"a"));
 }
@@ -110,7 +110,7 @@ fn errors_are_json_and_not_stored() {
         .with_path("user.posts");
     let failure = WireError { line: Some(1), column: Some(2), ..failure };
     assert_eq!(
-        shown(&failed(Method::GET, &failure)),
+        formatted(&failed(Method::GET, &failure)),
         "400\ncache-control: no-store\ncontent-type: application/json; charset=utf-8\nx-request-id: \
          02020202020202020202020202020202\n{\"error\":\"ValidationError\",\"message\":\"Field 'x' not found on \
          entity 'user'\",\"requestId\":\"02020202020202020202020202020202\",\"code\":\"CURSOR_MISMATCH\",\
@@ -120,7 +120,7 @@ fn errors_are_json_and_not_stored() {
 }
 
 #[test]
-fn errors_carry_what_their_kind_needs() {
+fn errors_have_the_headers_of_their_kind() {
     let header =
         |reply: Response<Bytes>, name| reply.headers().get(name).map(|v| v.to_str().unwrap().to_owned());
     let wrong = Route::parse(&BasePath::default(), &Profiles::default(), &Method::DELETE, "/mesh/user/1")
@@ -139,13 +139,13 @@ fn errors_carry_what_their_kind_needs() {
 fn options_has_no_body() {
     let headers = HeaderMap::new();
     let request_id = RequestId::from_headers(&headers, [0; 16]);
-    let asked = RequestHead { method: &Method::OPTIONS, headers: &headers, request_id: &request_id };
+    let request = RequestHead { method: &Method::OPTIONS, headers: &headers, request_id: &request_id };
     let Ok(Route::Options { allow }) =
-        Route::parse(&BasePath::default(), &Profiles::default(), asked.method, "/mesh/user")
+        Route::parse(&BasePath::default(), &Profiles::default(), request.method, "/mesh/user")
     else {
         panic!("a known path")
     };
-    let reply = options(&asked, allow);
+    let reply = options(&request, allow);
     assert_eq!(reply.status(), StatusCode::NO_CONTENT);
     assert_eq!(reply.headers().get(ALLOW).unwrap(), "GET, HEAD, OPTIONS");
     assert!(reply.headers().contains_key(&headers::REQUEST_ID) && reply.body().is_empty());
@@ -153,7 +153,7 @@ fn options_has_no_body() {
 
 proptest::proptest! {
     #[test]
-    fn every_line_of_tags_ends(line in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
+    fn splitting_of_tags_terminates(line in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
         proptest::prop_assert!(tags(&line).count() <= line.len());
     }
 }

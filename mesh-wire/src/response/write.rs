@@ -7,8 +7,8 @@ use http::{Response, StatusCode};
 use super::{RequestHead, as_json, identify};
 use crate::{BasePath, headers, percent};
 
-/// The reply of a write: 201 with the place of what was created, 200 with what was changed, or 204.
-pub fn written(asked: &RequestHead<'_>, location: Option<String>, body: Option<Bytes>) -> Response<Bytes> {
+/// Builds the reply of a write: 201 with the location of the created record, 200 with the changed record, or 204.
+pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option<Bytes>) -> Response<Bytes> {
     let has_body = body.is_some();
     let mut reply = Response::new(body.unwrap_or_default());
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -19,14 +19,14 @@ pub fn written(asked: &RequestHead<'_>, location: Option<String>, body: Option<B
         *reply.status_mut() = StatusCode::NO_CONTENT;
     }
     if has_body {
-        as_json(asked, &mut reply)
+        as_json(request, &mut reply)
     } else {
-        identify(asked, &mut reply)
+        identify(request, &mut reply)
     }
     reply
 }
 
-/// The path of a record, as `Location` gives it.
+/// Returns the path of a record for the `Location` header.
 pub fn location(base: &BasePath, entity: &str, id: &str) -> String {
     format!("{base}/{}/{}", percent::encode(entity), percent::encode(id))
 }
@@ -39,16 +39,16 @@ mod tests {
     use crate::RequestId;
 
     #[test]
-    fn statuses_and_places() {
+    fn the_status_depends_on_location_and_body() {
         let (headers, id) = (HeaderMap::new(), RequestId::from_headers(&HeaderMap::new(), [0; 16]));
-        let asked = RequestHead { method: &Method::POST, headers: &headers, request_id: &id };
-        let place = location(&BasePath::default(), "ta g", "ü/7");
-        let reply = written(&asked, Some(place), Some(Bytes::from_static(b"{}")));
+        let request = RequestHead { method: &Method::POST, headers: &headers, request_id: &id };
+        let created = location(&BasePath::default(), "ta g", "ü/7");
+        let reply = written(&request, Some(created), Some(Bytes::from_static(b"{}")));
         assert_eq!(reply.status(), 201);
         assert_eq!(reply.headers()["location"], "/mesh/ta%20g/%C3%BC%2F7");
         assert_eq!(reply.headers()["content-type"], headers::JSON);
-        assert_eq!(written(&asked, None, Some(Bytes::from_static(b"{}"))).status(), 200);
-        let reply = written(&asked, None, None);
+        assert_eq!(written(&request, None, Some(Bytes::from_static(b"{}"))).status(), 200);
+        let reply = written(&request, None, None);
         assert_eq!(reply.status(), 204);
         assert!(
             !reply.headers().contains_key("content-type") && reply.headers().contains_key("x-request-id")

@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::Method;
 
-/// The methods that a path takes. `OPTIONS` is always one of them.
+/// The methods that a path allows. `OPTIONS` is always allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllowedMethods(u8);
 
@@ -20,12 +20,12 @@ impl AllowedMethods {
         Self(bits)
     }
 
-    /// Whether nothing but `OPTIONS` is taken.
+    /// Returns whether only `OPTIONS` is allowed.
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    fn listed() -> [(u8, Method); 6] {
+    fn all() -> [(u8, Method); 6] {
         [
             (Self::GET, Method::GET),
             (Self::HEAD, Method::HEAD),
@@ -36,34 +36,33 @@ impl AllowedMethods {
         ]
     }
 
-    /// No methods but those of the list that a path may take. An application adds those of its own routes.
+    /// Creates a set from those of `methods` that paths can allow: GET, HEAD, POST, PUT, PATCH and DELETE.
     pub fn new(methods: &[Method]) -> Self {
-        let bits = Self::listed().into_iter().filter(|(_, method)| methods.contains(method));
+        let bits = Self::all().into_iter().filter(|(_, method)| methods.contains(method));
         Self(bits.fold(0, |all, (bit, _)| all | bit))
     }
 
-    /// The methods of either.
+    /// Returns the methods of both sets.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The methods, `OPTIONS` left out.
+    /// Iterates over the methods, without `OPTIONS`.
     pub fn methods(self) -> impl Iterator<Item = Method> {
-        Self::listed().into_iter().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, method)| method)
+        Self::all().into_iter().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, method)| method)
     }
 
-    /// Whether the path takes that method.
+    /// Returns whether the path allows a method.
     pub fn contains(self, method: &Method) -> bool {
-        *method == Method::OPTIONS
-            || Self::listed().iter().any(|(bit, one)| self.0 & bit != 0 && one == method)
+        *method == Method::OPTIONS || Self::all().iter().any(|(bit, one)| self.0 & bit != 0 && one == method)
     }
 }
 
 /// The value of the `Allow` header.
 impl fmt::Display for AllowedMethods {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (bit, method) in Self::listed() {
+        for (bit, method) in Self::all() {
             if self.0 & bit != 0 {
                 write!(f, "{method}, ")?;
             }

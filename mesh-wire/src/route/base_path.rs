@@ -1,18 +1,20 @@
-//! The base path of all routes.
-//! `SPEC §2.1`
+//! The base path of all routes. `SPEC §2.1`
 
 use std::borrow::Cow;
 use std::fmt;
 
-use super::path::Segments;
+use super::segments::Segments;
 use crate::WireError;
 
-/// The path that all routes lie under: empty, or segments that each begin with a slash.
+/// The common prefix of all routes: empty, or segments that each begin with a slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasePath(String);
 
 impl BasePath {
-    /// Reads a base path as configured: `""` and `"/"` are the root, a trailing slash means nothing.
+    /// Parses a base path. `""` and `"/"` are the root; a trailing slash is ignored.
+    ///
+    /// # Errors
+    /// [`BasePathError`] for a path that is not absolute, has empty or dot segments, or has characters that URLs escape.
     pub fn parse(text: &str) -> Result<Self, BasePathError> {
         let path = text.strip_suffix('/').unwrap_or(text);
         if path.is_empty() {
@@ -31,26 +33,22 @@ impl BasePath {
         Ok(Self(path.to_owned()))
     }
 
-    /// The path that all paths lie under.
+    /// Returns the empty base path.
     pub fn root() -> Self {
         Self(String::new())
     }
 
-    /// The normal form: empty for the root, else without a trailing slash.
+    /// Returns the normal form: empty for the root, else without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The decoded segments of an undecoded path that lies under this one, after it.
+    /// Returns the decoded segments of an undecoded path after this base path.
     ///
-    /// Refuses a segment that has no text with 400, and a path that lies elsewhere with 404.
+    /// # Errors
+    /// 400 if a segment cannot be decoded; 404 if the path is not under this one.
     pub fn split<'p>(&self, path: &'p str) -> Result<Vec<Cow<'p, str>>, WireError> {
-        let mut segments = Segments::new(path)?;
-        for expected in self.segments() {
-            if segments.next()?.as_deref() != Some(expected) {
-                return Err(WireError::not_found());
-            }
-        }
+        let mut segments = self.strip(path)?;
         let mut rest = Vec::new();
         while let Some(segment) = segments.next()? {
             rest.push(segment);
@@ -58,8 +56,15 @@ impl BasePath {
         Ok(rest)
     }
 
-    pub(super) fn segments(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/').skip(1)
+    /// Strips this base path from an undecoded path.
+    pub(super) fn strip<'p>(&self, path: &'p str) -> Result<Segments<'p>, WireError> {
+        let mut segments = Segments::new(path)?;
+        for expected in self.0.split('/').skip(1) {
+            if segments.next()?.as_deref() != Some(expected) {
+                return Err(WireError::not_found());
+            }
+        }
+        Ok(segments)
     }
 }
 
@@ -76,27 +81,27 @@ impl fmt::Display for BasePath {
     }
 }
 
-/// Why a text is no base path.
+/// A text is not a base path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BasePathError {
     /// It does not begin with a slash.
     NoSlash,
-    /// A segment that is empty or a dot segment.
+    /// A segment is empty, `.` or `..`.
     Segment(String),
-    /// A character that would have to be encoded in a URL.
+    /// A character must be escaped in URLs.
     Character(char),
 }
 
 impl fmt::Display for BasePathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSlash => f.write_str("a base path begins with '/', as '/mesh' does"),
+            Self::NoSlash => f.write_str("a base path must begin with '/', such as '/mesh'"),
             Self::Segment(segment) if segment.is_empty() => {
-                f.write_str("a base path has no empty segments; write one '/' between two names")
+                f.write_str("a base path must not have empty segments; write one '/' between two names")
             }
-            Self::Segment(segment) => write!(f, "a base path cannot have the segment '{segment}'"),
+            Self::Segment(segment) => write!(f, "a base path must not have the segment '{segment}'"),
             Self::Character(character) => {
-                write!(f, "a base path cannot have the character '{}'", character.escape_default())
+                write!(f, "a base path must not have the character '{}'", character.escape_default())
             }
         }
     }

@@ -1,12 +1,13 @@
-//! Kinds of paths, before the method is considered, and the methods that each allows.
-//! `SPEC §2.1`
+//! The kinds of paths, before the method is considered, and the methods that each allows. `SPEC §2.1`
 
 use std::borrow::Cow;
 
-use super::{AllowedMethods, BasePath, Profiles};
-use crate::{WireError, percent};
+use super::allowed_methods::AllowedMethods;
+use super::base_path::BasePath;
+use super::profiles::Profiles;
+use crate::WireError;
 
-/// The kinds of known paths, before the method is looked at.
+/// The kind of a known path, with its decoded segments.
 pub(super) enum PathKind<'p> {
     Base,
     Queries,
@@ -21,20 +22,15 @@ pub(super) enum PathKind<'p> {
 }
 
 impl<'p> PathKind<'p> {
-    pub(super) fn find(base: &BasePath, profiles: &Profiles, path: &'p str) -> Result<Self, WireError> {
-        let mut segments = Segments::new(path)?;
-        for expected in base.segments() {
-            if segments.next()?.as_deref() != Some(expected) {
-                return Err(WireError::not_found());
-            }
-        }
+    /// Parses an undecoded path. Refuses a segment that cannot be decoded with 400, and an unknown path with 404.
+    pub(super) fn parse(base: &BasePath, profiles: &Profiles, path: &'p str) -> Result<Self, WireError> {
+        let mut segments = base.strip(path)?;
         let Some(entity) = segments.next()? else { return Ok(Self::Base) };
         let (id, member, child) = (segments.next()?, segments.next()?, segments.next()?);
         if segments.next()?.is_some() {
             return Err(WireError::not_found());
         }
-        // A reserved key names no entity, so its paths never read; compared decoded, so that no spelling
-        // of them slips through. `SPEC §2.2`
+        // Reserved keys are not entities. The decoded segment is compared, so that escapes make no difference. `SPEC §2.2`
         match (entity.as_ref(), id, member, child) {
             ("queries", None, ..) => Ok(Self::Queries),
             ("auth", None, ..) => Ok(Self::Auth),
@@ -54,7 +50,8 @@ impl<'p> PathKind<'p> {
         }
     }
 
-    pub(super) fn allow(&self, profiles: &Profiles) -> AllowedMethods {
+    /// Returns the methods that the path allows with these profiles.
+    pub(super) fn allowed_methods(&self, profiles: &Profiles) -> AllowedMethods {
         let &Profiles { integrity, persisted, uploads, events, mutations, .. } = profiles;
         let when = |on: bool, methods: u8| if on { methods } else { 0 };
         let read = AllowedMethods::GET | AllowedMethods::HEAD;
@@ -71,37 +68,6 @@ impl<'p> PathKind<'p> {
                     | when(mutations, AllowedMethods::PUT | AllowedMethods::DELETE)
             }
             Self::Child(..) => when(mutations, AllowedMethods::DELETE),
-        })
-    }
-}
-
-/// The decoded segments of a path, in turn.
-pub(super) struct Segments<'p> {
-    rest: Option<&'p str>,
-    taken: usize,
-}
-
-impl<'p> Segments<'p> {
-    pub(super) fn new(path: &'p str) -> Result<Self, WireError> {
-        let inner = path.strip_prefix('/').ok_or_else(WireError::not_found)?;
-        let rest = (!inner.is_empty()).then(|| inner.strip_suffix('/').unwrap_or(inner));
-        Ok(Self { rest, taken: 0 })
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<Cow<'p, str>>, WireError> {
-        let Some(rest) = self.rest else { return Ok(None) };
-        // Segments are short, so this is faster than a search that is made for long texts.
-        let (segment, rest) = match rest.bytes().position(|byte| byte == b'/') {
-            Some(place) => (rest.get(..place).unwrap_or_default(), rest.get(place + 1..)),
-            None => (rest, None),
-        };
-        self.rest = rest;
-        self.taken += 1;
-        if segment.is_empty() {
-            return Err(WireError::not_found());
-        }
-        percent::decode(segment).map(Some).map_err(|percent::Undecodable(why)| {
-            WireError::transport(format!("Segment {} of the path cannot be decoded: {why}", self.taken))
         })
     }
 }

@@ -3,13 +3,13 @@
 use super::*;
 use crate::ErrorKind;
 
-/// The route, in short: what it reads, or status and `Allow` of the refusal.
-fn at(base: &str, method: &str, path: &str) -> String {
-    with(&Profiles::default(), base, method, path)
+/// Summarizes the route of a request, or the status and `Allow` header of its refusal.
+fn route(base: &str, method: &str, path: &str) -> String {
+    route_with(&Profiles::default(), base, method, path)
 }
 
-/// The same on a server with more profiles.
-fn with(profiles: &Profiles, base: &str, method: &str, path: &str) -> String {
+/// Like [`route`], on a server with the given profiles.
+fn route_with(profiles: &Profiles, base: &str, method: &str, path: &str) -> String {
     let base = BasePath::parse(base).unwrap();
     let method = Method::from_bytes(method.as_bytes()).unwrap();
     match Route::parse(&base, profiles, &method, path) {
@@ -39,52 +39,52 @@ fn with(profiles: &Profiles, base: &str, method: &str, path: &str) -> String {
 }
 
 #[test]
-fn reads() {
-    assert_eq!(at("/mesh", "GET", "/mesh/user"), "list user");
-    assert_eq!(at("/mesh", "HEAD", "/mesh/user"), "list user");
-    assert_eq!(at("/mesh", "GET", "/mesh/user/1"), "one user 1");
-    assert_eq!(at("/mesh", "HEAD", "/mesh/user/1"), "one user 1");
-    assert_eq!(at("/mesh", "PUT", "/mesh/user/1"), "one user 1");
-    assert_eq!(at("/mesh", "POST", "/mesh"), "post");
+fn reads_have_routes() {
+    assert_eq!(route("/mesh", "GET", "/mesh/user"), "list user");
+    assert_eq!(route("/mesh", "HEAD", "/mesh/user"), "list user");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/1"), "one user 1");
+    assert_eq!(route("/mesh", "HEAD", "/mesh/user/1"), "one user 1");
+    assert_eq!(route("/mesh", "PUT", "/mesh/user/1"), "one user 1");
+    assert_eq!(route("/mesh", "POST", "/mesh"), "post");
 }
 
 #[test]
 fn a_trailing_slash_is_ignored_once() {
-    assert_eq!(at("/mesh", "POST", "/mesh/"), "post");
-    assert_eq!(at("/mesh", "GET", "/mesh/user/"), "list user");
-    assert_eq!(at("/mesh", "GET", "/mesh/user/1/"), "one user 1");
+    assert_eq!(route("/mesh", "POST", "/mesh/"), "post");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/"), "list user");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/1/"), "one user 1");
     for path in ["/mesh//", "/mesh/user//", "/mesh//user", "//mesh/user", "/mesh/user//1"] {
-        assert_eq!(at("/mesh", "GET", path), "404 NotFound", "{path}");
+        assert_eq!(route("/mesh", "GET", path), "404 NotFound", "{path}");
     }
 }
 
 #[test]
-fn any_base() {
-    assert_eq!(at("/a/b", "GET", "/a/b/user/1"), "one user 1");
-    assert_eq!(at("/a/b/", "POST", "/a/b"), "post");
-    assert_eq!(at("", "GET", "/user/1"), "one user 1");
-    assert_eq!(at("/", "POST", "/"), "post");
-    assert_eq!(at("", "GET", "//"), "404 NotFound");
+fn any_base_path_works() {
+    assert_eq!(route("/a/b", "GET", "/a/b/user/1"), "one user 1");
+    assert_eq!(route("/a/b/", "POST", "/a/b"), "post");
+    assert_eq!(route("", "GET", "/user/1"), "one user 1");
+    assert_eq!(route("/", "POST", "/"), "post");
+    assert_eq!(route("", "GET", "//"), "404 NotFound");
     for path in ["/", "", "*", "/a", "/a/bc/user", "/x/b/user", "/A/b/user"] {
-        assert_eq!(at("/a/b", "GET", path), "404 NotFound", "{path}");
+        assert_eq!(route("/a/b", "GET", path), "404 NotFound", "{path}");
     }
 }
 
 #[test]
 fn segments_are_decoded_once() {
-    assert_eq!(at("/mesh", "GET", "/mesh/user/a%20b"), "one user a b");
-    assert_eq!(at("/mesh", "GET", "/mesh/user/..%2fx"), "one user ../x");
-    assert_eq!(at("/mesh", "GET", "/mesh/user/%252F"), "one user %2F");
-    assert_eq!(at("/mesh", "GET", "/mesh/%C3%A9tat/%F0%9F%A6%80"), "one état 🦀");
-    assert_eq!(at("/mesh", "GET", "/m%65sh/user/1%3Bdrop"), "one user 1;drop");
-    assert_eq!(at("/mesh", "GET", "/mesh/user/%00"), "one user \0");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/a%20b"), "one user a b");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/..%2fx"), "one user ../x");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/%252F"), "one user %2F");
+    assert_eq!(route("/mesh", "GET", "/mesh/%C3%A9tat/%F0%9F%A6%80"), "one état 🦀");
+    assert_eq!(route("/mesh", "GET", "/m%65sh/user/1%3Bdrop"), "one user 1;drop");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/%00"), "one user \0");
 }
 
 #[test]
 fn undecodable_segments_are_transport_errors() {
     for path in ["/mesh/%", "/mesh/user/%4", "/mesh/user/%zz", "/mesh/user/%ff", "/mesh/%C3/1"] {
-        assert_eq!(at("/mesh", "GET", path), "400 TransportError", "{path}");
-        assert_eq!(at("/mesh", "DELETE", path), "400 TransportError", "{path}");
+        assert_eq!(route("/mesh", "GET", path), "400 TransportError", "{path}");
+        assert_eq!(route("/mesh", "DELETE", path), "400 TransportError", "{path}");
     }
     let error =
         Route::parse(&BasePath::default(), &Profiles::default(), &Method::GET, "/mesh/user/%zz").unwrap_err();
@@ -95,41 +95,41 @@ fn undecodable_segments_are_transport_errors() {
 }
 
 #[test]
-fn wrong_methods_name_the_right_ones() {
+fn refused_methods_get_the_allowed_ones() {
     for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "BREW"] {
-        assert_eq!(at("/mesh", method, "/mesh"), "405 POST, OPTIONS", "{method}");
+        assert_eq!(route("/mesh", method, "/mesh"), "405 POST, OPTIONS", "{method}");
     }
     for method in ["PUT", "POST", "DELETE", "PATCH", "TRACE"] {
-        assert_eq!(at("/mesh", method, "/mesh/user"), "405 GET, HEAD, OPTIONS", "{method}");
+        assert_eq!(route("/mesh", method, "/mesh/user"), "405 GET, HEAD, OPTIONS", "{method}");
     }
     for method in ["POST", "DELETE", "PATCH", "get"] {
-        assert_eq!(at("/mesh", method, "/mesh/user/1"), "405 GET, HEAD, PUT, OPTIONS", "{method}");
+        assert_eq!(route("/mesh", method, "/mesh/user/1"), "405 GET, HEAD, PUT, OPTIONS", "{method}");
     }
 }
 
 #[test]
-fn routes_of_profiles_that_are_off() {
+fn routes_of_disabled_profiles_are_refused() {
     for path in ["/mesh/queries", "/mesh/auth/", "/mesh/logout", "/mesh/%71ueries"] {
         for method in ["GET", "POST", "PUT"] {
-            assert_eq!(at("/mesh", method, path), "405 OPTIONS", "{method} {path}");
+            assert_eq!(route("/mesh", method, path), "405 OPTIONS", "{method} {path}");
         }
     }
     for path in ["/mesh/user/1/avatar", "/mesh/user/1/posts/2", "/mesh/files/sha256/ab/cd"] {
         for method in ["GET", "POST", "PUT", "DELETE"] {
-            assert_eq!(at("/mesh", method, path), "405 OPTIONS", "{method} {path}");
+            assert_eq!(route("/mesh", method, path), "405 OPTIONS", "{method} {path}");
         }
     }
-    assert_eq!(at("/mesh", "GET", "/mesh/user/1/events"), "404 NotFound");
+    assert_eq!(route("/mesh", "GET", "/mesh/user/1/events"), "404 NotFound");
 }
 
-fn everything() -> Profiles {
+fn all_profiles() -> Profiles {
     let files = Cow::Borrowed("files");
     Profiles { integrity: true, persisted: true, uploads: true, events: true, mutations: true, files }
 }
 
 #[test]
-fn routes_of_profiles_that_are_on() {
-    let on = |method, path| with(&everything(), "/mesh", method, path);
+fn routes_of_enabled_profiles_are_found() {
+    let on = |method, path| route_with(&all_profiles(), "/mesh", method, path);
     assert_eq!(on("POST", "/mesh/queries"), "register");
     assert_eq!(on("POST", "/mesh/auth"), "login");
     assert_eq!(on("POST", "/mesh/logout/"), "logout");
@@ -151,9 +151,9 @@ fn routes_of_profiles_that_are_on() {
 }
 
 #[test]
-fn uploads_alone_take_only_posts() {
+fn uploads_alone_add_only_posts_and_files() {
     let uploads = Profiles { uploads: true, files: Cow::Borrowed("media"), ..Profiles::default() };
-    let on = |method, path| with(&uploads, "/mesh", method, path);
+    let on = |method, path| route_with(&uploads, "/mesh", method, path);
     assert_eq!(on("POST", "/mesh/user/1/avatar"), "attach avatar to user 1");
     assert_eq!(on("PUT", "/mesh/user/1/avatar"), "405 POST, OPTIONS");
     assert_eq!(on("PUT", "/mesh/user/1"), "one user 1");
@@ -162,8 +162,8 @@ fn uploads_alone_take_only_posts() {
 }
 
 #[test]
-fn the_table_is_what_is_taken() {
-    for profiles in [Profiles::default(), everything()] {
+fn the_table_matches_the_routes() {
+    for profiles in [Profiles::default(), all_profiles()] {
         for (pattern, allow) in Route::table(&profiles) {
             let path = match pattern {
                 "" => "/mesh".to_owned(),
@@ -180,31 +180,31 @@ fn the_table_is_what_is_taken() {
 }
 
 #[test]
-fn reserved_keys_are_no_entities() {
+fn reserved_keys_are_not_entities() {
     for path in ["write", "files", "write/1", "files/1", "queries/1", "auth/1", "logout/1/x", "files/a/b/c"] {
-        assert_eq!(at("/mesh", "GET", &format!("/mesh/{path}")), "404 NotFound", "{path}");
+        assert_eq!(route("/mesh", "GET", &format!("/mesh/{path}")), "404 NotFound", "{path}");
     }
-    assert_eq!(at("/mesh", "GET", "/mesh/queriesx"), "list queriesx");
+    assert_eq!(route("/mesh", "GET", "/mesh/queriesx"), "list queriesx");
 }
 
 #[test]
 fn longer_paths_are_unknown() {
-    assert_eq!(at("/mesh", "GET", "/mesh/a/b/c/d/e"), "404 NotFound");
-    assert_eq!(at("/mesh", "GET", &"/a".repeat(10_000)), "404 NotFound");
-    assert_eq!(at("", "GET", &"/".repeat(10_000)), "404 NotFound");
+    assert_eq!(route("/mesh", "GET", "/mesh/a/b/c/d/e"), "404 NotFound");
+    assert_eq!(route("/mesh", "GET", &"/a".repeat(10_000)), "404 NotFound");
+    assert_eq!(route("", "GET", &"/".repeat(10_000)), "404 NotFound");
 }
 
 #[test]
 fn options_lists_the_methods() {
-    assert_eq!(at("/mesh", "OPTIONS", "/mesh"), "options POST, OPTIONS");
-    assert_eq!(at("/mesh", "OPTIONS", "/mesh/user"), "options GET, HEAD, OPTIONS");
-    assert_eq!(at("/mesh", "OPTIONS", "/mesh/user/1"), "options GET, HEAD, PUT, OPTIONS");
-    assert_eq!(at("/mesh", "OPTIONS", "/mesh/queries"), "options OPTIONS");
-    assert_eq!(at("/mesh", "OPTIONS", "/other"), "404 NotFound");
+    assert_eq!(route("/mesh", "OPTIONS", "/mesh"), "options POST, OPTIONS");
+    assert_eq!(route("/mesh", "OPTIONS", "/mesh/user"), "options GET, HEAD, OPTIONS");
+    assert_eq!(route("/mesh", "OPTIONS", "/mesh/user/1"), "options GET, HEAD, PUT, OPTIONS");
+    assert_eq!(route("/mesh", "OPTIONS", "/mesh/queries"), "options OPTIONS");
+    assert_eq!(route("/mesh", "OPTIONS", "/other"), "404 NotFound");
 }
 
 #[test]
-fn bases_are_checked() {
+fn base_paths_are_validated() {
     assert_eq!(BasePath::parse("/mesh/").unwrap(), BasePath::default());
     assert_eq!(BasePath::parse("/").unwrap().as_str(), "");
     assert_eq!(BasePath::parse("mesh"), Err(BasePathError::NoSlash));
@@ -218,10 +218,10 @@ fn bases_are_checked() {
 
 proptest::proptest! {
     #[test]
-    fn every_path_has_an_answer(path in "[/%.a-f0-9é]{0,24}", method in "GET|PUT|POST|DELETE|OPTIONS") {
+    fn no_path_panics(path in "[/%.a-f0-9é]{0,24}", method in "GET|PUT|POST|DELETE|OPTIONS") {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         for base in ["", "/a", "/a/b"] {
-            if let Err(error) = Route::parse(&BasePath::parse(base).unwrap(), &everything(), &method, &path) {
+            if let Err(error) = Route::parse(&BasePath::parse(base).unwrap(), &all_profiles(), &method, &path) {
                 let known = [ErrorKind::Transport, ErrorKind::NotFound, ErrorKind::MethodNotAllowed];
                 proptest::prop_assert!(known.contains(&error.kind));
                 proptest::prop_assert_eq!(error.allow.is_some(), error.kind == ErrorKind::MethodNotAllowed);

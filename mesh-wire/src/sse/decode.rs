@@ -5,18 +5,18 @@ use std::fmt;
 /// An event of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Its kind; `message` where the stream names none.
+    /// The name of the event; `message` if the stream has none.
     pub event: String,
-    /// Its data, without the last line break.
+    /// The data, without the last line break.
     pub data: String,
-    /// The id in force: of this event, or of the last one before it that had one.
+    /// The id of this event, or of the last event before it that had one.
     pub id: String,
 }
 
-/// An event is larger than the reader was told to take.
+/// An event is larger than the limit of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventTooLarge {
-    /// The bound, in bytes.
+    /// The limit, in bytes.
     pub limit: usize,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for EventTooLarge {
 
 impl std::error::Error for EventTooLarge {}
 
-/// Reads a stream from the beginning, in pieces of whatever size.
+/// Decodes a stream that arrives in chunks of any size.
 ///
 /// ```
 /// use mesh_wire::sse::Decoder;
@@ -42,9 +42,9 @@ impl std::error::Error for EventTooLarge {}
 pub struct Decoder {
     limit: usize,
     line: Vec<u8>,
-    /// Whether the last byte was a carriage return, so that a line feed after it ends no line.
+    /// Whether the last byte was a carriage return; a line feed after it does not end another line.
     after_return: bool,
-    begun: bool,
+    started: bool,
     event: String,
     data: String,
     has_data: bool,
@@ -53,13 +53,13 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A reader that takes events of at most that many bytes.
+    /// Creates a decoder for events of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
             line: Vec::new(),
             after_return: false,
-            begun: false,
+            started: false,
             event: String::new(),
             data: String::new(),
             has_data: false,
@@ -68,10 +68,10 @@ impl Decoder {
         }
     }
 
-    /// Takes the next bytes and returns the events that end in them.
+    /// Decodes the next bytes and returns the events that they complete.
     ///
     /// # Errors
-    /// When an event grows past the bound. What follows means nothing then.
+    /// [`EventTooLarge`] if an event exceeds the limit. The decoder cannot be used afterwards.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, EventTooLarge> {
         let mut events = Vec::new();
         for byte in bytes {
@@ -93,12 +93,12 @@ impl Decoder {
         Ok(events)
     }
 
-    /// The id to send as `Last-Event-ID` after a broken connection; empty where none has come.
+    /// Returns the id to send as `Last-Event-ID` when reconnecting; empty if no event had one.
     pub fn last_id(&self) -> &str {
         &self.id
     }
 
-    /// Milliseconds to wait before connecting again, where the stream has said so.
+    /// Returns the delay before reconnecting in milliseconds, if the stream has set one.
     pub fn retry_millis(&self) -> Option<u64> {
         self.retry
     }
@@ -106,7 +106,7 @@ impl Decoder {
     fn end_of_line(&mut self, line: &[u8]) -> Option<Event> {
         let text = String::from_utf8_lossy(line);
         let mut text = text.as_ref();
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.started, true) {
             text = text.strip_prefix('\u{feff}').unwrap_or(text);
         }
         if text.is_empty() {
@@ -127,7 +127,7 @@ impl Decoder {
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.retry = value.parse().ok();
             }
-            // A comment, whose name is empty, or a field of another time.
+            // A comment, whose name is empty, or an unknown field.
             _ => {}
         }
         None

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{RequestId, WireError};
 
-fn read(stream: &[u8]) -> Vec<Event> {
+fn decode(stream: &[u8]) -> Vec<Event> {
     Decoder::new(1 << 20).feed(stream).unwrap()
 }
 
@@ -24,27 +24,27 @@ fn frames_look_as_specified() {
 }
 
 #[test]
-fn no_data_breaks_out_of_its_frame() {
+fn data_cannot_end_its_frame() {
     for data in
         ["{}\n\nevent: error\ndata: x\n\n", "a\r\rid: 7\r\r", "a\r\nretry: 1\r\n\r\n", "\n", "", "a\n", "\0"]
     {
-        let events = read(&update("1", data.as_bytes()));
+        let events = decode(&update("1", data.as_bytes()));
         assert_eq!(events.len(), 1, "{data:?}");
         let lines = data.replace("\r\n", "\n").replace('\r', "\n");
         assert_eq!(events[0], Event { event: "update".into(), data: lines, id: "1".into() });
     }
-    assert_eq!(read(&update("1\n\ndata: x", b"y"))[0].id, "1data: x");
+    assert_eq!(decode(&update("1\n\ndata: x", b"y"))[0].id, "1data: x");
 }
 
 #[test]
-fn an_id_is_a_digest() {
+fn ids_are_digests_of_the_data() {
     assert_eq!(id(b"null"), id(b"null"));
     assert_eq!(id(b"null").len(), 32);
     assert_ne!(id(b"{}"), id(b"null"));
 }
 
 #[test]
-fn the_head_forbids_what_would_hold_events_up() {
+fn the_head_forbids_caching_and_transformation() {
     let request_id = RequestId::from_headers(&HeaderMap::new(), [0; 16]);
     let headers = HeaderMap::new();
     let reply = head(&RequestHead { method: &Method::GET, headers: &headers, request_id: &request_id });
@@ -54,7 +54,7 @@ fn the_head_forbids_what_would_hold_events_up() {
 }
 
 #[test]
-fn streams_are_read_by_the_rules_of_the_web() {
+fn streams_are_decoded_by_the_rules_of_the_html_standard() {
     let stream = "\u{feff}:comment\nretry: 10\nretry: 1x\n\nid: 1\ndata:a\ndata:  b\nother\ndata\n\nevent: e\n\nid\nevent: f\r\ndata: c\r\rdata: lost";
     let mut decoder = Decoder::new(100);
     let events = decoder.feed(stream.as_bytes()).unwrap();
@@ -65,11 +65,11 @@ fn streams_are_read_by_the_rules_of_the_web() {
 }
 
 #[test]
-fn an_endless_event_is_refused() {
+fn an_event_over_the_limit_is_refused() {
     for line in ["data: xxxxxxxxxx\n", "xxxxxxxxxx"] {
         let mut decoder = Decoder::new(64);
-        let fed: Result<Vec<_>, _> = (0..100).map(|_| decoder.feed(line.as_bytes())).collect();
-        assert_eq!(fed, Err(EventTooLarge { limit: 64 }), "{line:?}");
+        let result: Result<Vec<_>, _> = (0..100).map(|_| decoder.feed(line.as_bytes())).collect();
+        assert_eq!(result, Err(EventTooLarge { limit: 64 }), "{line:?}");
     }
     let mut decoder = Decoder::new(64);
     for _ in 0..100 {
@@ -81,7 +81,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read_however_it_is_cut(data in prop::collection::vec("[ -~\n\r\0é]{0,20}", 1..5), cut in 1usize..7) {
+    fn encoded_events_are_decoded_from_chunks_of_any_size(data in prop::collection::vec("[ -~\n\r\0é]{0,20}", 1..5), chunk_size in 1usize..7) {
         let mut stream = retry(5).to_vec();
         for (index, data) in data.iter().enumerate() {
             stream.extend_from_slice(&heartbeat());
@@ -89,12 +89,12 @@ proptest! {
         }
         let mut decoder = Decoder::new(1 << 20);
         let mut events = Vec::new();
-        for part in stream.chunks(cut) {
-            events.extend(decoder.feed(part).unwrap());
+        for chunk in stream.chunks(chunk_size) {
+            events.extend(decoder.feed(chunk).unwrap());
         }
-        let read: Vec<_> = events.iter().map(|event| event.data.clone()).collect();
-        let sent: Vec<_> = data.iter().map(|data| data.replace("\r\n", "\n").replace('\r', "\n")).collect();
-        prop_assert_eq!(read, sent);
+        let decoded: Vec<_> = events.iter().map(|event| event.data.clone()).collect();
+        let expected: Vec<_> = data.iter().map(|data| data.replace("\r\n", "\n").replace('\r', "\n")).collect();
+        prop_assert_eq!(decoded, expected);
         prop_assert_eq!(decoder.last_id(), (data.len() - 1).to_string());
     }
 }

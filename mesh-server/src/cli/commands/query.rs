@@ -112,7 +112,7 @@ impl QuerySender<'_> {
         let reply = self.http.send(request.map(Full::new)).await.map_err(QueryError::Other)?;
         client::result(reply).map_err(|error| match error {
             ReplyError::Refused { body, .. } => QueryError::Refused(body),
-            error @ ReplyError::Foreign { .. } => QueryError::Other(Failure::found(error)),
+            error => QueryError::Other(Failure::found(error)),
         })
     }
 }

@@ -55,7 +55,7 @@ async fn headers_that_come_with_the_end_of_another_part_are_bounded_too() {
     let body = ended([file_part(b"x"), part(&long, b"{}")].concat());
     let policy = UploadPolicy::default();
     let error = receive(&folder.store(), incoming(&policy), chunks(&body, 60_000)).await.unwrap_err();
-    assert!(matches!(error, UploadError::Parts(MultipartError::Headers { .. })), "{error:?}");
+    assert!(matches!(error, UploadError::Multipart(MultipartError::Headers { .. })), "{error:?}");
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn ten_thousand_parts() {
         let folder = Folder::new();
         let body = ended(part(headers, b"{}").repeat(10_000));
         let error = take(&folder.store(), &body).await.unwrap_err();
-        assert!(matches!(error, UploadError::Parts(_)), "{error:?}");
+        assert!(matches!(error, UploadError::Multipart(_)), "{error:?}");
         assert_eq!(folder.files(), [""; 0]);
     }
 }
@@ -86,7 +86,7 @@ async fn boundaries_that_cannot_be() {
         let incoming = ReceiveOptions { content_type, ..incoming(&policy) };
         let error = receive(&store, incoming, chunks(&ended(file_part(b"x")), 9)).await.unwrap_err();
         assert!(
-            matches!(error, UploadError::Parts(MultipartError::Boundary { limit: 70 })),
+            matches!(error, UploadError::Multipart(MultipartError::Boundary { limit: 70 })),
             "{content_type}"
         );
     }

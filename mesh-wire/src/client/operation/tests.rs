@@ -26,54 +26,54 @@ fn refusal(error: &WireError) -> Response<Bytes> {
     reply(error.status.as_u16(), &body)
 }
 
-/// Plays the replies, and shows the requests and how it ended.
-fn check(mut asking: Operation, replies: impl IntoIterator<Item = Response<Bytes>>, expected: &[&str]) {
-    let mut shown = Vec::new();
+/// Checks the requests of an operation and its outcome, given the replies.
+fn check(mut operation: Operation, replies: impl IntoIterator<Item = Response<Bytes>>, expected: &[&str]) {
+    let mut actual = Vec::new();
     for reply in replies {
-        let request = asking.request().unwrap();
+        let request = operation.request().unwrap();
         let id = request.headers().get("x-mesh-query-id").map_or("", |id| id.to_str().unwrap());
-        let sent = if request.headers().contains_key("x-mesh-query") { "text" } else { id };
-        shown.push(format!("{} {} {sent}", request.method(), request.uri().path()).trim_end().to_owned());
-        match asking.receive(reply) {
+        let query = if request.headers().contains_key("x-mesh-query") { "text" } else { id };
+        actual.push(format!("{} {} {query}", request.method(), request.uri().path()).trim_end().to_owned());
+        match operation.receive(reply) {
             Ok(None) => {}
-            Ok(Some(body)) => shown.push(format!("=> {}", String::from_utf8_lossy(&body))),
-            Err(error) => shown.push(format!("=> {error}")),
+            Ok(Some(body)) => actual.push(format!("=> {}", String::from_utf8_lossy(&body))),
+            Err(error) => actual.push(format!("=> {error}")),
         }
     }
-    assert_eq!(shown, expected);
+    assert_eq!(actual, expected);
 }
 
 #[test]
-fn a_text_is_one_request() {
+fn a_query_text_takes_one_request() {
     check(client().point(&titles(), "7"), [reply(200, "{}")], &["GET /mesh/post/7 text", "=> {}"]);
     let long = query("post").fields((0..2000).map(|n| format!("field{n}"))).build();
     check(client().collection(&long), [reply(200, "{}")], &["POST /mesh", "=> {}"]);
 }
 
 #[test]
-fn a_query_is_registered_when_the_server_does_not_know_it() {
+fn an_unknown_query_is_registered() {
     let unknown = || refusal(&WireError::query_id_unknown());
-    let registered = || reply(200, r#"{"id":"q_given"}"#);
-    let asking = || client().with_persisted_queries().collection(&titles());
-    check(asking(), [reply(200, "{}")], &["GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8", "=> {}"]);
+    let registered = || reply(200, r#"{"id":"q_assigned"}"#);
+    let operation = || client().with_persisted_queries().collection(&titles());
+    check(operation(), [reply(200, "{}")], &["GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8", "=> {}"]);
     check(
-        asking(),
+        operation(),
         [unknown(), registered(), reply(200, "{}")],
         &[
             "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
             "POST /mesh/queries",
-            "GET /mesh/post q_given",
+            "GET /mesh/post q_assigned",
             "=> {}",
         ],
     );
-    // The server next door has not heard of it.
+    // Another server does not share the store.
     check(
-        asking(),
+        operation(),
         [unknown(), registered(), unknown(), reply(200, "{}")],
         &[
             "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
             "POST /mesh/queries",
-            "GET /mesh/post q_given",
+            "GET /mesh/post q_assigned",
             "GET /mesh/post text",
             "=> {}",
         ],
@@ -81,13 +81,13 @@ fn a_query_is_registered_when_the_server_does_not_know_it() {
 }
 
 #[test]
-fn a_server_that_registers_nothing_is_sent_the_text() {
+fn the_text_is_sent_if_registration_is_disabled() {
     let no_route = WireError::method_not_allowed(&http::Method::POST, crate::AllowedMethods::new(&[]));
     for closed in [WireError::integrity(Code::QueryNotAllowed, "no"), no_route, WireError::not_found()] {
         let unknown = refusal(&WireError::query_id_unknown());
-        let asking = client().with_persisted_queries().collection(&titles());
+        let operation = client().with_persisted_queries().collection(&titles());
         check(
-            asking,
+            operation,
             [unknown, refusal(&closed), reply(200, "{}")],
             &[
                 "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
@@ -100,27 +100,27 @@ fn a_server_that_registers_nothing_is_sent_the_text() {
 }
 
 #[test]
-fn what_is_refused_ends_it() {
-    let asking = || client().with_persisted_queries().collection(&titles());
+fn a_refusal_ends_the_operation() {
+    let operation = || client().with_persisted_queries().collection(&titles());
     check(
-        asking(),
+        operation(),
         [refusal(&WireError::not_found())],
         &["GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8", "=> NotFound: no [NONE]"],
     );
     let unknown = refusal(&WireError::query_id_unknown());
     check(
-        asking(),
+        operation(),
         [unknown, reply(200, "[]")],
         &[
             "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
             "POST /mesh/queries",
-            "=> the answer (status 200) is not of a Mesh server; is the URL right?",
+            "=> the reply (status 200) did not come from a Mesh server; check the URL",
         ],
     );
 }
 
 #[test]
-fn pages_within_a_list_are_not_registered() {
+fn queries_with_a_cursor_are_not_registered() {
     let next = query("post").field("title").after("cursor").build();
     check(
         client().with_persisted_queries().collection(&next),

@@ -1,4 +1,4 @@
-//! Tests of paging: every page is read once.
+//! Tests of paging.
 
 use mesh_ql::build::query;
 
@@ -17,7 +17,7 @@ fn page(ids: &str, has_next: bool, end: &str) -> Response<Bytes> {
     reply.body(Bytes::from(body)).unwrap()
 }
 
-fn sent(pages: &Pages) -> String {
+fn next_query(pages: &Pages) -> String {
     let request = pages.request().unwrap().unwrap();
     let target = ReadTarget::Collection { entity: "post".into() };
     match ReadRequest::from_head(target, request.headers()).unwrap().source {
@@ -32,27 +32,27 @@ struct Post {
 }
 
 #[test]
-fn each_page_begins_where_the_one_before_it_ended() {
+fn each_page_continues_after_the_previous_one() {
     let mut pages = pages();
-    assert_eq!(sent(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2}}}"#);
+    assert_eq!(next_query(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2}}}"#);
     let first = pages.receive(page(r#"{"id":1},{"id":2}"#, true, r#""b""#)).unwrap().unwrap();
     let ids: Vec<u32> = first.items::<Post>().unwrap().iter().map(|post| post.id).collect();
     assert_eq!((ids, first.end_cursor.as_deref(), first.has_next), (vec![1, 2], Some("b"), true));
-    assert_eq!(sent(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2,"after":"b"}}}"#);
+    assert_eq!(next_query(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2,"after":"b"}}}"#);
     let last = pages.receive(page(r#"{"id":3}"#, false, r#""c""#)).unwrap().unwrap();
     assert_eq!(last.items::<Post>().unwrap().len(), 1);
     assert!(last.items::<String>().is_err());
     assert!(pages.request().is_none());
-    assert_eq!(pages.receive(page("", true, "null")).unwrap(), None, "nobody asked");
+    assert_eq!(pages.receive(page("", true, "null")).unwrap(), None, "no request was pending");
 }
 
 #[test]
-fn pages_that_lead_nowhere_are_refused() {
+fn pages_whose_cursor_does_not_advance_are_refused() {
     assert!(pages().receive(page("", true, "null")).is_err());
     let mut pages = pages();
     pages.receive(page(r#"{"id":1}"#, true, r#""a""#)).unwrap();
-    assert!(pages.receive(page(r#"{"id":1}"#, true, r#""a""#)).is_err(), "the same cursor again");
-    assert!(pages.request().is_some(), "it can be tried again");
+    assert!(pages.receive(page(r#"{"id":1}"#, true, r#""a""#)).is_err(), "the cursor has not advanced");
+    assert!(pages.request().is_some(), "the request can be repeated");
     let no_page = Response::builder().header("content-type", "application/json");
     assert!(pages.receive(no_page.body(Bytes::from_static(b"{}")).unwrap()).is_err());
 }

@@ -6,15 +6,15 @@ use super::*;
 use crate::WireError;
 use crate::client::Endpoint;
 
-fn watching() -> Subscription {
+fn subscription() -> Subscription {
     let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
     client.watch(&query("post").field("title").build(), "a/b")
 }
 
 #[test]
-fn a_stream_goes_on_after_what_was_seen() {
-    let mut watching = watching();
-    let request = watching.request().unwrap();
+fn a_subscription_resumes_after_the_last_event() {
+    let mut subscription = subscription();
+    let request = subscription.request().unwrap();
     assert_eq!(request.uri().path(), "/mesh/post/a%2Fb/events");
     assert_eq!(request.headers()["accept"], "text/event-stream");
     assert!(
@@ -22,31 +22,32 @@ fn a_stream_goes_on_after_what_was_seen() {
     );
 
     let stream = [sse::retry(700), sse::update("one", br#"{"title":1}"#), sse::heartbeat()].concat();
-    let mut seen = Vec::new();
+    let mut events = Vec::new();
     for byte in &stream {
-        seen.extend(watching.feed(&[*byte]).unwrap());
+        events.extend(subscription.feed(&[*byte]).unwrap());
     }
-    assert_eq!(seen, [StreamEvent::Update(r#"{"title":1}"#.to_owned())]);
-    assert!(watching.feed(b"event: update\ndata: {\"half").unwrap().is_empty());
-    assert_eq!(watching.disconnected(), 700);
-    assert_eq!(watching.request().unwrap().headers()["last-event-id"], "one");
-    let again = watching.feed(&sse::update("two", b"null")).unwrap();
-    assert_eq!(again, [StreamEvent::Update("null".to_owned())], "the half event is forgotten");
-    assert_eq!(watching.disconnected(), 2_000, "as the protocol has it");
+    assert_eq!(events, [StreamEvent::Update(r#"{"title":1}"#.to_owned())]);
+    assert!(subscription.feed(b"event: update\ndata: {\"half").unwrap().is_empty());
+    assert_eq!(subscription.disconnected(), 700);
+    assert_eq!(subscription.request().unwrap().headers()["last-event-id"], "one");
+    let again = subscription.feed(&sse::update("two", b"null")).unwrap();
+    assert_eq!(again, [StreamEvent::Update("null".to_owned())], "the incomplete event is dropped");
+    assert_eq!(subscription.disconnected(), 2_000, "the default");
 }
 
 #[test]
-fn failures_are_told_and_foreign_events_passed_over() {
-    let mut watching = watching();
+fn failures_are_returned_and_unknown_events_ignored() {
+    let mut subscription = subscription();
     let body = r#"{"error":"IntegrityError","message":"over","requestId":"r","code":"TOKEN_EXPIRED"}"#;
-    let seen = watching.feed(format!("event: error\ndata: {body}\n\nevent: more\ndata: 1\n\n").as_bytes());
-    let [StreamEvent::Failed(error)] = &*seen.unwrap() else { panic!("one failure") };
+    let events =
+        subscription.feed(format!("event: error\ndata: {body}\n\nevent: more\ndata: 1\n\n").as_bytes());
+    let [StreamEvent::Failed(error)] = &*events.unwrap() else { panic!("one failure") };
     assert_eq!(error.code.as_deref(), Some("TOKEN_EXPIRED"));
-    assert!(watching.feed(&vec![b'x'; EVENT_BYTES + 1]).is_err());
+    assert!(subscription.feed(&vec![b'x'; EVENT_BYTES + 1]).is_err());
 }
 
 #[test]
-fn only_a_stream_has_begun() {
+fn only_a_successful_event_stream_is_a_stream() {
     let reply = |status: u16, content_type: &str| {
         Response::builder().status(status).header("content-type", content_type).body(()).unwrap()
     };

@@ -1,4 +1,4 @@
-//! Tests that the server's routes understand each write.
+//! Tests of write requests against the routes of a server.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ fn client() -> Client {
     Client::new(Endpoint::parse("http://localhost/mesh").unwrap())
 }
 
-/// The route that a server with write routes finds, and the body.
-fn sent(asking: &Operation) -> (String, String) {
-    let request = asking.request().unwrap();
+/// Returns the route of the request on a server with write routes, and the body.
+fn route_and_body(operation: &Operation) -> (String, String) {
+    let request = operation.request().unwrap();
     let profiles = Profiles { mutations: true, ..Profiles::default() };
     let route =
         Route::parse(&BasePath::default(), &profiles, request.method(), request.uri().path()).unwrap();
     let has_json = request.headers().contains_key(CONTENT_TYPE);
-    assert_eq!(has_json, !request.body().is_empty(), "a body has a type, and only a body");
+    assert_eq!(has_json, !request.body().is_empty(), "exactly the requests with a body have a content type");
     (format!("{route:?}"), String::from_utf8(request.body().to_vec()).unwrap())
 }
 
 #[test]
 fn each_write_has_its_route() {
     let (client, kale) = (client(), json!({ "name": "kale" }));
-    for (asking, route, body) in [
+    for (operation, route, body) in [
         (client.create("plant", &kale), "Create { entity: \"plant\" }", r#"{"name":"kale"}"#),
         (client.update("bed", "a/b", &kale), "Update { entity: \"bed\", id: \"a/b\" }", r#"{"name":"kale"}"#),
         (client.delete("bed", "2"), "Delete { entity: \"bed\", id: \"2\" }", ""),
@@ -58,41 +58,41 @@ fn each_write_has_its_route() {
             "",
         ),
     ] {
-        assert_eq!(sent(&asking), (route.to_owned(), body.to_owned()));
+        assert_eq!(route_and_body(&operation), (route.to_owned(), body.to_owned()));
     }
 }
 
 #[test]
-fn a_query_shapes_the_answer() {
+fn a_selected_query_is_sent_with_the_write() {
     let name = query("plant").field("name").build();
-    let asking = client().create("plant", &json!({})).select(&name);
-    let request = asking.request().unwrap();
+    let operation = client().create("plant", &json!({})).select(&name);
+    let request = operation.request().unwrap();
     assert_eq!(request.headers()[headers::QUERY], base64::encode(&mesh_ql::print_json(&name)).as_str());
     assert_eq!(request.uri().path(), "/mesh/plant");
 
-    let mut asking =
+    let mut operation =
         client().with_persisted_queries().create("plant", &json!({ "name": "kale" })).select(&name);
-    let first = asking.request().unwrap();
+    let first = operation.request().unwrap();
     assert!(first.headers().contains_key(headers::QUERY_ID), "{first:?}");
     let reply = |status: u16, body: &str| {
         let reply = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
         reply.body(Bytes::copy_from_slice(body.as_bytes())).unwrap()
     };
     let unknown = r#"{"error":"TransportError","message":"no","requestId":"r","code":"QUERY_ID_UNKNOWN"}"#;
-    assert_eq!(asking.receive(reply(400, unknown)), Ok(None));
-    assert_eq!(asking.request().unwrap().uri().path(), "/mesh/queries");
-    assert_eq!(asking.receive(reply(200, r#"{"id":"q_1"}"#)), Ok(None));
-    let again = asking.request().unwrap();
+    assert_eq!(operation.receive(reply(400, unknown)), Ok(None));
+    assert_eq!(operation.request().unwrap().uri().path(), "/mesh/queries");
+    assert_eq!(operation.receive(reply(200, r#"{"id":"q_1"}"#)), Ok(None));
+    let again = operation.request().unwrap();
     assert_eq!((again.uri().path(), again.body()), ("/mesh/plant", first.body()));
-    assert_eq!(asking.receive(reply(201, r#"{"name":"kale"}"#)), Ok(Some(r#"{"name":"kale"}"#.into())));
+    assert_eq!(operation.receive(reply(201, r#"{"name":"kale"}"#)), Ok(Some(r#"{"name":"kale"}"#.into())));
 }
 
 #[test]
-fn nothing_is_an_answer_to_writes_only() {
-    let nothing = || Response::builder().status(204).body(Bytes::new()).unwrap();
-    assert_eq!(client().delete("bed", "2").receive(nothing()), Ok(Some(Bytes::new())));
+fn an_empty_answer_is_accepted_for_writes_only() {
+    let empty = || Response::builder().status(204).body(Bytes::new()).unwrap();
+    assert_eq!(client().delete("bed", "2").receive(empty()), Ok(Some(Bytes::new())));
     let read = query("bed").field("id").build();
-    assert!(client().point(&read, "2").receive(nothing()).is_err());
+    assert!(client().point(&read, "2").receive(empty()).is_err());
 }
 
 #[test]
@@ -100,20 +100,23 @@ fn writes_are_signed_with_their_bodies() {
     let session =
         Session::from_login_reply(br#"{"signingToken":"key","token":"tok","expiresAt":17}"#).unwrap();
     let client = client().with_session(session);
-    let signature = |asking: Operation| asking.request().unwrap().headers()[headers::SIGNATURE].clone();
-    let one = signature(client.update("bed", "2", &json!({ "area": 1 })));
-    assert_ne!(one, signature(client.update("bed", "2", &json!({ "area": 2 }))));
+    let signature = |operation: Operation| operation.request().unwrap().headers()[headers::SIGNATURE].clone();
+    let first = signature(client.update("bed", "2", &json!({ "area": 1 })));
+    assert_ne!(first, signature(client.update("bed", "2", &json!({ "area": 2 }))));
     assert_eq!(
         signature(client.delete("bed", "2")),
         signature(client.delete("bed", "3")),
-        "nothing is signed"
+        "the message is empty"
     );
 }
 
 #[test]
-fn what_cannot_be_sent() {
-    let keys = BTreeMap::from([(vec![1], "no text")]);
+fn invalid_fields_and_empty_ids_are_refused() {
+    let keys = BTreeMap::from([(vec![1], "value")]);
     let error = client().create("bed", &keys).request().unwrap_err();
-    assert_eq!(error.to_string(), "the fields of the write cannot be JSON: key must be a string");
+    assert_eq!(
+        error.to_string(),
+        "the fields of the write cannot be serialized as JSON: key must be a string"
+    );
     assert_eq!(client().delete("bed", "").request().unwrap_err(), ClientError::EmptySegment);
 }
