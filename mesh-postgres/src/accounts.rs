@@ -8,10 +8,10 @@ use mesh_integrity::BoxFuture;
 use mesh_schema::TableName;
 use tokio_postgres::types::Type;
 
-use crate::catalog::quoted;
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::{OpenError, with_causes};
 use crate::pool::Pool;
+use crate::quote::identifier as quoted;
 use crate::read::TextParam;
 use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
@@ -67,7 +67,7 @@ impl Accounts {
             login.iter().map(|_| (&param as _, Type::UNKNOWN)).collect();
         let rows = lease.begin().client().query_typed(sql, &params).await;
         lease.done();
-        let rows = rows.map_err(|error| super::read::with_causes(&error))?;
+        let rows = rows.map_err(|error| with_causes(&error))?;
         Ok(rows
             .iter()
             .map(|row| Account {

@@ -12,7 +12,8 @@ use mesh_plan::sql::postgres::Features;
 use mesh_schema::{Catalog, Column, ForeignKey, Table, TableName};
 use tokio_postgres::{Client, Error, SimpleQueryMessage, SimpleQueryRow};
 
-use types::Types;
+use self::types::Types;
+use crate::quote::literal;
 
 /// The namespace of the server's own tables.
 const OWN: &str = "mesh";
@@ -117,16 +118,6 @@ pub(super) async fn rows(client: &Client, sql: &str) -> Result<Vec<SimpleQueryRo
         _ => None,
     });
     Ok(rows.collect())
-}
-
-/// A text as SQL writes it.
-pub(super) fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-/// A name as SQL writes it.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn list(names: &[String]) -> String {

@@ -7,6 +7,7 @@ use mesh_plan::{Cells, Flow, Node, ResolveError, RowSource, Value, ValueRef};
 use mesh_schema::Cardinality;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
+use uuid::Uuid;
 
 mod numeric;
 mod time;
@@ -181,7 +182,9 @@ impl Cells for PostgresRow<'_> {
             }),
             Kind::JsonBinary => ValueRef::Text(bytes.get(1..).unwrap_or_default()),
             Kind::Bytes => ValueRef::Bytes(bytes),
-            Kind::Uuid => self.made(column, || Some(Made::Text(uuid(bytes)))),
+            Kind::Uuid => self.made(column, || {
+                Uuid::from_slice(bytes).ok().map(|uuid| Made::Text(uuid.hyphenated().to_string()))
+            }),
             Kind::Numeric => self.made(column, || numeric::read(bytes)),
             Kind::Date => self.made(column, || time::date(bytes).map(Made::Text)),
             Kind::Timestamp { zone } => self.made(column, || time::timestamp(bytes, *zone).map(Made::Text)),
@@ -261,17 +264,4 @@ fn be_integer(bytes: &[u8]) -> Option<i64> {
         8 => bytes.try_into().ok().map(i64::from_be_bytes),
         _ => None,
     }
-}
-
-fn uuid(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in bytes.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for digit in [byte >> 4, byte & 15] {
-            text.extend(char::from_digit(digit.into(), 16));
-        }
-    }
-    text
 }

@@ -17,8 +17,8 @@ use tokio_postgres::AsyncMessage;
 use crate::catalog::rows;
 use crate::changes::triggers::CHANNEL;
 use crate::database::Database;
+use crate::error::with_causes;
 use crate::pool::{Pool, PoolError};
-use crate::read::with_causes;
 use crate::replicas::Replicas;
 
 /// How often the position of the log is looked at where there are no triggers.
@@ -71,7 +71,7 @@ impl Listener {
                 let _ = sender.send(notice.payload().to_owned());
             }
         };
-        let link = pool.connect_hearing(hear).await.map_err(|error: PoolError| with_causes(&error))?;
+        let link = pool.connect_with(hear).await.map_err(|error: PoolError| with_causes(&error))?;
         if pool.has_pooler() {
             return Ok(Self { link, notices, has_triggers: false });
         }

@@ -61,7 +61,7 @@ impl Database {
         lease.done();
         drop(lease);
         if has_own {
-            target.path = path;
+            target.schemas = path;
             pool = Pool::new(target.clone(), settings, Purpose::Read);
         }
         let other = |url: &String, settings: &Settings| {
@@ -100,7 +100,7 @@ impl Database {
         let mut lease = self.pool.take(false).await.map_err(|error| failed(error.into()))?;
         let client = lease.begin().client();
         // One transaction for a consistent snapshot, and behind a pooler for one connection.
-        client.batch_execute(&self.pool.begin()).await.map_err(|error| failed(error.into()))?;
+        client.batch_execute(self.pool.begin()).await.map_err(|error| failed(error.into()))?;
         let read = catalog::read(client, &self.schemas, times).await;
         let (catalog, notes) = read.map_err(|error| failed(error.into()))?;
         client.batch_execute("COMMIT").await.map_err(|error| failed(error.into()))?;

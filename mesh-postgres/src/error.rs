@@ -12,13 +12,7 @@ pub struct OpenError {
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read the database {}: {}", self.database, self.cause)?;
-        let mut source = self.cause.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
+        write!(f, "cannot read the database {}: {}", self.database, with_causes(&*self.cause))
     }
 }
 
@@ -26,4 +20,16 @@ impl StdError for OpenError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(&*self.cause)
     }
+}
+
+/// Returns the message of an error followed by those of its sources.
+pub(crate) fn with_causes(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
 }

@@ -15,6 +15,7 @@ mod database;
 mod error;
 mod other_servers;
 mod pool;
+mod quote;
 mod read;
 mod replicas;
 mod settings;

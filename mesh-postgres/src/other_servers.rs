@@ -12,17 +12,19 @@ pub(crate) mod revoked_sessions;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use mesh_integrity::SessionId;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client};
 
 use self::revoked_sessions::RevokedSessions;
 use crate::catalog::rows;
+use crate::error::with_causes;
 use crate::pool::{Link, Pool};
-use crate::read::with_causes;
 use crate::replicas::Replicas;
 
 /// Where servers tell things.
@@ -127,7 +129,7 @@ impl OtherServers {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<()>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// What was committed on the connection is seen by all reads after this, on whatever server: on this one from
@@ -182,7 +184,7 @@ impl OtherServers {
                 let _ = sender.send((notice.channel() == ACKNOWLEDGEMENTS, notice.payload().to_owned()));
             }
         };
-        let link: Link = self.pool.connect_hearing(hear).await.map_err(|error| with_causes(&error))?;
+        let link: Link = self.pool.connect_with(hear).await.map_err(|error| with_causes(&error))?;
         let (class, number) = LISTENING;
         let listen = format!(
             "LISTEN {ANNOUNCEMENTS}; LISTEN {ACKNOWLEDGEMENTS}; SELECT pg_backend_pid(), pg_advisory_lock_shared({class}, {number})"
@@ -259,7 +261,7 @@ impl OtherServers {
                 *token
             }
             ["ended", session, until, token] => {
-                self.revoked.insert(revoked_sessions::parse_session(session)?, until.parse().ok()?);
+                self.revoked.insert(SessionId::parse(session)?, until.parse().ok()?);
                 *token
             }
             _ => return None,

@@ -3,63 +3,62 @@
 pub(crate) mod connect_url;
 mod tls;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use foldhash::fast::RandomState;
+use mesh_plan::{LocalGenerations, Usage, WaitCounter};
+use parking_lot::Mutex;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::tls::Tls;
 use crate::settings::Settings;
-use mesh_plan::{Usage, WaitCounter};
 
-/// Prepared statements that a connection keeps.
+/// The maximum number of prepared statements of a connection.
 const STATEMENTS: usize = 512;
-/// How long it may take to open a connection.
-const CONNECT: Duration = Duration::from_secs(5);
-/// How long a cancelled statement has to end before its connection is given up.
-const CANCEL: Duration = Duration::from_secs(5);
+/// The time limit for opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit for cancelling a statement, after which its connection is dropped.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the connections of a pool are for.
+/// The purpose of the connections of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// They cannot write.
+    /// Transactions are read-only.
     Read,
-    /// They can.
+    /// Transactions can write.
     Write,
 }
 
-/// Connections to one server. A slot is held for as long as a connection is used, and until one that was given
-/// up is closed.
+/// Connections to one server. A slot is held while a connection is in use, and until a connection whose statement is
+/// cancelled is closed.
 pub(crate) struct Pool {
     target: ConnectUrl,
-    tls: Mutex<Option<Tls>>,
+    tls: Mutex<Option<MakeRustlsConnect>>,
     settings: Settings,
-    purpose: Purpose,
+    begin: String,
     slots: Arc<Semaphore>,
     waits: WaitCounter,
     idle: Idle,
 }
 
-/// Connections that are not in use, each in a box, since they are handed to and fro.
+/// Idle connections, the last used one at the end. They are boxed because they are moved often.
 type Idle = Arc<Mutex<Vec<Box<Link>>>>;
 
-/// Why there is no connection.
+/// Why no connection is available.
 #[derive(Debug)]
 pub(crate) enum PoolError {
-    /// All are in use and stayed so.
+    /// All connections stayed in use for as long as a request waits.
     Exhausted,
-    /// The server does not answer.
-    Slow,
-    /// It answers, but not well.
+    /// The server did not respond in time.
+    TimedOut,
+    /// The connection failed.
     Refused(tokio_postgres::Error),
-    /// Its certificates are not there.
+    /// The trusted certificates cannot be read.
     Certificates(std::io::Error),
 }
 
@@ -67,8 +66,8 @@ impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exhausted => f.write_str("all connections to the database are in use"),
-            Self::Slow => f.write_str("the database does not answer"),
-            Self::Refused(_) => f.write_str("no connection to the database"),
+            Self::TimedOut => f.write_str("the database does not respond"),
+            Self::Refused(_) => f.write_str("cannot connect to the database"),
             Self::Certificates(error) => error.fmt(f),
         }
     }
@@ -78,7 +77,7 @@ impl std::error::Error for PoolError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Refused(error) => Some(error),
-            Self::Exhausted | Self::Slow | Self::Certificates(_) => None,
+            Self::Exhausted | Self::TimedOut | Self::Certificates(_) => None,
         }
     }
 }
@@ -87,59 +86,54 @@ impl Pool {
     pub(crate) fn new(target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
         let mut target = target;
         if !settings.pooler {
-            target.with_options(&session_options(settings, purpose));
+            target.add_options(&session_options(settings, purpose));
         }
         Self {
+            begin: begin(&target, settings, purpose),
             target,
             tls: Mutex::new(None),
             slots: Arc::new(Semaphore::new(settings.connections)),
             waits: WaitCounter::default(),
             idle: Arc::default(),
             settings: settings.clone(),
-            purpose,
         }
     }
 
-    /// The database, without a password.
+    /// Returns the URL of the database without a password.
     pub(crate) fn name(&self) -> &str {
         &self.target.name
     }
 
-    /// Whether nothing may be kept on a connection from one transaction to the next.
+    /// Whether a pooler may assign another connection to each transaction. Then no state is kept on a connection.
     pub(crate) fn has_pooler(&self) -> bool {
         self.settings.pooler
     }
 
-    /// What a transaction has to begin with where connections cannot be told.
-    pub(crate) fn begin(&self) -> String {
-        let mode = if self.purpose == Purpose::Read { " READ ONLY" } else { "" };
-        let timeout = self.settings.statement_timeout.as_millis();
-        let path = self.target.search_path().map(|names| format!("; SET LOCAL search_path = {names}"));
-        let path = path.unwrap_or_default();
-        format!("BEGIN{mode}; SET LOCAL statement_timeout = {timeout}; SET LOCAL jit = off{path}")
+    /// Returns the statements that begin a transaction with the settings of a session.
+    pub(crate) fn begin(&self) -> &str {
+        &self.begin
     }
 
-    /// Connections that are open and not in use, and the most there can be.
+    /// Returns the number of idle connections and the maximum number of connections.
     pub(crate) fn idle(&self) -> (usize, usize) {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
-        (idle, self.settings.connections)
+        (self.idle.lock().len(), self.settings.connections)
     }
 
-    /// What of it is in use.
+    /// Returns usage figures.
     pub(crate) fn usage(&self) -> Usage {
         let (idle, slots) = self.idle();
         let (waits, waited) = (self.waits.count(), self.waits.total());
         Usage { idle, slots, free: self.slots.available_permits(), waits, waited, ..Usage::default() }
     }
 
-    /// Slots that nobody holds.
+    /// Returns the number of free slots.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         self.slots.available_permits()
     }
 
-    /// A connection that is idle, or a new one; waits for one for as long as the settings say. `fresh` is for
-    /// those who have met a broken one: where one is broken, others may be.
+    /// Returns an idle connection or opens one, and waits for a free slot for as long as the settings allow. `fresh`
+    /// closes the idle connections and opens a new one, for callers that found a broken one: others may be broken too.
     pub(crate) async fn take(&self, fresh: bool) -> Result<Lease, PoolError> {
         let slot = match Arc::clone(&self.slots).try_acquire_owned() {
             Ok(slot) => slot,
@@ -152,8 +146,7 @@ impl Pool {
             }
         };
         let idle = loop {
-            let link = nearest(&self.idle);
-            match link {
+            match take_idle(&self.idle) {
                 Some(link) if fresh || link.client.is_closed() => drop(link),
                 other => break other,
             }
@@ -165,24 +158,25 @@ impl Pool {
         Ok(Lease { link: Some(link), idle: Arc::clone(&self.idle), slot: Some(slot), busy: false })
     }
 
-    /// A connection that does not count among those of the pool.
+    /// Opens a connection outside of the pool.
     pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
-        self.connect_hearing(|_| {}).await
+        self.connect_with(|_| {}).await
     }
 
-    /// The same, telling what the server says of itself.
-    pub(crate) async fn connect_hearing(
+    /// Opens a connection outside of the pool that passes notices and notifications to `on_message`.
+    pub(crate) async fn connect_with(
         &self,
-        mut hear: impl FnMut(AsyncMessage) + Send + 'static,
+        mut on_message: impl FnMut(AsyncMessage) + Send + 'static,
     ) -> Result<Link, PoolError> {
         let tls = self.tls()?;
         let connecting = self.target.config.connect(tls.clone());
-        let connected = tokio::time::timeout(CONNECT, connecting).await.map_err(|_| PoolError::Slow)?;
-        let (client, mut connection) = connected.map_err(PoolError::Refused)?;
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
+        let (client, mut connection) =
+            connected.map_err(|_| PoolError::TimedOut)?.map_err(PoolError::Refused)?;
         tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
                 match message {
-                    Ok(message) => hear(message),
+                    Ok(message) => on_message(message),
                     Err(error) => {
                         tracing::debug!("a connection to the database ended: {error}");
                         break;
@@ -191,45 +185,59 @@ impl Pool {
             }
         });
         let (cancel, runtime) = (client.cancel_token(), Handle::current().id());
-        Ok(Link { cancel, client, statements: Statements::default(), tls, runtime })
+        Ok(Link { cancel, client, statements: LocalGenerations::new(STATEMENTS), tls, runtime })
     }
 
-    fn tls(&self) -> Result<Tls, PoolError> {
-        let mut made = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tls) = &*made {
-            return Ok(tls.clone());
+    fn tls(&self) -> Result<MakeRustlsConnect, PoolError> {
+        let mut connector = self.tls.lock();
+        if let Some(connector) = &*connector {
+            return Ok(connector.clone());
         }
-        let tls = Tls::new(&self.target.trust).map_err(PoolError::Certificates)?;
-        *made = Some(tls.clone());
-        Ok(tls)
+        let created = tls::connector(&self.target.trust).map_err(PoolError::Certificates)?;
+        Ok(connector.insert(created).clone())
     }
 }
 
-/// The connection to take of those that are idle: one of this thread's runtime if there is one, for with another's each
-/// message wakes two threads; and the one that was used last.
-fn nearest(idle: &Idle) -> Option<Box<Link>> {
-    let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = Handle::current().id();
+/// Takes the idle connection that was used last, preferably one of the current runtime: messages of a connection of
+/// another runtime wake two threads.
+fn take_idle(idle: &Idle) -> Option<Box<Link>> {
+    let mut idle = idle.lock();
+    let runtime = Handle::current().id();
     let last = idle.len().checked_sub(1)?;
-    let place = idle.iter().rposition(|link| link.runtime == own).unwrap_or(last);
-    Some(idle.remove(place))
+    let index = idle.iter().rposition(|link| link.runtime == runtime).unwrap_or(last);
+    Some(idle.remove(index))
 }
 
-/// Compiling expressions takes longer than any read should, and the bound on rows makes the database think that
-/// it might pay.
+/// Returns the settings of a session. Compilation of expressions is off because it takes longer than most reads, and the
+/// limit on rows makes the planner overestimate its use.
 fn session_options(settings: &Settings, purpose: Purpose) -> String {
     let timeout = settings.statement_timeout.as_millis();
     let read_only = if purpose == Purpose::Read { " -c default_transaction_read_only=on" } else { "" };
     format!("-c statement_timeout={timeout} -c jit=off{read_only}")
 }
 
+/// Returns the statements that begin a transaction with the same settings as a session.
+fn begin(target: &ConnectUrl, settings: &Settings, purpose: Purpose) -> String {
+    let mut sql = String::from("BEGIN");
+    if purpose == Purpose::Read {
+        sql.push_str(" READ ONLY");
+    }
+    sql.push_str("; SET LOCAL jit = off; SET LOCAL statement_timeout = ");
+    sql.push_str(&settings.statement_timeout.as_millis().to_string());
+    if let Some(schemas) = target.search_path() {
+        sql.push_str("; SET LOCAL search_path = ");
+        sql.push_str(&schemas);
+    }
+    sql
+}
+
 /// An open connection.
 pub(crate) struct Link {
     client: Client,
     cancel: CancelToken,
-    statements: Statements,
-    tls: Tls,
-    /// Where its messages are read and written.
+    statements: LocalGenerations<Box<str>, Statement>,
+    tls: MakeRustlsConnect,
+    /// The runtime that reads and writes the connection's messages.
     runtime: Id,
 }
 
@@ -237,12 +245,22 @@ impl Link {
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
+
+    /// Returns a prepared statement, from the cache if possible.
+    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.statements.get_mut(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.insert(sql.into(), statement.clone(), 1);
+        Ok(statement)
+    }
 }
 
-/// The right to use a connection. Dropped while a statement is under way, as the future of a read is when its
-/// client goes away, it has the database end the statement.
+/// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is
+/// dropped because its client has disconnected, the statement is cancelled and the connection closed.
 pub(crate) struct Lease {
-    /// Present until it is dropped.
+    /// Present until the lease is dropped.
     link: Option<Box<Link>>,
     idle: Idle,
     slot: Option<OwnedSemaphorePermit>,
@@ -250,28 +268,16 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// The connection, which is not given back until [`Self::done`].
-    #[expect(clippy::expect_used, reason = "the connection is there until the lease is dropped")]
+    /// Returns the connection, which does not go back to the pool unless [`Self::done`] is called.
+    #[expect(clippy::expect_used, reason = "the connection is present until the lease is dropped")]
     pub(crate) fn begin(&mut self) -> &mut Link {
         self.busy = true;
         self.link.as_mut().expect("a lease has a connection")
     }
 
-    /// Nothing is under way any more.
+    /// Marks the connection as free of running statements and open transactions.
     pub(crate) fn done(&mut self) {
         self.busy = false;
-    }
-}
-
-impl Link {
-    /// A statement, prepared where it is not yet.
-    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(statement) = self.statements.find(sql) {
-            return Ok(statement);
-        }
-        let statement = self.client.prepare(sql).await?;
-        self.statements.keep(sql, &statement);
-        Ok(statement)
     }
 }
 
@@ -280,7 +286,7 @@ impl Drop for Lease {
         let Some(link) = self.link.take() else { return };
         if !self.busy {
             if !link.client.is_closed() {
-                self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
+                self.idle.lock().push(link);
             }
             return;
         }
@@ -288,36 +294,11 @@ impl Drop for Lease {
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
             let Link { client, cancel, tls, .. } = *link;
-            // What was to be cancelled may be over by now, so the connection is not used again: the database
-            // might end the next statement instead.
-            let _ = tokio::time::timeout(CANCEL, cancel.cancel_query(tls)).await;
+            // The statement may have ended in the meantime. The connection is not used again, because the cancellation
+            // could then hit its next statement.
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, cancel.cancel_query(tls)).await;
             drop(client);
             drop(slot);
         });
-    }
-}
-
-/// Prepared statements by their text, in two generations: when the newer one is full it becomes the older.
-#[derive(Default)]
-struct Statements {
-    newer: HashMap<Box<str>, Statement, RandomState>,
-    older: HashMap<Box<str>, Statement, RandomState>,
-}
-
-impl Statements {
-    fn find(&mut self, sql: &str) -> Option<Statement> {
-        if let Some(statement) = self.newer.get(sql) {
-            return Some(statement.clone());
-        }
-        let statement = self.older.remove(sql)?;
-        self.keep(sql, &statement);
-        Some(statement)
-    }
-
-    fn keep(&mut self, sql: &str, statement: &Statement) {
-        if self.newer.len() >= STATEMENTS / 2 {
-            self.older = std::mem::take(&mut self.newer);
-        }
-        self.newer.insert(sql.into(), statement.clone());
     }
 }

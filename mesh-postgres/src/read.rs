@@ -14,6 +14,7 @@ use tokio_postgres::types::{Format, IsNull, ToSql, Type};
 use tokio_postgres::{Client, Error, RowStream};
 
 use crate::cells::{Fetched, Source};
+use crate::error::with_causes;
 use crate::pool::{Lease, Link, Pool, PoolError};
 use crate::statements::StatementCache;
 
@@ -117,18 +118,6 @@ pub(super) fn is_outdated(error: &Error) -> bool {
     })
 }
 
-/// An error with all that lies below it, for the log.
-pub(super) fn with_causes(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
-}
-
 /// Reads a plan: one statement, and so one moment for all its rows.
 pub(super) async fn run(
     pool: &Pool,
@@ -205,15 +194,17 @@ async fn through_pooler(
     params: &[TextParam<'_>],
 ) -> Result<Fetched, Error> {
     let client = link.client();
-    let begin = pool.begin();
     let reading = async {
         let typed = params.iter().map(|param| (param, Type::UNKNOWN));
         collect(client.query_typed_raw(&statement.statement.sql, typed).await?, statement).await
     };
     // Requests are sent in the order in which these are first polled.
-    let (begun, read, ended) =
-        futures_util::future::join3(client.batch_execute(&begin), reading, client.batch_execute("COMMIT"))
-            .await;
+    let (begun, read, ended) = futures_util::future::join3(
+        client.batch_execute(pool.begin()),
+        reading,
+        client.batch_execute("COMMIT"),
+    )
+    .await;
     begun?;
     let fetched = read?;
     ended?;

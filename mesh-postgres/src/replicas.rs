@@ -4,10 +4,11 @@
 //! is too far behind is left out until it recovers. A read goes to a replica only if that has replayed everything that
 //! this server has written or was notified of, so a client always sees its writes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio_postgres::Client;
 
 use crate::catalog::rows;
@@ -146,7 +147,7 @@ impl Replicas {
             futures_util::future::join(current, futures_util::future::join_all(replayed)).await;
         self.away.store(current.is_none(), Ordering::Relaxed);
         let oldest = {
-            let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut history = self.history.lock();
             if let Some(current) = current {
                 // The position of a write could not be told; by now it is behind this one.
                 let _ = self.needed.compare_exchange(u64::MAX, current, Ordering::AcqRel, Ordering::Relaxed);

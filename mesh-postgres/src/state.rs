@@ -17,10 +17,10 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::{OpenError, with_causes};
 use crate::other_servers::OtherServers;
 use crate::pool::{Pool, PoolError};
-use crate::read::{TextParam, with_causes};
+use crate::read::TextParam;
 
 /// How often entries that are not needed any more are dropped, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;

@@ -15,6 +15,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::cells;
 use crate::database::Database;
+use crate::error::with_causes;
 use crate::other_servers::OtherServers;
 use crate::pool::{Link, Pool};
 use crate::read::{self, TextParam};
@@ -79,7 +80,7 @@ impl Writer {
         let lease = self.pool.take(fresh).await;
         let mut lease = lease.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         let link = lease.begin();
-        let begun = link.client().batch_execute(&self.pool.begin()).await;
+        let begun = link.client().batch_execute(self.pool.begin()).await;
         if let Err(error) = begun {
             return Err(broken(error, mutation));
         }
@@ -184,7 +185,7 @@ fn broken(error: Error, mutation: &Mutation) -> Failure {
 /// What a failure of the database means for a write.
 fn failed(error: &Error, mutation: &Mutation) -> WriteError {
     let Some(cause) = error.as_db_error() else {
-        tracing::warn!("a write was not carried out: {}", read::with_causes(error));
+        tracing::warn!("a write was not carried out: {}", with_causes(error));
         return ResolveError::Busy.into();
     };
     let rule = match cause.code() {
@@ -215,7 +216,7 @@ fn failed(error: &Error, mutation: &Mutation) -> WriteError {
             tracing::warn!("a write was not carried out: {cause}");
             return ResolveError::Busy.into();
         }
-        _ => return WriteError::new(read::with_causes(error)),
+        _ => return WriteError::new(with_causes(error)),
     };
     WriteError::Conflict { rule, fields: fields_in(cause, mutation) }
 }

@@ -3,7 +3,8 @@
 use mesh_schema::{Column, Table, TimeForm};
 use tokio_postgres::{Client, Error};
 
-use super::{quoted, rows};
+use super::rows;
+use crate::quote::identifier as quoted;
 
 /// The largest number that is taken for seconds, some time in the year 5138; milliseconds pass it in 1973.
 const MAX_SECONDS: f64 = 100_000_000_000.0;

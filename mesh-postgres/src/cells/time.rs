@@ -1,78 +1,48 @@
 //! Dates and times: days or microseconds since 2000 as ISO 8601 text.
 
-use std::fmt::Write as _;
+use jiff::civil::{self, Time};
+use jiff::{SignedDuration, Span};
 
-/// Days from the Unix epoch to the first of January 2000, from which the database counts.
-const EPOCH: i64 = 10_957;
-const DAY: i64 = 86_400_000_000;
+/// The day from which PostgreSQL counts.
+const EPOCH: civil::Date = civil::date(2000, 1, 1);
+/// The days in 400 years, after which the Gregorian calendar repeats.
+const DAYS_PER_CYCLE: i64 = 146_097;
+const MICROS_PER_DAY: i64 = 86_400_000_000;
 
-/// A day.
+/// Formats a value of type `date`.
 pub(super) fn date(bytes: &[u8]) -> Option<String> {
     match i32::from_be_bytes(bytes.try_into().ok()?) {
         i32::MAX => Some("infinity".to_owned()),
         i32::MIN => Some("-infinity".to_owned()),
-        days => {
-            let mut text = String::with_capacity(10);
-            push_day(&mut text, i64::from(days) + EPOCH);
-            Some(text)
-        }
+        days => format_day(days.into()),
     }
 }
 
-/// A day and a time of day, with `Z` where the column has time zones: the database counts in UTC.
+/// Formats a timestamp, with `Z` if its type has a time zone: the binary form is in UTC.
 pub(super) fn timestamp(bytes: &[u8], zone: bool) -> Option<String> {
     let micros = match i64::from_be_bytes(bytes.try_into().ok()?) {
         i64::MAX => return Some("infinity".to_owned()),
         i64::MIN => return Some("-infinity".to_owned()),
         micros => micros,
     };
-    let mut text = String::with_capacity(28);
-    push_day(&mut text, micros.div_euclid(DAY) + EPOCH);
-    let of_day = micros.rem_euclid(DAY);
-    let (seconds, micros) = (of_day / 1_000_000, of_day % 1_000_000);
-    text.push('T');
-    push_digits(&mut text, seconds / 3_600, 2);
-    text.push(':');
-    push_digits(&mut text, seconds / 60 % 60, 2);
-    text.push(':');
-    push_digits(&mut text, seconds % 60, 2);
-    if micros > 0 {
-        text.push('.');
-        push_digits(&mut text, micros, 6);
-        text.truncate(text.trim_end_matches('0').len());
-    }
-    if zone {
-        text.push('Z');
-    }
-    Some(text)
+    let day = format_day(micros.div_euclid(MICROS_PER_DAY))?;
+    let since_midnight = SignedDuration::from_micros(micros.rem_euclid(MICROS_PER_DAY));
+    let time = Time::midnight().checked_add(since_midnight).ok()?;
+    Some(format!("{day}T{time}{}", if zone { "Z" } else { "" }))
 }
 
-/// Writes a day, counted from the Unix epoch, by years that begin in March. Years that four digits cannot say
-/// have a sign and six, as ISO 8601 has it; the year before the first is the year 0.
-fn push_day(text: &mut String, days: i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let years = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * years + years / 4 - years / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let month = (shifted + 2) % 12 + 1;
-    let year = years + era * 400 + i64::from(month <= 2);
-    match year {
-        0..=9_999 => push_digits(text, year, 4),
-        _ => {
-            text.push(if year < 0 { '-' } else { '+' });
-            push_digits(text, year.abs(), 6);
-        }
-    }
-    text.push('-');
-    push_digits(text, month, 2);
-    text.push('-');
-    push_digits(text, of_year - (153 * shifted + 2) / 5 + 1, 2);
-}
-
-fn push_digits(text: &mut String, value: i64, width: usize) {
-    // Writing to a String cannot fail.
-    let _ = write!(text, "{value:0width$}");
+/// Formats a day, given in days since [`EPOCH`]. Years outside of 0000–9999 have a sign and six digits, as in ISO 8601;
+/// the year before 1 is the year 0.
+fn format_day(days: i64) -> Option<String> {
+    // PostgreSQL stores years up to 5874897, jiff only those up to 9999, so the day is looked up in the cycle that begins
+    // in 2000.
+    let (cycle, day) = (days.div_euclid(DAYS_PER_CYCLE), days.rem_euclid(DAYS_PER_CYCLE));
+    let date = EPOCH.checked_add(Span::new().try_days(day).ok()?).ok()?;
+    let (year, month, day) = (i64::from(date.year()) + 400 * cycle, date.month(), date.day());
+    Some(match year {
+        0..=9_999 => format!("{year:04}-{month:02}-{day:02}"),
+        _ => format!("{year:+07}-{month:02}-{day:02}"),
+    })
 }
 
 #[cfg(test)]
@@ -80,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn dates_and_times_are_iso_8601() {
         let timestamp = |micros: i64, zone| timestamp(&micros.to_be_bytes(), zone).unwrap();
         assert_eq!(timestamp(0, false), "2000-01-01T00:00:00");
         assert_eq!(timestamp(-1, true), "1999-12-31T23:59:59.999999Z");
@@ -93,6 +63,8 @@ mod tests {
         assert_eq!(date(0), "2000-01-01");
         assert_eq!(date(8_825), "2024-02-29");
         assert_eq!(date(-10_957), "1970-01-01");
+        assert_eq!(date(2_145_031_948), "+5874897-12-31");
+        assert_eq!(date(-2_451_507), "-004712-01-01");
         assert_eq!(date(i32::MIN), "-infinity");
     }
 }

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use mesh_schema::{Link, Schema, TableName};
 
-use crate::catalog::{self, literal, quoted};
+use crate::catalog;
 use crate::database::Database;
 use crate::error::OpenError;
+use crate::quote::{self, literal};
 
 /// The channel on which changes are told.
 pub(crate) const CHANNEL: &str = "mesh_changes";
@@ -103,9 +104,7 @@ fn statements(schema: &Schema, tables: &HashSet<TableName>) -> String {
 }
 
 fn push_triggers(sql: &mut String, table: &TableName, key: &str, id: &str) {
-    let name = quoted(&table.name);
-    let table =
-        table.schema.as_ref().map_or_else(|| name.clone(), |schema| format!("{}.{name}", quoted(schema)));
+    let table = quote::table(table);
     let level = if id.is_empty() { "STATEMENT" } else { "ROW" };
     sql.push_str(&format!(
         "DROP TRIGGER IF EXISTS mesh_changes ON {table};\n\

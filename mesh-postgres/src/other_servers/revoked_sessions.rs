@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 
 use crate::catalog::rows;
 use crate::clock::now_millis;
-use crate::read::with_causes;
+use crate::error::with_causes;
 
 /// Sessions that are kept at a time, some 50 bytes each. Where there are more the database is asked.
 const CAPACITY: usize = 1_000_000;
@@ -81,25 +81,13 @@ impl RevokedSessions {
             return Ok(());
         }
         for row in &found {
-            if let (Some(id), Some(until)) = (row.get(0).and_then(parse_session), row.get(1)) {
+            if let (Some(id), Some(until)) = (row.get(0).and_then(SessionId::parse), row.get(1)) {
                 self.sessions.insert(id, until.parse().unwrap_or(u64::MAX));
             }
         }
         self.loaded.store(true, Ordering::Release);
         Ok(())
     }
-}
-
-/// A session as notices write it.
-pub(crate) fn parse_session(text: &str) -> Option<SessionId> {
-    let mut id = [0; 16];
-    if text.len() != 2 * id.len() {
-        return None;
-    }
-    for (byte, pair) in id.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(SessionId(id))
 }
 
 #[cfg(test)]
@@ -117,13 +105,5 @@ mod tests {
         assert_eq!(ended.has(SessionId([2; 16])), Some(false));
         ended.forget();
         assert_eq!(ended.has(SessionId([2; 16])), None);
-    }
-
-    #[test]
-    fn sessions_are_read_as_they_are_written() {
-        assert_eq!(parse_session(&"0aff".repeat(8)).map(|id| id.to_string()), Some("0aff".repeat(8)));
-        for text in ["", "0a", &"zz".repeat(16), &"é".repeat(16)] {
-            assert_eq!(parse_session(text), None, "{text}");
-        }
     }
 }

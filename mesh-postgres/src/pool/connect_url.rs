@@ -2,119 +2,101 @@
 
 use std::path::PathBuf;
 
-use crate::catalog::quoted;
+use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
-/// A database as a URL names it.
+use crate::error::with_causes;
+use crate::quote::identifier;
+
+/// A parsed database URL.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectUrl {
     pub(crate) config: Config,
-    /// Whose certificates are trusted.
+    /// The certificates that are trusted.
     pub(crate) trust: Trust,
     /// The URL without its password.
     pub(crate) name: String,
-    /// The namespaces in which tables are looked for, where the database's own list does not do.
-    pub(crate) path: Vec<String>,
+    /// The schemas of the search path; empty for the default of the database.
+    pub(crate) schemas: Vec<String>,
 }
 
-/// Which certificates a database may show.
+/// The server certificates that are accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// Any: the connection is private, but who is at its other end is not proven.
+    /// Any: the connection is encrypted, but the server is not authenticated.
     #[default]
-    Anybody,
-    /// Those that the system trusts.
+    Any,
+    /// Those issued by the certificate authorities of the system.
     System,
-    /// Those that the certificates of a file vouch for.
+    /// Those issued by the certificate authorities in a file.
     File(PathBuf),
 }
 
 impl ConnectUrl {
-    /// Reads a URL. Beside what the driver knows, `sslmode` can be `verify-ca` or `verify-full`, which are the
-    /// same here, and `sslrootcert` names a file of certificates, or `system`.
+    /// Parses a URL. In addition to the parameters of the driver, `sslmode` can be `verify-ca` or `verify-full`, both of
+    /// which verify the host name, and `sslrootcert` is a file of certificates or `system`.
+    ///
+    /// # Errors
+    /// The URL or one of its parameters is invalid. The error contains the URL without its password.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let mut trust = Trust::default();
-        let mut verified = false;
-        let mut kept = Vec::new();
+        let mut verify = false;
+        let mut driver_params = Vec::new();
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
-                Some(("sslmode", "verify-ca" | "verify-full")) => verified = true,
+                Some(("sslmode", "verify-ca" | "verify-full")) => verify = true,
                 Some(("sslrootcert", "system")) => trust = Trust::System,
-                Some(("sslrootcert", file)) => trust = Trust::File(unescaped(file).into()),
-                _ => kept.push(pair),
+                Some(("sslrootcert", file)) => {
+                    trust = Trust::File(percent_decode_str(file).decode_utf8_lossy().into_owned().into());
+                }
+                _ => driver_params.push(pair),
             }
         }
-        let url_kept = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
-        let mut config: Config = url_kept.parse().map_err(|error: tokio_postgres::Error| {
-            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-            format!(
-                "'{}' is no URL of a database: {error}{}",
-                without_password(url),
-                cause.unwrap_or_default()
-            )
+        let name = without_password(url);
+        let driver_url = format!("{base}?{}", driver_params.join("&"));
+        let driver_url = driver_url.trim_end_matches('?');
+        let mut config: Config = driver_url.parse().map_err(|error: tokio_postgres::Error| {
+            format!("'{name}' is not a valid database URL: {}", with_causes(&error))
         })?;
-        if verified {
+        if verify {
             config.ssl_mode(SslMode::Require);
-            if trust == Trust::Anybody {
+            if trust == Trust::Any {
                 trust = Trust::System;
             }
         }
         if config.get_application_name().is_none() {
             config.application_name("mesh-server");
         }
-        Ok(Self { config, trust, name: without_password(url), path: Vec::new() })
+        Ok(Self { config, trust, name, schemas: Vec::new() })
     }
-}
 
-impl ConnectUrl {
-    /// The namespaces to look for tables in, as a statement lists them.
+    /// Returns the schemas of the search path as SQL; `None` for the default of the database.
     pub(crate) fn search_path(&self) -> Option<String> {
-        let names: Vec<_> = self.path.iter().map(|schema| quoted(schema)).collect();
+        let names: Vec<_> = self.schemas.iter().map(|schema| identifier(schema)).collect();
         (!names.is_empty()).then(|| names.join(","))
     }
 
-    /// Has every session begin with these settings.
-    pub(crate) fn with_options(&mut self, options: &str) {
-        let path = self.search_path().map(|names| {
-            let mut option = String::from(" -c search_path=");
-            for char in names.chars() {
+    /// Adds options of sessions and the search path to those of the URL.
+    pub(crate) fn add_options(&mut self, options: &str) {
+        let mut all: Vec<String> = self.config.get_options().map(str::to_owned).into_iter().collect();
+        all.push(options.to_owned());
+        if let Some(schemas) = self.search_path() {
+            let mut option = String::from("-c search_path=");
+            for char in schemas.chars() {
                 if char == '\\' || char.is_whitespace() {
                     option.push('\\');
                 }
                 option.push(char);
             }
-            option
-        });
-        let given = self.config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
-        self.config.options(format!("{given}{options}{}", path.unwrap_or_default()));
-    }
-}
-
-/// A value of a URL's query without its percent signs.
-fn unescaped(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        let mut ahead = bytes.clone();
-        let digits = (byte == b'%').then(|| (digit(ahead.next()), digit(ahead.next())));
-        match digits {
-            Some((Some(high), Some(low))) => {
-                out.push(high * 16 + low);
-                bytes = ahead;
-            }
-            _ => out.push(byte),
+            all.push(option);
         }
+        self.config.options(all.join(" "));
     }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
-fn digit(byte: Option<u8>) -> Option<u8> {
-    u8::try_from(char::from(byte?).to_digit(16)?).ok()
-}
-
-/// A URL as messages show it.
+/// Returns a URL for messages: without its password and parameters.
 pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -132,19 +114,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn certificates_are_verified_when_asked_for() {
+    fn verify_modes_require_trusted_certificates() {
         let trust = |url: &str| ConnectUrl::parse(url).map(|it| (it.trust, it.config.get_ssl_mode()));
-        assert_eq!(trust("postgres://db/x"), Ok((Trust::Anybody, SslMode::Prefer)));
+        assert_eq!(trust("postgres://db/x"), Ok((Trust::Any, SslMode::Prefer)));
         assert_eq!(trust("postgres://db/x?sslmode=verify-full"), Ok((Trust::System, SslMode::Require)));
         assert_eq!(
             trust("postgres://db/x?sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.pem&connect_timeout=3"),
             Ok((Trust::File("/etc/ca.pem".into()), SslMode::Require))
         );
-        assert!(trust("postgres://db/x?sslmode=maybe").is_err_and(|fault| fault.contains("sslmode")));
+        assert!(trust("postgres://db/x?sslmode=maybe").is_err_and(|error| error.contains("sslmode")));
     }
 
     #[test]
-    fn passwords_are_not_shown() {
+    fn passwords_are_removed_from_messages() {
         for (url, shown) in [
             ("postgres://ada:secret@db.example/blog?sslmode=require", "postgres://ada@db.example/blog"),
             ("postgres://ada@db/blog", "postgres://ada@db/blog"),
