@@ -61,7 +61,7 @@ fn mesh() -> Mesh {
         |id: i64, name: &str| vec![id.into(), name.into(), mesh_plan::Value::Null, "1.5".into(), 1.into()];
     let rows = [row(1, "Ada"), row(2, ""), row(3, "née\0")];
     let tables = Tables::new().with("users", ["id", "name", "age", "balance", "manager_id"], rows);
-    Mesh::builder(identifiers::schema()).resolver_for_all(tables).build()
+    Mesh::builder(identifiers::schema()).default_resolver(tables).build().unwrap()
 }
 
 /// The cursors of all pages, with the orders that each belongs to.

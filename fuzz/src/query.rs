@@ -24,7 +24,7 @@ pub fn ql(data: &[u8]) {
 /// A text of the one or the other, planned for a small schema, as a list and as a record.
 pub fn plan(data: &[u8]) {
     static MESH: OnceLock<Mesh> = OnceLock::new();
-    let mesh = MESH.get_or_init(|| Mesh::builder(identifiers::schema()).build());
+    let mesh = MESH.get_or_init(|| Mesh::builder(identifiers::schema()).build().unwrap());
     let Ok(text) = std::str::from_utf8(data) else { return };
     for format in Format::ALL {
         for request in [Request::collection(format, text), Request::point(format, text, "1")] {

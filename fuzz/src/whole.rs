@@ -185,8 +185,11 @@ impl Site {
             .expect("tables");
         let sqlite = Database::open(&path).expect("a database");
         let writer = sqlite.writer().expect("a writer");
-        let mesh =
-            Mesh::builder(identifiers::schema()).resolver_for_all(sqlite).mutator_for_all(writer).build();
+        let mesh = Mesh::builder(identifiers::schema())
+            .default_resolver(sqlite)
+            .default_mutator(writer)
+            .build()
+            .unwrap();
         let app = App::builder(mesh)
             .mutations(true)
             .persisted(Persisted::new(Registration::Open))

@@ -19,7 +19,7 @@
 //! let schema = Schema::builder()
 //!     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
 //!     .build()?;
-//! let docs = Docs::new(Mesh::builder(schema).build(), Options::default().title("Blog").theme(Theme::Light));
+//! let docs = Docs::new(Mesh::builder(schema).build()?, Options::default().title("Blog").theme(Theme::Light));
 //! assert!(docs.call(&Method::GET, "/mesh/post").is_none());
 //! assert!(docs.call(&Method::GET, "/docs/schema").is_some_and(|call| call.is_ok()));
 //! # Ok(())

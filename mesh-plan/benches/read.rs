@@ -47,7 +47,7 @@ fn mesh(plans: usize) -> Mesh {
         .unwrap();
     let query = mesh_ql::Limits { page_max: 10_000, ..mesh_ql::Limits::default() };
     let limits = mesh_plan::Limits { plans, query, ..mesh_plan::Limits::default() };
-    Mesh::builder(schema).limits(limits).build()
+    Mesh::builder(schema).limits(limits).build().unwrap()
 }
 
 /// So many rows of a node that cost nothing to fetch.

@@ -29,7 +29,7 @@ fn library() -> Result<Mesh, Box<dyn Error>> {
                 vec![3.into(), "Boats".into(), 2.into()],
             ],
         );
-    Ok(Mesh::builder(schema).resolver_for_all(tables).build())
+    Ok(Mesh::builder(schema).default_resolver(tables).build()?)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_schema::ComputedError;
-
 use crate::plan::{Node, Output, TemplatePiece};
-use crate::{Cells, MeshBuilder, Value, ValueRef};
+use crate::{Cells, Value, ValueRef};
 
 /// The values of the fields that a computed field is made of, in one row.
 pub struct ComputedInputs<'a> {
@@ -48,6 +46,18 @@ pub struct ComputedFunction {
 type Code = dyn Fn(&ComputedInputs<'_>) -> Value + Send + Sync;
 
 impl ComputedFunction {
+    pub(crate) fn new<V: Into<Value>>(
+        from: Arc<[String]>,
+        code: impl Fn(&ComputedInputs<'_>) -> V + Send + Sync + 'static,
+    ) -> Self {
+        Self { from, code: Arc::new(move |inputs| code(inputs).into()) }
+    }
+
+    /// Returns the fields that the function reads.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.from.iter().map(String::as_str)
+    }
+
     pub(crate) fn call(&self, parts: &ComputedInputs<'_>) -> Value {
         (self.code)(parts)
     }
@@ -64,6 +74,10 @@ impl fmt::Debug for ComputedFunction {
 pub(crate) struct Functions(HashMap<String, HashMap<Box<str>, ComputedFunction>>);
 
 impl Functions {
+    pub(crate) fn insert(&mut self, entity: &str, name: &str, function: ComputedFunction) {
+        self.0.entry(entity.to_owned()).or_default().insert(name.into(), function);
+    }
+
     /// Replaces the templates that the planner has made for computed fields by the functions. The nesting of nodes is
     /// bounded as that of queries.
     pub(crate) fn apply_to(&self, node: &mut Node) {
@@ -87,47 +101,6 @@ impl Functions {
         for join in &mut node.joins {
             self.apply_to(&mut join.node);
         }
-    }
-}
-
-impl MeshBuilder {
-    /// Adds a computed field: `field` is `entityKey.name`, and `from` names the fields that the function reads. It is
-    /// selected like a scalar field, at the root and in relations, with any resolver.
-    ///
-    /// ```
-    /// use mesh_plan::Mesh;
-    /// use mesh_schema::Schema;
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let schema = Schema::builder()
-    ///     .entity("user", |user| user.untyped("first").untyped("last").no_id())
-    ///     .build()?;
-    /// let mesh = Mesh::builder(schema).computed("user.initials", ["first", "last"], |user| {
-    ///     let initial = |field| user.text(field).chars().next().unwrap_or('?').to_string();
-    ///     initial("first") + &initial("last")
-    /// })?;
-    /// # let _ = mesh.build();
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Fails if the entity or a field is unknown, or if the name is taken.
-    pub fn computed<'n, V: Into<Value>>(
-        mut self,
-        field: &str,
-        from: impl IntoIterator<Item = &'n str>,
-        code: impl Fn(&ComputedInputs<'_>) -> V + Send + Sync + 'static,
-    ) -> Result<Self, ComputedError> {
-        let (entity, name) =
-            field.split_once('.').ok_or_else(|| ComputedError::Name { name: field.to_owned() })?;
-        let from: Vec<&str> = from.into_iter().collect();
-        Arc::make_mut(&mut self.schema).add_computed(entity, name, from.iter().copied())?;
-        let from = from.into_iter().map(str::to_owned).collect();
-        let function =
-            ComputedFunction { from, code: Arc::new(move |parts: &ComputedInputs<'_>| code(parts).into()) };
-        self.functions.0.entry(entity.to_owned()).or_default().insert(name.into(), function);
-        Ok(self)
     }
 }
 
@@ -158,10 +131,10 @@ mod tests {
             .computed("user.fullName", ["first", "last"], |user| {
                 format!("{} {}", user.text("first"), user.text("last")).trim().to_owned()
             })
-            .and_then(|mesh| mesh.computed("user.hasLast", ["last"], |user| !user.value("last").is_null()))
-            .unwrap()
-            .resolver_for_all(tables)
+            .computed("user.hasLast", ["last"], |user| !user.value("last").is_null())
+            .default_resolver(tables)
             .build()
+            .unwrap()
     }
 
     #[track_caller]
@@ -190,17 +163,5 @@ mod tests {
             error.to_string(),
             "'fullName' is a computed field: it can be selected, but not used in $orderBy"
         );
-    }
-
-    #[test]
-    fn unknown_inputs_and_taken_names_are_refused() {
-        let add = |field: &str, from: &str| {
-            let schema = mesh().schema().as_ref().clone();
-            Mesh::builder(schema).computed(field, [from], |_| 1).map(drop).map_err(|it| it.to_string())
-        };
-        assert_eq!(add("usr.x", "first"), Err("Entity 'usr' not found".to_owned()));
-        assert_eq!(add("user.x", "nick"), Err("Field 'nick' not found on entity 'user'".to_owned()));
-        assert_eq!(add("user.first", "last"), Err("Entity 'user' has a 'first' already".to_owned()));
-        assert_eq!(add("user", "last"), Err("'user' cannot be the name of a computed field".to_owned()));
     }
 }

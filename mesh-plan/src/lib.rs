@@ -59,7 +59,7 @@ pub use futures_util::future::Either;
 pub use generations::{Generations, LocalGenerations};
 pub use like::Pattern;
 pub use limits::Limits;
-pub use mesh::{Mesh, MeshBuilder, Request, WriteReply};
+pub use mesh::{BuildError, BuildFault, Mesh, MeshBuilder, Request, WriteReply};
 pub use mutation::{
     Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, RelatedRecord, Subject,
     WriteOutcome,

@@ -29,7 +29,7 @@ const ROW_ID: &str = "rowid";
 ///     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
 ///     .build()?;
 /// let tables = Tables::new().with("posts", ["id", "title"], [vec![1.into(), "Hello".into()]]);
-/// let mesh = Mesh::builder(schema).resolver_for_all(tables).build();
+/// let mesh = Mesh::builder(schema).default_resolver(tables).build()?;
 /// # let _ = mesh;
 /// # Ok(())
 /// # }

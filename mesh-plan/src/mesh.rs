@@ -1,5 +1,6 @@
-//! The core without transport: text in, JSON of exactly that shape out.
+//! The core without transport: from query text to JSON of exactly that shape.
 
+mod builder;
 mod later;
 mod write;
 
@@ -18,13 +19,14 @@ use crate::computed::Functions;
 use crate::mutation::Mutators;
 use crate::plan::{Plan, PlannedQuery, Target};
 use crate::planner::{self, Kind, literal};
-use crate::policy::{Policy, SchemaPolicy, View, Views};
-use crate::resolver::{Answer, Context, Resolver, Resolvers};
+use crate::policy::{View, Views};
+use crate::resolver::{Answer, Context, Resolvers};
 use crate::{
     CursorKey, Error, Generations, JsonBody, Limits, MaybeReady, PersistedQuery, PlanError, PlanErrorKind,
     Principal, ResolveError,
 };
 
+pub use builder::{BuildError, BuildFault, MeshBuilder};
 use later::Later;
 pub use write::WriteReply;
 
@@ -44,7 +46,7 @@ pub use write::WriteReply;
 /// let schema = Schema::builder()
 ///     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
 ///     .build()?;
-/// let mesh = Mesh::builder(schema).resolver("post", posts).build();
+/// let mesh = Mesh::builder(schema).resolver("post", posts).build()?;
 /// let plan = mesh.plan(&Request::point(mesh_ql::Format::Ql, "{ post title }", "1"))?;
 /// # use futures_util::FutureExt as _;
 /// let context = Context::default();
@@ -110,17 +112,9 @@ impl<'a> Request<'a> {
 }
 
 impl Mesh {
-    /// Starts with a schema.
+    /// Returns a builder of a `Mesh` over this schema.
     pub fn builder(schema: impl Into<Arc<Schema>>) -> MeshBuilder {
-        MeshBuilder {
-            schema: schema.into(),
-            resolvers: Resolvers::default(),
-            mutators: Mutators::default(),
-            functions: Functions::default(),
-            limits: Limits::default(),
-            cursors: CursorKey::default(),
-            policies: Vec::new(),
-        }
+        MeshBuilder::new(schema.into())
     }
 
     /// The schema that queries are checked against, before policies.
@@ -332,68 +326,6 @@ fn mismatch(query: &str, path: &str) -> Error {
 impl fmt::Debug for Mesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mesh").field("resolvers", &self.resolvers).finish_non_exhaustive()
-    }
-}
-
-/// Collects what a [`Mesh`] is made of.
-#[derive(Debug)]
-pub struct MeshBuilder {
-    pub(crate) schema: Arc<Schema>,
-    resolvers: Resolvers,
-    mutators: Mutators,
-    pub(crate) functions: Functions,
-    limits: Limits,
-    cursors: CursorKey,
-    policies: Vec<Arc<dyn Policy>>,
-}
-
-impl MeshBuilder {
-    /// Registers the resolver of one root entity.
-    pub fn resolver(mut self, entity: impl Into<String>, resolver: impl Resolver) -> Self {
-        self.resolvers.by_entity.insert(entity.into(), Arc::new(resolver));
-        self
-    }
-
-    /// Registers the resolver of all entities that have none of their own.
-    pub fn resolver_for_all(mut self, resolver: impl Resolver) -> Self {
-        self.resolvers.fallback = Some(Arc::new(resolver));
-        self
-    }
-
-    /// Adds a policy. Where there are several, that of the schema document among them, only what all of them
-    /// allow is allowed.
-    pub fn policy(mut self, policy: impl Policy) -> Self {
-        self.policies.push(Arc::new(policy));
-        self
-    }
-
-    /// Sets bounds other than the protocol's defaults.
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets the key of cursors, which all servers of a deployment must share.
-    pub fn cursor_key(mut self, key: CursorKey) -> Self {
-        self.cursors = key;
-        self
-    }
-
-    /// The finished core. Policies of the schema that are wrong ([`SchemaPolicy::of`]) let nobody see anything.
-    pub fn build(mut self) -> Mesh {
-        let policy = SchemaPolicy::of(&self.schema).unwrap_or_else(|_| Some(SchemaPolicy::closed()));
-        if let Some(policy) = policy {
-            self.policies.push(Arc::new(policy));
-        }
-        Mesh {
-            views: Views::new(self.schema, self.policies),
-            resolvers: self.resolvers,
-            mutators: self.mutators,
-            functions: self.functions,
-            cache: Generations::new(self.limits.plans),
-            limits: self.limits,
-            cursors: self.cursors,
-        }
     }
 }
 

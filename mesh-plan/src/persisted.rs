@@ -185,7 +185,7 @@ impl StdError for QueryStoreError {
 /// # let schema = Schema::builder()
 /// #     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
 /// #     .build()?;
-/// # let mesh = Mesh::builder(schema).build();
+/// # let mesh = Mesh::builder(schema).build()?;
 /// let mut queries = Persisted::new(Registration::Closed);
 /// let id = queries.preload(&mesh, Format::Ql, "{ post title }")?;
 /// assert_eq!(id.to_string(), "q_b1ac7d3161a94b016491ac001920b033");

@@ -103,19 +103,24 @@ impl Rows {
     }
 
     fn add_node(&mut self, node: &Node, path: String, keys: &[String]) {
-        let is_ungrouped = tree::is_ungrouped(node, self.applied);
-        let shown = if is_ungrouped { &[][..] } else { &node.columns };
-        let controls = if self.applied.is_all() { &[][..] } else { &node.control_columns };
-        let shown = shown.iter().map(|column| &column.name);
-        let others = controls.iter().chain(&node.row_key).map(|column| &column.name);
-        let mut seen = HashSet::new();
-        let columns: Vec<&String> =
-            shown.chain(keys).chain(others).filter(|name| seen.insert(*name)).collect();
-        let table = Table::new(columns);
+        let table = Table::for_node(node, self.applied, keys);
         for join in &node.joins {
             self.add_node(&join.node, nested_path(&path, join), &join.child_keys);
         }
         self.tables.insert(path, table);
+    }
+}
+
+impl Table {
+    /// Creates an empty table with the columns that the rows of a node need.
+    fn for_node(node: &Node, applied: Applied, keys: &[String]) -> Self {
+        let is_ungrouped = tree::is_ungrouped(node, applied);
+        let shown = if is_ungrouped { &[][..] } else { &node.columns };
+        let controls = if applied.is_all() { &[][..] } else { &node.control_columns };
+        let shown = shown.iter().map(|column| &column.name);
+        let others = controls.iter().chain(&node.row_key).map(|column| &column.name);
+        let mut seen = HashSet::new();
+        Self::new(shown.chain(keys).chain(others).filter(|name| seen.insert(*name)))
     }
 }
 

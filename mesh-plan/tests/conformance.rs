@@ -114,7 +114,7 @@ fn mesh() -> Mesh {
     }
     let document = fs::read_to_string(folder().join("fixture/schema.json")).unwrap();
     let schema = Schema::read(&document, Some(&catalog)).unwrap_or_else(|faults| panic!("{faults:?}"));
-    Mesh::builder(schema).resolver_for_all(tables).build()
+    Mesh::builder(schema).default_resolver(tables).build().unwrap()
 }
 
 /// A step that is a read by GET of a query as it stands in the case.

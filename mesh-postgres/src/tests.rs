@@ -59,8 +59,8 @@ impl Served {
         }
         let schema: Schema = document.load(Some(&catalog)).unwrap();
         let mesh =
-            Mesh::builder(schema).resolver_for_all(database.clone()).mutator_for_all(database.writer());
-        Self { database, mesh: Arc::new(mesh.build()) }
+            Mesh::builder(schema).default_resolver(database.clone()).default_mutator(database.writer());
+        Self { database, mesh: Arc::new(mesh.build().unwrap()) }
     }
 
     async fn point(&self, id: &str, query: &str) -> Result<String, Error> {

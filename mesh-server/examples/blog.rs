@@ -158,11 +158,11 @@ fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
     let mesh = Mesh::builder(schema)
         .computed("user.name", ["first", "last"], |user| {
             format!("{} {}", user.text("first"), user.text("last")).trim_end().to_owned()
-        })?
+        })
         .policy(policy)
-        .mutator_for_all(sqlite.writer()?)
-        .resolver_for_all(sqlite)
-        .build();
+        .default_mutator(sqlite.writer()?)
+        .default_resolver(sqlite)
+        .build()?;
     // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let app = App::builder(mesh)

@@ -21,7 +21,7 @@ fn planets() -> Result<AppBuilder, Box<dyn Error>> {
         .build()?;
     let rows = [vec![3.into(), "Earth".into()], vec![4.into(), "Mars".into()]];
     let tables = Tables::new().with("planets", ["id", "name"], rows);
-    Ok(App::builder(Mesh::builder(schema).resolver_for_all(tables).build()))
+    Ok(App::builder(Mesh::builder(schema).default_resolver(tables).build()?))
 }
 
 /// Middleware of the application holds for Mesh as well. This one tells it who asks, for limits by address.

@@ -20,7 +20,7 @@ fn planets() -> Result<App, Box<dyn Error>> {
         .build()?;
     let rows = [vec![3.into(), "Earth".into()], vec![4.into(), "Mars".into()]];
     let tables = Tables::new().with("planets", ["id", "name"], rows);
-    Ok(App::builder(Mesh::builder(schema).resolver_for_all(tables).build()).build()?)
+    Ok(App::builder(Mesh::builder(schema).default_resolver(tables).build()?).build()?)
 }
 
 /// A route of the server's own comes first; Mesh answers whatever else there is, if only with 404.

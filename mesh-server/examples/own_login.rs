@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let integrity = Integrity::new(Gate::new(Keys::new(&secret)), Rooms).login_per_minute(5);
-    let mesh = Mesh::builder(schema).resolver("booking", bookings).build();
+    let mesh = Mesh::builder(schema).resolver("booking", bookings).build()?;
     let app = App::builder(mesh).integrity(integrity).build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());

@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             vec![2.into(), "Tom".into(), "B".into(), "Gout".into()],
         ],
     );
-    let mesh = Mesh::builder(schema).policy(policy).resolver_for_all(tables).build();
+    let mesh = Mesh::builder(schema).policy(policy).default_resolver(tables).build()?;
     // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let app = App::builder(mesh).integrity(Integrity::new(Gate::new(Keys::new(&secret)), Staff)).build()?;

@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .entity("comment", |comment| comment.field("id", FieldType::Integer).field("text", FieldType::String))
         .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))
         .build()?;
-    let app = App::builder(Mesh::builder(schema).resolver("post", resolve).build()).build()?;
+    let app = App::builder(Mesh::builder(schema).resolver("post", resolve).build()?).build()?;
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
     let listener = TcpListener::bind(address).await?;
     eprintln!("listening on http://{}", listener.local_addr()?);

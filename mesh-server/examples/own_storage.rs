@@ -121,7 +121,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             it.untyped("id").untyped("name").untyped("portrait").upload("portrait", portrait)
         })
         .build_with(&sqlite.contents(&[])?.catalog)?;
-    let mesh = Mesh::builder(schema).mutator_for_all(sqlite.writer()?).resolver_for_all(sqlite).build();
+    let mesh = Mesh::builder(schema).default_mutator(sqlite.writer()?).default_resolver(sqlite).build()?;
     let app = App::builder(mesh).uploads(Uploads::new(Memory::default())).build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());

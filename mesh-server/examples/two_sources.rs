@@ -88,7 +88,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     let customers = Arc::new(Customers::open()?);
     let resolver = move |plan, _| resolve(Arc::clone(&customers), plan);
-    let app = App::builder(Mesh::builder(schema).resolver("customer", resolver).build()).build()?;
+    let app = App::builder(Mesh::builder(schema).resolver("customer", resolver).build()?).build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
     let listener = TcpListener::bind(address).await?;

@@ -19,7 +19,7 @@
 //! let schema = Schema::builder()
 //!     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
 //!     .build()?;
-//! let app = App::builder(Mesh::builder(schema).resolver("post", posts).build()).build()?;
+//! let app = App::builder(Mesh::builder(schema).resolver("post", posts).build()?).build()?;
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
 //! Server::new(app).serve(listener, std::future::pending()).await;
 //! # Ok(())

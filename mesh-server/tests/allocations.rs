@@ -45,7 +45,8 @@ impl Blog {
         let database = Database::open(&file).unwrap().response_cache(cache);
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-        let app = App::builder(Mesh::builder(schema).resolver_for_all(database).build()).build().unwrap();
+        let app =
+            App::builder(Mesh::builder(schema).default_resolver(database).build().unwrap()).build().unwrap();
         Self { folder, app, runtime: Builder::new_current_thread().enable_all().build().unwrap() }
     }
 

@@ -127,8 +127,8 @@ mod attack {
             let builder = || Mesh::builder(Arc::clone(&schema)).cursor_key(key.clone()).limits(limits);
             let tables = Tables::new().with(TABLE, columns, rows);
             Self {
-                memory: builder().resolver_for_all(tables).build(),
-                sqlite: builder().resolver_for_all(Database::open(&path).unwrap()).build(),
+                memory: builder().default_resolver(tables).build().unwrap(),
+                sqlite: builder().default_resolver(Database::open(&path).unwrap()).build().unwrap(),
                 runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
                 path,
                 folder,

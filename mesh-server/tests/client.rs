@@ -118,8 +118,11 @@ impl Site {
             .relation("post.tags", JoinDocument::through("tag", junction))
             .build_with(&sqlite.contents(&[]).unwrap().catalog)
             .unwrap();
-        let mesh =
-            Mesh::builder(schema).mutator_for_all(sqlite.writer().unwrap()).resolver_for_all(sqlite).build();
+        let mesh = Mesh::builder(schema)
+            .default_mutator(sqlite.writer().unwrap())
+            .default_resolver(sqlite)
+            .build()
+            .unwrap();
         let queries = Forgetful::default();
         // No memory worth the name, so that what the store forgets is forgotten.
         let persisted = Persisted::new(Registration::Open)

@@ -38,13 +38,11 @@ fn app(mesh: MeshBuilder) -> App {
         .computed("user.name", ["first", "last"], |user| {
             format!("{} {}", user.text("first"), user.text("last")).trim_end().to_owned()
         })
-        .and_then(|mesh| {
-            mesh.computed("post.stars", ["likes"], |post| {
-                let likes = post.value("likes").to_value();
-                if let Value::Integer(likes) = likes { Value::from(likes * 2) } else { Value::Null }
-            })
+        .computed("post.stars", ["likes"], |post| {
+            let likes = post.value("likes").to_value();
+            if let Value::Integer(likes) = likes { Value::from(likes * 2) } else { Value::Null }
         });
-    App::builder(mesh.unwrap().build()).build().unwrap()
+    App::builder(mesh.build().unwrap()).build().unwrap()
 }
 
 /// What a database's driver would give for a join.
@@ -84,7 +82,7 @@ async fn over_sql() {
         INSERT INTO users VALUES (1, 'Ada', NULL, '1815-12-10');
         INSERT INTO posts VALUES (1, 'One', 3, 1), (2, 'Two', NULL, 1)";
     Connection::open(&file).unwrap().execute_batch(tables).unwrap();
-    let app = app(Mesh::builder(schema()).resolver_for_all(Database::open(&file).unwrap()));
+    let app = app(Mesh::builder(schema()).default_resolver(Database::open(&file).unwrap()));
     check(&app).await;
     assert_eq!(
         read(&app, "post/2", "{ post stars author { sign name } }").await,
@@ -105,7 +103,7 @@ async fn over_tables_in_memory() {
         ["id", "title", "likes", "author_id"],
         posts,
     );
-    check(&app(Mesh::builder(schema()).resolver_for_all(tables))).await;
+    check(&app(Mesh::builder(schema()).default_resolver(tables))).await;
 }
 
 #[tokio::test]

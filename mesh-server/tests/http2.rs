@@ -29,7 +29,7 @@ async fn slow(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
 async fn active_streams_finish_during_a_shutdown() {
     let schema =
         Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build().unwrap();
-    let app = App::builder(Mesh::builder(schema).resolver("post", slow).build()).build().unwrap();
+    let app = App::builder(Mesh::builder(schema).resolver("post", slow).build().unwrap()).build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();

@@ -1,16 +1,18 @@
-//! Do policies hold in SQL as they do in memory, for reads and for writes?
+//! Policies over SQL and over tables in memory, for reads and writes.
 
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
+use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use mesh_ql::Format;
 use mesh_server::App;
 use mesh_server::mesh_plan::memory::Tables;
-use mesh_server::mesh_plan::policy::{Access, Condition, Operand, SessionValue};
+use mesh_server::mesh_plan::policy::{Access, Condition, Operand, Policy, SessionValue};
 use mesh_server::mesh_plan::{
     Context, Error, Fields, Mesh, MeshBuilder, Principal, Request, Value, WriteError, WriteRequest,
     WriteTarget,
@@ -181,9 +183,9 @@ async fn read(mesh: &Mesh, who: Option<&Principal>, query: &str, id: Option<&str
 #[tokio::test]
 async fn sql_shows_what_memory_shows() {
     let folder = Folder::new();
-    let build = |mesh: MeshBuilder| mesh.policy(policy).build();
-    let memory = build(Mesh::builder(schema()).resolver_for_all(tables()));
-    let sql = build(Mesh::builder(schema()).resolver_for_all(sqlite(&folder)));
+    let build = |mesh: MeshBuilder| mesh.policy(policy).build().unwrap();
+    let memory = build(Mesh::builder(schema()).default_resolver(tables()));
+    let sql = build(Mesh::builder(schema()).default_resolver(sqlite(&folder)));
     let mut shown = 0;
     for who in people() {
         for query in LISTS {
@@ -217,8 +219,12 @@ impl Desk {
         let folder = Folder::new();
         let database = sqlite(&folder);
         let writer = database.writer().unwrap();
-        let mesh =
-            Mesh::builder(schema()).resolver_for_all(database).mutator_for_all(writer).policy(policy).build();
+        let mesh = Mesh::builder(schema())
+            .default_resolver(database)
+            .default_mutator(writer)
+            .policy(policy)
+            .build()
+            .unwrap();
         Self { mesh, _folder: folder }
     }
 
@@ -290,10 +296,27 @@ async fn records_cannot_be_written_away() {
 
 #[tokio::test]
 async fn a_policy_that_does_not_fit_is_not_the_clients_fault() {
-    let wrong = |_: &str, _: &Entity| Access::all().when(Condition::equal("salary", SessionValue::UserId));
-    let app = App::builder(Mesh::builder(schema()).resolver_for_all(tables()).policy(wrong).build())
-        .build()
-        .unwrap();
+    /// A policy that is wrong for a class that it returns only once the application is built.
+    struct LateClass(Arc<AtomicBool>);
+
+    impl Policy for LateClass {
+        fn class<'p>(&self, _: Option<&'p Principal>) -> Cow<'p, str> {
+            if self.0.load(Ordering::Relaxed) { "late".into() } else { "early".into() }
+        }
+
+        fn access(&self, class: &str, _: &Entity) -> Access {
+            match class {
+                "late" => Access::all().when(Condition::equal("salary", SessionValue::UserId)),
+                _ => Access::all(),
+            }
+        }
+    }
+
+    let is_late = Arc::new(AtomicBool::new(false));
+    let policy = LateClass(Arc::clone(&is_late));
+    let mesh = Mesh::builder(schema()).default_resolver(tables()).policy(policy).build().unwrap();
+    let app = App::builder(mesh).build().unwrap();
+    is_late.store(true, Ordering::Relaxed);
     let query = base64::encode("{ post id }");
     let request =
         http::Request::get("/mesh/post").header("X-Mesh-Query", query).header("X-Mesh-Format", "ql");

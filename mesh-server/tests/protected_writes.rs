@@ -115,9 +115,9 @@ impl Site {
             .build()
             .unwrap();
         let sqlite = Database::open(&file).unwrap();
-        let mesh = Mesh::builder(schema).mutator_for_all(sqlite.writer().unwrap()).resolver_for_all(sqlite);
+        let mesh = Mesh::builder(schema).default_mutator(sqlite.writer().unwrap()).default_resolver(sqlite);
         let keys = Keys::new(&Secret::new("a secret of the tests that is long enough").unwrap());
-        let app = App::builder(mesh.policy(policy).build())
+        let app = App::builder(mesh.policy(policy).build().unwrap())
             .mutations(true)
             .integrity(Integrity::new(Gate::new(keys), Names))
             .route(Method::POST, "echo/:name", echo)

@@ -46,7 +46,8 @@ fn app() -> App {
         schema.entity(entity, |entity| entity.field("id", FieldType::Integer))
     });
     let limits = mesh_plan::Limits { rows: 100, ..mesh_plan::Limits::default() };
-    let mesh = Mesh::builder(schema.build().unwrap()).resolver_for_all(resolve).limits(limits).build();
+    let mesh =
+        Mesh::builder(schema.build().unwrap()).default_resolver(resolve).limits(limits).build().unwrap();
     let limits = Limits { request_timeout: Duration::from_millis(200), ..Limits::default() };
     App::builder(mesh).limits(limits).build().unwrap()
 }

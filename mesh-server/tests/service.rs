@@ -34,7 +34,7 @@ impl Authenticator for Open {
 fn app(base: &str) -> AppBuilder {
     let schema = Schema::builder().entity("post", |it| it.field("id", FieldType::Integer)).build().unwrap();
     let tables = Tables::new().with("posts", ["id"], [vec![1.into()]]);
-    App::builder(Mesh::builder(schema).resolver_for_all(tables).build())
+    App::builder(Mesh::builder(schema).default_resolver(tables).build().unwrap())
         .base_path(BasePath::parse(base).unwrap())
 }
 

@@ -90,14 +90,14 @@ impl Fixture {
                 Ok(WriteOutcome { id, body: None })
             }
         };
-        let mesh = Mesh::builder(schema).resolver_for_all(tables).mutator_for_all(mutator);
+        let mesh = Mesh::builder(schema).default_resolver(tables).default_mutator(mutator);
         let handled = Arc::new(Mutex::new(Vec::new()));
         let uploads = Uploads::new(FileStore::open(&folder).unwrap()).max_bytes(2000).handler(
             "user",
             "banner",
             Own(Arc::clone(&handled)),
         );
-        let app = App::builder(of_mesh(mesh).build()).uploads(of_uploads(uploads)).build().unwrap();
+        let app = App::builder(of_mesh(mesh).build().unwrap()).uploads(of_uploads(uploads)).build().unwrap();
         Self { app, folder, written, handled }
     }
 

@@ -94,8 +94,8 @@ fn app(path: &Path) -> App {
 fn app_with_limits(path: &Path, limits: mesh_server::Limits) -> App {
     let sqlite = Database::open(path).unwrap();
     let writer = sqlite.writer().unwrap();
-    let mesh = Mesh::builder(schema()).resolver_for_all(sqlite).mutator_for_all(writer);
-    App::builder(mesh.build()).mutations(true).limits(limits).build().unwrap()
+    let mesh = Mesh::builder(schema()).default_resolver(sqlite).default_mutator(writer);
+    App::builder(mesh.build().unwrap()).mutations(true).limits(limits).build().unwrap()
 }
 
 async fn send(app: &App, method: &str, path: &str, body: &str) -> (StatusCode, Value) {

@@ -39,7 +39,7 @@ impl File {
         let database = Database::open(&self.0.join("t.db")).unwrap();
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-        (database.clone(), Mesh::builder(schema).resolver_for_all(database).build())
+        (database.clone(), Mesh::builder(schema).default_resolver(database).build().unwrap())
     }
 }
 

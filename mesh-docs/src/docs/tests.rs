@@ -45,7 +45,7 @@ fn mesh() -> Mesh {
             ],
         )
         .with("internal_log", ["line"], [vec![text("secret")]]);
-    Mesh::builder(schema).resolver_for_all(tables).build()
+    Mesh::builder(schema).default_resolver(tables).build().unwrap()
 }
 
 fn run<F: Future>(future: F) -> F::Output {

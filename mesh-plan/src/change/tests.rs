@@ -102,7 +102,7 @@ mod touched {
             )
             .build()
             .unwrap();
-        Mesh::builder(schema).build()
+        Mesh::builder(schema).build().unwrap()
     }
 
     #[track_caller]

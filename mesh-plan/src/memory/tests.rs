@@ -102,7 +102,7 @@ fn tables() -> Tables {
 }
 
 fn mesh() -> Mesh {
-    Mesh::builder(schema()).resolver_for_all(tables()).build()
+    Mesh::builder(schema()).default_resolver(tables()).build().unwrap()
 }
 
 /// Runs a future that never waits for anything.
@@ -301,7 +301,7 @@ fn no_data_is_an_answer() {
         ["id", "author_id", "title"],
         [],
     );
-    let mesh = Mesh::builder(schema()).resolver_for_all(empty).build();
+    let mesh = Mesh::builder(schema()).default_resolver(empty).build().unwrap();
     let query = "{ user name manager { name } posts { title author { name } } }";
     assert_eq!(
         run(&mesh, &Request::collection(Format::Ql, query)).unwrap(),
@@ -314,7 +314,7 @@ fn no_data_is_an_answer() {
 fn too_large_an_answer_is_refused_not_cut() {
     let limited = |rows| {
         let limits = Limits { rows, ..Limits::default() };
-        let mesh = Mesh::builder(schema()).resolver_for_all(tables()).limits(limits).build();
+        let mesh = Mesh::builder(schema()).default_resolver(tables()).limits(limits).build().unwrap();
         run(&mesh, &Request::collection(Format::Ql, "{ post id comments { id } }"))
     };
     // Five posts and six comments that have one.
@@ -330,7 +330,7 @@ fn what_is_missing_is_named() {
         ["id", "name"],
         rows![[1, "n"], [2]],
     );
-    let mesh = Mesh::builder(schema()).resolver_for_all(tables).build();
+    let mesh = Mesh::builder(schema()).default_resolver(tables).build().unwrap();
     expect!["there is no column 'name' in the table 'users' in memory"]
         .assert_eq(&shown(&mesh, &json!({"user": {"$select": {"name": true}}})));
     expect!["a row of table 'tags' in memory has 1 cells, which is not one for each column"]

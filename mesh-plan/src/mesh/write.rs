@@ -1,4 +1,4 @@
-//! How is a write run? Planned like a read, carried out by a mutator, answered with what is then there.
+//! Planning and execution of writes.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use mesh_ql::{Query, ReadNode, Selection};
 
-use super::{Mesh, MeshBuilder, Request, panicked};
-use crate::mutation::{Action, Mutation, Mutator, Subject, WriteOutcome};
+use super::{Mesh, Request, panicked};
+use crate::mutation::{Action, Mutation, Subject, WriteOutcome};
 use crate::plan::{Plan, Target};
 use crate::planner::write::WriteRequest;
 use crate::planner::{self, Kind};
@@ -108,19 +108,5 @@ impl Mutation {
             changes.push(change(&self.subject, written));
         }
         changes
-    }
-}
-
-impl MeshBuilder {
-    /// Registers who carries out the writes of one entity: those of its records and of their relations.
-    pub fn mutator(mut self, entity: impl Into<String>, mutator: impl Mutator) -> Self {
-        self.mutators.by_entity.insert(entity.into(), Arc::new(mutator));
-        self
-    }
-
-    /// Registers who carries out the writes of all entities that have nobody of their own.
-    pub fn mutator_for_all(mut self, mutator: impl Mutator) -> Self {
-        self.mutators.fallback = Some(Arc::new(mutator));
-        self
     }
 }

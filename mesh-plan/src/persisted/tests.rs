@@ -17,7 +17,7 @@ fn mesh() -> Mesh {
         .entity("tag", |tag| tag.field("id", FieldType::Integer))
         .build()
         .unwrap();
-    Mesh::builder(schema).build()
+    Mesh::builder(schema).build().unwrap()
 }
 
 fn titles() -> Request<'static> {
@@ -142,7 +142,7 @@ fn another_schema_takes_queries_over_and_plans_them_anew() {
     assert!(mesh.plan_persisted(&before, None, None, None).is_ok());
 
     let schema = Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build();
-    let other = Mesh::builder(schema.unwrap()).build();
+    let other = Mesh::builder(schema.unwrap()).build().unwrap();
     let new = Persisted::new(Registration::Open);
     new.adopt(&old);
     let query = done(new.find(&id)).unwrap().expect("it is still registered");

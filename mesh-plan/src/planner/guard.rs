@@ -44,7 +44,7 @@ pub(crate) fn bound(
 }
 
 /// A condition that does not fit is the application's fault, and the client is told nothing of it.
-pub(super) fn of_policy(error: &PlanError) -> PlanError {
+pub(crate) fn of_policy(error: &PlanError) -> PlanError {
     let kind = PlanErrorKind::Policy { entity: error.path.clone(), fault: error.to_string() };
     PlanError { kind, path: error.path.clone() }
 }

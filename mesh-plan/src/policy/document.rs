@@ -23,7 +23,7 @@ impl SchemaPolicy {
     ///
     /// # Errors
     /// Operators that do not fit a field's type, and values that it cannot hold.
-    pub fn of(schema: &Schema) -> Result<Option<Self>, Faults> {
+    pub fn from_schema(schema: &Schema) -> Result<Option<Self>, Faults> {
         let Some(roles) = schema.policies() else { return Ok(None) };
         let mut faults = Vec::new();
         for (role, document) in roles.iter() {
@@ -42,11 +42,6 @@ impl SchemaPolicy {
             }
         }
         if faults.is_empty() { Ok(Some(Self { roles: Arc::new(roles.clone()) })) } else { Err(faults.into()) }
-    }
-
-    /// A policy under which nobody sees anything, in place of one that is wrong.
-    pub(crate) fn closed() -> Self {
-        Self { roles: Arc::default() }
     }
 }
 

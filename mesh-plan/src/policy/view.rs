@@ -10,7 +10,8 @@ use mesh_schema::policy::{Restriction, SessionValue};
 use mesh_schema::{Entity, EntityId, FieldType, Schema, TimeForm};
 
 use super::{Access, Condition, Policy, Sight};
-use crate::{Principal, Value};
+use crate::planner::guard;
+use crate::{PlanError, Principal, Value};
 
 /// Classes that are kept. An application with more of them makes views again and again, which is slow and
 /// still right.
@@ -78,6 +79,13 @@ impl View {
     /// What every record of the entity fulfills that is there for this class.
     pub(crate) fn condition(&self, entity: EntityId) -> Option<&Condition> {
         self.conditions.get(&entity)
+    }
+
+    /// Returns the faults of conditions that do not fit their entity.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
+        self.conditions.iter().filter_map(|(entity, condition)| {
+            guard::plan(&self.whole, *entity, condition).err().map(|error| guard::of_policy(&error))
+        })
     }
 
     /// Whether a selection passes over that name.

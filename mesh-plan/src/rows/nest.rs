@@ -53,14 +53,15 @@ fn check_declared(node: &Node, applied: Applied) -> Result<(), ResolveError> {
 }
 
 fn build(node: &Node, rows: &mut Rows, path: &str, parents: Parents) -> Result<RowTree, ResolveError> {
-    let table = rows.tables.remove(path).unwrap_or_else(|| Table::new::<String>([]));
+    // A table without rows may lack columns.
+    let table = rows.tables.remove(path).filter(|table| !table.is_empty());
+    let table = table.unwrap_or_else(|| Table::for_node(node, rows.applied, &[]));
     let shown = if path.is_empty() { "the root" } else { path };
     check_width(shown, &table)?;
     let mut positions = Vec::with_capacity(node.columns.len());
     if !is_ungrouped(node, rows.applied) {
         for column in &node.columns {
-            let position = if table.is_empty() { None } else { Some(find(&table, shown, &column.name)?) };
-            positions.push(position);
+            positions.push(Some(find(&table, shown, &column.name)?));
         }
     }
     let mut children = Vec::with_capacity(node.joins.len());

@@ -9,7 +9,7 @@ use crate::memory::Tables;
 use crate::{Mesh, Request, Rows, Table, Value};
 
 fn mesh(schema: SchemaBuilder) -> Mesh {
-    Mesh::builder(schema.build().unwrap()).build()
+    Mesh::builder(schema.build().unwrap()).build().unwrap()
 }
 
 #[track_caller]

@@ -59,7 +59,7 @@ fn read(
 }
 
 fn run(request: &Request<'_>, resolver: impl Resolver) -> Result<String, ResolveError> {
-    let mesh = Mesh::builder(schema()).resolver_for_all(resolver).build();
+    let mesh = Mesh::builder(schema()).default_resolver(resolver).build().unwrap();
     let plan = mesh.plan(request).unwrap_or_else(|error: Error| panic!("{error}"));
     block_on(mesh.read(&plan, &Context::default()))
         .map(|body| String::from_utf8(body.bytes.to_vec()).unwrap())
@@ -259,7 +259,7 @@ fn a_panic_of_the_resolver_ends_its_read_only() {
 
 #[test]
 fn an_entity_without_resolver_is_named() {
-    let mesh = Mesh::builder(schema()).build();
+    let mesh = Mesh::builder(schema()).build().unwrap();
     let plan = mesh.plan(&posts()).unwrap();
     let error = block_on(mesh.read(&plan, &Context::default())).unwrap_err();
     assert!(matches!(error, ResolveError::Missing(entity) if entity == "post"));

@@ -101,7 +101,7 @@ impl App {
     /// let schema = Schema::builder()
     ///     .entity("post", |post| post.field("id", FieldType::Integer))
     ///     .build()?;
-    /// let mesh = Mesh::builder(schema).resolver_for_all(Tables::new()).build();
+    /// let mesh = Mesh::builder(schema).default_resolver(Tables::new()).build()?;
     /// let app = App::builder(mesh).server_timing(true).build()?;
     /// # Ok(())
     /// # }

@@ -27,5 +27,6 @@ pub(crate) fn visible_to(schema: Schema, role: Option<&str>) -> Result<Arc<Schem
         return Err(Failure::start(format_args!("the policies have no role '{role}'; {hint}")));
     }
     let principal = Principal::new("", "").with_role(role);
-    Ok(Mesh::builder(schema).build().schema_for(Some(&principal)))
+    let mesh = Mesh::builder(schema).build().map_err(Failure::start)?;
+    Ok(mesh.schema_for(Some(&principal)))
 }

@@ -158,7 +158,7 @@ fn sample(ty: FieldType) -> &'static str {
 fn takes(ty: FieldType, op: FilterOp) -> bool {
     let schema =
         Schema::builder().entity("thing", |thing| thing.field("id", FieldType::Integer).field("value", ty));
-    let mesh = Mesh::builder(schema.build().unwrap()).build();
+    let mesh = Mesh::builder(schema.build().unwrap()).build().unwrap();
     let value = match op {
         FilterOp::IsNull | FilterOp::IsNotNull => String::new(),
         FilterOp::In | FilterOp::Nin => format!(r#","value":[{}]"#, sample(ty)),

@@ -97,7 +97,7 @@ fn setup() -> Setup {
     let records = Arc::new(Records::default());
     records.set(1, "one");
     records.set(2, "two");
-    let mesh = Mesh::builder(schema).resolver_for_all(Source(Arc::clone(&records))).build();
+    let mesh = Mesh::builder(schema).default_resolver(Source(Arc::clone(&records))).build().unwrap();
     let changes = Changes::new();
     let hub = Hub::new(Arc::new(mesh), changes.clone(), Events::new().heartbeat(Duration::from_secs(3_600)));
     Setup { records, changes, hub }

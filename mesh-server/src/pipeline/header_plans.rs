@@ -75,7 +75,7 @@ mod tests {
         let schema =
             Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build().unwrap();
         let limits = Limits { plans: 4, ..Limits::default() };
-        let mesh = Mesh::builder(schema).limits(limits).build();
+        let mesh = Mesh::builder(schema).limits(limits).build().unwrap();
         let plan = mesh.plan(&Request::collection(Format::Ql, "{ post id }")).unwrap();
         fn query(base64: &[u8]) -> HeaderQuery<'_> {
             HeaderQuery { base64, format: Format::Ql, entity: Some("post"), id: None }

@@ -107,7 +107,7 @@ pub(crate) fn app_with_limits(limits: Limits) -> App {
             rows.root().push_with(|_| "x".repeat(16 << 20).into());
             Ok::<_, ResolveError>(rows.applied(Applied::FILTER))
         });
-    App::builder(mesh.build()).limits(limits).build().unwrap()
+    App::builder(mesh.build().unwrap()).limits(limits).build().unwrap()
 }
 
 /// Returns the row of `quick` and `slow`.

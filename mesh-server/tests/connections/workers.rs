@@ -54,7 +54,7 @@ async fn answering_threads(workers: std::io::Result<Workers>, connections: usize
         noted.lock().unwrap().insert(thread::current().id());
         async move { Ok::<Rows, ResolveError>(row(&plan)) }
     });
-    let served = start(Server::new(App::builder(mesh.build()).build().unwrap()), workers).await;
+    let served = start(Server::new(App::builder(mesh.build().unwrap()).build().unwrap()), workers).await;
     let mut streams = Vec::new();
     for _ in 0..connections {
         streams.push(served.connect().await);

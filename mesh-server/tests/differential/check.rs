@@ -127,13 +127,13 @@ impl<'o> Pair<'o> {
         let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_key(key.clone());
         let postgres = others.postgres.as_ref().filter(|_| others.has_turn(seed)).map(|served| {
             let (schema, opened) = served.open(&database, &catalog);
-            builder(&Arc::new(schema)).resolver_for_all(opened).build()
+            builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
         });
         Self {
             postgres,
             others,
-            memory: builder(&schema).resolver_for_all(database.tables.clone()).build(),
-            sqlite: builder(&schema).resolver_for_all(opened).build(),
+            memory: builder(&schema).default_resolver(database.tables.clone()).build().unwrap(),
+            sqlite: builder(&schema).default_resolver(opened).build().unwrap(),
             seed,
             verbose,
             database,

@@ -53,7 +53,7 @@ pub(crate) fn mesh() -> Arc<Mesh> {
         .unwrap();
     let rows = [vec![1.into(), "Hello".into()], vec![2.into(), "Goodbye".into()]];
     let tables = Tables::new().with("posts", ["id", "title"], rows);
-    Arc::new(Mesh::builder(schema).resolver_for_all(tables).build())
+    Arc::new(Mesh::builder(schema).default_resolver(tables).build().unwrap())
 }
 
 pub(crate) fn gate() -> Gate {

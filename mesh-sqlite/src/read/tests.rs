@@ -29,7 +29,7 @@ fn blog() -> (Connection, Mesh) {
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let query = mesh_ql::Limits { page_max: 20_000, ..mesh_ql::Limits::default() };
     let limits = mesh_plan::Limits { query, rows: 1_000_000, ..mesh_plan::Limits::default() };
-    (connection, Mesh::builder(schema).limits(limits).build())
+    (connection, Mesh::builder(schema).limits(limits).build().unwrap())
 }
 
 const POSTS: &str = r#""id":true,"title":true"#;

@@ -51,7 +51,7 @@ impl Folder {
         let database = Database::open(&self.file()).unwrap().response_cache(cache);
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-        Mesh::builder(schema).resolver_for_all(database).build()
+        Mesh::builder(schema).default_resolver(database).build().unwrap()
     }
 }
 
@@ -160,7 +160,7 @@ fn what_is_kept_stays_within_its_bytes() {
     let cache = Arc::clone(database.file.last().cache.as_ref().unwrap());
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-    let mesh = Mesh::builder(schema).resolver_for_all(database).build();
+    let mesh = Mesh::builder(schema).default_resolver(database).build().unwrap();
     runtime().block_on(async {
         for id in 3..5_000 {
             let plan = mesh.plan(&Request::point(Format::Ql, "{ t n }", &id.to_string())).unwrap();
@@ -186,7 +186,7 @@ fn an_answer_does_not_keep_its_plan() {
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let limits = mesh_plan::Limits { plans: 1, ..mesh_plan::Limits::default() };
-    let mesh = Mesh::builder(schema).limits(limits).resolver_for_all(database.clone()).build();
+    let mesh = Mesh::builder(schema).limits(limits).default_resolver(database.clone()).build().unwrap();
     let runtime = runtime();
     let read_many = |queries: std::ops::Range<u32>| {
         for number in queries {
@@ -218,7 +218,7 @@ fn what_a_policy_fills_in_is_never_shared() {
         "blind" => Access::all().except(["n"]),
         _ => Access::all(),
     };
-    let mesh = Mesh::builder(schema).resolver_for_all(database).policy(policy).build();
+    let mesh = Mesh::builder(schema).default_resolver(database).policy(policy).build().unwrap();
     runtime().block_on(async {
         let ask = async |user: &str, role: &str, query: &str| {
             let principal = Principal::new(user, "a session").with_role(role);

@@ -105,7 +105,10 @@ fn served(file: &File) -> (Mesh, Database) {
         })
         .build_with(&catalog)
         .unwrap();
-    let mesh = Mesh::builder(schema).resolver_for_all(Database::open(&file.0.join("t.db")).unwrap()).build();
+    let mesh = Mesh::builder(schema)
+        .default_resolver(Database::open(&file.0.join("t.db")).unwrap())
+        .build()
+        .unwrap();
     (mesh, database)
 }
 

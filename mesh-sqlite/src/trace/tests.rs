@@ -26,7 +26,7 @@ impl Blog {
         let database = Database::open(&file).unwrap();
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-        (blog, Mesh::builder(schema).resolver_for_all(database).build())
+        (blog, Mesh::builder(schema).default_resolver(database).build().unwrap())
     }
 }
 

@@ -124,8 +124,9 @@ fn a_sum_past_64_bits_is_refused() {
             .entity("number", |number| number.field("id", FieldType::Integer).field(field, ty));
         let rows = values.into_iter().zip(1i64..).map(|(value, id)| vec![id.into(), value]);
         let mesh = Mesh::builder(schema.build().unwrap())
-            .resolver_for_all(Tables::new().with("numbers", ["id", field], rows))
-            .build();
+            .default_resolver(Tables::new().with("numbers", ["id", field], rows))
+            .build()
+            .unwrap();
         shown(
             &mesh,
             &json!({"number": {"$select": {}, "$aggregate": {"sum": {"fn": "sum", "field": field}}}}),

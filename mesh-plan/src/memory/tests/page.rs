@@ -89,7 +89,7 @@ fn rows_without_an_id_are_told_apart_by_their_row_id() {
         .entity("reading", |reading| reading.untyped("day").untyped("value").no_id())
         .build_with(&Catalog { tables: vec![table] })
         .unwrap();
-    let mesh = Mesh::builder(schema).resolver_for_all(tables()).build();
+    let mesh = Mesh::builder(schema).default_resolver(tables()).build().unwrap();
     let key = json!({"field": "day", "direction": "desc"});
     let query = json!({"$select": {"value": true, "day": true}, "$orderBy": [key]});
     let items = [("tue", 1), ("mon", 1), ("mon", 2), ("mon", 1)];
@@ -157,8 +157,9 @@ fn a_page_starts_right_though_its_cursor_s_row_is_gone() {
     let body = read(&mesh(), &query(&Json::Null)).unwrap();
     let others = rows![[1, "n"], [3, "n"], [4, "n"]];
     let later = Mesh::builder(schema())
-        .resolver_for_all(Tables::new().with("posts", ["id", "title"], others))
-        .build();
+        .default_resolver(Tables::new().with("posts", ["id", "title"], others))
+        .build()
+        .unwrap();
     let rest = read(&later, &query(&body["pageInfo"]["endCursor"])).unwrap();
     assert_eq!(rest["items"], json!([{"id": 3}, {"id": 4}]));
 }

@@ -16,7 +16,7 @@ fn mesh() -> Mesh {
         .entity("tag", |tag| tag.field("id", FieldType::Integer).field("title", FieldType::String))
         .build()
         .unwrap();
-    Mesh::builder(schema).build()
+    Mesh::builder(schema).build().unwrap()
 }
 
 /// A list with `{}` where its cursor goes.
@@ -111,7 +111,7 @@ fn a_cursor_opens_its_own_read_only() {
     ];
     let other_key =
         Mesh::builder(std::sync::Arc::clone(mesh.schema())).cursor_key(crate::CursorKey::new(b"x"));
-    let other_key = self::cursor(&other_key.build(), BY_RATING, &values);
+    let other_key = self::cursor(&other_key.build().unwrap(), BY_RATING, &values);
     // Before their plan is known, and after.
     for _ in 0..2 {
         for list in &lists {

@@ -55,7 +55,7 @@ pub(crate) fn blog() -> Mesh {
         )
         .build()
         .unwrap();
-    Mesh::builder(schema).mutator_for_all(nobody).build()
+    Mesh::builder(schema).default_mutator(nobody).build().unwrap()
 }
 
 #[track_caller]

@@ -9,7 +9,7 @@ fn of(policies: &str) -> Result<Schema, String> {
             "user": {{"fields": ["id"]}}}}, "policies": {policies}}}"#
     );
     let schema = Schema::read(&text, None).map_err(|faults| format!("{faults:?}"))?;
-    match SchemaPolicy::of(&schema) {
+    match SchemaPolicy::from_schema(&schema) {
         Ok(_) => Ok(schema),
         Err(faults) => Err(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
     }
@@ -20,7 +20,7 @@ fn roles_are_held_to_their_rules() {
     let schema = of(r#"{"admin": true,
             "author": {"post": {"$where": {"field": "ownerId", "op": "eq", "value": {"session": "userId"}}}},
             "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}}"#);
-    let mesh = Mesh::builder(schema.unwrap()).resolver_for_all(tables()).build();
+    let mesh = Mesh::builder(schema.unwrap()).default_resolver(tables()).build().unwrap();
     assert_eq!(read(&mesh, Some(&who("author", 2)), POSTS, None), r#"[{"id":3},{"id":4}]"#);
     assert_eq!(read(&mesh, Some(&who("visitor", 2)), POSTS, None), r#"[{"id":1},{"id":3}]"#);
     assert_eq!(read(&mesh, None, POSTS, None), r#"[{"id":1},{"id":3}]"#);
@@ -34,7 +34,7 @@ fn roles_are_held_to_their_rules() {
 
 #[test]
 fn a_role_that_is_not_listed_sees_nothing_unless_told_otherwise() {
-    let mesh = Mesh::builder(of(r#"{"admin": true}"#).unwrap()).resolver_for_all(tables()).build();
+    let mesh = Mesh::builder(of(r#"{"admin": true}"#).unwrap()).default_resolver(tables()).build().unwrap();
     assert!(plan(&mesh, None, POSTS, None).is_err());
     assert!(plan(&mesh, Some(&who("*", 1)), POSTS, None).is_err());
     assert!(plan(&mesh, Some(&who("admin", 1)), POSTS, None).is_ok());

@@ -9,8 +9,12 @@ async fn never(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
 }
 
 fn write(who: Option<&Principal>, target: WriteTarget<'_>, body: &str) -> Result<Mutation, String> {
-    let mesh =
-        Mesh::builder(schema()).resolver_for_all(tables()).mutator_for_all(never).policy(policy).build();
+    let mesh = Mesh::builder(schema())
+        .default_resolver(tables())
+        .default_mutator(never)
+        .policy(policy)
+        .build()
+        .unwrap();
     let fields = Fields::parse(body.as_bytes()).unwrap();
     let request = WriteRequest::new(target).with_fields(&fields).by(who);
     mesh.plan_write(&request).map_err(|error| error.to_string())
@@ -46,8 +50,12 @@ fn the_other_end_of_a_relation_is_guarded_too() {
         "user" => Access::all().when(Condition::equal("id", SessionValue::UserId)),
         _ => Access::all(),
     };
-    let mesh =
-        Mesh::builder(schema).resolver_for_all(tables()).mutator_for_all(never).policy(all_writable).build();
+    let mesh = Mesh::builder(schema)
+        .default_resolver(tables())
+        .default_mutator(never)
+        .policy(all_writable)
+        .build()
+        .unwrap();
     let fields = Fields::parse(br#"{"entityId": 2}"#).unwrap();
     let target = WriteTarget::Connect { entity: "post", id: "1", relation: "owner" };
     let who = who("x", 7);
@@ -91,7 +99,7 @@ fn files_are_writes_too() {
         .build()
         .unwrap();
     let policy = |_: &str, _: &Entity| Access::all().writing(["avatar"]);
-    let mesh = Mesh::builder(schema).mutator_for_all(never).policy(policy).build();
+    let mesh = Mesh::builder(schema).default_mutator(never).policy(policy).build().unwrap();
     let set = |field: &str| {
         let target = WriteTarget::Update { entity: "user", id: "1" };
         let set = [(field, Value::Text("key".to_owned()))];

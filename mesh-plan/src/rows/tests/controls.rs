@@ -104,7 +104,7 @@ fn schema() -> Schema {
 }
 
 fn mesh(resolver: impl Resolver) -> Mesh {
-    Mesh::builder(schema()).resolver_for_all(resolver).build()
+    Mesh::builder(schema()).default_resolver(resolver).build().unwrap()
 }
 
 fn run(mesh: &Mesh, request: &Request<'_>) -> Result<String, ResolveError> {
@@ -182,6 +182,19 @@ fn groups_are_made_over_a_resolver_that_ignores_them() {
 }
 
 #[test]
+fn a_group_of_no_rows_needs_no_columns() {
+    let resolver = |_: Plan, _: Context| async { Ok::<_, ResolveError>(Rows::default()) };
+    let query = json!({
+        "$select": {},
+        "$where": {"field": "id", "op": "gt", "value": 1},
+        "$aggregate": {"posts": {"fn": "count"}, "last": {"fn": "max", "field": "title"}},
+    });
+    let items = json!([{"posts": 0, "last": null}]);
+    assert_eq!(list(&mesh(resolver), &query)["items"], items);
+    assert_eq!(list(&mesh(Data::new(&[], &[]).tables()), &query)["items"], items);
+}
+
+#[test]
 fn the_id_of_a_point_read_holds_over_a_resolver_that_ignores_it() {
     let mesh = mesh(Data::sample().naive());
     let read = |id| run(&mesh, &Request::point(Format::Ql, "{ post title }", id)).unwrap();
@@ -195,7 +208,7 @@ fn conditions_of_policies_hold_over_a_resolver_that_ignores_them() {
         _ => Access::all().when(Condition::equal("stars", 2)),
     };
     let data = Data::sample();
-    let mesh = Mesh::builder(schema()).policy(policy).resolver_for_all(data.naive()).build();
+    let mesh = Mesh::builder(schema()).policy(policy).default_resolver(data.naive()).build().unwrap();
     let mut principal = Principal::new("1", "s");
     principal.tenant = Some("1".into());
     let read = |request: Request<'_>, principal| run(&mesh, &request.by(principal)).unwrap();

@@ -28,7 +28,7 @@ fn table(name: &str, columns: &[(&str, &str, bool)]) -> Table {
 }
 
 fn mesh() -> Mesh {
-    Mesh::builder(schema()).build()
+    Mesh::builder(schema()).build().unwrap()
 }
 
 fn schema() -> Schema {
@@ -131,7 +131,7 @@ fn children_of_a_record_with_a_condition_hang_below_it() {
         "post" => Access::all().when(Condition::equal("status", "out")),
         _ => Access::all(),
     };
-    let mesh = Mesh::builder(schema()).policy(published).build();
+    let mesh = Mesh::builder(schema()).policy(published).build().unwrap();
     let plan = mesh.plan(&Request::point(Format::Ql, "{ post title tags { label } }", "7")).unwrap();
     let lowered = ReadStatement::from_plan(&plan, Features::default());
     expect![[r#"

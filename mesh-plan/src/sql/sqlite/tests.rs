@@ -43,7 +43,7 @@ fn mesh() -> Mesh {
         )
         .build()
         .unwrap();
-    Mesh::builder(schema).build()
+    Mesh::builder(schema).build().unwrap()
 }
 
 /// Plan, then the statement of each node.

@@ -145,7 +145,7 @@ mod tests {
         let sample = Sample::temporary().unwrap();
         let database = Some(format!("sqlite:{}", sample.path.display()));
         let source = DataSource::open(&Config { database, ..Config::default() }).unwrap();
-        let mesh = Mesh::builder(source.schema).build();
+        let mesh = Mesh::builder(source.schema).build().unwrap();
         mesh.plan(&Request::point(Format::Ql, POST, "1")).unwrap();
         mesh.plan(&Request::collection(Format::Json, NEWEST)).unwrap();
         mesh.plan(&Request::collection(Format::Ql, STAFF)).unwrap();

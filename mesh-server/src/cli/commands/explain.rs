@@ -22,6 +22,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
     let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build();
+    let mesh = mesh.map_err(Failure::start)?;
     let request = match &args.id {
         Some(id) => Request::point(format.into(), &text, id),
         None => Request::collection(format.into(), &text),

@@ -130,7 +130,7 @@ impl AppFactory {
         if let Some(database) = &self.database {
             mesh = database.serve(mesh, self.writer.as_ref());
         }
-        let mesh = Arc::new(mesh.build());
+        let mesh = Arc::new(mesh.build().map_err(Failure::start)?);
         let mut app = App::builder(Arc::clone(&mesh))
             .base_path(config.base.clone())
             .limits(config.transport_limits())

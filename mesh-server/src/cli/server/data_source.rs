@@ -111,7 +111,7 @@ impl SchemaText {
         };
         // Policies are checked here, because the types of fields can come from the database.
         let file = self.0.as_ref().map_or("", |(name, _)| name);
-        SchemaPolicy::of(&schema).map_err(|faults| lines(file, &faults))?;
+        SchemaPolicy::from_schema(&schema).map_err(|faults| lines(file, &faults))?;
         if schema.entities().next().is_none() {
             let why =
                 if self.0.is_some() { "the schema has no entities" } else { "the database has no tables" };

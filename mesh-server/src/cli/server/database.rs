@@ -112,13 +112,13 @@ impl Database {
     /// Makes the database the resolver of all entities, and the writer their mutator.
     pub(crate) fn serve(&self, mesh: MeshBuilder, writer: Option<&Writer>) -> MeshBuilder {
         let mesh = match self {
-            Self::Sqlite(database) => mesh.resolver_for_all(database.clone()),
-            Self::Postgres(database) => mesh.resolver_for_all(database.clone()),
+            Self::Sqlite(database) => mesh.default_resolver(database.clone()),
+            Self::Postgres(database) => mesh.default_resolver(database.clone()),
         };
         match writer {
             None => mesh,
-            Some(Writer::Sqlite(writer)) => mesh.mutator_for_all(writer.clone()),
-            Some(Writer::Postgres(writer)) => mesh.mutator_for_all(writer.clone()),
+            Some(Writer::Sqlite(writer)) => mesh.default_mutator(writer.clone()),
+            Some(Writer::Postgres(writer)) => mesh.default_mutator(writer.clone()),
         }
     }
 

@@ -49,7 +49,7 @@ fn app(spans: Spans) -> App {
         rows.root().push_with(|_| 1.into());
         Ok::<_, ResolveError>(rows)
     };
-    let mesh = Mesh::builder(schema.unwrap()).resolver("post", posts).build();
+    let mesh = Mesh::builder(schema.unwrap()).resolver("post", posts).build().unwrap();
     App::builder(mesh).spans(spans).build().unwrap()
 }
 

@@ -21,9 +21,10 @@ pub(super) fn faults(config: &Config, source: &DataSource) -> Vec<String> {
         }
         _ => Ok(()),
     };
-    let mesh = || Mesh::builder(source.schema.clone()).limits(config.plan_limits()).build();
+    let mesh = Mesh::builder(source.schema.clone()).limits(config.plan_limits()).build();
     let queries = match config.persisted.enabled {
-        true => app_factory::persisted(config, &mesh(), None).map(drop),
+        true => (mesh.map_err(Failure::start))
+            .and_then(|mesh| app_factory::persisted(config, &mesh, None).map(drop)),
         false => Ok(()),
     };
     let tried = [secret.map(drop), accounts, store(config), queries];

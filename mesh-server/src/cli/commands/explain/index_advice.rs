@@ -138,7 +138,8 @@ mod tests {
             .build()
             .unwrap();
         let text = format!(r#"{{"post":{{"$select":{{"id":true}}{controls}}}}}"#);
-        let plan = Mesh::builder(schema).build().plan(&Request::collection(Format::Json, &text)).unwrap();
+        let plan =
+            Mesh::builder(schema).build().unwrap().plan(&Request::collection(Format::Json, &text)).unwrap();
         let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
         let advice = IndexAdvice::new(plan.node(), None, &steps);
         expected.assert_eq(&advice.map_or_else(|| "nothing".to_owned(), |advice| advice.to_string()));

@@ -18,7 +18,7 @@ fn mesh() -> Mesh {
         .relation("user.posts", JoinDocument::many("post", "posts.author_id = users.id"))
         .build()
         .unwrap();
-    Mesh::builder(schema).build()
+    Mesh::builder(schema).build().unwrap()
 }
 
 /// In the query the part that has to be found stands between « and ».
