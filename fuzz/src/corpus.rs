@@ -1,12 +1,12 @@
-//! Which inputs are there, and which come of them by random changes? For where no fuzzer is.
+//! The corpus and random mutations of it, for compilers without a fuzzer.
 
 use std::fs;
 use std::path::Path;
 
-/// The inputs of a target, by the names of their files.
+/// Loads the inputs of a target with the names of their files.
 ///
 /// # Panics
-/// Where the folder cannot be read.
+/// Panics if the folder cannot be read.
 pub fn load(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut inputs: Vec<_> = entries
@@ -20,7 +20,7 @@ pub fn load(folder: &Path) -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// Texts that mean something to some reader, put in anywhere.
+/// Tokens with a meaning to some parser, which mutations insert.
 const TOKENS: [&str; 56] = [
     "{",
     "}",
@@ -80,11 +80,11 @@ const TOKENS: [&str; 56] = [
     " AND ",
 ];
 
-/// Random numbers from a seed, the same on every machine.
+/// A pseudorandom generator with equal output on all machines.
 pub struct Dice(u64);
 
 impl Dice {
-    /// Thrown from a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -101,10 +101,10 @@ impl Dice {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// One of the inputs with a few changes.
+    /// Returns one of the inputs with a few changes.
     ///
     /// # Panics
-    /// Where there are no inputs.
+    /// Panics if there are no inputs.
     pub fn change(&mut self, inputs: &[(String, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = inputs[self.below(inputs.len())].1.clone();
         for _ in 0..=self.below(4) {
@@ -129,12 +129,12 @@ impl Dice {
                 let token = TOKENS[self.below(TOKENS.len())];
                 bytes.splice(at..end, token.bytes());
             }
-            // A piece many times over, which makes things deep or numerous.
+            // Repeat a fragment, which increases depth or count.
             5 => {
                 let piece = bytes[at..end].repeat(1 + self.below(200));
                 bytes.splice(at..at, piece);
             }
-            // The end of another input.
+            // Append the end of another input.
             6 => {
                 let other = &inputs[self.below(inputs.len())].1;
                 let from = self.below(other.len() + 1);

@@ -1,4 +1,4 @@
-//! Cursors: only one that was handed out for this very read is taken.
+//! Cursors: only one that was issued for the same read is accepted.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::identifiers;
 
-/// A text in the place of a cursor, in reads of four orders.
+/// Uses the input as a cursor in reads of four orders.
 pub fn cursor(data: &[u8]) {
     static GIVEN: OnceLock<(Mesh, HashMap<String, Vec<usize>>)> = OnceLock::new();
     let (mesh, given) = GIVEN.get_or_init(|| {
@@ -32,7 +32,7 @@ pub fn cursor(data: &[u8]) {
                 let body = now(mesh.read(&plan, &Context::default())).expect("a page");
                 assert!(body.bytes.starts_with(b"{\"items\":"));
             }
-            // A text that is too long for a query is refused before it is looked at.
+            // A text that is too long for a query is refused before it is parsed.
             Err(Error::Syntax(_)) => {}
             Err(error) => {
                 assert!(!good.contains(&order), "{text:?} was given out for order {order}: {error}");
@@ -64,7 +64,7 @@ fn mesh() -> Mesh {
     Mesh::builder(identifiers::schema()).default_resolver(tables).build().unwrap()
 }
 
-/// The cursors of all pages, with the orders that each belongs to.
+/// Returns the cursors of all pages, with the orders to which they belong.
 fn given(mesh: &Mesh) -> HashMap<String, Vec<usize>> {
     let mut given: HashMap<String, Vec<usize>> = HashMap::new();
     for order in 0..ORDERS.len() {
@@ -82,11 +82,11 @@ fn given(mesh: &Mesh) -> HashMap<String, Vec<usize>> {
     given
 }
 
-/// The outcome of what never waits.
+/// Returns the output of a future that does not wait for I/O.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut cx = Cx::from_waker(Waker::noop());
-    // What only lets others go first is ready after a few turns.
+    // A future that only yields is ready after a few polls.
     for _ in 0..1_000_000 {
         if let Poll::Ready(outcome) = future.as_mut().poll(&mut cx) {
             return outcome;

@@ -2,11 +2,11 @@
 
 use mesh_wire::sse::{self, Decoder, Event};
 
-/// Data of an update; and the same bytes as a stream.
+/// Uses the input as the data of an update, and as a stream.
 pub fn events(data: &[u8]) {
     let id = sse::id(data);
     let frame = sse::update(&id, data);
-    // Bytes that are no text take three each.
+    // Each invalid byte becomes three.
     let limit = 3 * data.len() + 100;
     let read = decode(&frame, limit, 7);
     let text = String::from_utf8_lossy(data);

@@ -7,7 +7,7 @@ use mesh_wire::{
 };
 use serde_json::Value;
 
-/// The lines of a head: a request target, then `name: value` each.
+/// Decodes a request head: a line with the target, then lines of `name: value`.
 pub fn head(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     let target = lines.next().unwrap_or_default();
@@ -49,16 +49,16 @@ pub fn head(data: &[u8]) {
     }
 }
 
-/// A body of `POST {base}`.
+/// Decodes a body of `POST {base}`.
 pub fn posted(data: &[u8]) {
     let headers =
         HeaderMap::from_iter([(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let id = RequestId::from_headers(&headers, [7; 16]);
     let asked = RequestHead { method: &Method::POST, headers: &headers, request_id: &id };
     match request::decode_body(&headers, data) {
-        // What was read is what another reader finds under these names.
+        // Another parser must find the same members.
         Ok(posted) => {
-            // That one takes neither numbers past every type nor deep nesting, which are let pass beside them.
+            // It supports neither huge numbers nor deep nesting, which are allowed in unknown members.
             let Ok(body) = serde_json::from_slice::<Value>(data) else { return };
             assert_eq!(body.get("query").and_then(Value::as_str), Some(posted.text.as_str()));
             let format = body.get("format").map_or("json", |it| it.as_str().unwrap_or_default());
@@ -81,7 +81,7 @@ fn headers<'d>(lines: impl Iterator<Item = &'d [u8]>) -> HeaderMap {
     headers
 }
 
-/// The reply to a refusal is JSON with a word of the table, one of these statuses and the id of the request.
+/// Checks that the reply to an error is JSON with a known kind, one of the statuses and the id of the request.
 fn refused(asked: &RequestHead<'_>, error: &WireError, statuses: &[u16]) {
     let reply = response::error(asked, error);
     assert!(statuses.contains(&reply.status().as_u16()), "{error:?}");

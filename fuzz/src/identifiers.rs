@@ -1,11 +1,10 @@
-//! Does the text of a statement name anything that the schema does not? Words of SQL, names of the schema, and
-//! those that plans make up themselves; nothing else.
+//! SQL statements: they contain only keywords of SQL, names of the schema and generated aliases.
 
 use mesh_plan::Plan;
 use mesh_plan::sql::sqlite::Statements;
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
 
-/// The tables that [`schema`] describes, with rows to read.
+/// The tables that [`schema`] describes, with some rows.
 pub const TABLES: &str = "
     CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, balance TEXT, manager_id INTEGER);
     CREATE TABLE posts (
@@ -25,7 +24,7 @@ pub const TABLES: &str = "
     INSERT INTO \"odd \"\"names\"\"\" VALUES (1, 'x'), (2, 'y');
 ";
 
-/// Every type and every kind of relation, and names that must be quoted with care.
+/// Returns a schema with all types and kinds of relations, and names that need quoting.
 pub fn schema() -> Schema {
     let schema = Schema::builder()
         .entity("user", |it| {
@@ -65,7 +64,7 @@ pub fn schema() -> Schema {
     schema.expect("a schema without faults")
 }
 
-/// Names as they stand between quotes.
+/// The names that may occur in quotes.
 const NAMES: [&str; 23] = [
     "BINARY",
     "users",
@@ -92,7 +91,7 @@ const NAMES: [&str; 23] = [
     "a b",
 ];
 
-/// Words of SQL and of functions, as they stand outside of quotes.
+/// The keywords and functions that may occur outside of quotes.
 const WORDS: [&str; 42] = [
     "SELECT",
     "FROM",
@@ -151,7 +150,10 @@ pub fn check(plan: &Plan) {
 fn check_text(sql: &str) {
     for (is_name, piece) in pieces(sql) {
         if is_name {
-            assert!(NAMES.contains(&piece) || is_made_up(piece), "{piece:?} is no name of the schema: {sql}");
+            assert!(
+                NAMES.contains(&piece) || is_generated(piece),
+                "{piece:?} is no name of the schema: {sql}"
+            );
             continue;
         }
         for word in piece.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
@@ -164,14 +166,14 @@ fn check_text(sql: &str) {
     }
 }
 
-/// What stands in double quotes, and what does not.
+/// Splits a statement into quoted and unquoted parts.
 fn pieces(sql: &str) -> Vec<(bool, &str)> {
     let mut pieces = Vec::new();
     let mut rest = sql;
     while let Some((before, after)) = rest.split_once('"') {
         pieces.push((false, before));
         let mut end = 0;
-        // A quote that stands twice is part of the name.
+        // A doubled quote is part of the name.
         while let Some(at) = after[end..].find('"').map(|at| end + at) {
             end = at;
             match after[at..].starts_with("\"\"") {
@@ -186,8 +188,8 @@ fn pieces(sql: &str) -> Vec<(bool, &str)> {
     pieces
 }
 
-/// Aliases of tables, keys and aggregates: a letter, and its number where there are several.
-fn is_made_up(name: &str) -> bool {
+/// Returns whether a name is a generated alias: a letter with an optional number.
+fn is_generated(name: &str) -> bool {
     let mut letters = name.chars();
     letters.next().is_some_and(|it| it.is_ascii_lowercase()) && letters.all(|it| it.is_ascii_digit())
 }

@@ -1,11 +1,10 @@
-//! What holds whatever bytes come? A function for each place where bytes of strangers are read, which panics
-//! where a promise is broken.
+//! Fuzz targets: one function for each parser of untrusted bytes, which panics if an invariant is violated.
 //!
-//! Two things drive them: `cargo fuzz`, guided by coverage, through the programs in `fuzz_targets`, and on a
-//! stable compiler the tests of mesh-server, which include this file, run every input of `corpus`, and many
-//! random changes of these. `cargo xtask fuzz` does either for as long as one likes.
+//! `cargo fuzz` runs them guided by coverage, through the programs in `fuzz_targets`. On a stable compiler, the tests of
+//! mesh-server include this file and run the inputs of `corpus` and random mutations of them. `cargo xtask fuzz` does
+//! either for a given time.
 //!
-//! A find becomes a test beside the code that was at fault, and its input a file of the corpus.
+//! For each finding, add a test beside the fixed code and the input to the corpus.
 
 pub mod corpus;
 mod cursor;
@@ -19,7 +18,7 @@ mod schema;
 mod sessions;
 mod whole;
 
-/// A target by its name.
+/// A named target.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets. Each has a program in `fuzz_targets` and a folder in `corpus`.
@@ -41,10 +40,10 @@ pub const TARGETS: [Target; 15] = [
     ("whole", whole::whole),
 ];
 
-/// Runs the target of that name.
+/// Runs a target.
 ///
 /// # Panics
-/// Where there is none, and where a promise is broken.
+/// Panics if there is no such target, or an invariant is violated.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|(own, _)| *own == name).expect("the name of a target");
     target.1(data);

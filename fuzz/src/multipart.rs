@@ -14,18 +14,18 @@ use mesh_uploads::{
 
 use super::cursor::now;
 
-/// A byte that says how the body is split, then a body with the boundary `b0`.
+/// Receives an upload. The first byte of the input selects the chunk size; the rest is a body with the boundary `b0`.
 pub fn multipart(data: &[u8]) {
     let Some((split, body)) = data.split_first() else { return };
     let whole = take(body, usize::MAX);
     let pieces = take(body, usize::from(*split).max(1));
-    // Limits on what stands around the file are counted by pieces, so what lies near them may go either way.
+    // Limits on the framing are counted in chunks, so the result near a limit may depend on them.
     if body.len() <= UploadLimits::default().trailer_bytes || (whole.is_some() && pieces.is_some()) {
         assert_eq!(whole, pieces, "another outcome in pieces of {split}");
     }
 }
 
-/// The signed statement of an upload; and a header of a range.
+/// Parses the input as the statement of an upload, and as a `Range` header.
 pub fn statement(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Statement::parse(text) {
@@ -48,7 +48,7 @@ pub fn statement(data: &[u8]) {
     }
 }
 
-/// Storage key and `meta`, or `None` where the form was refused.
+/// Returns storage key and `meta`, or `None` if the body is refused.
 fn take(body: &[u8], size: usize) -> Option<(StorageKey, String)> {
     let store = Memory::default();
     let policy = UploadPolicy { max_bytes: 10_000, ..UploadPolicy::default() };
@@ -58,7 +58,7 @@ fn take(body: &[u8], size: usize) -> Option<(StorageKey, String)> {
         policy: &policy,
         bounds: UploadLimits::default(),
     };
-    // A large body in single bytes would take long and tell no more.
+    // A large body in single bytes would be slow without testing more.
     let size = size.max(body.len() / 1_000 + 1);
     let pieces: Vec<_> =
         body.chunks(size).map(|it| Ok::<_, std::io::Error>(Bytes::copy_from_slice(it))).collect();
@@ -82,7 +82,7 @@ struct Memory(Arc<Mutex<Files>>);
 
 #[derive(Debug, Default)]
 struct Files {
-    /// Those that are being written or wait for their record.
+    /// Files that are staged or sealed.
     unseen: usize,
     seen: HashMap<String, Vec<u8>>,
 }

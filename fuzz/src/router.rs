@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use http::Method;
 use mesh_wire::{BasePath, Profiles, Route};
 
-/// A byte of profiles, then a method, a base path and a path, parted by blanks.
+/// Routes a request. The input is a byte of profiles, then method, base path and path separated by spaces.
 pub fn router(data: &[u8]) {
     let Some((bits, rest)) = data.split_first() else { return };
     let Ok(rest) = std::str::from_utf8(rest) else { return };
@@ -42,13 +42,13 @@ fn check(base: &BasePath, profiles: &Profiles, method: &Method, path: &str, rout
     assert!(allow.contains(method));
     if let Route::File { key } = route {
         assert!(key.starts_with("sha256/") && profiles.uploads, "{key}");
-        // What is a key at all has no other characters than digits of hex.
+        // A key consists of hex digits only.
         assert!(mesh_uploads::StorageKey::parse(key).is_none_or(|it| it.to_string() == *key));
     }
     if let Route::Collection { entity } | Route::Point { entity, .. } = route {
         assert!(!["queries", "auth", "logout", "write", "files"].contains(&entity.as_ref()), "{path}");
     }
-    // Encoded again from what was decoded, however it was spelled, it is the same place.
+    // The canonical encoding of the segments has the same route.
     let segments = base.split(path).expect("it lies under the base");
     let mut plain = base.as_str().to_owned();
     for segment in &segments {

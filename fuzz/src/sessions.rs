@@ -12,7 +12,7 @@ use super::cursor::now;
 
 const SECRET: &[u8] = b"the secret of the fuzz targets, 32 bytes or more";
 const NOW: u64 = 1_700_000_000_000;
-/// What the session signed.
+/// The message that the session signed.
 const STATEMENT: &[u8] = b"eyJ1c2VyIjp7fX0=";
 const AIM: SignatureTarget<'_> = SignatureTarget { method: "GET", path: "/mesh/user", format: "json" };
 
@@ -30,7 +30,7 @@ fn gate() -> &'static (Gate, IssuedSession) {
     })
 }
 
-/// A token as it came; and as the payload of one that is sealed with the right key, as only a leaked key allows.
+/// Opens the input as a token, and as the payload of a token that is sealed with the correct key.
 pub fn token(data: &[u8]) {
     let (gate, issued) = gate();
     let opened = now(gate.open(Some(data), NOW));
@@ -42,12 +42,13 @@ pub fn token(data: &[u8]) {
     sealed.extend_from_slice(hmac::sign(&key, data).as_ref());
     let text = format!("tok_{}", url_safe(&sealed));
     if let Ok(opened) = token::open(&keys, &text) {
-        // There is one payload for each session, so nothing can hide in one.
+        // Each session has exactly one payload.
         assert_eq!(token::seal(&keys, opened.session()).as_deref(), Ok(text.as_str()));
     }
 }
 
-/// Lines: what was signed, signature, timestamp, nonce; an empty one is a header that is not there.
+/// Verifies a signature. The lines of the input are message, signature, timestamp and nonce; an empty line is a missing
+/// header.
 pub fn signature(data: &[u8]) {
     let (gate, issued) = gate();
     let mut lines = data.split(|byte| *byte == b'\n');
@@ -67,7 +68,7 @@ pub fn signature(data: &[u8]) {
     if verified {
         assert_eq!(signature, Some(right.as_bytes()), "a signature of something else");
     }
-    // The same with the right signature: a request that is not bound passes, one that is passes once at most.
+    // With the correct signature, an unbound request passes, and a bound one passes at most once.
     let proof = SignatureHeaders { signature: Some(right.as_bytes()), ..proof };
     let first = now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_ok();
     match (timestamp, nonce) {

@@ -15,7 +15,7 @@ use mesh_integrity::{
 };
 
 const NOW: u64 = 1_700_000_000_000;
-const AIM: SignatureTarget<'static> =
+const TARGET: SignatureTarget<'static> =
     SignatureTarget { method: "GET", path: "/mesh/post/4711", format: "json" };
 
 /// `X-Mesh-Query` of a point read with six fields.
@@ -25,7 +25,7 @@ fn keys() -> Keys {
     Keys::new(&Secret::new(*b"at least 32 bytes that nobody else knows").unwrap())
 }
 
-/// A session as accounts have them, in a gate whose tokens outlive the benchmark's clock.
+/// Creates a gate whose tokens outlive the benchmark's clock, and a session with role and tenant.
 fn session() -> (Gate, IssuedSession) {
     let gate = Gate::new(keys()).lifetime(Duration::from_secs(86_400 * 365));
     let identity = Identity::new("4711").with_role("editor").with_tenant("north");
@@ -33,11 +33,11 @@ fn session() -> (Gate, IssuedSession) {
     (gate, issued)
 }
 
-/// Stores in memory answer at once.
-fn now<T>(future: impl Future<Output = T>) -> T {
+/// Returns the output of a future that is ready at the first poll.
+fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a store in memory does not wait"),
+        Poll::Pending => unreachable!("stores in memory are always ready"),
     }
 }
 
@@ -46,34 +46,34 @@ fn benches(criterion: &mut Criterion) {
     let (gate, IssuedSession { token, signing_token, .. }) = session();
     let key = SigningKey::new(&signing_token);
     let signature = key.sign(W1);
-    criterion.bench_function("token, opened anew", |bench| {
+    criterion.bench_function("open a token", |bench| {
         bench.iter(|| token::open(&keys, black_box(&token)).unwrap());
     });
-    criterion.bench_function("signature of a message, checked", |bench| {
+    criterion.bench_function("verify a signature", |bench| {
         bench.iter(|| assert!(key.verify(black_box(W1), signature.as_bytes())));
     });
     let proof = SignatureHeaders { signature: Some(signature.as_bytes()), ..SignatureHeaders::default() };
-    criterion.bench_function("token and signature of a message", |bench| {
+    criterion.bench_function("open a token and verify a signature", |bench| {
         bench.iter(|| {
-            let opened = now(gate.open(Some(token.as_bytes()), NOW)).unwrap();
-            now(gate.verify(&opened, &Message::new(black_box(W1)), &proof, &AIM, NOW)).unwrap();
+            let opened = ready(gate.open(Some(token.as_bytes()), NOW)).unwrap();
+            ready(gate.verify(&opened, &Message::new(black_box(W1)), &proof, &TARGET, NOW)).unwrap();
         });
     });
-    let cached = now(gate.open(Some(token.as_bytes()), NOW)).unwrap();
-    criterion.bench_function("cached token and signature of a message", |bench| {
+    let cached = ready(gate.open(Some(token.as_bytes()), NOW)).unwrap();
+    criterion.bench_function("verify a signature with a cached token", |bench| {
         bench.iter(|| {
-            now(gate.check(cached.session(), NOW)).unwrap();
-            now(gate.verify(&cached, &Message::new(black_box(W1)), &proof, &AIM, NOW)).unwrap();
+            ready(gate.check(cached.session(), NOW)).unwrap();
+            ready(gate.verify(&cached, &Message::new(black_box(W1)), &proof, &TARGET, NOW)).unwrap();
         });
     });
     let mut number = 0u64;
-    criterion.bench_function("token and bound signature", |bench| {
-        // A hundred a second, so that nonces are forgotten before a session has its share of them.
+    criterion.bench_function("open a token and verify a bound signature", |bench| {
+        // At 100 per second, nonces expire before the session reaches its share of the capacity.
         let signed = || {
             number += 1;
             let (time, nonce) = (NOW + number * 10, format!("nonce-{number:016}"));
             let timestamp = (time / 1_000).to_string();
-            let bytes = Message::new(W1).bound(&AIM, timestamp.as_bytes(), nonce.as_bytes());
+            let bytes = Message::new(W1).bound(&TARGET, timestamp.as_bytes(), nonce.as_bytes());
             (time, timestamp, nonce, key.sign(&bytes))
         };
         let verify = |(time, timestamp, nonce, signature): (u64, String, String, String)| {
@@ -82,8 +82,8 @@ fn benches(criterion: &mut Criterion) {
                 timestamp: Some(timestamp.as_bytes()),
                 nonce: Some(nonce.as_bytes()),
             };
-            let opened = now(gate.open(Some(token.as_bytes()), time)).unwrap();
-            now(gate.verify(&opened, &Message::new(W1), &proof, &AIM, time)).unwrap()
+            let opened = ready(gate.open(Some(token.as_bytes()), time)).unwrap();
+            ready(gate.verify(&opened, &Message::new(W1), &proof, &TARGET, time)).unwrap()
         };
         bench.iter_batched(signed, verify, BatchSize::SmallInput);
     });

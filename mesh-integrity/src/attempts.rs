@@ -7,7 +7,7 @@ use crate::{BoxFuture, StoreError};
 pub struct AttemptKey {
     /// A digest of account and address; equal on all servers.
     pub key: [u8; 16],
-    /// The interval between two attempts that may go on forever, in milliseconds.
+    /// The interval at which attempts are allowed indefinitely, in milliseconds.
     pub interval: u64,
 }
 

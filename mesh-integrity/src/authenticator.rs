@@ -8,23 +8,22 @@ use serde_json::{Map, Value};
 
 use crate::{BoxFuture, Identity};
 
-/// What a client sent to log in: a JSON object of whatever form the application wants.
+/// The credentials of a login: a JSON object whose form depends on the application.
 pub type Credentials = Map<String, Value>;
 
-/// Finds out whom credentials belong to. An answer must not tell, in words or in time, whether an account
-/// exists that the credentials are wrong for.
+/// Verifies credentials. Neither the result nor its timing may reveal whether an account exists.
 ///
 /// ```
 /// use mesh_integrity::{Authenticator, BoxFuture, Credentials, Identity, LoginError};
 ///
-/// /// Whoever knows the day's word may read.
-/// struct Word;
+/// /// Accepts a shared password.
+/// struct SharedPassword;
 ///
-/// impl Authenticator for Word {
-///     fn authenticate<'a>(&'a self, sent: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
+/// impl Authenticator for SharedPassword {
+///     fn authenticate<'a>(&'a self, credentials: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
 ///         Box::pin(async move {
-///             let word = sent.get("word").and_then(|word| word.as_str());
-///             match word.ok_or(LoginError::Missing { field: "word" })? {
+///             let password = credentials.get("password").and_then(|value| value.as_str());
+///             match password.ok_or(LoginError::Missing { field: "password" })? {
 ///                 "swordfish" => Ok(Identity::new("guest").with_role("reader")),
 ///                 _ => Err(LoginError::Wrong),
 ///             }
@@ -33,40 +32,40 @@ pub type Credentials = Map<String, Value>;
 /// }
 /// ```
 pub trait Authenticator: Send + Sync + 'static {
-    /// The identity that the credentials prove.
+    /// Returns the identity to which the credentials belong.
     ///
     /// # Errors
-    /// See [`LoginError`].
+    /// [`LoginError`] if the credentials are incomplete or wrong, or cannot be verified.
     fn authenticate<'a>(
         &'a self,
         credentials: &'a Credentials,
     ) -> BoxFuture<'a, Result<Identity, LoginError>>;
 
-    /// The account that the credentials speak of, proven or not, so that attempts on it can be counted.
+    /// Returns the name of the account that the unverified credentials refer to, under which attempts are counted.
     fn account<'a>(&self, _credentials: &'a Credentials) -> Option<Cow<'a, str>> {
         None
     }
 }
 
-/// Why credentials led to nobody.
+/// A login failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoginError {
-    /// A field is missing, or is no text.
+    /// A field is missing or not a string.
     Missing {
-        /// Which one.
+        /// The name of the field.
         field: &'static str,
     },
-    /// They belong to nobody.
+    /// The credentials are wrong.
     Wrong,
-    /// Too much is being checked already.
+    /// Too many logins are in progress.
     Busy,
-    /// They could not be checked.
+    /// The credentials could not be verified.
     Failed(Box<dyn Error + Send + Sync>),
 }
 
 impl LoginError {
-    /// A failure with its cause, which is for the log only.
+    /// Creates a [`LoginError::Failed`]. The cause is logged and not sent to the client.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }
@@ -75,10 +74,10 @@ impl LoginError {
 impl fmt::Display for LoginError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing { field } => write!(f, "The credentials need '{field}', a text"),
-            Self::Wrong => f.write_str("These credentials are not known"),
-            Self::Busy => f.write_str("Too many logins are being checked"),
-            Self::Failed(_) => f.write_str("The credentials could not be checked"),
+            Self::Missing { field } => write!(f, "The credentials must have the string '{field}'"),
+            Self::Wrong => f.write_str("The credentials are wrong"),
+            Self::Busy => f.write_str("Too many logins are in progress"),
+            Self::Failed(_) => f.write_str("The credentials could not be verified"),
         }
     }
 }

@@ -9,65 +9,65 @@ use crate::StoreError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum IntegrityError {
-    /// There is no token.
+    /// The request has no token.
     TokenMissing,
-    /// The token is none of this deployment's, or was altered.
+    /// The token was not issued by this deployment, or was altered.
     TokenInvalid,
-    /// The token's time is over.
+    /// The token has expired.
     TokenExpired,
     /// The session was logged out.
     TokenRevoked,
-    /// There is no signature, or none that is bound to this use where that is required.
+    /// The request has no signature, or one that is not bound to one use although that is required.
     SignatureMissing {
-        /// Whether timestamp and nonce are what is missing.
+        /// Whether the timestamp and nonce are missing rather than the signature.
         unbound: bool,
     },
-    /// The signature is another message's, or another session's.
+    /// The signature belongs to another message or session.
     SignatureInvalid,
-    /// A bound signature was used before, or at another time than it was made for.
+    /// A bound signature was used before, or its timestamp is too far from the current time.
     Replayed(ReplayReason),
     /// The credentials are wrong.
     BadCredentials,
-    /// An upload does not say what it uploads.
+    /// The statement of an upload lacks the hash of the file.
     ContentHashMissing,
-    /// The bytes are not those that were signed.
+    /// The uploaded file has another hash than stated.
     ContentHashMismatch,
-    /// Such a query may not be run or registered here.
+    /// The query may not be run or registered.
     QueryNotAllowed(QueryRefusal),
-    /// The session does not permit this.
+    /// The session lacks the permission.
     Forbidden,
-    /// The headers of a bound signature cannot be read.
+    /// The headers of a bound signature are malformed.
     Binding(BindingFault),
-    /// It could not be found out whether the request may pass, so it may not.
+    /// A store failed, so the request could not be verified.
     Unavailable(StoreError),
 }
 
-/// Why a bound signature counts as used before.
+/// The reason for refusing a bound signature as a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayReason {
-    /// Its time is too far from the server's.
+    /// The timestamp is too far from the server's time.
     Late,
-    /// Its nonce was seen.
+    /// The nonce was used before.
     Repeated,
 }
 
-/// Why a query may not be run or registered.
+/// The reason for refusing to run or register a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryRefusal {
-    /// Only registered queries run here.
+    /// Only registered queries may be run.
     Unregistered,
-    /// No queries are registered over the line here.
+    /// Clients may not register queries.
     Closed,
 }
 
-/// What is wrong with the headers of a bound signature.
+/// A fault in the headers of a bound signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindingFault {
-    /// There is a nonce without a timestamp.
+    /// The nonce has no timestamp.
     TimestampMissing,
-    /// There is a timestamp without a nonce.
+    /// The timestamp has no nonce.
     NonceMissing,
-    /// The timestamp is no whole number of seconds.
+    /// The timestamp is not a whole number of seconds.
     Timestamp,
     /// The nonce is not 16 to 64 characters of base64url.
     Nonce,
@@ -92,21 +92,25 @@ impl fmt::Display for IntegrityError {
             Self::SignatureMissing { unbound: true } => {
                 "The signature must be bound to one use; send X-Mesh-Timestamp and X-Mesh-Nonce and sign them"
             }
-            Self::SignatureInvalid => "The signature is not that of this request",
+            Self::SignatureInvalid => "The signature does not match the request",
             Self::Replayed(ReplayReason::Late) => {
-                "X-Mesh-Timestamp is too far from the server's time; sign the request anew"
+                "X-Mesh-Timestamp is too far from the server's time; sign the request again"
             }
-            Self::Replayed(ReplayReason::Repeated) => "X-Mesh-Nonce was used before; sign the request anew",
+            Self::Replayed(ReplayReason::Repeated) => {
+                "X-Mesh-Nonce was used before; sign the request again with a new nonce"
+            }
             Self::BadCredentials => "The credentials are wrong",
             Self::ContentHashMissing => "The signed statement of an upload must have 'contentHash'",
-            Self::ContentHashMismatch => "The file is not the one whose hash was signed",
+            Self::ContentHashMismatch => "The file does not have the hash that was signed",
             Self::QueryNotAllowed(QueryRefusal::Unregistered) => {
-                "Only registered queries run here; send the id of one in X-Mesh-Query-Id"
+                "Only registered queries are allowed; send the id of one in X-Mesh-Query-Id"
             }
-            Self::QueryNotAllowed(QueryRefusal::Closed) => "Queries cannot be registered here",
-            Self::Forbidden => "The session does not permit this",
+            Self::QueryNotAllowed(QueryRefusal::Closed) => {
+                "This server does not allow clients to register queries"
+            }
+            Self::Forbidden => "The session does not have the required permission",
             Self::Binding(fault) => return fault.fmt(f),
-            Self::Unavailable(_) => "It cannot be found out now whether the session still lives",
+            Self::Unavailable(_) => "The session store is unavailable; try again later",
         })
     }
 }
@@ -114,8 +118,8 @@ impl fmt::Display for IntegrityError {
 impl fmt::Display for BindingFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TimestampMissing => "X-Mesh-Nonce needs X-Mesh-Timestamp beside it",
-            Self::NonceMissing => "X-Mesh-Timestamp needs X-Mesh-Nonce beside it",
+            Self::TimestampMissing => "X-Mesh-Nonce requires X-Mesh-Timestamp",
+            Self::NonceMissing => "X-Mesh-Timestamp requires X-Mesh-Nonce",
             Self::Timestamp => "X-Mesh-Timestamp must be a whole number of seconds since 1970",
             Self::Nonce => "X-Mesh-Nonce must be 16 to 64 characters of A-Z a-z 0-9 - _",
         })

@@ -157,11 +157,11 @@ impl Gate {
         &self,
         token: &OpenedToken,
         message: &Message<'_>,
-        proof: &SignatureHeaders<'_>,
-        aim: &SignatureTarget<'_>,
+        headers: &SignatureHeaders<'_>,
+        target: &SignatureTarget<'_>,
         now: u64,
     ) -> Result<(), IntegrityError> {
-        self.verify_with(self.binding, token, message, proof, aim, now).await
+        self.verify_with(self.binding, token, message, headers, target, now).await
     }
 
     /// Ends the session of a token. The token suffices; a signature that is sent must be that of the empty message.
@@ -172,16 +172,16 @@ impl Gate {
     pub async fn logout(
         &self,
         token: &OpenedToken,
-        proof: &SignatureHeaders<'_>,
-        aim: &SignatureTarget<'_>,
+        headers: &SignatureHeaders<'_>,
+        target: &SignatureTarget<'_>,
         now: u64,
     ) -> Result<(), IntegrityError> {
         let session = token.session();
         self.check(session, now).await?;
-        if proof.signature.is_some() {
+        if headers.signature.is_some() {
             // A replayed logout has no effect, so its signature need not be bound.
             let binding = if self.binding == Binding::Off { Binding::Off } else { Binding::Accept };
-            self.verify_with(binding, token, &Message::new(b""), proof, aim, now).await?;
+            self.verify_with(binding, token, &Message::new(b""), headers, target, now).await?;
         }
         let until = session.expires_at.saturating_add(CLOCK_JUMP);
         Ok(self.revocations.revoke(session.session, until, now).await?)
@@ -192,15 +192,15 @@ impl Gate {
         binding: Binding,
         token: &OpenedToken,
         message: &Message<'_>,
-        proof: &SignatureHeaders<'_>,
-        aim: &SignatureTarget<'_>,
+        headers: &SignatureHeaders<'_>,
+        target: &SignatureTarget<'_>,
         now: u64,
     ) -> Result<(), IntegrityError> {
-        let signature = proof.signature.ok_or(IntegrityError::SignatureMissing { unbound: false })?;
-        let bound = Bound::read(binding, proof)?;
+        let signature = headers.signature.ok_or(IntegrityError::SignatureMissing { unbound: false })?;
+        let bound = Bound::parse(binding, headers)?;
         let signed = match &bound {
             None => message.bytes(),
-            Some(bound) => message.bound(aim, bound.timestamp, bound.nonce.as_bytes()).into(),
+            Some(bound) => message.bound(target, bound.timestamp, bound.nonce.as_bytes()).into(),
         };
         if !signature::verify(&token.key, &signed, signature) {
             return Err(IntegrityError::SignatureInvalid);
@@ -247,7 +247,7 @@ pub struct IssuedSession {
 /// Shows the session only, because the tokens are secret.
 impl fmt::Debug for IssuedSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Issued").field("session", &self.session).finish_non_exhaustive()
+        f.debug_struct("IssuedSession").field("session", &self.session).finish_non_exhaustive()
     }
 }
 
@@ -271,9 +271,9 @@ struct Bound<'a> {
 }
 
 impl<'a> Bound<'a> {
-    fn read(binding: Binding, proof: &SignatureHeaders<'a>) -> Result<Option<Self>, IntegrityError> {
+    fn parse(binding: Binding, headers: &SignatureHeaders<'a>) -> Result<Option<Self>, IntegrityError> {
         let fault = |fault| Err(IntegrityError::Binding(fault));
-        let (timestamp, nonce) = match (binding, proof.timestamp, proof.nonce) {
+        let (timestamp, nonce) = match (binding, headers.timestamp, headers.nonce) {
             (Binding::Off, ..) | (Binding::Accept, None, None) => return Ok(None),
             (Binding::Require, None, None) => {
                 return Err(IntegrityError::SignatureMissing { unbound: true });
@@ -283,9 +283,9 @@ impl<'a> Bound<'a> {
             (_, Some(timestamp), Some(nonce)) => (timestamp, nonce),
         };
         let Some(time) = seconds(timestamp) else { return fault(BindingFault::Timestamp) };
-        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let is_base64url = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         match std::str::from_utf8(nonce) {
-            Ok(nonce) if (16..=64).contains(&nonce.len()) && nonce.as_bytes().iter().all(plain) => {
+            Ok(nonce) if (16..=64).contains(&nonce.len()) && nonce.as_bytes().iter().all(is_base64url) => {
                 Ok(Some(Self { timestamp, time: time.saturating_mul(1000), nonce }))
             }
             _ => fault(BindingFault::Nonce),

@@ -1,15 +1,15 @@
 //! The deployment secret and the two keys that HKDF derives from it.
 //!
-//! Everything below can be computed in any language; `tests/vectors.json` has values to check against.
+//! The keys can be computed in any language; `tests/vectors.json` has test vectors.
 //!
 //! - `HKDF-SHA256` (RFC 5869) with an empty salt, the secret's bytes as input key material, the label's
 //!   ASCII bytes as `info`, and 32 bytes of output.
-//! - The label [`TOKEN_LABEL`] gives the key that seals tokens, [`SIGNING_LABEL`] the key that signing
-//!   tokens are made with.
+//! - The label [`TOKEN_LABEL`] yields the key that seals tokens, and [`SIGNING_LABEL`] the key that derives signing
+//!   tokens.
 //! - A session's signing token is the lowercase hex HMAC-SHA256, under the signing key, of the token's text
-//!   as it is sent, `tok_` included.
-//! - Requests are signed with HMAC-SHA256 whose key is the signing token's 64 characters, not the 32 bytes
-//!   that they stand for.
+//!   as it is sent, including `tok_`.
+//! - Requests are signed with HMAC-SHA256 under the 64 characters of the signing token, not the 32 bytes that they
+//!   encode.
 
 use std::fmt;
 
@@ -17,20 +17,20 @@ use ring::{hkdf, hmac};
 
 /// The label of the key that seals tokens.
 pub const TOKEN_LABEL: &str = "mesh token 1";
-/// The label of the key that signing tokens are made with.
+/// The label of the key that derives signing tokens.
 pub const SIGNING_LABEL: &str = "mesh signing 1";
 
-/// What all servers of a deployment share and nobody else knows. It cannot be printed.
+/// The secret that all servers of a deployment share. Its `Debug` output does not reveal it.
 pub struct Secret(Box<[u8]>);
 
 impl Secret {
-    /// The fewest bytes that a secret may have. `SPEC §7.3`
+    /// The minimum length of a secret in bytes. `SPEC §7.3`
     pub const MIN_BYTES: usize = 32;
 
-    /// Takes a secret as configured.
+    /// Creates a secret from its bytes.
     ///
     /// # Errors
-    /// When it is too short.
+    /// [`SecretTooShort`] if there are fewer than [`Secret::MIN_BYTES`].
     pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, SecretTooShort> {
         let bytes = bytes.into();
         if bytes.len() < Self::MIN_BYTES {
@@ -39,7 +39,7 @@ impl Secret {
         Ok(Self(bytes.into()))
     }
 
-    /// A key for one purpose; keys of different labels have nothing in common.
+    /// Derives a key for one purpose. Keys of different labels are independent.
     #[expect(clippy::expect_used, reason = "HKDF refuses only outputs of more than 255 hashes; this is one")]
     pub fn derive(&self, label: &str) -> [u8; 32] {
         let mut key = [0; 32];
@@ -57,10 +57,10 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A secret has too few bytes. Nothing of it is shown but its length.
+/// A secret is too short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecretTooShort {
-    /// How many it has.
+    /// The length of the secret in bytes.
     pub length: usize,
 }
 
@@ -69,34 +69,34 @@ impl fmt::Display for SecretTooShort {
         let (length, least) = (self.length, Secret::MIN_BYTES);
         write!(
             f,
-            "the secret has {length} bytes and needs at least {least}; `openssl rand -hex 32` makes one"
+            "the secret has {length} bytes and needs at least {least}; generate one with `openssl rand -hex 32`"
         )
     }
 }
 
 impl std::error::Error for SecretTooShort {}
 
-/// The keys of a deployment: those of the current secret make tokens, those of previous ones still verify
-/// them while secrets are rotated.
+/// The keys of a deployment. Those of the current secret issue tokens; those of previous secrets verify tokens during a
+/// rotation.
 pub struct Keys {
     pub(crate) current: Pair,
     pub(crate) previous: Vec<Pair>,
 }
 
 impl Keys {
-    /// The keys of one secret.
+    /// Derives the keys of one secret.
     pub fn new(secret: &Secret) -> Self {
         Self { current: Pair::new(secret), previous: Vec::new() }
     }
 
-    /// The same, with a secret whose tokens are still accepted.
+    /// Adds a previous secret, whose tokens are accepted.
     #[must_use]
     pub fn with_previous(mut self, secret: &Secret) -> Self {
         self.previous.push(Pair::new(secret));
         self
     }
 
-    /// All pairs, the current one first.
+    /// Iterates over all pairs, starting with the current one.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = &Pair> {
         std::iter::once(&self.current).chain(&self.previous)
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_prints_a_secret() {
+    fn debug_output_does_not_reveal_secrets() {
         let secret = Secret::new(*b"correct horse battery staple, twice").unwrap();
         let keys = Keys::new(&secret).with_previous(&secret);
         assert_eq!(format!("{secret:?} {keys:?}"), "Secret(..) Keys(1 previous)");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_part_keys() {
+    fn different_labels_yield_different_keys() {
         let secret = Secret::new([7; 32]).unwrap();
         assert_ne!(secret.derive(TOKEN_LABEL), secret.derive(SIGNING_LABEL));
         assert_eq!(secret.derive("a"), secret.derive("a"));

@@ -6,8 +6,8 @@
 //! the session. Revoked sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`]. The stores in
 //! memory belong to one process; servers that must honor each other's logouts share other stores.
 //!
-//! In reading order: [`keys`], which also says how another language computes them, [`token`],
-//! [`Message`], [`SigningKey`], [`Gate`].
+//! In reading order: [`keys`], which also defines them for other languages, [`token`], [`Message`], [`SigningKey`],
+//! [`Gate`].
 //!
 //! # Invariants
 //!
@@ -30,20 +30,20 @@
 //!
 //! let issued = gate.login(&Identity::new("7").with_role("editor"), [0; 16], now)?;
 //!
-//! // The client signs its query,
+//! // The client signs its query.
 //! let query = b"eyAgcG9zdCB0aXRsZSB9";
 //! let signature = SigningKey::new(&issued.signing_token).sign(query);
 //!
-//! // and the server looks at both.
-//! let proof = SignatureHeaders { signature: Some(signature.as_bytes()), ..SignatureHeaders::default() };
-//! let aim = SignatureTarget { method: "GET", path: "/mesh/post", format: "json" };
+//! // The server verifies the token and the signature.
+//! let headers = SignatureHeaders { signature: Some(signature.as_bytes()), ..SignatureHeaders::default() };
+//! let target = SignatureTarget { method: "GET", path: "/mesh/post", format: "json" };
 //! let token = Some(issued.token.as_bytes());
 //! let opened = gate.open(token, now).await?;
-//! gate.verify(&opened, &Message::new(query), &proof, &aim, now).await?;
+//! gate.verify(&opened, &Message::new(query), &headers, &target, now).await?;
 //! let session = opened.session();
 //! assert_eq!((session.user.as_str(), session.role.as_deref()), ("7", Some("editor")));
 //!
-//! gate.logout(&opened, &SignatureHeaders::default(), &aim, now).await?;
+//! gate.logout(&opened, &SignatureHeaders::default(), &target, now).await?;
 //! assert!(matches!(gate.open(token, now).await, Err(IntegrityError::TokenRevoked)));
 //! # Ok(())
 //! # }

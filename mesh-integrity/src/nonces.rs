@@ -10,10 +10,13 @@ use futures_util::future::Either;
 
 use crate::{MaybeReady, SessionId, StoreError};
 
-/// Remembers the nonces of bound signatures. All servers of a deployment should share one.
+/// Records the nonces of bound signatures. All servers of a deployment should share one store.
 pub trait NonceStore: Send + Sync + 'static {
-    /// Remembers a nonce of a session until a time in milliseconds since the Unix epoch, and says whether
-    /// it is new. Of two calls with the same nonce at most one may be told so.
+    /// Records a nonce of a session and returns whether it is new. `until` is the time of its expiry; times are
+    /// milliseconds since the Unix epoch. At most one of several concurrent calls with the same nonce returns `true`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is full or fails.
     fn remember<'a>(
         &'a self,
         session: SessionId,
@@ -23,102 +26,105 @@ pub trait NonceStore: Send + Sync + 'static {
     ) -> MaybeReady<'a, Result<bool, StoreError>>;
 }
 
-/// Nonces in the memory of one server, gone when it stops.
+/// A store of nonces in the memory of one process.
 #[derive(Debug)]
 pub struct MemoryNonces {
-    sessions: DashMap<SessionId, Seen>,
-    /// Nonces of all sessions; counted here, since to count them in the map would lock all of it.
+    sessions: DashMap<SessionId, SessionNonces>,
+    /// The number of nonces of all sessions. To count them in the map would lock all of it.
     count: AtomicUsize,
     capacity: usize,
     next_sweep: AtomicU64,
 }
 
-/// The nonces of one session in two parts. New ones go into the younger. Once nothing in the older is
-/// needed any more it goes as a whole, and the younger takes its place; so no part is looked through.
+/// The nonces of one session in two generations. New nonces are added to the newer one. When all nonces of the older one
+/// have expired, it is dropped as a whole and the newer one replaces it, so that no generation is searched for expired
+/// nonces.
 #[derive(Debug, Default)]
-struct Seen {
-    younger: Part,
-    older: Part,
+struct SessionNonces {
+    newer: Generation,
+    older: Generation,
 }
 
 #[derive(Debug, Default)]
-struct Part {
-    /// When each nonce may be used again.
+struct Generation {
+    /// The expiry of each nonce.
     nonces: HashMap<Box<str>, u64>,
-    /// When the last of them may.
+    /// The latest expiry.
     until: u64,
 }
 
 impl MemoryNonces {
-    /// How many nonces it remembers unless told otherwise, some 100 bytes each.
+    /// The default capacity. A nonce takes about 100 bytes.
     pub const CAPACITY: usize = 1_000_000;
-    /// The share of the capacity that one session may take, so that none can crowd out the others.
+    /// One session may use this fraction (1/16) of the capacity, so that it cannot exhaust the store for others.
     const SESSION_SHARE: usize = 16;
-    /// How long sessions may stay of which no nonce is needed, in milliseconds.
+    /// The interval between removals of sessions whose nonces have expired, in milliseconds.
     const SWEEP_EVERY: u64 = 60_000;
 
-    /// A store for that many nonces. It never forgets one that is still needed; when full it refuses.
+    /// Creates a store for `capacity` nonces. A full store refuses new nonces rather than evict valid ones.
     pub fn new(capacity: usize) -> Self {
         Self { sessions: DashMap::new(), count: AtomicUsize::new(0), capacity, next_sweep: AtomicU64::new(0) }
     }
 
-    /// How many nonces it remembers.
+    /// Returns the number of recorded nonces.
     pub fn len(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Whether it remembers none.
+    /// Returns whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     fn insert(&self, session: SessionId, nonce: &str, until: u64, now: u64) -> Result<bool, StoreError> {
-        // Swept when the time has come, and when there is no room, whatever the clock did in between.
+        // A full store is swept regardless of the time, because the clock may have been set back.
         if now >= self.next_sweep.load(Ordering::Relaxed) || self.len() >= self.capacity {
             self.next_sweep.store(now.saturating_add(Self::SWEEP_EVERY), Ordering::Relaxed);
             self.sweep(now);
         }
-        let mut seen = self.sessions.entry(session).or_default();
-        self.count.fetch_sub(seen.forget(now), Ordering::Relaxed);
-        if seen.has(nonce, now) {
+        let mut nonces = self.sessions.entry(session).or_default();
+        self.count.fetch_sub(nonces.rotate(now), Ordering::Relaxed);
+        if nonces.contains(nonce, now) {
             return Ok(false);
         }
-        if seen.len() >= self.capacity.div_ceil(Self::SESSION_SHARE) || self.len() >= self.capacity {
+        if nonces.len() >= self.capacity.div_ceil(Self::SESSION_SHARE) || self.len() >= self.capacity {
             return Err(StoreError::Full);
         }
-        seen.younger.until = seen.younger.until.max(until);
-        if seen.younger.nonces.insert(nonce.into(), until).is_none() {
+        nonces.newer.until = nonces.newer.until.max(until);
+        if nonces.newer.nonces.insert(nonce.into(), until).is_none() {
             self.count.fetch_add(1, Ordering::Relaxed);
         }
         Ok(true)
     }
 
     fn sweep(&self, now: u64) {
-        self.sessions.retain(|_, seen| {
-            let needed = seen.younger.until > now || seen.older.until > now;
+        self.sessions.retain(|_, nonces| {
+            let needed = nonces.newer.until > now || nonces.older.until > now;
             if !needed {
-                self.count.fetch_sub(seen.len(), Ordering::Relaxed);
+                self.count.fetch_sub(nonces.len(), Ordering::Relaxed);
             }
             needed
         });
     }
 }
 
-impl Seen {
+impl SessionNonces {
     fn len(&self) -> usize {
-        self.younger.nonces.len() + self.older.nonces.len()
+        self.newer.nonces.len() + self.older.nonces.len()
     }
 
-    fn has(&self, nonce: &str, now: u64) -> bool {
-        [&self.younger, &self.older].iter().any(|part| part.nonces.get(nonce).is_some_and(|it| *it > now))
+    fn contains(&self, nonce: &str, now: u64) -> bool {
+        [&self.newer, &self.older]
+            .iter()
+            .any(|generation| generation.nonces.get(nonce).is_some_and(|until| *until > now))
     }
 
-    /// Drops the older part if its time is over, and says how many nonces that were.
-    fn forget(&mut self, now: u64) -> usize {
+    /// Drops the older generation if it has expired. Returns the number of dropped nonces.
+    fn rotate(&mut self, now: u64) -> usize {
         if self.older.until > now {
             return 0;
         }
-        mem::replace(&mut self.older, mem::take(&mut self.younger)).nonces.len()
+        mem::replace(&mut self.older, mem::take(&mut self.newer)).nonces.len()
     }
 }
 

@@ -8,7 +8,7 @@ use futures_util::future::Either;
 
 use crate::{MaybeReady, SessionId, StoreError};
 
-/// Remembers sessions that were logged out. All servers of a deployment should share one.
+/// Records revoked sessions. All servers of a deployment should share one store.
 pub trait RevocationStore: Send + Sync + 'static {
     /// Returns whether the session has been revoked. Called for every request, so it should be cheap.
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>>;
@@ -19,48 +19,48 @@ pub trait RevocationStore: Send + Sync + 'static {
     -> MaybeReady<'_, Result<(), StoreError>>;
 }
 
-/// Revocations in the memory of one server, gone when it stops.
+/// A store of revocations in the memory of one process.
 #[derive(Debug)]
 pub struct MemoryRevocations {
     /// Expiry by session.
-    ended: DashMap<SessionId, u64>,
+    revoked: DashMap<SessionId, u64>,
     capacity: usize,
-    /// The earliest time at which looking for expired entries may find any.
+    /// The time of the next removal of expired entries.
     next_sweep: AtomicU64,
 }
 
 impl MemoryRevocations {
-    /// How many sessions it remembers unless told otherwise, some 50 bytes each.
+    /// The default capacity. A session takes about 50 bytes.
     pub const CAPACITY: usize = 1_000_000;
-    /// How long expired entries may stay, in milliseconds.
+    /// The interval between removals of expired entries, in milliseconds.
     const SWEEP_EVERY: u64 = 60_000;
 
-    /// A store for that many sessions. It never forgets one that is still needed; when full it refuses.
+    /// Creates a store for `capacity` sessions. A full store refuses new entries rather than evict valid ones.
     pub fn new(capacity: usize) -> Self {
-        Self { ended: DashMap::new(), capacity, next_sweep: AtomicU64::new(0) }
+        Self { revoked: DashMap::new(), capacity, next_sweep: AtomicU64::new(0) }
     }
 
-    /// How many sessions it remembers.
+    /// Returns the number of recorded sessions.
     pub fn len(&self) -> usize {
-        self.ended.len()
+        self.revoked.len()
     }
 
-    /// Whether it remembers none.
+    /// Returns whether the store is empty.
     pub fn is_empty(&self) -> bool {
-        self.ended.is_empty()
+        self.revoked.is_empty()
     }
 
     fn insert(&self, session: SessionId, expires_at: u64, now: u64) -> Result<(), StoreError> {
         let due = self.next_sweep.load(Ordering::Relaxed);
-        // Swept when the time has come, and when there is no room, whatever the clock did in between.
-        if now >= due || self.ended.len() >= self.capacity {
+        // A full store is swept regardless of the time, because the clock may have been set back.
+        if now >= due || self.revoked.len() >= self.capacity {
             self.next_sweep.store(now.saturating_add(Self::SWEEP_EVERY), Ordering::Relaxed);
-            self.ended.retain(|_, expiry| *expiry > now);
+            self.revoked.retain(|_, expiry| *expiry > now);
         }
-        if self.ended.len() >= self.capacity && !self.ended.contains_key(&session) {
+        if self.revoked.len() >= self.capacity && !self.revoked.contains_key(&session) {
             return Err(StoreError::Full);
         }
-        self.ended.insert(session, expires_at);
+        self.revoked.insert(session, expires_at);
         Ok(())
     }
 }
@@ -73,7 +73,7 @@ impl Default for MemoryRevocations {
 
 impl RevocationStore for MemoryRevocations {
     fn is_revoked(&self, session: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
-        Either::Left(ready(Ok(self.ended.contains_key(&session))))
+        Either::Left(ready(Ok(self.revoked.contains_key(&session))))
     }
 
     fn revoke(
@@ -95,25 +95,25 @@ mod tests {
     }
 
     #[test]
-    fn entries_go_when_they_are_not_needed_any_more() {
+    fn expired_entries_are_removed() {
         let store = MemoryRevocations::new(100);
         store.insert(id(1), 1_000, 0).unwrap();
         store.insert(id(2), 200_000, 0).unwrap();
         assert_eq!(store.len(), 2);
         store.insert(id(3), 300_000, 100_000).unwrap();
-        assert!(store.ended.contains_key(&id(2)) && store.ended.contains_key(&id(3)));
+        assert!(store.revoked.contains_key(&id(2)) && store.revoked.contains_key(&id(3)));
         assert_eq!(store.len(), 2, "the first has expired");
     }
 
     #[test]
-    fn a_full_store_refuses_rather_than_forget() {
+    fn a_full_store_refuses_new_sessions() {
         let store = MemoryRevocations::new(2);
         store.insert(id(1), 1_000, 0).unwrap();
         store.insert(id(2), 2_000, 0).unwrap();
         assert!(matches!(store.insert(id(3), 3_000, 0), Err(StoreError::Full)));
         store.insert(id(2), 2_000, 0).unwrap();
-        assert!(store.ended.contains_key(&id(1)) && store.ended.contains_key(&id(2)));
+        assert!(store.revoked.contains_key(&id(1)) && store.revoked.contains_key(&id(2)));
         store.insert(id(3), 3_000, 1_500).unwrap();
-        assert!(!store.ended.contains_key(&id(1)));
+        assert!(!store.revoked.contains_key(&id(1)));
     }
 }

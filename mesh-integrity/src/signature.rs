@@ -5,26 +5,26 @@ use std::fmt;
 use data_encoding::HEXLOWER;
 use ring::hmac;
 
-/// What every signature begins with.
+/// The prefix of all signatures.
 const PREFIX: &[u8] = b"sha256=";
 
-/// The key of one session's signatures, made of its signing token.
+/// The key of the signatures of one session.
 #[derive(Clone)]
 pub struct SigningKey(hmac::Key);
 
 impl SigningKey {
-    /// The key that a signing token's characters are.
+    /// Creates the key from the characters of a signing token.
     pub fn new(signing_token: &str) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, signing_token.as_bytes()))
     }
 
-    /// The value of `X-Mesh-Signature` for a message.
+    /// Signs a message. Returns the value of `X-Mesh-Signature`.
     pub fn sign(&self, message: &[u8]) -> String {
         let tag = hmac::sign(&self.0, message);
         format!("sha256={}", HEXLOWER.encode(tag.as_ref()))
     }
 
-    /// Whether that is the signature of a message, in this spelling and no other.
+    /// Returns whether `signature` is the signature of a message, in the exact spelling of [`SigningKey::sign`].
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         verify(&self.0, message, signature)
     }
@@ -36,7 +36,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Compares in constant time; how long the reading of the digits takes depends on what the client sent only.
+/// Verifies a signature in constant time. The time to decode the digits depends only on what the client sent.
 pub(crate) fn verify(key: &hmac::Key, message: &[u8], signature: &[u8]) -> bool {
     let tag = signature.strip_prefix(PREFIX).and_then(|digits| HEXLOWER.decode(digits).ok());
     tag.is_some_and(|tag| hmac::verify(key, message, &tag).is_ok())
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn one_spelling_only() {
+    fn other_spellings_are_refused() {
         let key = SigningKey::new("k");
         let signature = key.sign(b"message");
         assert!(key.verify(b"message", signature.as_bytes()));

@@ -1,4 +1,4 @@
-//! Results and errors that all stores share.
+//! Results and errors of all stores.
 
 use std::error::Error;
 use std::fmt;
@@ -14,18 +14,18 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// allocates nothing; awaiting works for both.
 pub type MaybeReady<'a, T> = Either<Ready<T>, BoxFuture<'a, T>>;
 
-/// A store could not answer. Requests that depend on it are refused: what cannot be checked is not let pass.
+/// An error of a store. Requests that depend on the store are refused.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// It holds as much as it may, and everything in it is still needed.
+    /// The store is full of valid entries.
     Full,
-    /// It cannot be reached, or failed.
+    /// The store cannot be reached, or failed.
     Failed(Box<dyn Error + Send + Sync>),
 }
 
 impl StoreError {
-    /// A failure with its cause.
+    /// Creates a [`StoreError::Failed`].
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }
@@ -34,8 +34,8 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Full => "the store of sessions is full",
-            Self::Failed(_) => "the store of sessions failed",
+            Self::Full => "the session store is full",
+            Self::Failed(_) => "the session store failed",
         })
     }
 }

@@ -15,20 +15,20 @@ fn text(value: &Value) -> &str {
 }
 
 #[test]
-fn everything_is_as_written_down() {
+fn keys_tokens_and_signatures_match_the_vectors() {
     let vectors: Vec<Value> = serde_json::from_str(include_str!("vectors.json")).unwrap();
     assert_eq!(vectors.len(), 2);
     for vector in &vectors {
         let secret = Secret::new(text(&vector["secret"])).unwrap();
         assert_eq!(hex(&secret.derive(TOKEN_LABEL)), vector["tokenKey"]);
         assert_eq!(hex(&secret.derive(SIGNING_LABEL)), vector["signingKey"]);
-        let said = &vector["session"];
+        let expected = &vector["session"];
         let session = Session {
-            user: text(&said["user"]).to_owned(),
-            session: SessionId::parse(text(&said["session"])).unwrap(),
-            role: said["role"].as_str().map(str::to_owned),
-            tenant: said["tenant"].as_str().map(str::to_owned),
-            expires_at: said["expiresAt"].as_u64().unwrap(),
+            user: text(&expected["user"]).to_owned(),
+            session: SessionId::parse(text(&expected["session"])).unwrap(),
+            role: expected["role"].as_str().map(str::to_owned),
+            tenant: expected["tenant"].as_str().map(str::to_owned),
+            expires_at: expected["expiresAt"].as_u64().unwrap(),
         };
         let keys = Keys::new(&secret);
         let token = token::seal(&keys, &session).unwrap();
@@ -51,12 +51,12 @@ fn check(key: &SigningKey, request: &Value) {
     let bytes = match &request["bound"] {
         Value::Null => message.bytes().into_owned(),
         bound => {
-            let aim = SignatureTarget {
+            let target = SignatureTarget {
                 method: text(&bound["method"]),
                 path: text(&bound["path"]),
                 format: text(&bound["format"]),
             };
-            message.bound(&aim, text(&bound["timestamp"]).as_bytes(), text(&bound["nonce"]).as_bytes())
+            message.bound(&target, text(&bound["timestamp"]).as_bytes(), text(&bound["nonce"]).as_bytes())
         }
     };
     assert_eq!(String::from_utf8(bytes.clone()).unwrap(), request["message"]);

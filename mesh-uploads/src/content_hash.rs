@@ -13,30 +13,30 @@ const BYTES: usize = 32;
 pub struct ContentHash([u8; BYTES]);
 
 impl ContentHash {
-    /// The hash of these bytes.
+    /// Computes the hash of bytes in memory.
     pub fn digest(bytes: &[u8]) -> Self {
         let mut hasher = ContentHasher::new();
         hasher.update(bytes);
         hasher.finish()
     }
 
-    /// Reads `sha256:<64 hex digits>`, in either letter case.
+    /// Parses `sha256:<64 hex digits>` in either case.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(SCHEME)?.strip_prefix(':')?;
         HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
-    /// The key under which bytes of this hash are stored.
+    /// Returns the key under which bytes with this hash are stored.
     pub fn key(self) -> StorageKey {
         StorageKey(self)
     }
 
-    /// The 64 digits alone, in lower case.
+    /// Returns the 64 hex digits in lowercase.
     pub fn hex(&self) -> String {
         HEXLOWER.encode(&self.0)
     }
 
-    /// Reads the 64 digits alone, in lower case.
+    /// Parses 64 lowercase hex digits.
     pub(crate) fn from_hex(digits: &str) -> Option<Self> {
         HEXLOWER.decode(digits.as_bytes()).ok()?.try_into().ok().map(Self)
     }
@@ -54,13 +54,12 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// Where bytes are stored: `sha256/<2 hex digits>/<62 hex digits>`. Nothing that a client names is part of
-/// it. `SPEC §9.5`
+/// The key of a stored file: `sha256/<2 hex digits>/<62 hex digits>`. `SPEC §9.5`
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StorageKey(ContentHash);
 
 impl StorageKey {
-    /// Reads a key as it is written, in lower case; any other text is none.
+    /// Parses a key in its exact form, with lowercase digits.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(SCHEME)?.strip_prefix('/')?;
         let (folder, file) = rest.split_once('/')?;
@@ -70,7 +69,7 @@ impl StorageKey {
         ContentHash::from_hex(&format!("{folder}{file}")).map(Self)
     }
 
-    /// The hash of the bytes that it names.
+    /// Returns the hash of the file.
     pub fn hash(self) -> ContentHash {
         self.0
     }
@@ -90,7 +89,7 @@ impl fmt::Debug for StorageKey {
     }
 }
 
-/// Hashes bytes as they come: for servers that receive a file, and clients that are about to send one.
+/// Computes a [`ContentHash`] incrementally.
 #[derive(Clone)]
 pub struct ContentHasher(Context);
 
@@ -102,22 +101,22 @@ impl Default for ContentHasher {
 
 impl fmt::Debug for ContentHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hasher")
+        f.write_str("ContentHasher")
     }
 }
 
 impl ContentHasher {
-    /// Before the first byte.
+    /// Creates a hasher without input.
     pub fn new() -> Self {
         Self(Context::new(&SHA256))
     }
 
-    /// Takes the next bytes.
+    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The hash of all bytes.
+    /// Returns the hash of all bytes.
     pub fn finish(self) -> ContentHash {
         let mut hash = [0; BYTES];
         for (to, from) in hash.iter_mut().zip(self.0.finish().as_ref()) {
@@ -134,14 +133,14 @@ mod tests {
     const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     #[test]
-    fn hash_and_key_of_no_bytes() {
+    fn hash_and_key_of_an_empty_file() {
         let hash = ContentHash::digest(b"");
         assert_eq!(hash.to_string(), format!("sha256:{EMPTY}"));
         assert_eq!(hash.key().to_string(), format!("sha256/{}/{}", &EMPTY[..2], &EMPTY[2..]));
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn displayed_hashes_and_keys_parse_to_themselves() {
         let hash = ContentHash::digest(b"some bytes");
         assert_eq!(ContentHash::parse(&hash.to_string()), Some(hash));
         assert_eq!(ContentHash::parse(&format!("sha256:{}", hash.hex().to_uppercase())), Some(hash));
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_hash() {
+    fn malformed_hashes_are_refused() {
         for text in ["", "sha256:", "sha256", EMPTY, "md5:00", "sha256:é", &format!("sha256:{}", &EMPTY[1..])]
         {
             assert_eq!(ContentHash::parse(text), None, "{text}");
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_key() {
+    fn malformed_keys_are_refused() {
         let upper = ContentHash::digest(b"").key().to_string().to_uppercase();
         let (two, rest) = EMPTY.split_at(2);
         for text in [

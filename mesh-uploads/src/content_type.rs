@@ -3,11 +3,10 @@
 
 use std::fmt;
 
-/// No longer type is taken: it becomes part of the name of a temporary file.
+/// The maximum length in bytes, because the type becomes part of the name of a temporary file.
 const MAX_BYTES: usize = 100;
 
-/// Types that show no more than themselves when a browser opens them: no scripts, no links to elsewhere.
-/// SVG and PDF are not among them.
+/// Types that are safe to display in browsers: they contain neither scripts nor links, unlike SVG and PDF.
 const INLINE: [&str; 19] = [
     "audio/aac",
     "audio/flac",
@@ -30,17 +29,17 @@ const INLINE: [&str; 19] = [
     "video/webm",
 ];
 
-/// A content type without parameters, in lower case: `image/png`.
+/// A content type without parameters, in lowercase: `image/png`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ContentType(String);
 
 impl ContentType {
-    /// The type of a file that comes without one.
+    /// Returns `application/octet-stream`, the type of a file without a declared one.
     pub fn unknown() -> Self {
         Self("application/octet-stream".to_owned())
     }
 
-    /// Reads the value of a `Content-Type` header; parameters are left off.
+    /// Parses the value of a `Content-Type` header and drops the parameters.
     pub fn parse(value: &str) -> Option<Self> {
         let essence = value.split_once(';').map_or(value, |(essence, _)| essence).trim();
         let (main, sub) = essence.split_once('/')?;
@@ -50,17 +49,17 @@ impl ContentType {
         Some(Self(essence.to_ascii_lowercase()))
     }
 
-    /// The text.
+    /// Returns the type as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether a browser may show a file of this type in place of saving it. `SPEC §9.7`
+    /// Returns whether browsers may display a file of this type rather than save it. `SPEC §9.7`
     pub fn is_safe_inline(&self) -> bool {
         INLINE.contains(&self.as_str())
     }
 
-    /// Whether a list of allowed types has it; `image/*` stands for all images.
+    /// Returns whether a list contains this type. An entry such as `image/*` contains all images.
     pub fn is_among(&self, allowed: &[String]) -> bool {
         let (main, _) = self.0.split_once('/').unwrap_or_default();
         allowed.iter().any(|allowed| match allowed.strip_suffix("/*") {
@@ -76,7 +75,7 @@ impl fmt::Display for ContentType {
     }
 }
 
-/// The letters of registered types. None of them means anything in a path.
+/// Returns whether a text has only characters of registered types, none of which has a meaning in paths.
 fn is_name(text: &str) -> bool {
     let starts = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
     starts && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
@@ -87,13 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_and_letter_case_are_left_off() {
+    fn parameters_and_case_are_dropped() {
         let parsed = ContentType::parse("Text/Plain; charset=utf-8").unwrap();
         assert_eq!(parsed.as_str(), "text/plain");
     }
 
     #[test]
-    fn what_is_no_type_is_refused() {
+    fn malformed_types_are_refused() {
         let long = format!("text/{}", "x".repeat(MAX_BYTES));
         for text in ["", "text", "/", "text/", "/plain", "text/a/b", "a b/c", "text/\u{e9}", "../x", &long] {
             assert_eq!(ContentType::parse(text), None, "{text}");
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_may_name_groups() {
+    fn lists_may_contain_wildcards() {
         let png = ContentType::parse("image/png").unwrap();
         assert!(png.is_among(&["image/*".to_owned()]));
         assert!(png.is_among(&["text/plain".to_owned(), "IMAGE/PNG".to_owned()]));
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_runs_is_shown() {
+    fn active_content_is_not_displayed() {
         for text in ["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/pdf"] {
             assert!(!ContentType::parse(text).unwrap().is_safe_inline(), "{text}");
         }

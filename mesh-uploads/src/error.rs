@@ -7,87 +7,87 @@ use crate::content_hash::ContentHash;
 use crate::statement::StatementError;
 use crate::store::StoreError;
 
-/// Any error, as bodies bring them along.
+/// The error of a body or store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Why an upload was not stored. Nothing of it is left behind.
+/// An upload was not stored. No part of it remains in the store.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UploadError {
-    /// The signed statement does not hold.
+    /// The signed statement is invalid.
     Statement(StatementError),
-    /// A hash of the file must be stated, and none is.
+    /// The statement has no hash although one is required.
     HashMissing,
-    /// The bytes have another hash than was stated.
+    /// The file has another hash than stated.
     HashMismatch {
-        /// What the client stated.
+        /// The hash in the statement.
         stated: ContentHash,
-        /// What came.
+        /// The hash of the received file.
         found: ContentHash,
     },
-    /// The file is over the field's bound.
+    /// The file is larger than the field allows.
     TooLarge {
-        /// The bound, in bytes.
+        /// The limit, in bytes.
         limit: u64,
     },
-    /// The field does not take files of that type.
+    /// The field does not accept the content type.
     TypeNotAllowed {
-        /// The declared type, cut to a readable length.
+        /// The declared type, truncated.
         found: String,
-        /// The types that it takes; empty if any well-formed one would do.
+        /// The accepted types; empty if all well-formed types are accepted.
         allowed: Vec<String>,
     },
-    /// The request's form is wrong.
+    /// The multipart body is invalid.
     Multipart(MultipartError),
-    /// The body broke off, or its own bounds were passed.
+    /// The stream of the body failed.
     Body(BoxError),
     /// The store failed.
     Store(StoreError),
 }
 
-/// What is wrong with the form of a multipart request.
+/// A multipart body is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MultipartError {
-    /// The body is of another type than `multipart/form-data`.
+    /// The content type is not `multipart/form-data`.
     NotForm,
-    /// The content type names no usable boundary.
+    /// The content type has no valid boundary.
     Boundary {
-        /// The longest boundary that is taken.
+        /// The maximum length in bytes.
         limit: usize,
     },
-    /// Boundaries or headers are not where they must be, or the last boundary is missing.
+    /// Boundaries or headers are malformed, or the last boundary is missing.
     Broken,
-    /// The headers of a part, or what stands before the first one, are too long.
+    /// The headers of a part, or the text before the first part, are too long.
     Headers {
-        /// The bound, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// There is a part of another name.
+    /// A part has an unknown name.
     Unknown {
-        /// Its name, cut to a readable length.
+        /// The name, truncated.
         name: String,
     },
-    /// A part comes a second time.
+    /// A part is repeated.
     Twice {
-        /// Its name.
+        /// The name of the part.
         name: &'static str,
     },
-    /// `meta` is not a JSON object, or gives a name twice.
+    /// The part `meta` is not a JSON object with unique names.
     Meta {
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
-    /// `meta` is too long.
+    /// The part `meta` is too long.
     MetaTooLarge {
-        /// The bound, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// There is no file.
+    /// The part `file` is missing.
     NoFile,
     /// Too much follows the last boundary.
     Trailer {
-        /// The bound, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
 }
@@ -102,9 +102,9 @@ impl fmt::Display for MultipartError {
             Self::Broken => f.write_str("The multipart body is malformed, or ends before its last boundary"),
             Self::Headers { limit } => write!(f, "The headers of a part are longer than {limit} bytes"),
             Self::Unknown { name } => {
-                write!(f, "There is no part '{name}' in an upload; send 'file', and 'meta' if need be")
+                write!(f, "An upload must not have a part '{name}'; send 'file' and, optionally, 'meta'")
             }
-            Self::Twice { name } => write!(f, "The part '{name}' is there twice"),
+            Self::Twice { name } => write!(f, "The part '{name}' is repeated; send it once"),
             Self::Meta { message } => write!(f, "The part 'meta' must be a JSON object: {message}"),
             Self::MetaTooLarge { limit } => write!(f, "The part 'meta' is longer than {limit} bytes"),
             Self::NoFile => f.write_str("The part 'file' is missing"),
@@ -120,21 +120,21 @@ impl fmt::Display for UploadError {
         match self {
             Self::Statement(error) => fmt::Display::fmt(error, f),
             Self::HashMissing => {
-                f.write_str("The upload statement must have a 'contentHash', the SHA-256 of the file")
+                f.write_str("The upload statement must have 'contentHash', the SHA-256 of the file")
             }
             Self::HashMismatch { stated, found } => {
                 write!(f, "The file has the hash {found}, not {stated} as stated")
             }
             Self::TooLarge { limit } => write!(f, "The file is larger than {limit} bytes"),
             Self::TypeNotAllowed { found, allowed } if allowed.is_empty() => {
-                write!(f, "'{}' is no content type", found.escape_debug())
+                write!(f, "'{}' is not a content type", found.escape_debug())
             }
             Self::TypeNotAllowed { found, allowed } => {
                 let allowed = allowed.join(", ");
-                write!(f, "Content type '{}' is not taken here; send {allowed}", found.escape_debug())
+                write!(f, "Content type '{}' is not accepted; send {allowed}", found.escape_debug())
             }
             Self::Multipart(error) => fmt::Display::fmt(error, f),
-            Self::Body(_) => f.write_str("The body of the upload could not be read to its end"),
+            Self::Body(_) => f.write_str("The body of the upload could not be read completely"),
             Self::Store(_) => f.write_str("The file could not be stored"),
         }
     }

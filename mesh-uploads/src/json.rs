@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one value and nothing after it. Nesting is bounded by serde_json itself.
-pub(crate) fn read(text: &[u8]) -> Result<Value, serde_json::Error> {
+/// Parses a text that is one JSON value. serde_json limits the depth.
+pub(crate) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = Strict.deserialize(&mut reader)?;
     reader.end()?;
@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for Strict {
         let mut values = Map::new();
         while let Some(name) = map.next_key::<String>()? {
             if values.contains_key(&name) {
-                return Err(A::Error::custom(format_args!("'{name}' is given twice")));
+                return Err(A::Error::custom(format_args!("'{name}' is repeated")));
             }
             let value = map.next_value_seed(Self)?;
             values.insert(name, value);
@@ -81,23 +81,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_serde_json_reads() {
+    fn values_equal_those_of_serde_json() {
         let text = r#"{"a": [1, -2, 0.5, "x\n", null, true, {"b": {}}], "c": 18446744073709551615}"#;
-        assert_eq!(read(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(parse(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
     }
 
     #[test]
-    fn a_name_given_twice_is_refused_at_any_depth() {
+    fn repeated_names_are_refused_at_any_depth() {
         for text in [r#"{"a":1,"a":1}"#, r#"{"b":[{"a":1,"\u0061":2}]}"#] {
-            let message = read(text.as_bytes()).unwrap_err().to_string();
-            assert!(message.contains("'a' is given twice"), "{message}");
+            let message = parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(message.contains("'a' is repeated"), "{message}");
         }
     }
 
     #[test]
-    fn nesting_and_rest_are_refused() {
-        assert!(read("[".repeat(100_000).as_bytes()).is_err());
-        assert!(read(b"{} {}").is_err());
-        assert!(read(b"").is_err());
+    fn deep_nesting_and_trailing_text_are_refused() {
+        assert!(parse("[".repeat(100_000).as_bytes()).is_err());
+        assert!(parse(b"{} {}").is_err());
+        assert!(parse(b"").is_err());
     }
 }

@@ -2,13 +2,12 @@
 //!
 //! In reading order:
 //!
-//! 1. [`Statement`]: the JSON that a client signs, which says what field the file is for and what its hash is;
-//! 2. [`UploadPolicy`] and [`UploadLimits`]: which files are taken, and how much of a request is read to find out;
-//! 3. [`receive`]: a body becomes a checked, durable file that nobody sees yet; [`ReceivedUpload::finish`] awaits the
-//!    caller's record and then shows the file;
-//! 4. [`BlobStore`]: where files are. [`FileStore`] is a folder, `S3Store` (feature `s3`) speaks the S3 protocol;
-//! 5. [`recover`], to be called at start, clears what a crash has left, and [`sweep_orphans`] finds files whose records are
-//!    gone.
+//! 1. [`Statement`]: the JSON that a client signs, with the field and the hash of the file.
+//! 2. [`UploadPolicy`] and [`UploadLimits`]: the accepted files, and limits on the rest of a request.
+//! 3. [`receive`]: turns a body into a verified, durable file that is not visible yet. [`ReceivedUpload::finish`] awaits
+//!    the caller's record and then publishes the file.
+//! 4. [`BlobStore`]: stores files. [`FileStore`] uses a folder, `S3Store` (feature `s3`) a bucket.
+//! 5. [`recover`]: removes or publishes what a crash has left, at start. [`sweep_orphans`] removes files without records.
 //!
 //! ```
 //! use futures_util::stream;
@@ -17,7 +16,7 @@
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = std::env::temp_dir().join(format!("mesh-uploads-doc-{}", std::process::id()));
 //! let store = FileStore::open(&folder)?;
-//! let incoming = ReceiveOptions {
+//! let options = ReceiveOptions {
 //!     content_type: "multipart/form-data; boundary=b",
 //!     hash: Some(ContentHash::digest(b"hello")),
 //!     policy: &UploadPolicy::default(),
@@ -26,9 +25,9 @@
 //! let body = "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nhello\r\n--b--\r\n";
 //! let chunks = stream::iter([Ok::<_, std::io::Error>(body.into())]);
 //!
-//! let received = receive(&store, incoming, chunks).await?;
+//! let received = receive(&store, options, chunks).await?;
 //! let key = received.file.key;
-//! // In place of this, write the record that points to `key`.
+//! // A server writes the record that refers to `key` here.
 //! let recorded = async { Ok::<_, RecordError<std::io::Error>>(7) };
 //! assert_eq!(received.finish(recorded).await.ok(), Some(7));
 //! assert!(folder.join(key.to_string()).exists());
@@ -39,13 +38,14 @@
 //!
 //! # Features
 //!
-//! - `s3`: `S3Store`, a store that speaks the S3 protocol.
+//! - `s3`: `S3Store`, a store in a bucket with the S3 protocol.
 //!
 //! # Invariants
-//! - A file is seen under its key only when all its bytes are durable, have been checked, and the record is written.
-//! - A key is the SHA-256 of the bytes; nothing that a client names becomes part of a path.
-//! - Memory does not depend on the size of a file, and what stands around it in a request is bounded.
-//! - Only [`FileStore`] and `S3Store` do input or output. Nothing reads a clock.
+//!
+//! - A file is visible under its key only after its bytes have been verified and are durable, and its record is written.
+//! - A key is the SHA-256 of the bytes. Names from clients never become part of a path.
+//! - Memory use does not depend on the size of a file, and the rest of a request is limited.
+//! - Only [`FileStore`] and `S3Store` perform I/O. No other code reads a clock.
 
 #![deny(missing_docs)]
 
@@ -74,7 +74,7 @@ pub use store::{
 #[cfg(feature = "s3")]
 pub use store::{S3Options, S3Store};
 
-/// The README's example is run, too.
+/// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -13,15 +13,15 @@ use futures_util::stream::{BoxStream, Stream, StreamExt};
 use crate::error::{BoxError, MultipartError, UploadError};
 use crate::policy::UploadLimits;
 
-/// The most that multer is given at once.
+/// The most bytes that are passed to multer at once.
 const CHUNK: usize = 64 * 1024;
-/// How much of a strange part's name is repeated to the client.
-const SHOWN: usize = 40;
+/// The number of characters of an unknown part's name that are sent back to the client.
+const MAX_SHOWN_NAME: usize = 40;
 
 /// A request's body.
 pub(crate) type Body<'b> = BoxStream<'b, Result<Bytes, BoxError>>;
 
-/// The boundary that a `Content-Type` names, if it is one of `multipart/form-data`.
+/// Parses the boundary of a `Content-Type`, which must be `multipart/form-data`.
 pub(crate) fn boundary_of(content_type: &str, bounds: &UploadLimits) -> Result<String, MultipartError> {
     let limit = bounds.boundary_bytes;
     match multer::parse_boundary(content_type) {
@@ -31,7 +31,7 @@ pub(crate) fn boundary_of(content_type: &str, bounds: &UploadLimits) -> Result<S
     }
 }
 
-/// The parts of a body, one after the other.
+/// The parts of a body, in order.
 pub(crate) struct Parts<'b> {
     multer: multer::Multipart<'b>,
     window: Window,
@@ -41,11 +41,11 @@ pub(crate) struct Parts<'b> {
 impl<'b> Parts<'b> {
     pub(crate) fn new<'body: 'b>(body: &'b mut Body<'body>, boundary: String, bounds: UploadLimits) -> Self {
         let window = Window::default();
-        let metered = Metered { body, window: window.clone(), rest: Bytes::new(), gave: false };
+        let metered = Metered { body, window: window.clone(), rest: Bytes::new(), paused: false };
         Self { multer: multer::Multipart::new(metered, boundary), window, bounds }
     }
 
-    /// The next part, once its headers are read; `None` after the last boundary.
+    /// Reads the headers of the next part. Returns `None` after the last boundary.
     pub(crate) async fn next(&mut self) -> Result<Option<Part<'b>>, UploadError> {
         self.window.narrow(self.bounds.header_bytes);
         let next = self.multer.next_field().await;
@@ -56,7 +56,7 @@ impl<'b> Parts<'b> {
             Ok(None) => return Ok(None),
             Err(error) => return Err(failure(error, limit)),
         };
-        // Headers that came along with the end of the part before were not counted by the window.
+        // The window does not count headers in the same chunk as the end of the previous part.
         let length: usize =
             field.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         if length > limit {
@@ -66,7 +66,7 @@ impl<'b> Parts<'b> {
     }
 }
 
-/// One part, whose bytes must be read before the next one is asked for.
+/// A part, which must be read before the next one.
 pub(crate) struct Part<'b> {
     field: multer::Field<'b>,
     limit: usize,
@@ -77,24 +77,24 @@ impl Part<'_> {
         self.field.name().unwrap_or_default()
     }
 
-    /// Its name, as errors repeat it.
+    /// Returns the name for error messages, escaped and truncated.
     pub(crate) fn shown_name(&self) -> String {
-        self.name().chars().take(SHOWN).flat_map(char::escape_debug).collect()
+        self.name().chars().take(MAX_SHOWN_NAME).flat_map(char::escape_debug).collect()
     }
 
-    /// Its declared type; one that is no readable text counts as an empty one, which is refused.
+    /// Returns the declared type. A type that is not text is returned as an empty one, which is refused.
     pub(crate) fn content_type(&self) -> Option<&str> {
         self.field.headers().get("content-type").map(|value| value.to_str().unwrap_or_default())
     }
 
-    /// The next of its bytes.
+    /// Reads the next bytes.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, UploadError> {
         self.field.chunk().await.map_err(|error| failure(error, self.limit))
     }
 }
 
-/// Reads what follows the last boundary, and checks that it is little. The rest of a request has to be read,
-/// or the connection could not be used again, and one that broke off would pass for complete.
+/// Reads the rest of the body after the last boundary, which must be short. Otherwise the connection could not be reused,
+/// and a truncated body would appear complete.
 pub(crate) async fn finish(body: &mut Body<'_>, bounds: &UploadLimits) -> Result<(), UploadError> {
     let limit = bounds.trailer_bytes;
     let mut left = limit;
@@ -115,7 +115,7 @@ fn failure(error: multer::Error, limit: usize) -> UploadError {
     }
 }
 
-/// How many bytes multer may still be given before a part's headers must have ended.
+/// The number of bytes within which the headers of a part must end.
 #[derive(Clone)]
 struct Window(Arc<AtomicUsize>);
 
@@ -134,7 +134,7 @@ impl Window {
         self.narrow(usize::MAX);
     }
 
-    /// Takes up to that many bytes out of it.
+    /// Takes up to `wanted` bytes out of the window.
     fn take(&self, wanted: usize) -> usize {
         let open = self.0.load(Ordering::Relaxed);
         let taken = wanted.min(open);
@@ -156,20 +156,20 @@ impl fmt::Display for WindowClosed {
 
 impl std::error::Error for WindowClosed {}
 
-/// A body in small pieces with a pause after each. multer keeps on reading as long as something is ready; a
-/// body that always is would be in memory whole before its first byte was looked at.
+/// A body that returns `Pending` after each chunk. multer reads as long as the stream is ready, and would otherwise buffer
+/// a body that is always ready as a whole.
 struct Metered<'b, 'body> {
     body: &'b mut Body<'body>,
     window: Window,
     rest: Bytes,
-    gave: bool,
+    paused: bool,
 }
 
 impl Stream for Metered<'_, '_> {
     type Item = Result<Bytes, BoxError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if std::mem::take(&mut self.gave) {
+        if std::mem::take(&mut self.paused) {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -185,7 +185,7 @@ impl Stream for Metered<'_, '_> {
         if length == 0 {
             return Poll::Ready(Some(Err(WindowClosed.into())));
         }
-        self.gave = true;
+        self.paused = true;
         Poll::Ready(Some(Ok(self.rest.split_to(length))))
     }
 }

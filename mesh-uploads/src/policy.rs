@@ -3,15 +3,15 @@
 use crate::content_type::ContentType;
 use crate::error::UploadError;
 
-/// The largest file unless another bound is given: 25 MiB.
+/// The default limit on the size of a file: 25 MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 25 * 1024 * 1024;
 
-/// Which files a field takes. `SPEC §9.6`
+/// The files that a field accepts. `SPEC §9.6`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadPolicy {
-    /// The largest file, in bytes.
+    /// The maximum size of a file in bytes.
     pub max_bytes: u64,
-    /// The content types, where `image/*` stands for all images; empty for any.
+    /// The accepted content types, such as `image/png` or `image/*`; empty for any.
     pub content_types: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ impl Default for UploadPolicy {
 }
 
 impl UploadPolicy {
-    /// Checks the declared type of a file; one that declares none is `application/octet-stream`.
+    /// Checks the declared type of a file, which defaults to `application/octet-stream`.
     pub(crate) fn check_type(&self, declared: Option<&str>) -> Result<ContentType, UploadError> {
         let refused = || UploadError::TypeNotAllowed {
             found: declared.unwrap_or_default().chars().take(100).collect(),
@@ -39,16 +39,19 @@ impl UploadPolicy {
         }
     }
 
-    /// Checks the announced length of a whole request, before any of it is read. What stands around the
-    /// file is given as much room as it may take. `SPEC §9.6`
+    /// Checks the `Content-Length` of a request before its body is read. It may exceed the limit by the maximum size of the
+    /// multipart framing. `SPEC §9.6`
+    ///
+    /// # Errors
+    /// [`UploadError::TooLarge`] if the file must be larger than the limit.
     pub fn check_length(
         &self,
         content_length: Option<u64>,
         bounds: &UploadLimits,
     ) -> Result<(), UploadError> {
-        let around = u64::try_from(bounds.around()).unwrap_or(u64::MAX);
+        let overhead = u64::try_from(bounds.overhead()).unwrap_or(u64::MAX);
         match content_length {
-            Some(length) if length > self.max_bytes.saturating_add(around) => {
+            Some(length) if length > self.max_bytes.saturating_add(overhead) => {
                 Err(UploadError::TooLarge { limit: self.max_bytes })
             }
             _ => Ok(()),
@@ -56,16 +59,16 @@ impl UploadPolicy {
     }
 }
 
-/// Limits on what stands around the file in a request.
+/// Limits on the parts of a request other than the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UploadLimits {
-    /// The boundary, in bytes; HTTP's own bound is 70.
+    /// The length of the boundary in bytes; RFC 2046 allows 70.
     pub boundary_bytes: usize,
-    /// What stands before a part's bytes: boundary and headers, in bytes.
+    /// The length of the boundary and headers before a part, in bytes.
     pub header_bytes: usize,
-    /// The part `meta`, in bytes.
+    /// The length of the part `meta`, in bytes.
     pub meta_bytes: usize,
-    /// What may follow the last boundary, in bytes.
+    /// The length of the text after the last boundary, in bytes.
     pub trailer_bytes: usize,
 }
 
@@ -76,8 +79,8 @@ impl Default for UploadLimits {
 }
 
 impl UploadLimits {
-    /// The most that may stand around a file: the heads of two parts, `meta`, and the end.
-    fn around(&self) -> usize {
+    /// Returns the maximum size of the request without the file: the heads of two parts, `meta`, and the end.
+    fn overhead(&self) -> usize {
         2 * (self.header_bytes + self.boundary_bytes)
             + self.meta_bytes
             + self.boundary_bytes
@@ -90,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_that_is_not_listed_is_refused() {
+    fn types_that_are_not_listed_are_refused() {
         let policy = UploadPolicy { content_types: vec!["image/png".to_owned()], ..UploadPolicy::default() };
         assert_eq!(policy.check_type(Some("image/png")).unwrap().as_str(), "image/png");
         for declared in [Some("image/jpeg"), Some("image/png\0"), Some(""), None] {
@@ -100,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_any_well_formed_type_is_taken() {
+    fn any_well_formed_type_is_accepted_without_a_list() {
         let policy = UploadPolicy::default();
         assert_eq!(policy.check_type(None).unwrap(), ContentType::unknown());
         assert!(policy.check_type(Some("nonsense")).is_err());
     }
 
     #[test]
-    fn an_announced_length_may_pass_the_bound_by_what_stands_around_the_file() {
+    fn the_content_length_may_exceed_the_limit_by_the_framing() {
         let (policy, bounds) =
             (UploadPolicy { max_bytes: 1000, ..UploadPolicy::default() }, UploadLimits::default());
         assert!(policy.check_length(None, &bounds).is_ok());

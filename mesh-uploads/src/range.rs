@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-/// What a `Range` header asks for, of a file of known size. `SPEC §9.7`
+/// The range that a request selects of a file. `SPEC §9.7`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedRange {
-    /// All of it: there is no header, or one that is not understood and so is ignored.
+    /// The whole file: the header is missing or not supported, and ignored.
     Whole,
-    /// These bytes, at least one.
+    /// At least one byte.
     Part(Range<u64>),
-    /// Bytes that the file does not have.
+    /// Bytes beyond the end of the file.
     Nothing,
 }
 
 impl RequestedRange {
-    /// Reads the value of a `Range` header. Whether `If-Range` lets it count is for the caller to say.
+    /// Parses a `Range` header for a file of `size` bytes. The caller evaluates `If-Range`.
     pub fn parse(header: Option<&str>, size: u64) -> Self {
         let Some(ranges) = header.and_then(bytes_of) else { return Self::Whole };
         let mut ranges = ranges.split(',').map(str::trim).filter(|range| !range.is_empty());
@@ -35,7 +35,7 @@ fn bytes_of(header: &str) -> Option<&str> {
     unit.trim().eq_ignore_ascii_case("bytes").then_some(ranges)
 }
 
-/// A number of digits only. One that is too large for the type is beyond any file as well.
+/// Parses decimal digits. Larger numbers than `u64::MAX` are beyond the end of any file.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().unwrap_or(u64::MAX))
@@ -49,35 +49,35 @@ fn within(start: u64, end: u64) -> RequestedRange {
 mod tests {
     use super::*;
 
-    fn of_ten(header: &str) -> RequestedRange {
+    fn parse(header: &str) -> RequestedRange {
         RequestedRange::parse(Some(header), 10)
     }
 
     #[test]
-    fn the_three_forms() {
-        assert_eq!(of_ten("bytes=2-4"), RequestedRange::Part(2..5));
-        assert_eq!(of_ten("bytes=2-"), RequestedRange::Part(2..10));
-        assert_eq!(of_ten("bytes=-3"), RequestedRange::Part(7..10));
-        assert_eq!(of_ten("Bytes = 0-0"), RequestedRange::Part(0..1));
+    fn all_forms_of_ranges_are_parsed() {
+        assert_eq!(parse("bytes=2-4"), RequestedRange::Part(2..5));
+        assert_eq!(parse("bytes=2-"), RequestedRange::Part(2..10));
+        assert_eq!(parse("bytes=-3"), RequestedRange::Part(7..10));
+        assert_eq!(parse("Bytes = 0-0"), RequestedRange::Part(0..1));
     }
 
     #[test]
-    fn ends_beyond_the_file_are_cut() {
-        assert_eq!(of_ten("bytes=8-99"), RequestedRange::Part(8..10));
-        assert_eq!(of_ten("bytes=-99"), RequestedRange::Part(0..10));
-        assert_eq!(of_ten("bytes=0-99999999999999999999999999"), RequestedRange::Part(0..10));
+    fn ranges_are_truncated_to_the_file() {
+        assert_eq!(parse("bytes=8-99"), RequestedRange::Part(8..10));
+        assert_eq!(parse("bytes=-99"), RequestedRange::Part(0..10));
+        assert_eq!(parse("bytes=0-99999999999999999999999999"), RequestedRange::Part(0..10));
     }
 
     #[test]
-    fn bytes_that_are_not_there() {
+    fn ranges_beyond_the_file_select_nothing() {
         for header in ["bytes=10-", "bytes=10-12", "bytes=-0", "bytes=99999999999999999999999-"] {
-            assert_eq!(of_ten(header), RequestedRange::Nothing, "{header}");
+            assert_eq!(parse(header), RequestedRange::Nothing, "{header}");
         }
         assert_eq!(RequestedRange::parse(Some("bytes=0-"), 0), RequestedRange::Nothing);
     }
 
     #[test]
-    fn what_is_not_understood_is_ignored() {
+    fn unsupported_ranges_are_ignored() {
         for header in [
             "",
             "bytes",
@@ -89,7 +89,7 @@ mod tests {
             "lines=1-2",
             "bytes=0-1,3-4",
         ] {
-            assert_eq!(of_ten(header), RequestedRange::Whole, "{header}");
+            assert_eq!(parse(header), RequestedRange::Whole, "{header}");
         }
         assert_eq!(RequestedRange::parse(None, 10), RequestedRange::Whole);
     }

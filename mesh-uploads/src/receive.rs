@@ -1,5 +1,5 @@
-//! Receiving of an upload. Bytes are staged while they are hashed and counted, then checked and sealed. The file
-//! becomes visible after the caller has written its record.
+//! Receiving of uploads. Bytes are staged while they are hashed and counted, then verified and sealed. The file becomes
+//! visible after the caller has written the record.
 
 #[cfg(test)]
 mod tests;
@@ -19,52 +19,55 @@ use crate::multipart::{self, Part, Parts};
 use crate::policy::{UploadLimits, UploadPolicy};
 use crate::store::{BlobStore, Sealed, Staged, StoreError};
 
-/// Bytes are handed to the store in blocks of about this size.
+/// The size of the blocks that are written to the store, in bytes.
 const BLOCK: usize = 256 * 1024;
 
-/// What is known of an upload before its body is read.
+/// The parameters of an upload that are known before its body is read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveOptions<'a> {
-    /// The request's `Content-Type`, which has the boundary.
+    /// The `Content-Type` of the request, with the boundary.
     pub content_type: &'a str,
-    /// The hash that the client stated, if it did.
+    /// The hash that the client stated, if any.
     pub hash: Option<ContentHash>,
-    /// Which files are taken.
+    /// The files that are accepted.
     pub policy: &'a UploadPolicy,
-    /// How much may stand around the file.
+    /// Limits on the rest of the request.
     pub bounds: UploadLimits,
 }
 
-/// Reads a body to its end and stores its file, unseen yet. Memory is constant, whatever the file's size.
+/// Reads a body and stores its file without publishing it. Memory use does not depend on the size of the file.
 ///
-/// The body's pace is the caller's concern: wrap a stream that may stall. When this is not awaited to its end,
-/// since the client is gone for instance, what was written is removed.
+/// The caller limits the duration of the stream. If the future is dropped, for example because the client disconnects, the
+/// written bytes are removed.
+///
+/// # Errors
+/// [`UploadError`] if the body or the file is invalid, or the store fails. Written bytes are removed.
 pub async fn receive<S, E>(
     store: &dyn BlobStore,
-    incoming: ReceiveOptions<'_>,
+    options: ReceiveOptions<'_>,
     body: S,
 ) -> Result<ReceivedUpload, UploadError>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: Into<BoxError>,
 {
-    let boundary = multipart::boundary_of(incoming.content_type, &incoming.bounds)?;
+    let boundary = multipart::boundary_of(options.content_type, &options.bounds)?;
     let mut body = body.map_err(Into::into).boxed();
     let (mut file, mut meta) = (None, None);
-    let mut parts = Parts::new(&mut body, boundary, incoming.bounds);
+    let mut parts = Parts::new(&mut body, boundary, options.bounds);
     while let Some(part) = parts.next().await? {
         match part.name() {
-            "file" if file.is_none() => file = Some(take_file(store, incoming.policy, part).await?),
-            "meta" if meta.is_none() => meta = Some(take_meta(part, incoming.bounds.meta_bytes).await?),
+            "file" if file.is_none() => file = Some(receive_file(store, options.policy, part).await?),
+            "meta" if meta.is_none() => meta = Some(receive_meta(part, options.bounds.meta_bytes).await?),
             "file" => return Err(MultipartError::Twice { name: "file" }.into()),
             "meta" => return Err(MultipartError::Twice { name: "meta" }.into()),
             _ => return Err(MultipartError::Unknown { name: part.shown_name() }.into()),
         }
     }
     drop(parts);
-    let Arrived { staged, hash, size, content_type } = file.ok_or(MultipartError::NoFile)?;
-    multipart::finish(&mut body, &incoming.bounds).await?;
-    if let Some(stated) = incoming.hash.filter(|stated| *stated != hash) {
+    let HashedFile { staged, hash, size, content_type } = file.ok_or(MultipartError::NoFile)?;
+    multipart::finish(&mut body, &options.bounds).await?;
+    if let Some(stated) = options.hash.filter(|stated| *stated != hash) {
         return Err(UploadError::HashMismatch { stated, found: hash });
     }
     let file = StoredFile { key: hash.key(), hash, size, content_type };
@@ -72,35 +75,36 @@ where
     Ok(ReceivedUpload { file, meta: meta.unwrap_or_else(|| "{}".to_owned()), sealed })
 }
 
-/// A file that is stored, or about to be.
+/// A stored or sealed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Under which key.
+    /// The storage key.
     pub key: StorageKey,
-    /// The hash of its bytes.
+    /// The hash of the file.
     pub hash: ContentHash,
-    /// Its length in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The type that this upload declared.
+    /// The content type that this upload declared.
     pub content_type: ContentType,
 }
 
-/// An upload whose file has passed all checks and is durable. Nobody sees the file before
-/// [`ReceivedUpload::finish`].
+/// An upload whose file has been verified and is durable. [`ReceivedUpload::finish`] makes it visible.
 pub struct ReceivedUpload {
     /// The file.
     pub file: StoredFile,
-    /// The part `meta`, as it came: a JSON object in which no name stands twice; `{}` where there was none.
+    /// The text of the part `meta`, a JSON object without repeated names; `{}` if the part is missing.
     pub meta: String,
     sealed: Box<dyn Sealed>,
 }
 
 impl ReceivedUpload {
-    /// Awaits `record`, which writes the record that points to the file, and then shows the file.
+    /// Awaits `record`, which writes the record that refers to the file, and then publishes the file.
     ///
-    /// Run this where it is awaited to its end even when the client is gone, in a task of its own: a record
-    /// may be written although nobody waits for the news. If it stops halfway all the same,
-    /// [`crate::recover`] decides later what becomes of the file.
+    /// Run this in a separate task, so that it completes even if the client disconnects. If it is interrupted,
+    /// [`crate::recover`] publishes or removes the file later.
+    ///
+    /// # Errors
+    /// [`FinishError`] if the record was not written, or the file could not be published.
     pub async fn finish<T, E>(
         self,
         record: impl Future<Output = Result<T, RecordError<E>>>,
@@ -111,7 +115,7 @@ impl ReceivedUpload {
                 Err(error) => Err(FinishError::Store { recorded, error }),
             },
             Err(RecordError::Refused(error)) => {
-                // What cannot be removed now is removed at the next start.
+                // If this fails, recovery removes the file.
                 let _ = self.sealed.discard().await;
                 Err(FinishError::Record(error))
             }
@@ -120,6 +124,9 @@ impl ReceivedUpload {
     }
 
     /// Removes the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
     pub async fn discard(self) -> Result<(), StoreError> {
         self.sealed.discard().await
     }
@@ -127,48 +134,50 @@ impl ReceivedUpload {
 
 impl fmt::Debug for ReceivedUpload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Received").field("file", &self.file).field("meta", &self.meta).finish_non_exhaustive()
+        f.debug_struct("ReceivedUpload")
+            .field("file", &self.file)
+            .field("meta", &self.meta)
+            .finish_non_exhaustive()
     }
 }
 
-/// Why there is no record, and whether that is certain.
+/// The record was not written, or may not have been.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError<E> {
-    /// Nothing was written, and nothing will be.
+    /// The record was not and will not be written. The file is removed.
     Refused(E),
-    /// Something failed underway, or took too long: the record may be there. The file stays, unseen, until
-    /// somebody looks whether it is.
+    /// The record may have been written. The file stays sealed until recovery.
     Unknown(E),
 }
 
-/// Why a received file did not become visible.
+/// A received file was not published.
 #[derive(Debug)]
 pub enum FinishError<T, E> {
     /// The record was not written.
     Record(E),
-    /// The record is written, but the store failed afterwards. The bytes are safe, and [`crate::publish_if_recorded`] or
-    /// [`crate::recover`] will show them.
+    /// The record is written, but the store failed. The file is durable; [`crate::publish_if_recorded`] or
+    /// [`crate::recover`] will publish it.
     Store {
-        /// What came of the record.
+        /// The result of the record.
         recorded: T,
-        /// What came of the file.
+        /// The error of the store.
         error: StoreError,
     },
 }
 
-/// A file whose bytes have all come.
-struct Arrived {
+/// A staged file with all its bytes.
+struct HashedFile {
     staged: Box<dyn Staged>,
     hash: ContentHash,
     size: u64,
     content_type: ContentType,
 }
 
-async fn take_file(
+async fn receive_file(
     store: &dyn BlobStore,
     policy: &UploadPolicy,
     mut part: Part<'_>,
-) -> Result<Arrived, UploadError> {
+) -> Result<HashedFile, UploadError> {
     let content_type = policy.check_type(part.content_type())?;
     let mut staged = store.stage(&content_type).await?;
     let (mut hasher, mut size) = (ContentHasher::new(), 0_u64);
@@ -190,11 +199,12 @@ async fn take_file(
     if !block.is_empty() {
         staged.write(block.freeze()).await?;
     }
-    Ok(Arrived { staged, hash: hasher.finish(), size, content_type })
+    Ok(HashedFile { staged, hash: hasher.finish(), size, content_type })
 }
 
-/// Checks that it is an object and keeps it as text: what numbers in it mean depends on their fields.
-async fn take_meta(mut part: Part<'_>, limit: usize) -> Result<String, UploadError> {
+/// Reads the part `meta` and checks that it is a JSON object. It stays text, because the meaning of numbers depends on
+/// their fields.
+async fn receive_meta(mut part: Part<'_>, limit: usize) -> Result<String, UploadError> {
     let mut text = Vec::new();
     while let Some(chunk) = part.chunk().await? {
         if text.len() + chunk.len() > limit {
@@ -204,9 +214,9 @@ async fn take_meta(mut part: Part<'_>, limit: usize) -> Result<String, UploadErr
     }
     let refused = |message: String| UploadError::from(MultipartError::Meta { message });
     let text = String::from_utf8(text).map_err(|_| refused("it is not UTF-8".to_owned()))?;
-    match json::read(text.as_bytes()) {
+    match json::parse(text.as_bytes()) {
         Ok(Value::Object(_)) => Ok(text),
-        Ok(_) => Err(refused("it is another JSON value".to_owned())),
+        Ok(_) => Err(refused("it is not an object".to_owned())),
         Err(error) => Err(refused(error.to_string())),
     }
 }

@@ -7,23 +7,26 @@ use serde_json::{Map, Value};
 use crate::content_hash::ContentHash;
 use crate::json;
 
-/// The signed text of an upload, read: `{"<entity>": {"<field>": {"upload": true}}, "contentHash":
-/// "sha256:<64 hex digits>"}`. For a new record of an entity with one field for files, the field can be left
-/// out: `{"<entity>": {"upload": true}}` or `{"<entity>": {}}`. `SPEC §9.1`, `SPEC §9.3`
+/// The parsed statement of an upload: `{"<entity>": {"<field>": {"upload": true}}, "contentHash":
+/// "sha256:<64 hex digits>"}`. For a new record of an entity with one file field, the field may be omitted:
+/// `{"<entity>": {"upload": true}}` or `{"<entity>": {}}`. `SPEC §9.1`, `SPEC §9.3`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// The entity whose record gets the file.
+    /// The entity of the record.
     pub entity: String,
-    /// The field that takes it, where it is stated.
+    /// The field for the file, if stated.
     pub field: Option<String>,
-    /// The hash of the file, where one is stated.
+    /// The hash of the file, if stated.
     pub hash: Option<ContentHash>,
 }
 
 impl Statement {
-    /// Reads a statement. Anything besides the form above is refused, also a name given twice.
+    /// Parses a statement. Other forms and repeated names are refused.
+    ///
+    /// # Errors
+    /// [`StatementError`] if the text is not such a statement.
     pub fn parse(text: &str) -> Result<Self, StatementError> {
-        let value = json::read(text.as_bytes()).map_err(|error| StatementError::syntax(&error))?;
+        let value = json::parse(text.as_bytes()).map_err(|error| StatementError::syntax(&error))?;
         let Value::Object(root) = value else { return Err(StatementError::Form) };
         let (mut upload, mut hash) = (None, None);
         for (name, value) in root {
@@ -41,24 +44,27 @@ impl Statement {
         Ok(Self { entity, field, hash })
     }
 
-    /// Checks that the statement is of that entity and, where the path names one, of that field. Without
-    /// this a statement signed for one field could be sent to another.
+    /// Checks that the statement is for the entity and field of the path, so that a statement signed for one field cannot
+    /// be used for another.
+    ///
+    /// # Errors
+    /// [`StatementError`] if the statement names another entity or field, or the path has a field and the statement none.
     pub fn check(&self, entity: &str, field: Option<&str>) -> Result<(), StatementError> {
         if self.entity != entity {
-            let (stated, asked) = (self.entity.clone(), entity.to_owned());
-            return Err(StatementError::OtherEntity { stated, asked });
+            let (stated, expected) = (self.entity.clone(), entity.to_owned());
+            return Err(StatementError::OtherEntity { stated, expected });
         }
         match (field, &self.field) {
-            (Some(asked), Some(stated)) if asked != stated => {
-                Err(StatementError::OtherField { stated: stated.clone(), asked: asked.to_owned() })
+            (Some(expected), Some(stated)) if expected != stated => {
+                Err(StatementError::OtherField { stated: stated.clone(), expected: expected.to_owned() })
             }
-            (Some(asked), None) => Err(StatementError::NoField { asked: asked.to_owned() }),
+            (Some(expected), None) => Err(StatementError::NoField { expected: expected.to_owned() }),
             _ => Ok(()),
         }
     }
 }
 
-/// The text that a client encodes and signs.
+/// Formats the text that clients encode and sign.
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entity = Value::from(self.entity.as_str());
@@ -75,62 +81,62 @@ impl fmt::Display for Statement {
 
 const HASH: &str = "contentHash";
 
-/// The field of a statement, or `Some(None)` where it is left out.
+/// Parses the field of a statement; `Some(None)` if it is omitted.
 fn field_of(value: Value) -> Option<Option<String>> {
     let is_upload = |name: &str, value: &Value| name == "upload" && *value == Value::Bool(true);
     if value.as_object().is_some_and(Map::is_empty) {
         return Some(None);
     }
-    let (field, value) = only(value)?;
+    let (field, value) = only_member(value)?;
     if is_upload(&field, &value) {
         return Some(None);
     }
-    let (name, value) = only(value)?;
+    let (name, value) = only_member(value)?;
     is_upload(&name, &value).then_some(Some(field))
 }
 
-/// The one member of an object.
-fn only(value: Value) -> Option<(String, Value)> {
+/// Returns the only member of an object.
+fn only_member(value: Value) -> Option<(String, Value)> {
     let Value::Object(map) = value else { return None };
     let mut members = map.into_iter();
     members.next().filter(|_| members.next().is_none())
 }
 
-/// Why a statement is refused.
+/// A statement is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatementError {
-    /// It is not JSON, or gives a name twice.
+    /// The text is not JSON, or repeats a name.
     Syntax {
-        /// What is wrong with it.
+        /// The reason.
         message: String,
-        /// Line, from 1.
+        /// The 1-based line.
         line: u32,
-        /// Column, from 1.
+        /// The 1-based column.
         column: u32,
     },
-    /// It is not of the form of a statement.
+    /// The JSON does not have the form of a statement.
     Form,
-    /// The hash is not of its form.
+    /// The hash is malformed.
     Hash,
-    /// It speaks of another entity than the path.
+    /// The statement names another entity than the path.
     OtherEntity {
         /// The entity of the statement.
         stated: String,
         /// The entity of the path.
-        asked: String,
+        expected: String,
     },
-    /// It speaks of no field, and the path does.
+    /// The path names a field, but the statement does not.
     NoField {
         /// The field of the path.
-        asked: String,
+        expected: String,
     },
-    /// It speaks of another field than the path.
+    /// The statement names another field than the path.
     OtherField {
         /// The field of the statement.
         stated: String,
         /// The field of the path.
-        asked: String,
+        expected: String,
     },
 }
 
@@ -138,7 +144,7 @@ impl StatementError {
     fn syntax(error: &serde_json::Error) -> Self {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let text = error.to_string();
-        // serde_json appends the place, which has fields of its own here.
+        // serde_json appends the position, which has separate fields here.
         let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
         Self::Syntax {
             message: message.to_owned(),
@@ -157,14 +163,14 @@ impl fmt::Display for StatementError {
                  \"contentHash\": \"sha256:<64 hex digits>\"}",
             ),
             Self::Hash => f.write_str("'contentHash' must be 'sha256:' and 64 hex digits"),
-            Self::OtherEntity { stated, asked } => {
-                write!(f, "The upload statement is of entity '{stated}', the path of '{asked}'")
+            Self::OtherEntity { stated, expected } => {
+                write!(f, "The upload statement is for entity '{stated}', but the path names '{expected}'")
             }
-            Self::NoField { asked } => {
-                write!(f, "The upload statement names no field, the path names '{asked}'")
+            Self::NoField { expected } => {
+                write!(f, "The upload statement names no field, but the path names '{expected}'")
             }
-            Self::OtherField { stated, asked } => {
-                write!(f, "The upload statement is of field '{stated}', the path of '{asked}'")
+            Self::OtherField { stated, expected } => {
+                write!(f, "The upload statement is for field '{stated}', but the path names '{expected}'")
             }
         }
     }
@@ -181,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn both_orders_and_no_hash() {
+    fn all_forms_of_statements_are_parsed() {
         let hash_text = hash().to_string();
         for text in [
             format!(r#"{{"user":{{"avatar":{{"upload":true}}}},"contentHash":"{hash_text}"}}"#),
@@ -201,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_read() {
+    fn displayed_statements_parse_to_themselves() {
         for (hash, field) in [(None, None), (Some(hash()), Some("c\\d".to_owned()))] {
             let statement = Statement { entity: "a\"b".to_owned(), field, hash };
             assert_eq!(Statement::parse(&statement.to_string()), Ok(statement));
@@ -209,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_form_is_refused() {
+    fn other_forms_are_refused() {
         for text in [
             "[]",
             "{}",
@@ -232,20 +238,20 @@ mod tests {
     }
 
     #[test]
-    fn syntax_errors_carry_their_place_once() {
+    fn syntax_errors_have_a_position_outside_their_message() {
         let error = Statement::parse("{\n  nope}").unwrap_err();
         assert!(matches!(error, StatementError::Syntax { line: 2, column: 3, .. }), "{error:?}");
         assert!(!error.to_string().contains("line"), "{error}");
     }
 
     #[test]
-    fn a_statement_holds_for_its_own_path_only() {
+    fn a_statement_is_valid_for_its_path_only() {
         let field = Some("avatar".to_owned());
         let statement = Statement { entity: "user".to_owned(), field, hash: None };
         assert_eq!(statement.check("user", Some("avatar")), Ok(()));
         assert_eq!(statement.check("user", None), Ok(()));
         let other = statement.check("post", Some("avatar")).unwrap_err();
-        assert_eq!(other.to_string(), "The upload statement is of entity 'user', the path of 'post'");
+        assert_eq!(other.to_string(), "The upload statement is for entity 'user', but the path names 'post'");
         assert!(statement.check("user", Some("banner")).is_err());
         let short = Statement { field: None, ..statement };
         assert_eq!(short.check("user", None), Ok(()));

@@ -1,9 +1,8 @@
 //! The trait of blob stores, and the operations that all stores share.
 //!
-//! A file goes through three states. *Staged*: bytes are being written, nobody can see them. *Sealed*: all bytes
-//! are there, checked and durable under a name that has the key in it, still unseen. *Published*: seen under the
-//! key. The record is written between sealing and publishing, so a crash at any moment leaves either nothing
-//! that counts, or a sealed file, of which the record tells whether it is to be published ([`recover`]).
+//! A file has three states. *Staged*: bytes are being written. *Sealed*: all bytes are verified and durable, under a name
+//! that contains the key. *Published*: visible under the key. The record is written between sealing and publishing, so a
+//! crash leaves either a staged file, which is removed, or a sealed one, which [`recover`] publishes if there is a record.
 
 mod file;
 mod orphans;
@@ -29,87 +28,87 @@ use crate::content_hash::StorageKey;
 use crate::content_type::ContentType;
 use crate::error::BoxError;
 
-/// A place for files, by the hash of their bytes.
+/// A store of files that are addressed by their hash.
 pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
-    /// Begins a file. What it has written is removed when it is dropped before it is sealed.
+    /// Begins a file. If it is dropped before it is sealed, its bytes are removed.
     fn stage<'a>(
         &'a self,
         content_type: &'a ContentType,
     ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>>;
 
-    /// What is published under the key.
+    /// Returns information about the file that is published under the key.
     fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>>;
 
-    /// The bytes that are published under the key, all or some of them.
+    /// Opens the file that is published under the key, or a range of its bytes.
     fn open(
         &self,
         key: StorageKey,
         range: Option<Range<u64>>,
     ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>>;
 
-    /// Where else clients can get the bytes, for a time, without passing through this program. The default
-    /// is nowhere.
+    /// Returns a temporary URL from which clients can download the file directly, if the store supports that. The default
+    /// is `None`.
     fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         let _ = key;
         Box::pin(async { Ok(None) })
     }
 
-    /// A file sealed for that key and not yet published, also one that another task or process has at hand.
-    /// It may be published, but not discarded.
+    /// Finds a file that is sealed for the key, possibly by another task or process. The caller may publish it, but must
+    /// not discard it.
     fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>>;
 
-    /// Removes staged files whose process is gone, and gives the sealed ones whose process is gone.
+    /// Removes staged files whose process has ended, and returns sealed files whose process has ended.
     fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>>;
 
-    /// All that is published, in no order. The default is that it cannot be told.
+    /// Lists all published files in any order. The default is an error.
     fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
-        stream::iter([Err(StoreError::new("list its files", "this kind of store cannot"))]).boxed()
+        stream::iter([Err(StoreError::new("list its files", "this kind of store does not support it"))])
+            .boxed()
     }
 
-    /// Takes a published file back out of sight, so that it is sealed again; none if it is gone, or is being
-    /// published at the moment. The default is that this cannot be done.
+    /// Turns a published file into a sealed one. Returns `None` if the file does not exist or is being published. The
+    /// default is an error.
     fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         let _ = key;
-        Box::pin(async { Err(StoreError::new("put a file out of sight", "this kind of store cannot")) })
+        Box::pin(async { Err(StoreError::new("unpublish a file", "this kind of store does not support it")) })
     }
 }
 
 /// A file that is being written.
 pub trait Staged: Send {
-    /// Appends bytes. It may return before they are written, and then a later call tells of a failure.
+    /// Appends bytes. It may return before they are written; a later call then returns the error.
     fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Makes the bytes durable, under a name from which key and type can be read again.
+    /// Makes the bytes durable, under a name that contains key and content type.
     fn seal(self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>>;
 }
 
-/// A whole file that nobody sees yet. Dropping it leaves it for [`recover`].
+/// A complete file that is not published. If it is dropped, it stays for [`recover`].
 pub trait Sealed: Send {
-    /// The key under which it is going to be seen.
+    /// Returns the key of the file.
     fn key(&self) -> StorageKey;
 
-    /// Shows it under its key. Where equal bytes are published already, those stay and only their type is
-    /// renewed.
+    /// Publishes the file under its key. If equal bytes are published already, only their content type is updated.
     fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
 
-    /// Removes it.
+    /// Removes the file.
     fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
 }
 
-/// What is known of a published file.
+/// Information about a published file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlobInfo {
-    /// Its length in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The type that was declared when these bytes came last.
+    /// The content type that the last upload of these bytes declared.
     pub content_type: ContentType,
 }
 
 /// A published file, opened.
 pub struct Blob {
-    /// What is known of the whole file.
+    /// Information about the whole file.
     pub info: BlobInfo,
-    /// The bytes that were asked for.
+    /// The requested bytes.
     pub bytes: BoxStream<'static, io::Result<Bytes>>,
 }
 
@@ -119,19 +118,22 @@ impl fmt::Debug for Blob {
     }
 }
 
-/// What [`recover`] did.
+/// The result of [`recover`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
-    /// Sealed files with a record, now published.
+    /// The number of sealed files with a record, which were published.
     pub published: usize,
-    /// Sealed files without one, now removed.
+    /// The number of sealed files without a record, which were removed.
     pub discarded: usize,
-    /// Sealed files of which nobody could say whether they have a record. They stay.
+    /// The number of sealed files whose record could not be looked up, which stay.
     pub undecided: usize,
 }
 
-/// Clears what a crash has left, to be called when a program starts: staged files are removed, and sealed ones
-/// published if `recorded` says that a record points to the key, else removed. `SPEC §9.4`
+/// Cleans up after a crash. Staged files are removed; sealed files are published if `recorded` returns that a record refers
+/// to the key, else removed. Call it when a program starts. `SPEC §9.4`
+///
+/// # Errors
+/// [`StoreError`] if the store fails.
 pub async fn recover<F, Fut, E>(store: &dyn BlobStore, mut recorded: F) -> Result<RecoveryReport, StoreError>
 where
     F: FnMut(StorageKey) -> Fut + Send,
@@ -155,8 +157,11 @@ where
     Ok(done)
 }
 
-/// Publishes the file that is sealed for a key, if `recorded` says that a record points to it: for a reader
-/// who knows the key from a record that is newer than the publishing. Says whether there is such a file.
+/// Publishes the file that is sealed for a key if `recorded` returns that a record refers to it, for readers of a record
+/// whose file is not published yet. Returns whether it published a file.
+///
+/// # Errors
+/// [`StoreError`] if the store fails.
 pub async fn publish_if_recorded<E: Send>(
     store: &dyn BlobStore,
     key: StorageKey,
@@ -170,17 +175,17 @@ pub async fn publish_if_recorded<E: Send>(
     Ok(true)
 }
 
-/// A failure of a store, for a log: it may tell of paths and addresses.
+/// An error of a store. It may contain paths and addresses, and belongs in logs only.
 #[derive(Debug)]
 pub struct StoreError {
-    /// What was to be done.
+    /// The operation that failed, such as "open a file".
     pub doing: &'static str,
-    /// What came of it.
+    /// The cause.
     pub source: BoxError,
 }
 
 impl StoreError {
-    /// A failure while doing that.
+    /// Creates an error of an operation.
     pub fn new(doing: &'static str, source: impl Into<BoxError>) -> Self {
         Self { doing, source: source.into() }
     }

@@ -8,12 +8,12 @@ use crate::table::{Case, check, report, shape_faults};
 const TRANSPORT: &str = "TransportError";
 const VALIDATION: &str = "ValidationError";
 
-/// An invalid query at `{base}/:entity`, the entity being the first word of the path.
+/// An invalid query at `{base}/:entity`. The entity is the first segment of the path.
 fn read(path: &str, query: &str) -> Case {
     Case::new(format!("{path} {query:.120}"), Request::get(&format!("/mesh{path}"), query), 400, VALIDATION)
 }
 
-/// An invalid query in the body of a POST, which bounds nothing but the query itself.
+/// An invalid query in the body of a POST, where only the limits on queries apply.
 fn post(name: &str, query: &str) -> Case {
     let body = json!({ "query": query }).to_string();
     Case::new(name, Request::post("/mesh", &body), 400, VALIDATION)
@@ -34,12 +34,12 @@ fn filtered(filter: &str) -> Case {
 }
 
 #[test]
-fn an_unknown_name_is_refused_by_name_place_and_nearest_name() {
+fn an_unknown_name_is_refused_with_its_path_and_a_suggestion() {
     let server = Server::with_database(&Database::blog());
     check(
         &server,
         &[
-            // SPEC §2.1: an unknown entity is no unknown path.
+            // SPEC §2.1: an unknown entity is not an unknown path.
             read("/nosuch", r#"{"nosuch":{"$select":{"id":true}}}"#).says("nosuch"),
             read("/nosuch/1", r#"{"nosuch":{"$select":{"id":true}}}"#).says("nosuch"),
             read("/pots", r#"{"pots":{"$select":{"id":true}}}"#).says("pots").says("'post'"),
@@ -107,7 +107,7 @@ fn a_query_of_another_shape_is_refused() {
         r#"{"post":{"$select":{"id":true}},"user":{"$select":{"id":true}}}"#,
         r#"{"post":{"$select":{"id":true}},"$page":{"first":1}}"#,
         r#"{"post":{"$select":{"id":true}},"contentHash":"00"}"#,
-        // A key given twice (SPEC §3.2).
+        // Repeated keys (SPEC §3.2).
         r#"{"post":{"$select":{"id":true,"id":true}}}"#,
         r#"{"post":{"$select":{"id":true}},"post":{"$select":{"id":true}}}"#,
         r#"{"post":{"$select":{"id":true},"$select":{"id":true}}}"#,
@@ -175,7 +175,7 @@ fn a_control_in_the_wrong_place_is_refused() {
             format!(r#"{{"post":{{"$select":{{"author":{{"$select":{{"id":true}},{control}}}}}}}}}"#);
         cases.push(read("/post", &to_one).says(name).path("post.author"));
     }
-    // Those that a to-many relation does not take.
+    // Controls that to-many relations do not support.
     for control in &controls[3..] {
         let name = control.split('"').nth(1).unwrap();
         let to_many =
@@ -191,7 +191,7 @@ fn a_control_in_the_wrong_place_is_refused() {
 fn a_malformed_control_is_refused() {
     let server = Server::with_database(&Database::blog());
     let controls = [
-        // SPEC §3.8: null in place of a control.
+        // SPEC §3.8: null as a control.
         r#""$where":null"#,
         r#""$orderBy":null"#,
         r#""$page":null"#,
@@ -272,14 +272,14 @@ fn a_malformed_control_is_refused() {
 }
 
 #[test]
-fn an_operator_or_a_value_that_does_not_fit_is_refused() {
+fn operators_and_values_of_the_wrong_type_are_refused() {
     let server = Server::with_database(&Database::blog());
     let mut cases = vec![
         filtered(r#"{"field":"title","op":"lik","value":"a"}"#).says("lik").says("'like'"),
         filtered(r#"{"field":"title","op":"EQ","value":"a"}"#).says("EQ").says("'eq'"),
         filtered(r#"{"field":"title","op":"=","value":"a"}"#),
         filtered(r#"{"field":"title","op":5,"value":"a"}"#),
-        // Of no shape that any field's value has.
+        // Values that no field can have.
         filtered(r#"{"field":"likes","op":"eq","value":[1]}"#).says("eq").path("post"),
         filtered(r#"{"field":"title","op":"eq","value":["a"]}"#).says("eq").path("post"),
         filtered(r#"{"field":"title","op":"eq","value":{}}"#).says("value").path("post"),
@@ -321,7 +321,7 @@ fn an_operator_or_a_value_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn what_the_field_can_hold_is_taken() {
+fn values_of_the_type_of_the_field_are_accepted() {
     let server = Server::with_database(&Database::blog());
     let cases = [
         ("likes", r#""op":"eq","value":5"#, json!([1])),
@@ -377,7 +377,7 @@ fn leaf() -> &'static str {
 }
 
 #[test]
-fn each_bound_holds_and_what_lies_within_is_answered() {
+fn queries_are_answered_up_to_each_limit_and_refused_above() {
     let server = Server::with_database(&wide());
     let wide_with =
         |select: &str, control: &str| format!(r#"{{"wide":{{"$select":{{{select}}}{control}}}}}"#);
@@ -443,7 +443,7 @@ fn each_bound_holds_and_what_lies_within_is_answered() {
 }
 
 #[test]
-fn a_configured_bound_takes_the_place_of_the_default() {
+fn a_configured_limit_replaces_the_default() {
     let blog = Database::blog();
     let config = blog.dir.write(
         "mesh.toml",
@@ -467,7 +467,7 @@ fn a_configured_bound_takes_the_place_of_the_default() {
 }
 
 #[test]
-fn a_result_of_too_many_objects_is_refused_and_not_cut() {
+fn a_result_of_too_many_objects_is_refused_rather_than_truncated() {
     let blog = Database::blog();
     let config = blog.dir.write("mesh.toml", "[limits]\nrows = 5\n");
     let server = Server::start(&["--config", &config, "--database", &blog.url()]);
@@ -535,7 +535,7 @@ fn a_cursor_of_another_read_is_refused() {
         read("/post", &page("post", "id", order, &format!("{cursor}A"))),
         read("/post", &page("post", "id", order, &format!("{cursor}="))),
     ];
-    // Every single letter of it counts.
+    // A change of any character is refused.
     for index in 0..cursor.len() {
         let letter = if &cursor[index..=index] == "A" { "B" } else { "A" };
         let altered = format!("{}{letter}{}", &cursor[..index], &cursor[index + 1..]);
@@ -546,7 +546,7 @@ fn a_cursor_of_another_read_is_refused() {
 }
 
 #[test]
-fn a_failing_resolver_tells_nothing_of_the_storage() {
+fn errors_of_resolvers_do_not_reveal_the_storage() {
     let blog = Database::blog();
     let server = Server::with_database(&blog);
     assert_eq!(server.get("/comment", r#"{"comment":{"$select":{"id":true}}}"#).status, 200);
@@ -569,7 +569,7 @@ fn a_failing_resolver_tells_nothing_of_the_storage() {
 }
 
 #[test]
-fn transport_faults_come_before_faults_of_the_query() {
+fn transport_errors_precede_query_errors() {
     let server = Server::with_database(&Database::blog());
     check(
         &server,

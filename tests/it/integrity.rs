@@ -17,7 +17,7 @@ fn refused(status: u16, code: &str) -> (u16, String) {
 }
 
 #[test]
-fn the_whole_round() {
+fn a_session_works_from_login_to_logout() {
     let deployment = Deployment::new("");
     let server = deployment.start();
     let session = Session::begin(&server);
@@ -32,7 +32,7 @@ fn the_whole_round() {
 }
 
 #[test]
-fn every_code_with_its_status() {
+fn refusals_have_their_code_and_status() {
     let deployment = Deployment::with("replay_window = \"30s\"", "[persisted]\nregistration = \"closed\"\n");
     let server = deployment.start();
     let session = Session::begin(&server);
@@ -119,9 +119,9 @@ fn one_altered_character_is_refused() {
     }
 }
 
-/// Two servers of one deployment, which share nothing but the file of their state.
+/// Two servers of one deployment, which share only the file of their state.
 #[test]
-fn a_logout_reaches_all_servers_and_outlives_them() {
+fn a_logout_applies_to_all_servers_and_after_restarts() {
     let deployment = Deployment::new("");
     let (mut a, mut b) = (deployment.start(), deployment.start());
     let session = Session::begin(&a);
@@ -140,7 +140,7 @@ fn a_logout_reaches_all_servers_and_outlives_them() {
 }
 
 #[test]
-fn a_nonce_is_good_for_one_of_all_servers() {
+fn a_nonce_is_accepted_by_one_server_only() {
     let deployment = Deployment::with("binding = \"require\"", "");
     let (a, b) = (deployment.start(), deployment.start());
     let session = Session::begin(&a);
@@ -155,7 +155,7 @@ fn a_nonce_is_good_for_one_of_all_servers() {
 }
 
 #[test]
-fn in_memory_a_logout_is_known_to_one_server_only() {
+fn a_logout_in_memory_applies_to_one_server_only() {
     let deployment = Deployment::new("[state]\nstore = \"memory\"\n");
     let (a, b) = (deployment.start(), deployment.start());
     let session = Session::begin(&a);
@@ -166,7 +166,7 @@ fn in_memory_a_logout_is_known_to_one_server_only() {
 }
 
 #[test]
-fn guesses_are_limited() {
+fn wrong_passwords_are_rate_limited() {
     let deployment = Deployment::new("[limits]\nlogin_per_minute = 3\n");
     let server = deployment.start();
     for _ in 0..3 {
@@ -179,11 +179,11 @@ fn guesses_are_limited() {
     assert_eq!(why(&login(&server, "nobody@example.org", "guess")), refused(401, "BAD_CREDENTIALS"));
 }
 
-/// What an unknown account costs is what a known one does.
+/// Unknown accounts take as long as known ones.
 #[test]
-fn logins_take_their_time_whoever_it_is() {
+fn the_time_of_a_login_does_not_reveal_accounts() {
     let deployment = Deployment::new("[limits]\nlogin_per_minute = 1000\n");
-    // Hashes as `hash-password` makes them, which take long enough to be measured.
+    // `hash-password` makes hashes that take long enough to be measured.
     let hash = hash_password("slow");
     let connection = deployment.database.connect();
     connection.execute("UPDATE accounts SET password_hash = ?1 WHERE id = 1", [hash]).unwrap();
@@ -193,7 +193,7 @@ fn logins_take_their_time_whoever_it_is() {
         assert_eq!(login(&server, name, "wrong").status, 401);
         start.elapsed()
     };
-    // The quickest of several in turn, since anything else on the machine only makes them slower.
+    // The fastest of several attempts, because other load only makes them slower.
     let (mut known, mut unknown) = (Duration::MAX, Duration::MAX);
     for _ in 0..10 {
         known = known.min(time("ada@example.org"));
@@ -253,7 +253,7 @@ fn servers_without_the_secret_of_another_refuse_its_tokens() {
 }
 
 #[test]
-fn accounts_that_are_not_there_are_said_at_start() {
+fn a_missing_table_of_accounts_is_reported_at_start() {
     let database = Database::blog();
     let config = |users: &str| {
         let text = format!(
@@ -277,7 +277,7 @@ fn accounts_that_are_not_there_are_said_at_start() {
 }
 
 #[test]
-fn hash_password_makes_hashes_that_log_in() {
+fn hashes_of_hash_password_are_accepted_at_login() {
     let deployment = Deployment::new("");
     let hash = hash_password("a new password, with ümlauts");
     assert!(hash.starts_with("$argon2id$v=19$m="), "{hash}");
@@ -322,9 +322,9 @@ fn query_logs_in_signs_pages_and_logs_out() {
     assert_eq!(ended, 3, "each session was ended");
 }
 
-/// What a proxy or a page can send besides makes nobody an administrator: the role is that of the token.
+/// Headers of proxies and pages do not change the role, which comes from the token.
 #[test]
-fn what_a_request_claims_of_itself_is_worth_nothing() {
+fn claims_outside_the_token_are_ignored() {
     let deployment = Deployment::new("");
     let server = deployment.start();
     for name in ["X-Mesh-Role", "X-Mesh-User", "Authorization", "X-Forwarded-User", "Cookie"] {
@@ -345,17 +345,17 @@ fn hash_password(password: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// Runs a command of the program to its end, with that on its standard input.
+/// Runs a command of the program with the given standard input.
 fn with_input(arguments: &[&str], input: &str, env: &[(&str, &str)]) -> Output {
     let mut command: Command = command(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).envs(env.iter().copied());
     let mut child = command.spawn().unwrap();
-    // A command that needs no input may have ended before it is written.
+    // A command that needs no input may exit before it is written.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// The message of a body is the digest of its bytes, whatever the bytes are.
+/// The message of a body is the digest of its bytes.
 #[test]
 fn bodies_are_signed_byte_by_byte() {
     let deployment = Deployment::new("");
@@ -369,7 +369,7 @@ fn bodies_are_signed_byte_by_byte() {
     assert_eq!(why(&send(&body.replace("\"id\":1", "\"id\":2"))), refused(403, "SIGNATURE_INVALID"));
 }
 
-/// A server of the deployment that takes files, for the avatar of an account and the banner of a post.
+/// Starts a server with uploads, for the avatar of an account and the banner of a post.
 fn with_files(deployment: &Deployment) -> Server {
     let dir = &deployment.database.dir;
     let schema = json!({"entities": {
@@ -384,7 +384,7 @@ fn with_files(deployment: &Deployment) -> Server {
     Server::start(&["--config", &config, "--schema", &schema])
 }
 
-/// An upload to a path, signed by the statement of an entity's field.
+/// Builds an upload to a path, signed with the statement for a field.
 fn upload(session: &Session, path: &str, of: (&str, &str), meta: Option<&str>) -> Request {
     let (entity, field) = of;
     let hash = format!("sha256:{}", encoding::sha256(b"bytes"));
@@ -398,9 +398,9 @@ fn upload(session: &Session, path: &str, of: (&str, &str), meta: Option<&str>) -
     session.sign(request.body(format!("{}{file}", meta.unwrap_or_default())), &statement)
 }
 
-/// Defect 42: an upload that was signed for one entity's field was accepted at another one's.
+/// A signed statement must match the field of the path.
 #[test]
-fn a_signed_upload_is_good_for_its_field_only() {
+fn a_signed_upload_is_valid_for_its_field_only() {
     let deployment = Deployment::new("");
     let server = with_files(&deployment);
     let session = Session::begin(&server);
@@ -413,9 +413,9 @@ fn a_signed_upload_is_good_for_its_field_only() {
     assert_eq!(reply.status, 200, "{}", reply.text());
 }
 
-/// Defect 43: what a part of the form said became part of the request's own data.
+/// Parts of the form must not change the request.
 #[test]
-fn what_a_form_says_besides_is_fields_and_nothing_else() {
+fn form_data_sets_fields_only() {
     let deployment = Deployment::new("");
     let server = with_files(&deployment);
     let session = Session::begin(&server);

@@ -4,7 +4,7 @@ use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Response, Server, encode};
 use serde_json::{Value, json};
 
-/// Everybody's password is `correct horse`, hashed at little cost.
+/// Accounts whose password is `correct horse`, hashed at low cost.
 pub(crate) const PASSWORD: &str = "correct horse";
 const ACCOUNTS: &str = "
 CREATE TABLE accounts (
@@ -26,12 +26,12 @@ pub(crate) struct Deployment {
 }
 
 impl Deployment {
-    /// Signed requests, and these settings besides.
+    /// Creates a deployment with signed requests and further settings.
     pub(crate) fn new(more: &str) -> Self {
         Self::with("", more)
     }
 
-    /// The same with further settings of `[integrity]`.
+    /// Creates a deployment with further settings of `[integrity]`.
     pub(crate) fn with(integrity: &str, more: &str) -> Self {
         let database = Database::new(ACCOUNTS);
         let config = database.dir.write(
@@ -46,13 +46,13 @@ impl Deployment {
         Self { database, config }
     }
 
-    /// One of its servers.
+    /// Starts a server of the deployment.
     pub(crate) fn start(&self) -> Server {
         Server::start(&["--config", &self.config])
     }
 }
 
-/// What a login gave.
+/// The result of a login.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) token: String,
@@ -73,17 +73,17 @@ impl Session {
         encoding::signature(&self.signing_token, message)
     }
 
-    /// Adds token and signature for a message.
+    /// Adds the token and the signature of a message.
     pub(crate) fn sign(&self, request: Request, message: &str) -> Request {
         request.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", self.signature(message))
     }
 
-    /// A signed read by GET.
+    /// Builds a signed read by GET.
     pub(crate) fn get(&self, server: &Server, path: &str, query: &str) -> Response {
         server.send(&self.sign(Request::get(&server.path(path), query), &encode(query)))
     }
 
-    /// A signed POST of JSON.
+    /// Builds a signed POST of JSON.
     pub(crate) fn post(&self, server: &Server, path: &str, body: &Value) -> Response {
         let body = body.to_string();
         let message = format!("\n{}", encoding::sha256(body.as_bytes()));
@@ -100,7 +100,7 @@ pub(crate) fn login(server: &Server, login: &str, password: &str) -> Response {
     server.send(&Request::post(&server.path("/auth"), &body))
 }
 
-/// Status and code of a refusal, or its kind where it has no code.
+/// Returns status and code of an error, or its kind if it has no code.
 pub(crate) fn why(reply: &Response) -> (u16, String) {
     let body = reply.json();
     let word = body.get("code").or_else(|| body.get("error")).and_then(Value::as_str);

@@ -21,7 +21,7 @@ fn get(path: &str) -> Request {
     Request::get(&format!("/mesh{path}"), POST)
 }
 
-/// The methods of `Allow`, sorted.
+/// Returns the sorted methods of `Allow`.
 fn allowed(response: &Response) -> Vec<String> {
     let allow = response.header("allow").unwrap_or_default();
     let mut methods: Vec<String> = allow.split(',').map(|method| method.trim().to_owned()).collect();
@@ -73,7 +73,7 @@ fn exactly_one_query_header_is_taken() {
     }
     check(&server, &cases);
 
-    // Padding may be left out, and bits beyond the last byte are let pass.
+    // Padding is optional, and bits beyond the last byte are ignored.
     for query in ["{ post id }", "{ post id  }", "{ post id   }"] {
         let unpadded = encode(query).trim_end_matches('=').to_owned();
         let reply = server
@@ -120,7 +120,7 @@ fn parameters_of_the_url_never_carry_the_query() {
 }
 
 #[test]
-fn a_path_or_a_method_that_is_not_served_is_refused() {
+fn unknown_paths_and_methods_are_refused() {
     let server = Server::with_database(&Database::blog());
     let missing = |path: &str| Case::new(path, Request::get(path, POST), 404, "NotFound");
     let refused = |method: &str, path: &str| {
@@ -186,12 +186,12 @@ fn other_spellings_of_a_path_reach_the_same_record() {
     assert_eq!(server.send(&get("/post/")).body, all.body);
     let slash = server.send(&Request::post("/mesh/", &json!({"query": POST}).to_string()));
     assert_eq!(slash.body, all.body);
-    // Decoded once, and only once.
+    // Escapes are decoded exactly once.
     assert_eq!(server.send(&get("/post/%2531")).text(), "null");
 }
 
 #[test]
-fn the_base_may_be_any_path_or_none() {
+fn the_base_path_is_configurable() {
     let blog = Database::blog();
     for (base, under, outside) in [
         ("/", "/post/1", "/mesh/post/1/title/more"),
@@ -209,7 +209,7 @@ fn the_base_may_be_any_path_or_none() {
 }
 
 #[test]
-fn a_record_that_cannot_be_is_null() {
+fn a_record_with_an_impossible_id_is_null() {
     let database = Database::new(
         "CREATE TABLE post (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO post VALUES (1, 'Rust at dawn'), (0, 'zero');
          CREATE TABLE word (id TEXT PRIMARY KEY, n INTEGER);
@@ -263,7 +263,7 @@ fn put_and_head_read_like_get() {
         if let Some(length) = head.header("content-length") {
             assert_eq!(length, full.body.len().to_string());
         }
-        // Nothing of a body follows that the next reply would begin with.
+        // No bytes of a body follow the head.
         assert_eq!(connection.send(&get("/post/1")).text(), FIRST);
     }
     let mut connection = server.connect();
@@ -273,7 +273,7 @@ fn put_and_head_read_like_get() {
 }
 
 #[test]
-fn post_takes_json_and_nothing_else() {
+fn post_accepts_json_only() {
     let server = Server::with_database(&Database::blog());
     let body = |value: Value| Request::post("/mesh", &value.to_string());
     let text = |text: &str| Request::post("/mesh", text);
@@ -367,7 +367,7 @@ fn every_reply_has_a_request_id() {
     }
 }
 
-/// Sends bytes as they are and checks the refusal that comes back.
+/// Sends raw bytes and checks the status of the reply.
 fn refused_early(server: &Server, name: &str, bytes: &[u8], status: u16, faults: &mut Vec<String>) {
     let mut connection: Connection = server.connect();
     connection.write(bytes);
@@ -388,10 +388,9 @@ fn refused_early(server: &Server, name: &str, bytes: &[u8], status: u16, faults:
     }
 }
 
-/// Four times the bound and more than a hundred headers are refused by the parser of HTTP, which knows a
-/// status but no body of ours.
+/// The HTTP parser refuses heads of four times the limit and more than 100 headers, without an error body.
 #[test]
-fn what_is_far_too_large_is_refused_while_it_is_read() {
+fn far_too_large_requests_are_refused_while_they_are_read() {
     let server = Server::with_database(&Database::blog());
     let tiny =
         (0..2000).fold(get("/post"), |request, index| request.header(&format!("X-{index}"), "y".repeat(20)));
@@ -409,7 +408,7 @@ fn what_is_far_too_large_is_refused_while_it_is_read() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_with_a_body_of_json() {
+fn too_large_requests_get_an_error_body() {
     let server = Server::with_database(&Database::blog());
     let mut faults = Vec::new();
     let mut refuse =
@@ -499,7 +498,7 @@ fn reads_are_revalidated_by_their_tag() {
 }
 
 #[test]
-fn http_that_is_malformed_does_no_harm() {
+fn malformed_http_is_refused() {
     let server = Server::with_database(&Database::blog());
     for bytes in [
         &b"\r\n\r\n"[..],

@@ -1,4 +1,4 @@
-//! Files arrive whole or not at all, whatever the client does and whenever the server stops.
+//! Files are stored completely or not at all, even if clients disconnect or the server is killed.
 
 mod crash;
 mod hostile;
@@ -32,7 +32,7 @@ const SCHEMA: &str = r#"{"entities": {
     "photo": {"fields": ["id", "image", "caption"], "writable": ["caption"], "uploads": {"image": {}}}
 }}"#;
 
-/// A server that takes files.
+/// A server with uploads.
 struct Files {
     server: Server,
     database: Database,
@@ -48,7 +48,7 @@ impl Files {
         Self { server: start(&database, settings), database }
     }
 
-    /// Kills the server without a chance to tidy up, and starts it again.
+    /// Kills the server and starts it again.
     fn crash(self) -> Self {
         let Self { mut server, database } = self;
         server.signal("KILL");
@@ -60,18 +60,18 @@ impl Files {
         self.database.dir.path().join("files")
     }
 
-    /// The files that are not visible.
+    /// Returns the pending files.
     fn pending(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder().join("pending")).unwrap();
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
     }
 
-    /// Waits until nothing is under way any more.
+    /// Waits until there are no pending files.
     fn settled(&self) {
         wait_for("nothing pending", || self.pending().is_empty());
     }
 
-    /// The files that are visible.
+    /// Returns the published files.
     fn published(&self) -> Vec<String> {
         let mut found = Vec::new();
         for folder in fs::read_dir(self.folder().join("sha256")).unwrap() {
@@ -137,14 +137,14 @@ fn body(parts: &[Vec<u8>]) -> Vec<u8> {
     [parts.concat(), b"--b--\r\n".to_vec()].concat()
 }
 
-/// An upload without its body.
+/// Builds an upload without its body.
 fn head(path: &str, statement: &str) -> Request {
     Request::new("POST", &format!("/mesh{path}"))
         .query(statement)
         .header("Content-Type", "multipart/form-data; boundary=b")
 }
 
-/// An upload of one plain text.
+/// Builds an upload of a text file.
 fn avatar(id: u32, bytes: &[u8]) -> Request {
     head(&format!("/user/{id}/avatar"), &statement("user", "avatar", bytes)).body(body(&[part(
         "file",
@@ -153,7 +153,7 @@ fn avatar(id: u32, bytes: &[u8]) -> Request {
     )]))
 }
 
-/// The most memory that the server's process ever had, in bytes.
+/// Returns the peak memory of the server in bytes.
 fn memory_peak(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -169,7 +169,7 @@ fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_file_goes_to_its_record_and_back() {
+fn an_uploaded_file_can_be_downloaded() {
     let files = Files::open();
     let meta = part("meta", "application/json", br#"{"name": "Ada L."}"#);
     let parts = [part("file", "image/png", b"hello"), meta];
@@ -206,7 +206,7 @@ fn a_file_goes_to_its_record_and_back() {
 }
 
 #[test]
-fn a_record_is_made_with_its_file_or_not_at_all() {
+fn a_record_is_created_with_its_file_or_not_at_all() {
     let files = Files::open();
     let photo = |bytes: &[u8], caption: &str| {
         let meta = part("meta", "application/json", json!({"caption": caption}).to_string().as_bytes());
@@ -223,7 +223,7 @@ fn a_record_is_made_with_its_file_or_not_at_all() {
 }
 
 #[test]
-fn equal_bytes_are_stored_once_also_when_many_race() {
+fn concurrent_uploads_of_equal_bytes_are_stored_once() {
     let files = Arc::new(Files::open());
     let senders: Vec<_> = (0..8)
         .map(|number| {
@@ -240,7 +240,7 @@ fn equal_bytes_are_stored_once_also_when_many_race() {
 }
 
 #[test]
-fn a_large_file_takes_no_memory() {
+fn memory_does_not_depend_on_the_size_of_a_file() {
     const SIZE: u64 = 256 << 20;
     let files = Files::open();
     assert_eq!(files.send(&avatar(7, b"warm")).status, 200);
@@ -263,7 +263,7 @@ fn a_large_file_takes_no_memory() {
     let grown = memory_peak(&files.server) - before;
     assert!(grown < 32 << 20, "the server's memory grew by {} KiB", grown >> 10);
 
-    // On the way out as well.
+    // The same holds for downloads.
     let url = format!("/mesh/files/{}", reply.json()["banner"].as_str().unwrap());
     let mut connection = files.server.connect();
     let reply = connection.send(&Request::new("GET", &url));

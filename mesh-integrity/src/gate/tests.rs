@@ -22,25 +22,25 @@ fn login(gate: &Gate) -> IssuedSession {
     gate.login(&Identity::new("7").with_role("editor").with_tenant("acme"), [3; 16], NOW).unwrap()
 }
 
-/// The stores of these tests never make anyone wait.
-fn done<T>(future: impl Future<Output = T>) -> T {
+/// Returns the output of a future that is ready at the first poll.
+fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut cx = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut cx) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits"),
+        Poll::Pending => panic!("the future is pending"),
     }
 }
 
 fn pass(
     gate: &Gate,
     issued: &IssuedSession,
-    proof: &SignatureHeaders<'_>,
-    aim: &SignatureTarget<'_>,
+    headers: &SignatureHeaders<'_>,
+    target: &SignatureTarget<'_>,
     now: u64,
 ) -> Result<(), IntegrityError> {
-    done(async {
+    ready(async {
         let opened = gate.open(Some(issued.token.as_bytes()), now).await?;
-        gate.verify(&opened, &Message::new(QUERY), proof, aim, now).await
+        gate.verify(&opened, &Message::new(QUERY), headers, target, now).await
     })
 }
 
@@ -61,43 +61,43 @@ fn proof<'a>(signature: &'a str, timestamp: &'a str, nonce: &'a str) -> Signatur
 fn logout(
     gate: &Gate,
     token: &str,
-    proof: &SignatureHeaders<'_>,
-    aim: &SignatureTarget<'_>,
+    headers: &SignatureHeaders<'_>,
+    target: &SignatureTarget<'_>,
     now: u64,
 ) -> Result<(), IntegrityError> {
-    done(gate.logout(&gate.open_token(Some(token.as_bytes()))?, proof, aim, now))
+    ready(gate.logout(&gate.open_token(Some(token.as_bytes()))?, headers, target, now))
 }
 
-/// The variant's name and what is in it.
-fn why(result: Result<(), IntegrityError>) -> String {
+/// Formats a result for comparison.
+fn outcome(result: Result<(), IntegrityError>) -> String {
     result.map_or_else(|error| format!("{error:?}"), |()| "passed".to_owned())
 }
 
 #[test]
-fn a_session_from_login_to_logout() {
+fn a_session_is_valid_from_login_to_logout() {
     let gate = gate();
     let issued = login(&gate);
     assert_eq!(issued.session.expires_at, NOW + 15 * 60 * 1000);
     let signature = plain(&issued);
-    assert_eq!(why(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "passed");
+    assert_eq!(outcome(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "passed");
     let again = plain(&issued);
     assert_eq!(
-        why(pass(&gate, &issued, &proof(&again, "", ""), &AIM, NOW + 1)),
+        outcome(pass(&gate, &issued, &proof(&again, "", ""), &AIM, NOW + 1)),
         "passed",
-        "unbound ones repeat"
+        "unbound signatures may be repeated"
     );
     let end = || logout(&gate, &issued.token, &SignatureHeaders::default(), &AIM, NOW);
     end().unwrap();
-    assert_eq!(why(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "TokenRevoked");
-    assert_eq!(why(done(gate.check(&issued.session, NOW))), "TokenRevoked");
-    assert_eq!(why(end()), "TokenRevoked");
+    assert_eq!(outcome(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "TokenRevoked");
+    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "TokenRevoked");
+    assert_eq!(outcome(end()), "TokenRevoked");
 }
 
 #[test]
-fn tokens_that_do_not_open() {
+fn missing_invalid_and_expired_tokens_are_refused() {
     let gate = gate();
     let issued = login(&gate);
-    let open = |token: Option<&[u8]>, now| why(done(gate.open(token, now)).map(drop));
+    let open = |token: Option<&[u8]>, now| outcome(ready(gate.open(token, now)).map(drop));
     let token = issued.token.as_bytes();
     assert_eq!(open(None, NOW), "TokenMissing");
     assert_eq!(open(Some(b""), NOW), "TokenInvalid");
@@ -108,17 +108,21 @@ fn tokens_that_do_not_open() {
 }
 
 #[test]
-fn signatures_that_do_not_fit() {
+fn missing_and_wrong_signatures_are_refused() {
     let gate = gate();
     let issued = login(&gate);
-    let try_one = |signature: &str| why(pass(&gate, &issued, &proof(signature, "", ""), &AIM, NOW));
+    let try_one = |signature: &str| outcome(pass(&gate, &issued, &proof(signature, "", ""), &AIM, NOW));
     let good = plain(&issued);
     assert_eq!(try_one(&good), "passed");
     assert_eq!(try_one(""), "SignatureMissing { unbound: false }");
-    assert_eq!(try_one(&good["sha256=".len()..]), "SignatureInvalid", "the prefix is part of it");
+    assert_eq!(try_one(&good["sha256=".len()..]), "SignatureInvalid", "the prefix is required");
     let other = gate.login(&Identity::new("7"), [4; 16], NOW).unwrap();
-    assert_eq!(try_one(&plain(&other)), "SignatureInvalid", "another session's");
-    assert_eq!(try_one(&SigningKey::new(&issued.token).sign(QUERY)), "SignatureInvalid", "the wrong key");
+    assert_eq!(try_one(&plain(&other)), "SignatureInvalid", "signed by another session");
+    assert_eq!(
+        try_one(&SigningKey::new(&issued.token).sign(QUERY)),
+        "SignatureInvalid",
+        "signed with the wrong key"
+    );
 }
 
 #[test]
@@ -127,11 +131,11 @@ fn bound_signatures_work_once_and_in_time() {
     let issued = login(&gate);
     let signature = bound(&issued, "1700000000", NONCE);
     let good = proof(&signature, "1700000000", NONCE);
-    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW)), "passed");
-    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW)), "Replayed(Repeated)");
-    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW + 60_000)), "Replayed(Repeated)");
-    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW + 60_001)), "Replayed(Late)");
-    for (second, outcome) in [
+    assert_eq!(outcome(pass(&gate, &issued, &good, &AIM, NOW)), "passed");
+    assert_eq!(outcome(pass(&gate, &issued, &good, &AIM, NOW)), "Replayed(Repeated)");
+    assert_eq!(outcome(pass(&gate, &issued, &good, &AIM, NOW + 60_000)), "Replayed(Repeated)");
+    assert_eq!(outcome(pass(&gate, &issued, &good, &AIM, NOW + 60_001)), "Replayed(Late)");
+    for (second, expected) in [
         (1_700_000_060, "passed"),
         (1_700_000_061, "Replayed(Late)"),
         (1_699_999_940, "passed"),
@@ -140,50 +144,54 @@ fn bound_signatures_work_once_and_in_time() {
         let (text, nonce) = (second.to_string(), format!("nonce-at-{second}"));
         let signature = bound(&issued, &text, &nonce);
         assert_eq!(
-            why(pass(&gate, &issued, &proof(&signature, &text, &nonce), &AIM, NOW)),
-            outcome,
+            outcome(pass(&gate, &issued, &proof(&signature, &text, &nonce), &AIM, NOW)),
+            expected,
             "{second}"
         );
     }
-    // Used again after its time, with a new timestamp, it is another one.
+    // An expired nonce may be used again with a new timestamp.
     let signature = bound(&issued, "1700000200", NONCE);
     let later = proof(&signature, "1700000200", NONCE);
-    assert_eq!(why(pass(&gate, &issued, &later, &AIM, NOW + 200_000)), "passed");
+    assert_eq!(outcome(pass(&gate, &issued, &later, &AIM, NOW + 200_000)), "passed");
 }
 
 #[test]
-fn bound_signatures_are_aimed() {
+fn bound_signatures_are_valid_for_their_target_only() {
     let gate = gate();
     let issued = login(&gate);
     let signature = bound(&issued, "1700000000", NONCE);
     let good = proof(&signature, "1700000000", NONCE);
-    for aim in [
+    for target in [
         SignatureTarget { method: "PUT", ..AIM },
         SignatureTarget { method: "HEAD", ..AIM },
         SignatureTarget { path: "/mesh/post/8", ..AIM },
         SignatureTarget { path: "/mesh/post/7/", ..AIM },
         SignatureTarget { format: "ql", ..AIM },
     ] {
-        assert_eq!(why(pass(&gate, &issued, &good, &aim, NOW)), "SignatureInvalid", "{aim:?}");
+        assert_eq!(outcome(pass(&gate, &issued, &good, &target, NOW)), "SignatureInvalid", "{target:?}");
     }
     for (timestamp, nonce) in
         [("1700000001", NONCE), ("01700000000", NONCE), ("1700000000", "abcdefghijklmnoP")]
     {
         let moved = proof(&signature, timestamp, nonce);
-        assert_eq!(why(pass(&gate, &issued, &moved, &AIM, NOW)), "SignatureInvalid");
+        assert_eq!(outcome(pass(&gate, &issued, &moved, &AIM, NOW)), "SignatureInvalid");
     }
     let stripped = proof(&signature, "", "");
-    assert_eq!(why(pass(&gate, &issued, &stripped, &AIM, NOW)), "SignatureInvalid");
-    assert_eq!(why(pass(&gate, &issued, &good, &AIM, NOW)), "passed", "failures used up nothing");
+    assert_eq!(outcome(pass(&gate, &issued, &stripped, &AIM, NOW)), "SignatureInvalid");
+    assert_eq!(
+        outcome(pass(&gate, &issued, &good, &AIM, NOW)),
+        "passed",
+        "a failed attempt does not use up the nonce"
+    );
 }
 
 #[test]
-fn forms_of_timestamp_and_nonce() {
+fn malformed_timestamps_and_nonces_are_refused() {
     let gate = gate();
     let issued = login(&gate);
     let plain = plain(&issued);
     let long = "n".repeat(65);
-    for (timestamp, nonce, outcome) in [
+    for (timestamp, nonce, expected) in [
         ("1700000000", "", "Binding(NonceMissing)"),
         ("", NONCE, "Binding(TimestampMissing)"),
         ("now", NONCE, "Binding(Timestamp)"),
@@ -198,51 +206,55 @@ fn forms_of_timestamp_and_nonce() {
         ("999999999999999", NONCE, "SignatureInvalid"),
     ] {
         let result = pass(&gate, &issued, &proof(&plain, timestamp, nonce), &AIM, NOW);
-        assert_eq!(why(result), outcome, "{timestamp} {nonce}");
+        assert_eq!(outcome(result), expected, "{timestamp} {nonce}");
     }
 }
 
 #[test]
-fn what_the_setting_says_about_binding() {
+fn binding_is_required_or_ignored_as_configured() {
     let required = gate().binding(Binding::Require);
     let issued = login(&required);
     let unbound = plain(&issued);
     let result = pass(&required, &issued, &proof(&unbound, "", ""), &AIM, NOW);
-    assert_eq!(why(result), "SignatureMissing { unbound: true }");
+    assert_eq!(outcome(result), "SignatureMissing { unbound: true }");
     let signature = bound(&issued, "1700000000", NONCE);
-    assert_eq!(why(pass(&required, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW)), "passed");
+    assert_eq!(
+        outcome(pass(&required, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW)),
+        "passed"
+    );
 
     let off = gate().binding(Binding::Off);
     for (timestamp, nonce) in [("1", "short"), ("1700000000", ""), ("", "")] {
-        assert_eq!(why(pass(&off, &issued, &proof(&unbound, timestamp, nonce), &AIM, NOW)), "passed");
+        assert_eq!(outcome(pass(&off, &issued, &proof(&unbound, timestamp, nonce), &AIM, NOW)), "passed");
     }
 }
 
 #[test]
-fn logout_with_a_signature() {
+fn a_signed_logout_must_sign_the_empty_message() {
     let gate = gate().binding(Binding::Require);
     let issued = login(&gate);
-    let aim = SignatureTarget { method: "POST", path: "/mesh/logout", format: "json" };
-    let end = |signature: &str| why(logout(&gate, &issued.token, &proof(signature, "", ""), &aim, NOW));
+    let target = SignatureTarget { method: "POST", path: "/mesh/logout", format: "json" };
+    let end =
+        |signature: &str| outcome(logout(&gate, &issued.token, &proof(signature, "", ""), &target, NOW));
     assert_eq!(end(&plain(&issued)), "SignatureInvalid");
-    assert_eq!(why(done(gate.check(&issued.session, NOW))), "passed", "nothing was revoked");
+    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "passed", "nothing was revoked");
     assert_eq!(end(&SigningKey::new(&issued.signing_token).sign(b"")), "passed");
-    assert_eq!(why(done(gate.check(&issued.session, NOW))), "TokenRevoked");
+    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "TokenRevoked");
 }
 
 #[test]
-fn a_forged_token_revokes_nobody() {
+fn a_forged_token_revokes_nothing() {
     let gate = gate();
     let issued = login(&gate);
     let foreign = Gate::new(Keys::new(&Secret::new([2; 32]).unwrap()));
     let forged = foreign.login(&Identity::new("7"), issued.session.session.0, NOW).unwrap();
     let result = logout(&gate, &forged.token, &SignatureHeaders::default(), &AIM, NOW);
-    assert_eq!(why(result), "TokenInvalid");
-    assert_eq!(why(done(gate.check(&issued.session, NOW))), "passed");
+    assert_eq!(outcome(result), "TokenInvalid");
+    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "passed");
 }
 
 #[test]
-fn what_cannot_be_found_out_refuses() {
+fn requests_are_refused_if_a_store_fails() {
     struct Broken;
     impl RevocationStore for Broken {
         fn is_revoked(&self, _: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
@@ -254,23 +266,23 @@ fn what_cannot_be_found_out_refuses() {
     }
     let broken = gate().revocations(Arc::new(Broken));
     let issued = login(&broken);
-    let error = done(broken.open(Some(issued.token.as_bytes()), NOW)).unwrap_err();
+    let error = ready(broken.open(Some(issued.token.as_bytes()), NOW)).unwrap_err();
     let IntegrityError::Unavailable(StoreError::Failed(cause)) = &error else { panic!("{error:?}") };
     assert_eq!(cause.to_string(), "gone");
 
     let full = gate().nonces(Arc::new(MemoryNonces::new(0)));
     let signature = bound(&issued, "1700000000", NONCE);
     let result = pass(&full, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW);
-    assert_eq!(why(result), "Unavailable(Full)");
+    assert_eq!(outcome(result), "Unavailable(Full)");
 }
 
 #[test]
-fn nothing_prints_what_signs() {
+fn debug_output_does_not_reveal_tokens() {
     let gate = gate();
     let issued = login(&gate);
-    let opened = done(gate.open(Some(issued.token.as_bytes()), NOW)).unwrap();
-    let shown = format!("{gate:?} {issued:?} {opened:?}");
-    assert!(!shown.contains(&issued.token) && !shown.contains(&issued.signing_token), "{shown}");
+    let opened = ready(gate.open(Some(issued.token.as_bytes()), NOW)).unwrap();
+    let output = format!("{gate:?} {issued:?} {opened:?}");
+    assert!(!output.contains(&issued.token) && !output.contains(&issued.signing_token), "{output}");
     for error in [
         IntegrityError::QueryNotAllowed(QueryRefusal::Closed),
         IntegrityError::SignatureInvalid,
@@ -283,7 +295,7 @@ fn nothing_prints_what_signs() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// One character of token, signature, message, timestamp, nonce or aim is another: refused.
+    /// Changes one character of the token, signature, message, timestamp, nonce, method or path.
     #[test]
     fn one_altered_character_is_refused(part in 0usize..7, index in 0usize..1000, with in "[!-~]") {
         let gate = gate();
@@ -295,24 +307,24 @@ proptest! {
             AIM.method.to_owned(), AIM.path.to_owned(),
         ];
         let text = &mut parts[part];
-        let at = index % text.len();
-        prop_assume!(text[at..=at] != with);
-        text.replace_range(at..=at, &with);
+        let position = index % text.len();
+        prop_assume!(text[position..=position] != with);
+        text.replace_range(position..=position, &with);
         let [token, signature, query, timestamp, nonce, method, path] = &parts;
-        let aim = SignatureTarget { method, path, format: "json" };
-        let refused = done(async {
+        let target = SignatureTarget { method, path, format: "json" };
+        let refused = ready(async {
             let opened = gate.open(Some(token.as_bytes()), NOW).await?;
             let proof = proof(signature, timestamp, nonce);
-            gate.verify(&opened, &Message::new(query.as_bytes()), &proof, &aim, NOW).await
+            gate.verify(&opened, &Message::new(query.as_bytes()), &proof, &target, NOW).await
         });
         prop_assert!(refused.is_err());
     }
 }
 
-/// The clock of a machine may be set, by an hour and back: what has ended stays ended, what is bound to a time is
-/// good at that time only, and nobody gains a session.
+/// Setting the clock an hour ahead and back does not revive revoked sessions, make used signatures valid, or extend
+/// sessions.
 #[test]
-fn the_clock_may_jump() {
+fn clock_changes_do_not_revive_sessions_or_signatures() {
     const HOUR: u64 = 60 * 60 * 1000;
     let gate = gate();
     let first = login(&gate);
@@ -320,14 +332,14 @@ fn the_clock_may_jump() {
     logout(&gate, &first.token, &SignatureHeaders::default(), &AIM, NOW).unwrap();
     let signature = bound(&second, "1700000000", NONCE);
     let once = proof(&signature, "1700000000", NONCE);
-    assert_eq!(why(pass(&gate, &second, &once, &AIM, NOW)), "passed");
-    // A logout while the clock is ahead is when what has expired is forgotten.
+    assert_eq!(outcome(pass(&gate, &second, &once, &AIM, NOW)), "passed");
+    // A logout while the clock is ahead removes expired entries.
     let ahead = gate.login(&Identity::new("9"), [5; 16], NOW + HOUR).unwrap();
     logout(&gate, &ahead.token, &SignatureHeaders::default(), &AIM, NOW + HOUR).unwrap();
     for now in [NOW + HOUR, NOW, NOW - HOUR, NOW, 0, u64::MAX, NOW] {
-        assert!(done(gate.open(Some(first.token.as_bytes()), now)).is_err(), "ended, at {now}");
-        assert_ne!(why(pass(&gate, &second, &once, &AIM, now)), "passed", "used, at {now}");
-        let alive = done(gate.open(Some(second.token.as_bytes()), now)).is_ok();
+        assert!(ready(gate.open(Some(first.token.as_bytes()), now)).is_err(), "revoked, at {now}");
+        assert_ne!(outcome(pass(&gate, &second, &once, &AIM, now)), "passed", "replayed, at {now}");
+        let alive = ready(gate.open(Some(second.token.as_bytes()), now)).is_ok();
         assert_eq!(alive, now < second.session.expires_at, "at {now}");
     }
 }

@@ -11,32 +11,32 @@ fn a_nonce_is_new_once() {
     let store = MemoryNonces::default();
     assert!(store.insert(id(1), "a", 100, 0).unwrap());
     assert!(!store.insert(id(1), "a", 100, 0).unwrap());
-    assert!(store.insert(id(2), "a", 100, 0).unwrap(), "each session has its own");
+    assert!(store.insert(id(2), "a", 100, 0).unwrap(), "nonces of sessions are independent");
     assert!(store.insert(id(1), "b", 100, 0).unwrap());
     assert!(!store.insert(id(1), "a", 100, 99).unwrap());
-    assert!(store.insert(id(1), "a", 200, 100).unwrap(), "its time is over");
+    assert!(store.insert(id(1), "a", 200, 100).unwrap(), "the nonce has expired");
     assert!(!store.insert(id(1), "a", 300, 199).unwrap());
 }
 
-/// Whatever the order of lifetimes: what is needed is known, and what is not goes in time.
+/// Nonces with any order of lifetimes are kept until they expire and dropped soon afterwards.
 #[test]
-fn nothing_is_forgotten_too_early() {
+fn nonces_are_kept_until_they_expire() {
     let store = MemoryNonces::default();
     let mut lifetimes = Vec::new();
     for step in 0..3_000u64 {
-        let (now, keep) = (step * 7, (step * 7919) % 120 + 1);
+        let (now, lifetime) = (step * 7, (step * 7919) % 120 + 1);
         let nonce = format!("n{step}");
-        assert!(store.insert(id(1), &nonce, now + keep, now).unwrap());
-        lifetimes.push((nonce, now + keep));
+        assert!(store.insert(id(1), &nonce, now + lifetime, now).unwrap());
+        lifetimes.push((nonce, now + lifetime));
         for (nonce, until) in lifetimes.iter().rev().take(40).filter(|(_, until)| *until > now) {
             assert!(!store.insert(id(1), nonce, until + 1, now).unwrap(), "{nonce} at {now}");
         }
-        assert!(store.len() < 80, "{} remembered", store.len());
+        assert!(store.len() < 80, "{} recorded", store.len());
     }
 }
 
 #[test]
-fn one_session_cannot_take_all_the_room() {
+fn one_session_cannot_exhaust_the_capacity() {
     let store = MemoryNonces::new(32);
     assert!(store.insert(id(1), "a", 100, 0).unwrap());
     assert!(store.insert(id(1), "b", 100, 0).unwrap());
@@ -45,19 +45,19 @@ fn one_session_cannot_take_all_the_room() {
 }
 
 #[test]
-fn the_room_is_bounded_and_comes_back() {
+fn a_full_store_refuses_nonces_until_others_expire() {
     let store = MemoryNonces::new(32);
     for number in 0..32 {
         assert!(store.insert(id(number), "a", 100, 0).unwrap());
     }
     assert!(matches!(store.insert(id(40), "a", 100, 50), Err(StoreError::Full)));
     assert!(store.insert(id(40), "a", 200, 100).unwrap());
-    assert_eq!((store.len(), store.sessions.len()), (1, 1), "what is over was swept");
+    assert_eq!((store.len(), store.sessions.len()), (1, 1), "expired nonces are removed");
     assert!(!store.is_empty());
 }
 
 #[test]
-fn many_at_once_are_told_apart() {
+fn a_nonce_is_new_for_one_of_many_threads() {
     let store = MemoryNonces::default();
     let new = AtomicUsize::new(0);
     std::thread::scope(|scope| {

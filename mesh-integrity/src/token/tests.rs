@@ -20,7 +20,7 @@ fn session() -> Session {
 }
 
 #[test]
-fn what_is_sealed_is_read() {
+fn sealed_sessions_are_opened() {
     let empty = Session { user: String::new(), role: Some(String::new()), ..session() };
     let long = "é".repeat(127);
     let full = Session { user: long.clone(), role: Some(long.clone()), tenant: Some(long), ..session() };
@@ -31,7 +31,7 @@ fn what_is_sealed_is_read() {
 }
 
 #[test]
-fn too_long_for_a_token() {
+fn overlong_fields_are_refused() {
     let long = Session { tenant: Some("x".repeat(255)), ..session() };
     assert_eq!(seal(&keys(1), &long), Err(FieldTooLong { name: "tenant", length: 255 }));
 }
@@ -43,14 +43,20 @@ fn previous_secrets_still_open_tokens() {
     let opened = open(&rotated, &old).unwrap();
     assert_eq!(**opened.session(), session());
     let signature = crate::SigningKey::new(&signing_token(&keys(1), &old)).sign(b"m");
-    assert!(crate::signature::verify(&opened.key, b"m", signature.as_bytes()), "with the key of its time");
-    assert!(open(&keys(2), &old).is_err(), "not after the rotation");
-    assert!(open(&keys(1), &seal(&rotated, &session()).unwrap()).is_err(), "new ones are of the new secret");
+    assert!(
+        crate::signature::verify(&opened.key, b"m", signature.as_bytes()),
+        "the signing key belongs to the previous secret"
+    );
+    assert!(open(&keys(2), &old).is_err(), "the previous secret is required");
+    assert!(
+        open(&keys(1), &seal(&rotated, &session()).unwrap()).is_err(),
+        "new tokens are sealed with the current secret"
+    );
 }
 
 /// Altering role, tenant, user, expiry or session in the payload breaks the MAC.
 #[test]
-fn every_byte_is_covered() {
+fn every_altered_bit_is_refused() {
     let token = seal(&keys(1), &session()).unwrap();
     let bytes = URL_SAFE_NO_PAD.decode(token.strip_prefix(PREFIX).unwrap()).unwrap();
     for index in 0..bytes.len() {
@@ -63,9 +69,9 @@ fn every_byte_is_covered() {
     }
 }
 
-/// A payload under a right MAC that this version would not have made.
+/// Payloads with a valid MAC that do not have the layout of this version.
 #[test]
-fn other_layouts_do_not_open() {
+fn other_layouts_are_refused() {
     let sealed = |payload: &[u8]| {
         let tag = hmac::sign(&keys(1).current.token, payload);
         format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode([payload, tag.as_ref()].concat()))
@@ -75,15 +81,15 @@ fn other_layouts_do_not_open() {
     let mut other = good.clone();
     other[0] = 2;
     let trailing = [&good[..], &[0]].concat();
-    let nobody: Vec<u8> = [&[1; 25][..], &[ABSENT, ABSENT, ABSENT]].concat();
-    let no_text: Vec<u8> = [&[1; 25][..], &[1, 0xff, ABSENT, ABSENT]].concat();
-    for payload in [&other[..], &trailing, &nobody, &no_text, &good[..27], &good[..10], b""] {
+    let no_user: Vec<u8> = [&[1; 25][..], &[ABSENT, ABSENT, ABSENT]].concat();
+    let invalid_utf8: Vec<u8> = [&[1; 25][..], &[1, 0xff, ABSENT, ABSENT]].concat();
+    for payload in [&other[..], &trailing, &no_user, &invalid_utf8, &good[..27], &good[..10], b""] {
         assert!(open(&keys(1), &sealed(payload)).is_err(), "{payload:?}");
     }
 }
 
 #[test]
-fn texts_that_are_no_tokens() {
+fn malformed_tokens_are_refused() {
     let token = seal(&keys(1), &session()).unwrap();
     let padded = format!("{token}=");
     let long = format!("{PREFIX}{}", "A".repeat(100_000));
@@ -96,7 +102,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_session_survives(
+    fn every_session_is_sealed_and_opened(
         user in ".{0,60}", role in proptest::option::of(".{0,60}"), tenant in proptest::option::of(".{0,60}"),
         id: [u8; 16], expires_at: u64,
     ) {

@@ -1,4 +1,4 @@
-//! Tests of receiving uploads: a body becomes a whole file or none.
+//! Tests of receiving uploads.
 
 mod faults;
 mod hostile;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{FileStore, recover};
 
-/// A folder of its own for one test.
+/// A temporary folder for one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -28,7 +28,7 @@ impl Folder {
         FileStore::open(&self.0).unwrap()
     }
 
-    /// Every file below it, as paths from it, sorted.
+    /// Returns the sorted relative paths of all files.
     fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
         collect(&self.0, &self.0, &mut found);
@@ -69,7 +69,7 @@ fn ended(mut parts: Vec<u8>) -> Vec<u8> {
     parts
 }
 
-fn incoming(policy: &UploadPolicy) -> ReceiveOptions<'_> {
+fn options(policy: &UploadPolicy) -> ReceiveOptions<'_> {
     ReceiveOptions { content_type: CONTENT_TYPE, hash: None, policy, bounds: UploadLimits::default() }
 }
 
@@ -79,7 +79,7 @@ fn chunks(body: &[u8], size: usize) -> impl Stream<Item = io::Result<Bytes>> + S
 }
 
 async fn take(store: &dyn BlobStore, body: &[u8]) -> Result<ReceivedUpload, UploadError> {
-    receive(store, incoming(&UploadPolicy::default()), chunks(body, 7)).await
+    receive(store, options(&UploadPolicy::default()), chunks(body, 7)).await
 }
 
 async fn recorded() -> Result<(), RecordError<io::Error>> {
@@ -93,7 +93,7 @@ async fn bytes_of(store: &dyn BlobStore, key: StorageKey) -> Option<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn a_file_is_seen_after_its_record_and_not_before() {
+async fn a_file_becomes_visible_after_its_record() {
     let folder = Folder::new();
     let store = folder.store();
     let body = ended([part("name=meta", b"{\"title\": \"x\"}"), file_part(b"hello")].concat());
@@ -105,11 +105,11 @@ async fn a_file_is_seen_after_its_record_and_not_before() {
         (5, ContentHash::digest(b"hello"), "text/plain")
     );
 
-    let seen = async {
+    let record = async {
         assert_eq!(bytes_of(&store, file.key).await, None);
         recorded().await
     };
-    received.finish(seen).await.unwrap();
+    received.finish(record).await.unwrap();
     assert_eq!(bytes_of(&store, file.key).await.as_deref(), Some(&b"hello"[..]));
     let info = store.find(file.key).await.unwrap().unwrap();
     assert_eq!((info.size, info.content_type.as_str()), (5, "text/plain"));
@@ -117,7 +117,7 @@ async fn a_file_is_seen_after_its_record_and_not_before() {
 }
 
 #[tokio::test]
-async fn equal_bytes_are_stored_once_also_when_two_race() {
+async fn concurrent_uploads_of_equal_bytes_are_stored_once() {
     let folder = Folder::new();
     let store = folder.store();
     let body = ended(part("name=file", b"same"));
@@ -130,7 +130,7 @@ async fn equal_bytes_are_stored_once_also_when_two_race() {
 }
 
 #[tokio::test]
-async fn equal_bytes_have_the_type_that_was_declared_last() {
+async fn equal_bytes_have_the_last_declared_type() {
     let folder = Folder::new();
     let store = folder.store();
     for content_type in ["text/plain", "text/html", "application/octet-stream", "application/octet-stream"] {
@@ -144,7 +144,7 @@ async fn equal_bytes_have_the_type_that_was_declared_last() {
 }
 
 #[tokio::test]
-async fn an_empty_file_is_a_file() {
+async fn an_empty_file_is_stored() {
     let folder = Folder::new();
     let store = folder.store();
     let received = take(&store, &ended(file_part(b""))).await.unwrap();
@@ -154,7 +154,7 @@ async fn an_empty_file_is_a_file() {
 }
 
 #[tokio::test]
-async fn parts_of_a_file_are_read_by_range() {
+async fn ranges_of_a_file_are_read() {
     let folder = Folder::new();
     let store = folder.store();
     let bytes: Vec<u8> = (0..600_000_u32).map(|number| number as u8).collect();
@@ -169,40 +169,36 @@ async fn parts_of_a_file_are_read_by_range() {
 #[tokio::test]
 async fn hash_size_type_and_parts_are_checked() {
     let policy = UploadPolicy { max_bytes: 5, content_types: vec!["text/plain".to_owned()] };
-    let of = ContentHash::digest;
+    let digest = ContentHash::digest;
     let cases = [
-        (file_part(b"hello"), Some(of(b"hello")), "ok"),
-        (file_part(b"hello"), Some(of(b"other")), "The file has the hash"),
+        (file_part(b"hello"), Some(digest(b"hello")), "ok"),
+        (file_part(b"hello"), Some(digest(b"other")), "The file has the hash"),
         (file_part(b"hello!"), None, "The file is larger than 5 bytes"),
         (
             part("name=file\r\nContent-Type: text/html", b"x"),
             None,
-            "Content type 'text/html' is not taken here",
+            "Content type 'text/html' is not accepted",
         ),
-        (part("name=file", b"x"), None, "Content type '' is not taken here"),
+        (part("name=file", b"x"), None, "Content type '' is not accepted"),
         (part("name=meta", b"{}"), None, "The part 'file' is missing"),
-        ([file_part(b"a"), file_part(b"b")].concat(), None, "The part 'file' is there twice"),
-        (
-            [part("name=meta", b"{}"), part("name=meta", b"{}")].concat(),
-            None,
-            "The part 'meta' is there twice",
-        ),
+        ([file_part(b"a"), file_part(b"b")].concat(), None, "The part 'file' is repeated"),
+        ([part("name=meta", b"{}"), part("name=meta", b"{}")].concat(), None, "The part 'meta' is repeated"),
         (part("name=meta", b"[]"), None, "The part 'meta' must be a JSON object"),
-        (part("name=meta", b"{\"a\":1,\"a\":2}"), None, "'a' is given twice"),
+        (part("name=meta", b"{\"a\":1,\"a\":2}"), None, "'a' is repeated"),
         (part("name=meta", b"{\"a\":\"\xff\"}"), None, "it is not UTF-8"),
         (part("name=meta", b"{"), None, "The part 'meta' must be a JSON object"),
-        (part("name=other", b"x"), None, "There is no part 'other'"),
-        (part("filename=x", b"x"), None, "There is no part ''"),
+        (part("name=other", b"x"), None, "must not have a part 'other'"),
+        (part("filename=x", b"x"), None, "must not have a part ''"),
     ];
-    for (parts, hash, wanted) in cases {
+    for (parts, hash, expected) in cases {
         let folder = Folder::new();
         let store = folder.store();
-        let incoming = ReceiveOptions { hash, ..incoming(&policy) };
-        let result = receive(&store, incoming, chunks(&ended(parts), 1000)).await;
-        let said = result.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
-        assert!(said.contains(wanted), "{said}, not {wanted}");
-        if wanted != "ok" {
-            assert_eq!(folder.files(), [""; 0], "after: {said}");
+        let options = ReceiveOptions { hash, ..options(&policy) };
+        let result = receive(&store, options, chunks(&ended(parts), 1000)).await;
+        let message = result.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+        assert!(message.contains(expected), "{message}, not {expected}");
+        if expected != "ok" {
+            assert_eq!(folder.files(), [""; 0], "after: {message}");
         }
     }
 }
@@ -210,9 +206,9 @@ async fn hash_size_type_and_parts_are_checked() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Where the body is cut into chunks changes nothing, also where the file has pieces of boundaries in it.
+    /// The result does not depend on the chunks of the body, even if the file contains fragments of boundaries.
     #[test]
-    fn chunks_do_not_matter(
+    fn the_result_does_not_depend_on_chunks(
         pieces in prop::collection::vec(prop_oneof![
             Just(b"\r\n--b".to_vec()), Just(b"\r\n".to_vec()), Just(b"--b0--".to_vec()), Just(b"\r".to_vec()),
             prop::collection::vec(any::<u8>(), 0..40),
@@ -227,7 +223,7 @@ proptest! {
             let store = folder.store();
             let body = ended([file_part(&bytes), part("name=meta", b"{}")].concat());
             let policy = UploadPolicy::default();
-            let received = receive(&store, incoming(&policy), chunks(&body, size)).await.unwrap();
+            let received = receive(&store, options(&policy), chunks(&body, size)).await.unwrap();
             let key = received.file.key;
             received.finish(recorded()).await.unwrap();
             assert!(bytes_of(&store, key).await == Some(bytes));

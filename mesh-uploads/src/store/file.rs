@@ -1,10 +1,9 @@
 //! The blob store in a local folder, in which a crash leaves no partial file visible.
 //!
-//! Published files are `sha256/<2>/<62>` under the root, with plain bytes in them; beside such a file stands
-//! `<62>.type` with its content type unless that is unknown. All else happens in `pending/`, in the same file
-//! system: `<unique>.part` while bytes come, `<hash>.<unique>.<type>` once sealed. A process holds a lock on each
-//! of its pending files. The system lets go of it when the process dies, however it dies, so that another one
-//! sharing the folder can tell a file that is under way from one that is left over.
+//! Published files are `sha256/<2>/<62>` under the root and contain plain bytes. The file `<62>.type` beside one contains
+//! its content type unless that is unknown. Pending files are in `pending/`, in the same file system: `<unique>.part` while
+//! bytes are written, `<hash>.<unique>.<type>` when sealed. A process holds a lock on each of its pending files. The system
+//! releases it when the process ends, so that other processes can distinguish active from abandoned files.
 
 mod pending;
 mod published;
@@ -27,11 +26,10 @@ use crate::content_hash::StorageKey;
 use crate::content_type::ContentType;
 use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, StoredBlob};
 
-/// How often another name is tried for a staged file.
+/// The number of names that are tried for a staged file.
 const ATTEMPTS: usize = 1000;
 
-/// A store in a folder of the local file system. It needs a tokio runtime, on whose blocking threads the
-/// system is called.
+/// A store in a local folder. It requires a tokio runtime and performs I/O on its blocking threads.
 #[derive(Clone, Debug)]
 pub struct FileStore(Arc<Folders>);
 
@@ -43,7 +41,10 @@ struct Folders {
 }
 
 impl FileStore {
-    /// A store in that folder, which is made if it is not there.
+    /// Opens a store in a folder, which is created if it does not exist.
+    ///
+    /// # Errors
+    /// The folder cannot be created.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         let pending = root.join("pending");
@@ -98,7 +99,7 @@ impl BlobStore for FileStore {
         Box::pin(blocking("look for a sealed file", move || {
             for entry in fs::read_dir(&folders.pending)? {
                 let path = entry?.path();
-                if let Some(Pending::Sealed { key: found, content_type }) = Pending::of(&path)
+                if let Some(Pending::Sealed { key: found, content_type }) = Pending::parse(&path)
                     && found == key
                 {
                     let folders = Arc::clone(&folders);
@@ -112,7 +113,7 @@ impl BlobStore for FileStore {
 
     fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         let folders = Arc::clone(&self.0);
-        Box::pin(blocking("clear left-over files", move || folders.abandoned()))
+        Box::pin(blocking("remove abandoned files", move || folders.abandoned()))
     }
 
     fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
@@ -126,7 +127,7 @@ impl BlobStore for FileStore {
 
     fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         let folders = Arc::clone(&self.0);
-        Box::pin(blocking("put a file out of sight", move || {
+        Box::pin(blocking("unpublish a file", move || {
             let hidden = folders.unpublish(key)?;
             Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
         }))
@@ -135,7 +136,7 @@ impl BlobStore for FileStore {
 
 impl Folders {
     fn path_of(&self, key: StorageKey) -> PathBuf {
-        // A key consists of a fixed word, slashes and hex digits.
+        // A key consists of a constant prefix, slashes and hex digits.
         self.root.join(key.to_string())
     }
 
@@ -154,8 +155,7 @@ impl Folders {
         Ok(StagedFile { folders: self, unique, content_type, file, writing: None })
     }
 
-    /// Makes and locks a new file. Between the two somebody else may take it for left over; the name is then
-    /// given up.
+    /// Creates and locks a new file. If another process removes it as abandoned in between, another name is used.
     fn create_part(&self) -> io::Result<(File, String)> {
         for _ in 0..ATTEMPTS {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -169,7 +169,7 @@ impl Folders {
             match file.try_lock() {
                 Ok(()) if path.try_exists()? => return Ok((file, unique)),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
-                // A file system without locks: whoever shares such a folder must not clear it.
+                // Without locks, processes that share the folder must not remove abandoned files.
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
                     return Ok((file, unique));
                 }
@@ -183,7 +183,7 @@ impl Folders {
         let mut left: Vec<Box<dyn Sealed>> = Vec::new();
         for entry in fs::read_dir(&self.pending)? {
             let path = entry?.path();
-            let Some(pending) = Pending::of(&path) else { continue };
+            let Some(pending) = Pending::parse(&path) else { continue };
             let Some(file) = present(File::open(&path))? else { continue };
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 continue;
@@ -200,7 +200,7 @@ impl Folders {
         Ok(left)
     }
 
-    /// Moves a sealed file to where it is seen.
+    /// Moves a sealed file to its published path.
     fn publish(&self, sealed: &Path, key: StorageKey, content_type: &ContentType) -> io::Result<()> {
         let path = self.path_of(key);
         let folder = path.parent().unwrap_or(&self.root);
@@ -214,7 +214,7 @@ impl Folders {
         if self.type_of(key)? != *content_type {
             self.write_type(key, content_type)?;
         }
-        // Bytes of that hash are there already. A length that differs means they were damaged since.
+        // Equal bytes are published already. If their length differs, they are damaged and replaced.
         if present(fs::metadata(&path))?.is_some_and(|theirs| theirs.len() == ours.len()) {
             return remove(sealed);
         }
@@ -228,7 +228,7 @@ impl Folders {
         }
     }
 
-    /// The type stands beside the place before the bytes come there.
+    /// Writes the content type, before the bytes are moved beside it.
     fn write_type(&self, key: StorageKey, content_type: &ContentType) -> io::Result<()> {
         let (mut file, unique) = self.create_part()?;
         file.write_all(content_type.as_str().as_bytes())?;
@@ -248,9 +248,9 @@ struct StagedFile {
     folders: Arc<Folders>,
     unique: String,
     content_type: ContentType,
-    /// None once it is sealed.
+    /// `None` when sealed.
     file: Option<Arc<File>>,
-    /// The block that is being written while the next one comes.
+    /// The write of the previous block.
     writing: Option<JoinHandle<io::Result<()>>>,
 }
 
@@ -298,7 +298,7 @@ impl Staged for StagedFile {
 impl Drop for StagedFile {
     fn drop(&mut self) {
         if self.file.is_some() {
-            // If even this fails, the next start clears it.
+            // If this fails, recovery removes the file.
             let _ = fs::remove_file(Pending::part_path(&self.folders.pending, &self.unique));
         }
     }
@@ -309,7 +309,7 @@ struct SealedFile {
     path: PathBuf,
     key: StorageKey,
     content_type: ContentType,
-    /// Held as long as somebody is going to publish or discard it.
+    /// Held until the file is published or discarded.
     _lock: Option<Arc<File>>,
 }
 
@@ -346,10 +346,10 @@ fn joined<T>(
     }
 }
 
-/// Makes renames inside a folder outlast a loss of power.
+/// Makes renames in a folder durable.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
-        // Systems that cannot open folders for this keep their entries durable themselves.
+        // Systems that do not support this make entries durable themselves.
         Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => {
             Ok(())
         }
@@ -361,7 +361,7 @@ fn remove(path: &Path) -> io::Result<()> {
     present(fs::remove_file(path)).map(|_| ())
 }
 
-/// The answer, or none if there is no such file.
+/// Converts a `NotFound` error to `None`.
 fn present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),

@@ -8,39 +8,39 @@ use futures_util::stream::TryStreamExt as _;
 use crate::content_hash::StorageKey;
 use crate::store::{BlobStore, StoreError};
 
-/// A published file, as a listing has it.
+/// A published file in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredBlob {
-    /// Its key.
+    /// The storage key.
     pub key: StorageKey,
-    /// Its length in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// How long it has been there, by the clock of the store.
+    /// The time since it was published, by the clock of the store.
     pub age: Duration,
 }
 
-/// What [`sweep_orphans`] found and did.
+/// The result of [`sweep_orphans`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Published files, young ones included.
+    /// The number of published files, including young ones.
     pub seen: usize,
-    /// Those that no record refers to.
+    /// The files without a record.
     pub unrecorded: Vec<StoredBlob>,
-    /// How many of these were removed.
+    /// The number of these that were removed.
     pub removed: usize,
-    /// Those of which nobody could say whether they have a record. They stay.
+    /// The number of files whose record could not be looked up, which stay.
     pub undecided: usize,
 }
 
-/// Looks for published files of at least that age which no record refers to, as `recorded` says, and removes them if
-/// told to. Uploads may go on meanwhile.
+/// Finds published files of at least the given age to which no record refers according to `recorded`, and removes them if
+/// `remove` is set. Concurrent uploads are safe.
 ///
-/// Equal bytes may come again while a file is being removed, and their record would point to nothing. So a file is
-/// first put out of sight, then asked for once more: a record from before that moment is seen and the file goes
-/// back, and an upload whose record is written later puts bytes of its own into the empty place.
+/// An upload of equal bytes may write its record while the file is being removed. Therefore the file is first unpublished
+/// and its record looked up again. If there is a record, the file is published again; a record that is written later
+/// belongs to an upload that publishes its bytes anew.
 ///
 /// # Errors
-/// Whatever the store meets, and where it cannot be listed.
+/// [`StoreError`] if the store fails or cannot list its files.
 pub async fn sweep_orphans<F, Fut, E>(
     store: &dyn BlobStore,
     (min_age, remove): (Duration, bool),

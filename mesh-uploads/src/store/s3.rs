@@ -1,9 +1,9 @@
 //! The blob store in an S3 bucket, which has neither renames nor locks.
 //!
-//! Below the prefix, bytes come to `staging/<unique>`, with the content type as the object's own. Sealing adds an
-//! empty object `sealed/<hash>.<unique>`, and publishing copies the staged object to its key, then removes both.
-//! What belongs to a process that is gone cannot be told from what is under way, so left-overs are what is older
-//! than a bound, by the clock of the bucket.
+//! Under the prefix, bytes are written to `staging/<unique>`, with the content type as the type of the object. Sealing adds
+//! an empty object `sealed/<hash>.<unique>`, and publishing copies the staged object to its key, then removes both. Objects
+//! of ended processes cannot be distinguished from active ones, so objects count as abandoned when they exceed a certain
+//! age by the clock of the bucket.
 
 mod published;
 mod upload;
@@ -31,24 +31,24 @@ use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
 use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, StoredBlob};
 
-/// Where a bucket is, and how it is spoken to.
+/// The location and settings of a bucket.
 #[derive(Clone)]
 pub struct S3Options {
-    /// `s3://bucket/prefix`
+    /// The URL of the form `s3://bucket/prefix`.
     pub url: String,
-    /// Settings as they are called in the environment of other S3 tools: `AWS_ACCESS_KEY_ID`, `AWS_REGION`,
+    /// Settings with the names of environment variables of other S3 tools: `AWS_ACCESS_KEY_ID`, `AWS_REGION`,
     /// `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and so on.
     pub settings: Vec<(String, String)>,
-    /// A name that no other process with this bucket has, of letters, digits, `-` and `_`.
+    /// A name of letters, digits, `-` and `_` that is unique among the processes that use the bucket.
     pub instance: String,
-    /// What is older counts as left over. No upload may take longer.
+    /// The age at which unfinished objects count as abandoned. No upload may take longer.
     pub stale_after: Duration,
     /// How long a presigned URL is valid.
     pub link_ttl: Duration,
 }
 
 impl S3Options {
-    /// Options for that bucket, with an hour until what is unfinished is stale, and five minutes for links.
+    /// Creates options in which unfinished objects are abandoned after one hour, and links expire after five minutes.
     pub fn new(url: impl Into<String>, instance: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -60,14 +60,14 @@ impl S3Options {
     }
 }
 
-/// The settings hold secrets, which are not shown.
+/// Omits the settings, which contain secrets.
 impl fmt::Debug for S3Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("S3Options").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-/// A store in a bucket that speaks the S3 protocol. It needs a tokio runtime.
+/// A store in a bucket with the S3 protocol. It requires a tokio runtime.
 #[derive(Clone)]
 pub struct S3Store(Arc<Bucket>);
 
@@ -81,25 +81,27 @@ struct Bucket {
 }
 
 impl S3Store {
-    /// A store in that bucket. Nothing is sent yet.
+    /// Creates a store without connecting to the bucket.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the options are invalid.
     pub fn new(options: S3Options) -> Result<Self, StoreError> {
-        let wrong = |what: &str| StoreError::new("read its settings", what);
+        let invalid = |what: &str| StoreError::new("read its settings", what);
         let rest =
-            options.url.strip_prefix("s3://").ok_or_else(|| wrong("the URL must be s3://bucket/prefix"))?;
+            options.url.strip_prefix("s3://").ok_or_else(|| invalid("the URL must be s3://bucket/prefix"))?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if options.instance.is_empty() || !options.instance.bytes().all(letters) {
-            return Err(wrong("the instance must have letters, digits, '-' and '_' only"));
+            return Err(invalid("the instance must have letters, digits, '-' and '_' only"));
         }
         let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
         for (name, value) in &options.settings {
-            // The environment has names besides those of this builder.
+            // Other settings are ignored.
             if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
                 builder = builder.with_config(key, value);
             }
         }
-        // The client of `object_store` has no provider of cryptography but the process's own. Whoever has set one
-        // already keeps theirs, and that is no failure.
+        // `object_store` uses the default cryptography provider of the process. One that is already installed is kept.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let s3 = builder.build().map_err(|error| StoreError::new("read its settings", error))?;
         Ok(Self(Arc::new(Bucket {
@@ -166,7 +168,7 @@ impl BlobStore for S3Store {
     fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async move {
             let doing = "look for a sealed file";
-            // A listing is by whole segments of the path, so those of other keys come along.
+            // Listings match whole segments of paths, so this one includes other keys.
             let folder = self.0.path("sealed");
             let mut listing = self.0.s3.list(Some(&folder));
             while let Some(entry) = listing.next().await {
@@ -181,7 +183,7 @@ impl BlobStore for S3Store {
 
     fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async move {
-            self.0.abandoned().await.map_err(|error| StoreError::new("clear left-over files", error))
+            self.0.abandoned().await.map_err(|error| StoreError::new("remove abandoned files", error))
         })
     }
 
@@ -192,7 +194,7 @@ impl BlobStore for S3Store {
     fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async move {
             let hidden = self.0.unpublish(key).await;
-            let hidden = hidden.map_err(|error| StoreError::new("put a file out of sight", error))?;
+            let hidden = hidden.map_err(|error| StoreError::new("unpublish a file", error))?;
             Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
         })
     }
@@ -200,7 +202,7 @@ impl BlobStore for S3Store {
 
 impl Bucket {
     fn path(&self, below: &str) -> Path {
-        // All that is put together here are hex digits, fixed words and the checked name of the instance.
+        // The path consists of hex digits, constants and the validated name of the instance.
         if self.prefix.is_empty() {
             Path::from(below)
         } else {
@@ -253,7 +255,7 @@ impl Bucket {
         Ok(sealed)
     }
 
-    /// An object that was made now, by the clock that stamps all others.
+    /// Creates an object to get the current time by the clock of the bucket.
     async fn now(&self) -> Result<ObjectMeta, Error> {
         let path = self.path(&format!("clock/{}", self.instance));
         self.s3.put(&path, Bytes::new().into()).await?;
@@ -272,7 +274,7 @@ impl Bucket {
     async fn publish(&self, key: StorageKey, unique: &str) -> Result<(), Error> {
         let (staged, published) = (self.staged(unique), self.published(key));
         match (self.info_of(&staged).await?, self.info_of(&published).await?) {
-            // Copying takes the content type along, so equal bytes get the type that was declared last.
+            // The copy includes the content type, so equal bytes get the type that was declared last.
             (Some(ours), theirs) if theirs.as_ref() != Some(&ours) => {
                 self.s3.copy(&staged, &published).await?
             }
@@ -280,7 +282,7 @@ impl Bucket {
                 let source = "the sealed object is gone".into();
                 return Err(Error::NotFound { path: staged.to_string(), source });
             }
-            // It is there, from another upload or by another process that published this one.
+            // Another upload or process has published the same bytes.
             _ => {}
         }
         self.clear(key, unique).await
@@ -301,7 +303,7 @@ impl Bucket {
     }
 }
 
-/// Browsers get these from the service itself, which cannot be told to forbid guessing types.
+/// Returns the attributes of an object. Unsafe types are attachments, because the service cannot send `nosniff`.
 fn attributes(content_type: &ContentType) -> Attributes {
     let mut attributes = Attributes::new();
     attributes.insert(Attribute::ContentType, content_type.to_string().into());

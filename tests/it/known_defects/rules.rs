@@ -13,14 +13,14 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         "small things many times over are counted",
         &[
             "tests/it/attack/inputs.rs::depth_and_repetition_are_refused_without_delay",
-            "tests/it/errors.rs::each_bound_holds_and_what_lies_within_is_answered",
+            "tests/it/errors.rs::queries_are_answered_up_to_each_limit_and_refused_above",
         ],
     ),
     ("reading stops at a bound", &["mesh-ql/src/tests/hostile.rs::wide_texts_take_linear_time"]),
     (
         "a form or plain text of a foreign page writes nothing",
         &[
-            "tests/it/transport.rs::post_takes_json_and_nothing_else",
+            "tests/it/transport.rs::post_accepts_json_only",
             "mesh-server/tests/uploads.rs::the_header_must_be_there_and_the_form_must_be_right",
         ],
     ),
@@ -36,8 +36,8 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     (
         "parts of forms have bounds, and nothing stays of those broken off",
         &[
-            "mesh-uploads/src/receive/tests/hostile.rs::endless_input_is_read_no_further_than_its_bound",
-            "tests/it/uploads/hostile.rs::a_client_that_breaks_off_leaves_nothing",
+            "mesh-uploads/src/receive/tests/hostile.rs::endless_input_is_read_up_to_its_limit",
+            "tests/it/uploads/hostile.rs::a_disconnected_client_leaves_nothing",
         ],
     ),
     (
@@ -80,7 +80,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     ),
     (
         "heads and bodies have bounds, and replies that say so",
-        &["tests/it/transport.rs::what_is_too_large_is_refused_with_a_body_of_json"],
+        &["tests/it/transport.rs::too_large_requests_get_an_error_body"],
     ),
     (
         "a database that is held, gone, replaced, cut short or full",
@@ -100,7 +100,10 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
             "mesh-plan/src/shape/tests.rs::a_panic_of_the_resolver_ends_its_read_only",
         ],
     ),
-    ("a clock that jumps brings nothing back", &["mesh-integrity/src/gate/tests.rs::the_clock_may_jump"]),
+    (
+        "a clock that jumps brings nothing back",
+        &["mesh-integrity/src/gate/tests.rs::clock_changes_do_not_revive_sessions_or_signatures"],
+    ),
     (
         "a signal under load loses no request",
         &["tests/it/faults.rs::no_request_is_lost_in_a_shutdown_under_load"],
@@ -108,7 +111,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     (
         "what was ended or registered outlives a crash",
         &[
-            "tests/it/integrity.rs::a_logout_reaches_all_servers_and_outlives_them",
+            "tests/it/integrity.rs::a_logout_applies_to_all_servers_and_after_restarts",
             "tests/it/persisted.rs::a_registered_query_outlives_its_server_and_is_known_to_others",
         ],
     ),

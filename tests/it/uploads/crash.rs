@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use super::*;
 
 #[test]
-fn killed_while_bytes_come() {
+fn kill_while_receiving_leaves_nothing() {
     let files = Files::open();
     let whole = avatar(7, &[b'x'; 500_000]).bytes();
     let mut connection = files.server.connect();
@@ -17,7 +17,7 @@ fn killed_while_bytes_come() {
     assert_eq!(files.send(&avatar(7, &[b'x'; 500_000])).status, 200);
 }
 
-/// The write to the database waits for a lock that this test has.
+/// The write to the database waits for a lock that the test holds.
 #[test]
 fn killed_between_sealing_and_recording() {
     let files = Files::open();
@@ -40,7 +40,7 @@ fn killed_between_sealing_and_recording() {
     assert_eq!(files.get(&key("hello")).status, 404);
 }
 
-/// Publishing fails, since something stands where the file's folder should be.
+/// Publishing fails, because a file has the name of the folder.
 #[test]
 fn killed_between_recording_and_publishing() {
     let files = Files::open();
@@ -55,9 +55,9 @@ fn killed_between_recording_and_publishing() {
     assert_eq!(files.get(&key("hello")).text(), "hello");
 }
 
-/// The same without a crash: whoever follows the record gets the file.
+/// Without a crash, a reader of the record gets the file.
 #[test]
-fn a_record_whose_file_could_not_be_published_leads_to_it_all_the_same() {
+fn a_recorded_file_that_could_not_be_published_is_served() {
     let files = Files::open();
     let obstacle = files.folder().join("sha256").join(&encoding::sha256("hello")[..2]);
     fs::write(&obstacle, "").unwrap();
@@ -80,7 +80,7 @@ fn killed_after_publishing() {
     assert_eq!(files.get(&key("hello")).text(), "hello");
 }
 
-/// Killed at moments that nobody chose: whatever a record points to is there, and nothing else is.
+/// After kills at random moments, exactly the files with a record exist.
 #[test]
 fn killed_at_any_moment() {
     let mut files = Files::open();
@@ -89,7 +89,7 @@ fn killed_at_any_moment() {
         let request = avatar(7, &bytes).bytes();
         let address = files.server.address;
         let sender = std::thread::spawn(move || {
-            // Whatever this meets when the server dies is no fault of anybody's.
+            // Requests may fail when the server is killed.
             let Ok(mut stream) = TcpStream::connect(address) else { return };
             let _ = stream.write_all(&request).and_then(|()| stream.read_to_end(&mut Vec::new()));
         });
@@ -114,7 +114,7 @@ fn two_servers_share_a_folder() {
     let mut connection = files.server.connect();
     connection.write(&whole[..whole.len() / 2]);
     wait_for("the file is begun", || !files.pending().is_empty());
-    // The other one tidies when it starts, and leaves alone what is under way.
+    // The second server recovers at start and skips active files.
     let other = start(&files.database, "");
     assert_eq!(files.pending().len(), 1);
     connection.write(&whole[whole.len() / 2..]);

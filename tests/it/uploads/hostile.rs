@@ -1,9 +1,9 @@
-//! Clients that disconnect, lie about lengths or never finish.
+//! Clients that disconnect, declare wrong lengths or never finish.
 
 use super::*;
 
 #[test]
-fn a_client_that_breaks_off_leaves_nothing() {
+fn a_disconnected_client_leaves_nothing() {
     let files = Files::open();
     let bytes = [b'x'; 200_000];
     let whole = avatar(7, &bytes).bytes();
@@ -16,7 +16,7 @@ fn a_client_that_breaks_off_leaves_nothing() {
         drop(connection);
         files.settled();
     }
-    // All but the last byte, and then the end of the client's side only.
+    // All but the last byte, and then a half-close.
     let mut connection = files.server.connect();
     connection.write(&whole[..whole.len() - 1]);
     connection.finish();
@@ -28,7 +28,7 @@ fn a_client_that_breaks_off_leaves_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_and_leaves_nothing() {
+fn invalid_uploads_are_refused_and_leave_nothing() {
     let files = Files::open();
     let file = |bytes: &[u8]| part("file", "text/plain", bytes);
     let right = statement("user", "avatar", b"x");
@@ -41,11 +41,11 @@ fn what_is_wrong_is_refused_and_leaves_nothing() {
         (head("/user/9/avatar", &right), body(&[file(b"x")]), 404, "NotFound"),
         (head("/user/7/banner", &right), body(&[file(b"x")]), 400, "ValidationError"),
         (head("/user/7/name", &statement("user", "name", b"x")), body(&[file(b"x")]), 400, "takes no files"),
-        (head("/user/7/avatar", &right), body(&many), 400, "'meta' is there twice"),
+        (head("/user/7/avatar", &right), body(&many), 400, "'meta' is repeated"),
         (head("/user/7/avatar", &right), headers.into_bytes(), 400, "headers of a part are longer"),
         (head("/user/7/avatar", &right), vec![b'-'; 300_000], 400, "longer"),
         (head("/user/7/avatar", &right), part("file", "text/plain", b"x"), 400, "malformed"),
-        (head("/user/7/avatar", &right), body(&[file(b"x"), file(b"x")]), 400, "'file' is there twice"),
+        (head("/user/7/avatar", &right), body(&[file(b"x"), file(b"x")]), 400, "'file' is repeated"),
     ];
     for (request, bytes, wanted, word) in cases {
         let reply = files.send(&request.body(bytes));
@@ -61,7 +61,7 @@ fn what_is_wrong_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_length_over_the_bound_is_refused_before_a_byte_is_sent() {
+fn a_content_length_over_the_limit_is_refused_before_the_body() {
     let files = Files::open();
     for length in ["2000000", "1152921504606846976"] {
         let mut connection = files.server.connect();
@@ -74,18 +74,18 @@ fn a_length_over_the_bound_is_refused_before_a_byte_is_sent() {
 }
 
 #[test]
-fn a_length_that_lies_is_found_out() {
+fn a_wrong_content_length_is_detected() {
     let files = Files::open();
     let parts = body(&[part("file", "text/plain", b"hello")]);
     let request = |length: usize| {
         let head = head("/user/7/avatar", &statement("user", "avatar", b"hello"));
         [head.header("Content-Length", length.to_string()).bytes(), parts.clone()].concat()
     };
-    // Less than there is: the form is cut short, and the rest is no request.
+    // Too small: the form is truncated, and the rest is not a request.
     let mut connection = files.server.connect();
     connection.write(&request(parts.len() - 4));
     assert_eq!(connection.read(false).unwrap().status, 400);
-    // More than there is, and the client goes.
+    // Too large, and the client disconnects.
     let mut connection = files.server.connect();
     connection.write(&request(parts.len() + 10));
     connection.finish();
@@ -95,7 +95,7 @@ fn a_length_that_lies_is_found_out() {
 }
 
 #[test]
-fn a_client_that_sends_much_too_much_reads_why() {
+fn a_client_that_sends_too_much_receives_the_error() {
     let files = Files::open();
     let mut connection = files.server.connect();
     let request = head("/user/7/avatar", r#"{"user":{"avatar":{"upload":true}}}"#);
@@ -112,10 +112,10 @@ fn a_client_that_sends_much_too_much_reads_why() {
 }
 
 #[test]
-fn names_lead_nowhere() {
+fn file_names_never_become_paths() {
     let files = Files::open();
     assert_eq!(files.send(&avatar(7, b"x")).status, 200);
-    // Whatever is beside the store, apart from what the database comes and goes with.
+    // All files beside the store except those of the database.
     let outside = || {
         let entries = fs::read_dir(files.database.dir.path()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());

@@ -39,7 +39,7 @@ fn refusal(reply: &Response) -> (u16, Value) {
 }
 
 #[test]
-fn only_what_was_signed_is_stored() {
+fn only_signed_files_are_stored() {
     let files = Files::with(SETTINGS);
     let session = Session::begin(&files);
     let right = statement("user", "avatar", b"hello");
@@ -81,7 +81,7 @@ fn a_download_is_signed_over_its_key() {
     );
     let reply = files.send(&session.sign(get, &key("hello")));
     assert_eq!((reply.status, reply.text().as_str()), (200, "hello"));
-    // Whether a file exists is not told to those who may not ask.
+    // Unauthorized clients cannot find out whether a file exists.
     let missing = Request::new("GET", &format!("/mesh/files/{}", key("other")));
     assert_eq!(refusal(&files.send(&missing)).0, 401);
     assert_eq!(files.send(&session.sign(missing, &key("other"))).status, 404);
@@ -89,7 +89,7 @@ fn a_download_is_signed_over_its_key() {
 
 #[test]
 fn the_command_logs_in() {
-    // Also where each signature must be bound to its one use.
+    // Also if signatures must be bound to one use.
     let files = Files::with(&SETTINGS.replacen("enabled = true", "enabled = true\nbinding = \"require\"", 1));
     let url = format!("http://{}/mesh", files.server.address);
     let file = files.database.dir.write("me.txt", "signed");

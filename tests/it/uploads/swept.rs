@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Files, SCHEMA, avatar, key};
 
-/// Runs `mesh-server files` by the settings of a server; what it printed, and its status.
+/// Runs `mesh-server files` with the settings of a server. Returns its output and status.
 fn files(database: &Database, arguments: &[&str]) -> (Vec<String>, String, Option<i32>) {
     let config = database.dir.path().join("mesh.toml").display().to_string();
     let url = database.url();
@@ -19,7 +19,7 @@ fn files(database: &Database, arguments: &[&str]) -> (Vec<String>, String, Optio
     (lines, text(&output.stderr), output.status.code())
 }
 
-/// A server with files of two users, one of whom has sent two.
+/// Starts a server with files of two users, one of whom has uploaded two.
 fn site() -> Files {
     let files = Files::open();
     for (id, bytes) in [(7, "first"), (7, "second"), (8, "other")] {
@@ -48,16 +48,16 @@ fn files_without_a_record_are_listed_and_removed() {
         ("second".into(), "other".into())
     );
     assert!(site.pending().is_empty(), "{:?}", site.pending());
-    // The same bytes can come again, with their type.
+    // Equal bytes can be uploaded again, with their type.
     assert_eq!(site.send(&avatar(7, b"first")).status, 200);
     site.settled();
     let reply = site.get(&key("first"));
     assert_eq!((reply.text().as_str(), reply.header("content-type")), ("first", Some("text/plain")));
 }
 
-/// Whoever asks on the command line is shown nothing of the policies, and what these hide is not gone.
+/// The command ignores policies: records that they hide still refer to their files.
 #[test]
-fn a_policy_hides_no_record_from_the_sweep() {
+fn policies_do_not_hide_records_from_the_sweep() {
     let site = site();
     let mut hidden: Value = serde_json::from_str(SCHEMA).unwrap();
     hidden["policies"] = json!({"*": {"user": {"$where": {"field": "id", "op": "eq", "value": 7}}}});
@@ -68,14 +68,14 @@ fn a_policy_hides_no_record_from_the_sweep() {
 }
 
 #[test]
-fn uploads_go_on_while_files_are_removed() {
+fn concurrent_uploads_are_safe_during_a_sweep() {
     let site = site();
     std::thread::scope(|scope| {
         let sender = scope.spawn(|| {
             for round in 0..120 {
                 let bytes = format!("round {}", round % 3);
                 assert_eq!(site.send(&avatar(7, bytes.as_bytes())).status, 200);
-                // Whatever was removed meanwhile, the record's own file is there.
+                // The file of the record must exist.
                 let reply = site.get(&key(&bytes));
                 assert_eq!((reply.status, reply.text()), (200, bytes));
             }
@@ -91,7 +91,7 @@ fn uploads_go_on_while_files_are_removed() {
 }
 
 #[test]
-fn no_store_and_no_field_are_no_reason_to_remove_anything() {
+fn nothing_is_removed_without_a_store_or_file_field() {
     let site = site();
     let plain = r#"{"entities": {"user": {"fields": ["id", "name"]}}}"#;
     let _ = site.database.dir.write("schema.json", plain);

@@ -18,20 +18,20 @@ async fn a_body_that_ends_early_leaves_nothing() {
         let store = folder.store();
         assert!(take(&store, cut).await.is_err(), "ended after {} bytes", cut.len());
         let broken = chunks(cut, 100).chain(stream::iter([Err(io::ErrorKind::ConnectionReset.into())]));
-        let failed = receive(&store, incoming(&UploadPolicy::default()), broken).await.unwrap_err();
+        let failed = receive(&store, options(&UploadPolicy::default()), broken).await.unwrap_err();
         assert!(matches!(failed, UploadError::Body(_)), "{failed:?}");
         assert_eq!(folder.files(), [""; 0], "broke off after {} bytes", cut.len());
     }
 }
 
 #[tokio::test]
-async fn a_client_that_vanishes_leaves_nothing() {
+async fn a_dropped_upload_leaves_nothing() {
     let folder = Folder::new();
     let store = folder.store();
     let body = file_part(&[b'x'; 1_000_000]);
     let stalled = chunks(&body, 50_000).chain(stream::pending());
     let policy = UploadPolicy::default();
-    let receiving = receive(&store, incoming(&policy), stalled);
+    let receiving = receive(&store, options(&policy), stalled);
     let mut receiving = Box::pin(receiving);
     while folder.files().is_empty() {
         assert!(futures_util::future::poll_immediate(&mut receiving).await.is_none());
@@ -41,10 +41,10 @@ async fn a_client_that_vanishes_leaves_nothing() {
     assert_eq!(folder.files(), [""; 0]);
 }
 
-/// The states in which a crash can leave a store, and what the next start makes of them. A dropped handle is
-/// what remains of a process that has died: the system has let go of its locks.
+/// The states in which a crash can leave a store. Dropping a handle simulates the end of a process, which releases its
+/// locks.
 #[tokio::test]
-async fn recovery_decides_by_the_record() {
+async fn recovery_publishes_files_with_a_record_only() {
     for is_recorded in [true, false] {
         let folder = Folder::new();
         let store = folder.store();
@@ -57,13 +57,13 @@ async fn recovery_decides_by_the_record() {
         let done = recover(&folder.store(), async |_| Ok::<_, io::Error>(is_recorded)).await.unwrap();
         assert_eq!((done.published, done.discarded), (usize::from(is_recorded), usize::from(!is_recorded)));
         assert_eq!(bytes_of(&store, key).await.is_some(), is_recorded);
-        let wanted = if is_recorded { vec![key.to_string(), format!("{key}.type")] } else { vec![] };
-        assert_eq!(folder.files(), wanted);
+        let expected = if is_recorded { vec![key.to_string(), format!("{key}.type")] } else { vec![] };
+        assert_eq!(folder.files(), expected);
     }
 }
 
 #[tokio::test]
-async fn recovery_leaves_alone_what_others_are_at_and_what_it_cannot_decide() {
+async fn recovery_skips_active_and_undecided_files() {
     let folder = Folder::new();
     let store = folder.store();
     let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
@@ -81,7 +81,7 @@ async fn recovery_leaves_alone_what_others_are_at_and_what_it_cannot_decide() {
 }
 
 #[tokio::test]
-async fn a_reader_that_is_faster_than_publishing_finds_the_bytes() {
+async fn a_recorded_file_can_be_published_by_a_reader() {
     let folder = Folder::new();
     let store = folder.store();
     let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_reader_that_is_faster_than_publishing_finds_the_bytes() {
 }
 
 #[tokio::test]
-async fn a_refused_record_removes_the_file_and_an_uncertain_one_keeps_it_unseen() {
+async fn a_refused_record_removes_the_file_and_an_unknown_one_keeps_it_sealed() {
     let folder = Folder::new();
     let store = folder.store();
     let body = ended(file_part(b"hello"));
@@ -117,7 +117,7 @@ async fn a_refused_record_removes_the_file_and_an_uncertain_one_keeps_it_unseen(
 }
 
 #[tokio::test]
-async fn damaged_bytes_are_mended_by_the_next_upload() {
+async fn a_truncated_file_is_replaced_by_the_next_upload() {
     let folder = Folder::new();
     let store = folder.store();
     let body = ended(part("name=file", b"hello"));
@@ -129,7 +129,7 @@ async fn damaged_bytes_are_mended_by_the_next_upload() {
     assert_eq!(bytes_of(&store, key).await.as_deref(), Some(&b"hello"[..]));
 }
 
-/// A store that fails at its n-th step, as a full disk does.
+/// A store that fails after a number of steps, like a full disk.
 #[derive(Clone, Debug)]
 struct Failing {
     store: FileStore,
@@ -217,7 +217,7 @@ impl Sealed for FailingFile<dyn Sealed> {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_at_any_step_shows_nothing_and_loses_no_record() {
+async fn a_failing_store_publishes_nothing_and_keeps_recorded_files() {
     let bytes = vec![b'x'; 1_000_000];
     let body = ended(file_part(&bytes));
     let policy = UploadPolicy::default();
@@ -225,7 +225,7 @@ async fn a_store_that_fails_at_any_step_shows_nothing_and_loses_no_record() {
         let folder = Folder::new();
         let store = Failing { store: folder.store(), left: Arc::new(AtomicUsize::new(steps)) };
         let key = ContentHash::digest(&bytes).key();
-        match receive(&store, incoming(&policy), chunks(&body, 60_000)).await {
+        match receive(&store, options(&policy), chunks(&body, 60_000)).await {
             Err(error) => {
                 assert!(matches!(error, UploadError::Store(_)), "{error:?}");
                 assert_eq!(folder.files(), [""; 0], "after {steps} steps");
@@ -234,7 +234,7 @@ async fn a_store_that_fails_at_any_step_shows_nothing_and_loses_no_record() {
             Ok(received) => {
                 let result = received.finish(recorded()).await;
                 if let Err(error) = result {
-                    // The record is there, so the bytes must be.
+                    // The record is written, so the bytes must be available.
                     assert!(matches!(error, FinishError::Store { .. }), "{error:?}");
                     assert_eq!(bytes_of(&store, key).await, None);
                     assert!(

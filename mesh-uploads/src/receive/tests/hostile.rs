@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::*;
 
-/// A body that never ends, after that beginning, and how many bytes of it were taken.
+/// Returns an endless body, and a counter of the bytes that were read from it.
 fn endless(
     start: &[u8],
     more: &'static [u8],
@@ -22,7 +22,7 @@ fn endless(
 }
 
 #[tokio::test]
-async fn endless_input_is_read_no_further_than_its_bound() {
+async fn endless_input_is_read_up_to_its_limit() {
     let policy = UploadPolicy { max_bytes: 1_000_000, ..UploadPolicy::default() };
     let head = b"--b0\r\nContent-Disposition: form-data; name=\"file\"\r\n".to_vec();
     let data = [&head[..], b"\r\n"].concat();
@@ -37,29 +37,29 @@ async fn endless_input_is_read_no_further_than_its_bound() {
         (&meta, b"\"data\"", "The part 'meta' is longer than 65536 bytes", 300_000),
         (&after, b"trailer", "More than 1024 bytes follow", 300_000),
     ];
-    for (start, more, wanted, most) in cases {
+    for (start, more, expected, most) in cases {
         let folder = Folder::new();
         let (taken, body) = endless(start, more);
-        let error = receive(&folder.store(), incoming(&policy), body).await.unwrap_err().to_string();
-        assert!(error.contains(wanted), "{error}, not {wanted}");
+        let error = receive(&folder.store(), options(&policy), body).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}, not {expected}");
         let taken = taken.load(Ordering::Relaxed);
-        assert!(taken < most, "took {taken} bytes until: {error}");
+        assert!(taken < most, "read {taken} bytes before: {error}");
         assert_eq!(folder.files(), [""; 0]);
     }
 }
 
 #[tokio::test]
-async fn headers_that_come_with_the_end_of_another_part_are_bounded_too() {
+async fn headers_in_the_chunk_of_another_part_are_limited() {
     let folder = Folder::new();
     let long = format!("name=meta\r\nX-Long: {}", "x".repeat(20_000));
     let body = ended([file_part(b"x"), part(&long, b"{}")].concat());
     let policy = UploadPolicy::default();
-    let error = receive(&folder.store(), incoming(&policy), chunks(&body, 60_000)).await.unwrap_err();
+    let error = receive(&folder.store(), options(&policy), chunks(&body, 60_000)).await.unwrap_err();
     assert!(matches!(error, UploadError::Multipart(MultipartError::Headers { .. })), "{error:?}");
 }
 
 #[tokio::test]
-async fn ten_thousand_parts() {
+async fn many_parts_are_refused() {
     for headers in ["name=x", "name=file", "name=meta"] {
         let folder = Folder::new();
         let body = ended(part(headers, b"{}").repeat(10_000));
@@ -70,7 +70,7 @@ async fn ten_thousand_parts() {
 }
 
 #[tokio::test]
-async fn boundaries_that_cannot_be() {
+async fn invalid_boundaries_are_refused() {
     let folder = Folder::new();
     let store = folder.store();
     let policy = UploadPolicy::default();
@@ -83,8 +83,8 @@ async fn boundaries_that_cannot_be() {
         "",
         "\u{0}",
     ] {
-        let incoming = ReceiveOptions { content_type, ..incoming(&policy) };
-        let error = receive(&store, incoming, chunks(&ended(file_part(b"x")), 9)).await.unwrap_err();
+        let options = ReceiveOptions { content_type, ..options(&policy) };
+        let error = receive(&store, options, chunks(&ended(file_part(b"x")), 9)).await.unwrap_err();
         assert!(
             matches!(error, UploadError::Multipart(MultipartError::Boundary { limit: 70 })),
             "{content_type}"
@@ -93,7 +93,7 @@ async fn boundaries_that_cannot_be() {
 }
 
 #[tokio::test]
-async fn a_client_s_name_never_becomes_a_path() {
+async fn file_names_never_become_paths() {
     for name in [
         "../../../etc/passwd",
         "/etc/passwd",
@@ -107,7 +107,7 @@ async fn a_client_s_name_never_becomes_a_path() {
         let folder = Folder::new();
         let store = folder.store();
         let headers = format!("name=\"file\"; filename=\"{name}\"");
-        // Some of these no header may have, and are refused.
+        // Some of these are invalid in headers and refused.
         let Ok(received) = take(&store, &ended(part(&headers, b"x"))).await else {
             assert_eq!(folder.files(), [""; 0], "{name:?}");
             continue;
@@ -118,7 +118,7 @@ async fn a_client_s_name_never_becomes_a_path() {
 }
 
 #[tokio::test]
-async fn strange_part_names_are_repeated_harmlessly() {
+async fn unknown_part_names_are_escaped_and_truncated() {
     let folder = Folder::new();
     let long = format!("name=\"{}\"", "\u{1b}[31m".repeat(1000));
     for headers in ["name=\"a\\\"b\"", "name=\"\t\"", &long] {
@@ -129,7 +129,7 @@ async fn strange_part_names_are_repeated_harmlessly() {
 }
 
 #[tokio::test]
-async fn multipart_inside_a_file_is_bytes_like_others() {
+async fn multipart_inside_a_file_is_not_parsed() {
     let folder = Folder::new();
     let store = folder.store();
     let inner = b"--in\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--in--\r\n";
@@ -144,9 +144,9 @@ async fn multipart_inside_a_file_is_bytes_like_others() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Any bytes at all: an answer, and nothing left behind.
+    /// Refused bodies of any bytes leave nothing behind.
     #[test]
-    fn nothing_panics(
+    fn no_body_panics(
         pieces in prop::collection::vec(prop_oneof![
             Just(b"\r\n".to_vec()), Just(b"--b0".to_vec()), Just(b"--".to_vec()), Just(b"\r\n\r\n".to_vec()),
             Just(b"Content-Disposition: form-data; name=\"file\"".to_vec()), Just(b"Content-Type: ".to_vec()),
@@ -160,7 +160,7 @@ proptest! {
             let folder = Folder::new();
             let policy = UploadPolicy::default();
             let body = chunks(&pieces.concat(), size);
-            if receive(&folder.store(), incoming(&policy), body).await.is_err() {
+            if receive(&folder.store(), options(&policy), body).await.is_err() {
                 assert_eq!(folder.files(), [""; 0]);
             }
         });

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
 
-/// What a file in the folder of pending ones is.
+/// The kind of a pending file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pending {
-    /// Bytes are being written to it.
+    /// Bytes are being written.
     Part,
-    /// All bytes are there.
+    /// All bytes are written.
     Sealed { key: StorageKey, content_type: ContentType },
 }
 
@@ -19,7 +19,7 @@ impl Pending {
         folder.join(format!("{unique}.part"))
     }
 
-    /// A content type has one slash and no comma, so a comma can stand for it.
+    /// Returns the path of a sealed file. A content type has one slash and no comma, so a comma replaces the slash.
     pub(super) fn sealed_path(
         folder: &Path,
         key: StorageKey,
@@ -30,8 +30,8 @@ impl Pending {
         folder.join(format!("{}.{unique}.{content_type}", key.hash().hex()))
     }
 
-    /// Reads a name; strange files are none of ours.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    /// Parses the name of a file. Returns `None` for other files.
+    pub(super) fn parse(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         if let Some(unique) = name.strip_suffix(".part")
             && is_unique(unique)
@@ -57,21 +57,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_what_went_into_it() {
+    fn names_parse_to_their_parts() {
         let key = ContentHash::digest(b"x").key();
         for text in ["image/png", "application/vnd.oasis.opendocument.text", "application/x-part"] {
             let content_type = ContentType::parse(text).unwrap();
             let path = Pending::sealed_path(Path::new("/p"), key, "12-3", &content_type);
             assert_eq!(path.parent(), Some(Path::new("/p")), "{path:?}");
-            assert_eq!(Pending::of(&path), Some(Pending::Sealed { key, content_type }));
+            assert_eq!(Pending::parse(&path), Some(Pending::Sealed { key, content_type }));
         }
-        assert_eq!(Pending::of(&Pending::part_path(Path::new("/p"), "12-3")), Some(Pending::Part));
+        assert_eq!(Pending::parse(&Pending::part_path(Path::new("/p"), "12-3")), Some(Pending::Part));
     }
 
     #[test]
-    fn strange_names_are_left_alone() {
+    fn other_names_are_ignored() {
         for name in ["readme.txt", "x.part", ".part", "1-.part", "12-3", "..", "00.1-2.image,png"] {
-            assert_eq!(Pending::of(&Path::new("/p").join(name)), None, "{name}");
+            assert_eq!(Pending::parse(&Path::new("/p").join(name)), None, "{name}");
         }
     }
 }

@@ -12,12 +12,12 @@ use crate::content_hash::{ContentHash, StorageKey};
 use crate::store::StoredBlob;
 
 impl Folders {
-    /// The folders that published files lie in.
+    /// Returns the names of the folders with published files.
     pub(super) fn groups() -> impl Iterator<Item = String> {
         (0..=u8::MAX).map(|group| format!("{group:02x}"))
     }
 
-    /// The files of one of them.
+    /// Lists the files of one folder.
     pub(super) fn stored(&self, group: &str) -> io::Result<Vec<StoredBlob>> {
         let folder = self.root.join("sha256").join(group);
         let Some(entries) = present(fs::read_dir(folder))? else { return Ok(Vec::new()) };
@@ -25,16 +25,16 @@ impl Folders {
         for entry in entries {
             let entry = entry?;
             let Some(key) = key_of(group, &entry.path()) else { continue };
-            // One that is gone by now was removed by somebody else.
+            // The file may have been removed since the listing.
             let Some(found) = present(entry.metadata())? else { continue };
-            // A clock that was set back makes a file young, which keeps it.
+            // If the clock was set back, the file counts as new and is kept.
             let age = found.modified()?.elapsed().unwrap_or_default();
             stored.push(StoredBlob { key, size: found.len(), age });
         }
         Ok(stored)
     }
 
-    /// Makes a published file a sealed one again. None if it is gone, or in somebody's hands.
+    /// Turns a published file into a sealed one. Returns `None` if it does not exist or is locked.
     pub(super) fn unpublish(self: Arc<Self>, key: StorageKey) -> io::Result<Option<SealedFile>> {
         let path = self.path_of(key);
         let Some(file) = present(File::open(&path))? else { return Ok(None) };
@@ -48,7 +48,7 @@ impl Folders {
         if present(fs::rename(&path, &sealed))?.is_none() {
             return Ok(None);
         }
-        // Whoever publishes these bytes from here on writes the type anew, since the one beside them is gone.
+        // The next publication of these bytes writes the type again.
         remove(&self.type_path_of(key))?;
         sync_folder(&self.pending)?;
         sync_folder(path.parent().unwrap_or(&self.root))?;
@@ -56,7 +56,7 @@ impl Folders {
     }
 }
 
-/// The key of a file in that folder; what stands beside files has none.
+/// Returns the key of a published file; `None` for files with a content type.
 fn key_of(group: &str, path: &Path) -> Option<StorageKey> {
     let rest = path.file_name()?.to_str()?;
     ContentHash::from_hex(&format!("{group}{rest}")).map(ContentHash::key)

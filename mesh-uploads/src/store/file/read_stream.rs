@@ -1,4 +1,4 @@
-//! Streams the bytes of a stored file in blocks that are read on blocking threads.
+//! A stream of the bytes of a stored file, which are read in blocks on blocking threads.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -7,10 +7,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 
-/// What is read at once, and so what one download has in memory.
+/// The size of a block in bytes, which limits the memory of a download.
 const BLOCK: u64 = 128 * 1024;
 
-/// The bytes of that range, which must lie within the file.
+/// Streams a range of a file, which must be within the file.
 pub(super) fn bytes(mut file: File, range: Range<u64>) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
     file.seek(SeekFrom::Start(range.start))?;
     let left = range.end.saturating_sub(range.start);
@@ -28,7 +28,7 @@ async fn next((mut file, left): (File, u64)) -> io::Result<Option<(Bytes, (File,
         Ok((block, file))
     });
     let (block, file) = read.await.unwrap_or_else(|error| Err(io::Error::other(error)))?;
-    // Fewer bytes than the file had when it was opened: it was cut short since, and the reply cannot be whole.
+    // The file was truncated after it was opened, so the reply cannot be completed.
     let Some(left) = left.checked_sub(block.len() as u64).filter(|_| !block.is_empty()) else {
         return Err(io::ErrorKind::UnexpectedEof.into());
     };

@@ -38,7 +38,7 @@ async fn put(store: &FileStore, bytes: &'static [u8]) -> StorageKey {
 const ANY_AGE: Duration = Duration::ZERO;
 
 #[tokio::test]
-async fn what_no_record_refers_to_is_found_and_removed() {
+async fn files_without_a_record_are_found_and_removed() {
     let folder = Folder::new();
     let store = FileStore::open(&folder.0).unwrap();
     let (needed, other) = (put(&store, b"needed").await, put(&store, b"other").await);
@@ -51,43 +51,42 @@ async fn what_no_record_refers_to_is_found_and_removed() {
     assert_eq!(sweep_orphans(&store, (ANY_AGE, true), recorded).await.unwrap().removed, 1);
     assert_eq!(store.find(other).await.unwrap(), None);
     assert!(store.find(needed).await.unwrap().is_some());
-    // Its bytes and what stood beside them are gone.
+    // The bytes and the content type are removed.
     let left = fs::read_dir(folder.0.join("sha256")).unwrap().flatten();
     assert_eq!(left.map(|group| fs::read_dir(group.path()).unwrap().count()).sum::<usize>(), 2);
     assert_eq!(fs::read_dir(folder.0.join("pending")).unwrap().count(), 0);
 }
 
-/// An upload of the same bytes wrote its record between the two questions, and relies on the file.
+/// An upload of the same bytes writes its record between the two lookups.
 #[tokio::test]
-async fn a_file_goes_back_that_a_record_has_come_to_need() {
+async fn a_file_that_gets_a_record_during_the_sweep_is_published_again() {
     let folder = Folder::new();
     let store = FileStore::open(&folder.0).unwrap();
     let key = put(&store, b"again").await;
-    let mut asked = 0;
+    let mut lookups = 0;
     let recorded = |_| {
-        asked += 1;
-        // The first time there is none.
-        std::future::ready(Ok::<_, ()>(asked == 2))
+        lookups += 1;
+        std::future::ready(Ok::<_, ()>(lookups == 2))
     };
     let swept = sweep_orphans(&store, (ANY_AGE, true), recorded).await.unwrap();
-    assert_eq!((swept.removed, swept.unrecorded.len(), asked), (0, 0, 2));
+    assert_eq!((swept.removed, swept.unrecorded.len(), lookups), (0, 0, 2));
     let found = store.find(key).await.unwrap().unwrap();
     assert_eq!((found.size, found.content_type.as_str()), (5, "text/plain"));
 }
 
 #[tokio::test]
-async fn where_nobody_can_say_a_file_stays() {
+async fn files_whose_record_cannot_be_looked_up_stay() {
     let folder = Folder::new();
     let store = FileStore::open(&folder.0).unwrap();
-    let key = put(&store, b"who knows").await;
+    let key = put(&store, b"undecided").await;
     let swept = sweep_orphans(&store, (ANY_AGE, true), |_| async { Err::<bool, _>(()) }).await.unwrap();
     assert_eq!((swept.undecided, swept.removed), (1, 0));
     assert!(store.find(key).await.unwrap().is_some());
 }
 
-/// The process died between hiding a file and asking again.
+/// The process ended between unpublishing a file and the second lookup.
 #[tokio::test]
-async fn what_was_hidden_and_left_is_recovered() {
+async fn unpublished_files_are_recovered() {
     let folder = Folder::new();
     let store = FileStore::open(&folder.0).unwrap();
     let key = put(&store, b"left").await;

@@ -14,7 +14,7 @@ use crate::content_hash::StorageKey;
 use crate::store::StoredBlob;
 
 impl Bucket {
-    /// All published objects, with their age by the bucket's clock.
+    /// Lists all published objects, with their age by the clock of the bucket.
     pub(super) fn stored(self: &Arc<Self>) -> BoxStream<'_, Result<StoredBlob, Error>> {
         let listing = async move {
             let now = self.now().await?;
@@ -30,7 +30,7 @@ impl Bucket {
         futures_util::stream::once(listing).try_flatten().boxed()
     }
 
-    /// The key that an object is published under.
+    /// Returns the key of a published object.
     fn key_of(&self, entry: &ObjectMeta) -> Option<StorageKey> {
         let path = entry.location.as_ref();
         let below =
@@ -38,8 +38,8 @@ impl Bucket {
         StorageKey::parse(below)
     }
 
-    /// Makes a published object a sealed one again; none if it is gone. There are no locks, but no age of a sealed
-    /// object counts before the next start of a server.
+    /// Turns a published object into a sealed one. Returns `None` if it does not exist. There are no locks, but sealed
+    /// objects are recovered only when a server starts.
     pub(super) async fn unpublish(self: &Arc<Self>, key: StorageKey) -> Result<Option<SealedObject>, Error> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let unique = format!("{}-{number}", self.instance);
