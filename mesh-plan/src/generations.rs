@@ -73,6 +73,11 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
         drop(dropped);
     }
 
+    /// Returns whether an entry of this weight would be kept.
+    pub fn accepts(&self, weight: usize) -> bool {
+        self.shards.first().is_some_and(|shard| weight <= shard.read().half)
+    }
+
     /// Removes an entry and returns its value.
     pub fn remove<Q>(&self, key: &Q) -> Option<V>
     where

@@ -2,46 +2,50 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use mesh_integrity::BoxFuture;
+use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable};
+use parking_lot::Mutex;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
+use rusqlite::{Connection, OpenFlags, Row};
+use sea_query::{BinOper, Expr, ExprTrait as _, Query, SqliteQueryBuilder};
 
 use crate::database::Database;
 use crate::file::FileId;
-use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
 
-/// How long to wait for another process that writes.
+/// The time limit of waiting for a writer of another process.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pattern of password hashes.
+const ARGON2_HASHES: &str = "$argon2id$%";
 
 /// The accounts of a SQLite database.
 pub struct Accounts {
     /// One connection is enough: hashing takes a thousand times as long as a lookup.
-    place: Arc<Mutex<Place>>,
+    file: Arc<Mutex<AccountsFile>>,
     find: String,
     any: String,
 }
 
 /// An open file with accounts.
-struct Place {
+struct AccountsFile {
     path: PathBuf,
     id: Option<FileId>,
     connection: Connection,
 }
 
-impl Place {
+impl AccountsFile {
     fn open(path: PathBuf) -> rusqlite::Result<Self> {
-        let id = FileId::of(&path);
+        let id = FileId::from_path(&path);
         let connection = connect(&path)?;
         Ok(Self { path, id, connection })
     }
 
     /// Returns a connection to the file that is at the path now. Accounts of an earlier file no longer count.
     fn connection(&mut self) -> rusqlite::Result<&Connection> {
-        let there = FileId::of(&self.path);
-        if there.is_none() || there != self.id {
+        let id = FileId::from_path(&self.path);
+        if id.is_none() || id != self.id {
             *self = Self::open(self.path.clone())?;
         }
         Ok(&self.connection)
@@ -55,16 +59,16 @@ impl Database {
     /// The table or one of its columns is missing.
     pub fn accounts(&self, users: &UsersTable) -> Result<Accounts, UsersTableError> {
         let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
-        let place = Place::open(self.path()).map_err(failed)?;
-        let columns = columns(&place.connection, &users.table).map_err(failed)?;
+        let file = AccountsFile::open(self.path()).map_err(failed)?;
+        let columns = columns(&file.connection, &users.table).map_err(failed)?;
         if columns.is_empty() {
             let table = &users.table;
             return Err(UsersTableError(format!("there is no table '{table}' for 'integrity.users.table'")));
         }
-        let own = [("id", &users.id), ("login", &users.login), ("password", &users.password)];
+        let required = [("id", &users.id), ("login", &users.login), ("password", &users.password)];
         let optional = [("role", users.role.as_ref()), ("tenant", users.tenant.as_ref())];
         let optional = optional.into_iter().filter_map(|(setting, column)| Some((setting, column?)));
-        for (setting, column) in own.into_iter().chain(optional) {
+        for (setting, column) in required.into_iter().chain(optional) {
             if !columns.iter().any(|known| known.eq_ignore_ascii_case(column)) {
                 return Err(UsersTableError(format!(
                     "the table '{}' has no column '{column}' for 'integrity.users.{setting}'",
@@ -73,18 +77,22 @@ impl Database {
             }
         }
         // Columns are qualified: SQLite reads a quoted name alone that is not a column as text.
-        let column = |name: &str| format!("u.{}", quoted(name));
-        let or_null = |name: &Option<String>| name.as_deref().map_or_else(|| "NULL".to_owned(), column);
-        let (id, password, login) = (column(&users.id), column(&users.password), column(&users.login));
-        let (role, tenant, table) = (or_null(&users.role), or_null(&users.tenant), quoted(&users.table));
+        let column = |name: &str| Expr::col(("u", name.to_owned()));
+        let or_null = |name: &Option<String>| name.as_deref().map_or_else(|| Expr::cust("NULL"), column);
+        let select = |role: Expr, tenant: Expr, condition: Expr, limit: u64| {
+            Query::select()
+                .exprs([column(&users.id), column(&users.password), role, tenant])
+                .from_as(users.table.clone(), "u")
+                .and_where(condition)
+                .limit(limit)
+                .to_string(SqliteQueryBuilder)
+        };
+        let is_login = column(&users.login).eq(Expr::cust("?1"));
+        let is_hash = column(&users.password).binary(BinOper::Like, Expr::cust("?1"));
         Ok(Accounts {
-            place: Arc::new(Mutex::new(place)),
-            find: format!(
-                "SELECT {id}, {password}, {role}, {tenant} FROM {table} AS u WHERE {login} = ?1 LIMIT 2"
-            ),
-            any: format!(
-                "SELECT {id}, {password}, NULL, NULL FROM {table} AS u WHERE {password} LIKE '$argon2id$%' LIMIT 1"
-            ),
+            file: Arc::new(Mutex::new(file)),
+            find: select(or_null(&users.role), or_null(&users.tenant), is_login, 2),
+            any: select(or_null(&None), or_null(&None), is_hash, 1),
         })
     }
 }
@@ -102,10 +110,6 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
     names.collect()
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 /// The table of accounts does not match the settings.
 #[derive(Debug)]
 pub struct UsersTableError(String);
@@ -120,22 +124,14 @@ impl std::error::Error for UsersTableError {}
 
 impl Accounts {
     /// Reads on a thread that may block: the table may be large, without an index on its logins.
-    async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
-        let (place, sql) = (Arc::clone(&self.place), sql.to_owned());
-        let login = login.map(str::to_owned);
+    async fn read(&self, sql: &str, param: &str) -> Result<Vec<Account>, AccountError> {
+        let (file, sql, param) = (Arc::clone(&self.file), sql.to_owned(), param.to_owned());
         let reading = tokio::task::spawn_blocking(move || {
-            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-            find(place.connection()?, &sql, login.as_deref())
+            let mut file = file.lock();
+            let mut statement = file.connection()?.prepare_cached(&sql)?;
+            statement.query_map([param], account)?.collect::<rusqlite::Result<_>>()
         });
         Ok(reading.await??)
-    }
-}
-
-fn find(connection: &Connection, sql: &str, login: Option<&str>) -> rusqlite::Result<Vec<Account>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    match login {
-        Some(login) => statement.query_map([login], account)?.collect(),
-        None => statement.query_row([], account).optional().map(Vec::from_iter),
     }
 }
 
@@ -161,7 +157,7 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 impl AccountSource for Accounts {
     fn find<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
         Box::pin(async move {
-            let mut found = self.read(&self.find, Some(login)).await?;
+            let mut found = self.read(&self.find, login).await?;
             if found.len() > 1 {
                 tracing::warn!("two accounts have the same login, so neither can be used");
                 return Ok(None);
@@ -171,7 +167,9 @@ impl AccountSource for Accounts {
     }
 
     fn any_hash(&self) -> BoxFuture<'_, Result<Option<String>, AccountError>> {
-        Box::pin(async { Ok(self.read(&self.any, None).await?.pop().and_then(|account| account.hash)) })
+        Box::pin(async {
+            Ok(self.read(&self.any, ARGON2_HASHES).await?.pop().and_then(|account| account.hash))
+        })
     }
 }
 

@@ -1,15 +1,15 @@
-//! Cells: SQLite's values as those of mesh-plan, and the reverse for parameters.
+//! Conversions between values of SQLite and of mesh-plan.
 
 use mesh_plan::{Cells, Value, ValueRef};
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
 use rusqlite::{Row, ToSql};
 
-/// A cell that outlives its row.
+/// Copies a cell of a row.
 pub(crate) fn value(row: &Row<'_>, column: usize) -> Value {
     SqliteRow(row).cell(column).to_value()
 }
 
-/// A row where SQLite holds it.
+/// A row in the memory of SQLite.
 pub(crate) struct SqliteRow<'r>(pub(crate) &'r Row<'r>);
 
 impl Cells for SqliteRow<'_> {
@@ -24,7 +24,7 @@ impl Cells for SqliteRow<'_> {
     }
 }
 
-/// A value that is bound without a copy of our own.
+/// A value that is bound without a copy.
 pub(crate) struct Bound<'a>(pub(crate) ValueRef<'a>);
 
 impl ToSql for Bound<'_> {

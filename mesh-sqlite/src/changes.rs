@@ -34,24 +34,24 @@ impl Database {
 
 async fn watch(path: PathBuf, version: Version, changes: Changes) {
     let mut version = Some(version);
-    let mut id = FileId::of(&path);
-    let mut is_told = false;
+    let mut id = FileId::from_path(&path);
+    let mut is_logged = false;
     loop {
         changes.wanted().await;
-        let there = FileId::of(&path);
-        if there != id {
-            (id, version) = (there, None);
+        let current = FileId::from_path(&path);
+        if current != id {
+            (id, version) = (current, None);
         }
-        match look(&path, &mut version) {
+        match check(&path, &mut version) {
             Ok(false) => {}
             Ok(true) => {
-                is_told = false;
+                is_logged = false;
                 changes.notify(Change::anything());
             }
             Err(error) if is_busy(&error) => {}
             Err(error) => {
                 // Logged once until the next success.
-                if !std::mem::replace(&mut is_told, true) {
+                if !std::mem::replace(&mut is_logged, true) {
                     tracing::warn!("cannot see whether the database has changed: {error}");
                 }
                 version = None;
@@ -62,7 +62,7 @@ async fn watch(path: PathBuf, version: Version, changes: Changes) {
 }
 
 /// Returns whether there may have been writes since the last check.
-fn look(path: &Path, version: &mut Option<Version>) -> rusqlite::Result<bool> {
+fn check(path: &Path, version: &mut Option<Version>) -> rusqlite::Result<bool> {
     match version {
         Some(version) => version.has_changed(),
         None => {
@@ -77,10 +77,10 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// A connection with the version that it has seen last. Versions of different connections cannot be compared.
+/// A connection with the version that it read last. Versions of different connections cannot be compared.
 struct Version {
     connection: Connection,
-    seen: i64,
+    last: i64,
 }
 
 impl Version {
@@ -89,7 +89,7 @@ impl Version {
         let connection = Connection::open_with_flags(path, flags)?;
         // A writer may hold the file for a moment. Later checks just wait for the next interval.
         connection.busy_timeout(Duration::from_secs(1))?;
-        let mut version = Self { connection, seen: 0 };
+        let mut version = Self { connection, last: 0 };
         version.has_changed()?;
         version.connection.busy_timeout(Duration::ZERO)?;
         Ok(version)
@@ -97,7 +97,7 @@ impl Version {
 
     fn has_changed(&mut self) -> rusqlite::Result<bool> {
         let now = self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
-        Ok(std::mem::replace(&mut self.seen, now) != now)
+        Ok(std::mem::replace(&mut self.last, now) != now)
     }
 }
 

@@ -10,32 +10,33 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
-/// Where the database's header tells its journal mode and, six bytes on, counts changes.
-const HEADER: u64 = 18;
-/// The journal mode of databases with a WAL, as the header has it.
+/// The offset of the journal mode in the header of the file. The change counter follows six bytes after it.
+const JOURNAL_MODE: u64 = 18;
+/// The journal mode of databases with a WAL, as stored in the header.
 const WAL: [u8; 2] = [2, 2];
 
-/// The database's state. States of equal marks are the same.
+/// A version of the database. Equal versions have equal contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataVersion([u8; 48]);
 
-/// Reads the marks of one database file.
+/// Reads the versions of one database file.
 pub(crate) struct VersionReader {
     path: PathBuf,
     main: Option<Arc<File>>,
     wal_index: OnceLock<Option<Arc<File>>>,
     wal: AtomicBool,
-    /// A connection that has the database open for as long as this lives. In WAL mode nobody else can then
-    /// change the mode or put another file in the place of the index.
+    /// A connection that keeps the database open. While it is open in WAL mode, no process can leave that mode, or
+    /// delete or truncate the WAL index; otherwise two different states could have equal headers.
     anchor: Mutex<Connection>,
 }
 
 impl VersionReader {
-    /// Begins to watch the file of that connection.
+    /// Creates a reader for the file of that connection.
     pub(crate) fn new(path: &Path, anchor: Connection) -> Self {
         let main = kept_open(path).ok();
         Self {
@@ -47,14 +48,14 @@ impl VersionReader {
         }
     }
 
-    /// The mark of the database's state now; `None` where it cannot be told.
-    pub(crate) fn now(&self) -> Option<DataVersion> {
+    /// Returns the current version, or `None` if it cannot be read.
+    pub(crate) fn current(&self) -> Option<DataVersion> {
         if !self.is_wal() {
-            let version = self.of_file()?;
+            let version = self.file_version()?;
             if version.0.first_chunk() != Some(&WAL) {
                 return Some(version);
             }
-            self.anchor()?;
+            self.enter_wal_mode()?;
         }
         // A commit of another process may be changing the header. The checksums in it then match no other version.
         let mut version = DataVersion([0; 48]);
@@ -62,31 +63,31 @@ impl VersionReader {
         Some(version)
     }
 
-    /// Whether the database is known to be in WAL mode, in which readers hold up no writer.
+    /// Returns whether the database is in WAL mode, in which readers do not block writers.
     pub(crate) fn is_wal(&self) -> bool {
         self.wal.load(Ordering::Acquire)
     }
 
-    /// Whether the file has no whole header any more.
+    /// Returns whether the file is too short for its header.
     pub(crate) fn is_cut_off(&self) -> bool {
-        self.main.is_some() && self.of_file().is_none()
+        self.main.is_some() && self.file_version().is_none()
     }
 
-    /// Mode and counter of changes out of the file's header.
-    fn of_file(&self) -> Option<DataVersion> {
+    /// Reads the journal mode and the change counter in the header of the file.
+    fn file_version(&self) -> Option<DataVersion> {
         let mut header = [0; 22];
-        read(self.main.as_ref()?, &mut header, HEADER).ok()?;
+        read(self.main.as_ref()?, &mut header, JOURNAL_MODE).ok()?;
         let mut version = DataVersion([0; 48]);
         version.0.first_chunk_mut::<22>()?.copy_from_slice(&header);
         Some(version)
     }
 
-    /// Makes sure that the mode stays WAL. A connection that has read in that mode keeps a lock which all who
-    /// want to leave it would have to get.
-    fn anchor(&self) -> Option<()> {
-        let anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Makes sure that the mode stays WAL, and opens the WAL index. A connection that has read in that mode holds a lock
+    /// that leaving the mode requires.
+    fn enter_wal_mode(&self) -> Option<()> {
+        let anchor = self.anchor.lock();
         anchor.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).ok()?;
-        if self.of_file()?.0.first_chunk() != Some(&WAL) {
+        if self.file_version()?.0.first_chunk() != Some(&WAL) {
             return None;
         }
         let mut name = self.path.clone().into_os_string();
@@ -97,8 +98,8 @@ impl VersionReader {
     }
 }
 
-/// Opens a file for reading, once in the life of the process, and never closes it: on Unix closing any
-/// descriptor of a file gives up all locks that the process has on it, those of SQLite too.
+/// Opens a file for reading, once per process, and never closes it: closing any descriptor of a file releases all POSIX
+/// locks of the process on it, including those of SQLite.
 #[cfg(unix)]
 fn kept_open(path: &Path) -> io::Result<Arc<File>> {
     use std::os::unix::fs::MetadataExt as _;
@@ -108,13 +109,13 @@ fn kept_open(path: &Path) -> io::Result<Arc<File>> {
 
     static OPEN: OnceLock<Mutex<Files>> = OnceLock::new();
 
-    let mut open = OPEN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    let there = std::fs::metadata(path)?;
-    if let Some(file) = open.get(&(there.dev(), there.ino())) {
+    let mut open = OPEN.get_or_init(Mutex::default).lock();
+    let metadata = std::fs::metadata(path)?;
+    if let Some(file) = open.get(&(metadata.dev(), metadata.ino())) {
         return Ok(Arc::clone(file));
     }
     let file = Arc::new(File::open(path)?);
-    // Kept even where what follows fails, for then it is closed as little.
+    // It must not be closed if reading its metadata fails.
     std::mem::forget(Arc::clone(&file));
     let opened = file.metadata()?;
     open.insert((opened.dev(), opened.ino()), Arc::clone(&file));

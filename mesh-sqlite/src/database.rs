@@ -19,7 +19,7 @@ use crate::{catalog, read, slow_reads};
 /// The budget of a read on the calling thread, one or two milliseconds of work. Most reads take a fraction of it, and
 /// moving them to another thread would cost more than running them. Counted in steps of SQLite rather than in time,
 /// because on a busy machine every read takes long.
-const INLINE_LOOKS: u32 = 20;
+const INLINE_CHECKS: u32 = 20;
 
 /// The time limit of these steps.
 const INLINE_TIME: Duration = Duration::from_millis(10);
@@ -110,7 +110,7 @@ impl Database {
     pub fn usage(&self) -> Usage {
         let file = self.file.last();
         let mut usage = file.pool.usage();
-        file.cache.as_ref().inspect(|cache| cache.fill(&mut usage));
+        file.cache.as_ref().inspect(|cache| cache.add_usage(&mut usage));
         usage
     }
 
@@ -135,7 +135,7 @@ impl Database {
 
 impl OpenFile {
     async fn read(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
-        self.state()?;
+        self.version()?;
         if let Some(trace) = context.trace.clone() {
             return self.read_traced(plan, context, trace).await;
         }
@@ -143,9 +143,9 @@ impl OpenFile {
     }
 
     /// Returns the version of the database, or `None` if it is unknown.
-    fn state(&self) -> Result<Option<DataVersion>, ResolveError> {
+    fn version(&self) -> Result<Option<DataVersion>, ResolveError> {
         let versions = self.pool.versions();
-        let version = versions.now();
+        let version = versions.current();
         // Pages are read through a memory map, in which those past the end of the file must not be accessed.
         if version.is_none() && versions.is_cut_off() {
             return Err(ResolveError::new("the database file was cut short"));
@@ -153,27 +153,28 @@ impl OpenFile {
         Ok(version)
     }
 
-    /// Answers from what is kept, or by a read on the runtime's own thread.
-    fn at_once(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
-        let version = match self.state() {
+    /// Answers from the response cache, or by a read on the calling thread. Returns `None` if the read has to run on
+    /// another thread.
+    fn read_here(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
+        let version = match self.version() {
             Ok(version) => version,
             Err(error) => return Some(Err(error)),
         };
         if let (Some(cache), Some(version)) = (&self.cache, &version)
-            && let Some(body) = cache.find(plan, version)
+            && let Some(body) = cache.get(plan, *version)
         {
             return Some(Ok(body));
         }
-        self.read_in_line(plan, version, deadline)
+        self.read_inline(plan, version, deadline)
     }
 
-    /// Remembers that runs of the plan's query take long.
+    /// Records that reads of the plan's query take long.
     pub(crate) fn mark_heavy(&self, plan: &Plan) {
         self.heavy.insert(plan.id().clone(), (), 1);
     }
 
-    /// Reads on the runtime's own thread; `None` where that is not the place for it.
-    fn read_in_line(
+    /// Reads on the calling thread. Returns `None` if the read is heavy or would have to wait for a writer.
+    fn read_inline(
         &self,
         plan: &Plan,
         version: Option<DataVersion>,
@@ -182,10 +183,10 @@ impl OpenFile {
         if self.heavy.get(plan.id()).is_some() {
             return None;
         }
-        let budget = Budget::Steps { looks: INLINE_LOOKS, time: INLINE_TIME };
+        let budget = Budget::Steps { checks: INLINE_CHECKS, time: INLINE_TIME };
         match thread_connection::read(&self.pool, plan, budget, version) {
             Ok(read) => Some(Ok(self.keep(plan, read))),
-            // The budget passed, or a writer is in the way: begin again where waiting holds up nobody.
+            // The budget is used up, or a writer holds the file. The read starts again on a thread that may block.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
                 self.mark_heavy(plan);
                 None
@@ -198,14 +199,14 @@ impl OpenFile {
     /// Reads on a thread of low priority.
     async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let turn = self.pool.slow_reads().take(deadline).await?;
+        let permit = self.pool.slow_reads().take(deadline).await?;
         let mut reader = self.pool.take().map_err(read::failed)?;
         let interrupt = reader.interrupt().cancel_on_drop();
         let database = self.clone();
         let running = slow_reads::run(move || {
-            let result = database.read_waiting(&mut reader, &plan, deadline);
+            let result = database.read_blocking(&mut reader, &plan, deadline);
             database.pool.give(reader);
-            drop(turn);
+            drop(permit);
             result
         });
         let result = running.await;
@@ -214,7 +215,7 @@ impl OpenFile {
     }
 
     /// Reads on a thread that may block until a writer has finished.
-    fn read_waiting(
+    fn read_blocking(
         &self,
         reader: &mut Reader,
         plan: &Plan,
@@ -228,9 +229,9 @@ impl OpenFile {
     }
 
     /// Caches an answer if the version that it was read from is known.
-    fn keep(&self, plan: &Plan, (body, state): (JsonBody, Option<DataVersion>)) -> JsonBody {
-        match (&self.cache, state) {
-            (Some(cache), Some(state)) => cache.keep(plan, state, body),
+    fn keep(&self, plan: &Plan, (body, version): (JsonBody, Option<DataVersion>)) -> JsonBody {
+        match (&self.cache, version) {
+            (Some(cache), Some(version)) => cache.insert(plan, version, body),
             _ => body,
         }
     }
@@ -247,7 +248,7 @@ impl Resolver for Database {
             Err(error) => return Either::Left(ready(Err(error))),
         };
         if context.trace.is_none()
-            && let Some(read) = file.at_once(plan, context.deadline)
+            && let Some(read) = file.read_here(plan, context.deadline)
         {
             return Either::Left(ready(read.map(Answer::Json)));
         }

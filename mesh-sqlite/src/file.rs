@@ -2,42 +2,42 @@
 
 use std::path::{Path, PathBuf};
 
-/// What tells files apart that have one path after the other.
+/// The identity of a file, which differs for files that are at one path after each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileId(u64, u64);
 
 impl FileId {
-    /// Of the file at that path, if there is one.
+    /// Returns the identity of the file at a path, if there is one.
     #[cfg(unix)]
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
 
-        std::fs::metadata(path).ok().map(|there| Self(there.dev(), there.ino()))
+        std::fs::metadata(path).ok().map(|file| Self(file.dev(), file.ino()))
     }
 
-    /// Where files have no numbers all of one path are taken for one.
+    /// Files have no numbers here, so all files at one path count as one.
     #[cfg(not(unix))]
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         path.exists().then_some(Self(0, 0))
     }
 }
 
-/// Whether what lies at the path can be opened: it is there, and has no log that was written for the file before
-/// it. SQLite would take such a log for its own, and put pages of the one into the other.
-pub(crate) fn is_whole(path: &Path, log_before: Option<FileId>) -> Result<(), &'static str> {
-    if FileId::of(path).is_none() {
+/// Checks that the file at a path exists, and that its write-ahead log is not that of the file which was there before.
+/// SQLite would apply such a log to the wrong database.
+pub(crate) fn check_openable(path: &Path, log_before: Option<FileId>) -> Result<(), &'static str> {
+    if FileId::from_path(path).is_none() {
         return Err("there is no such file");
     }
-    let log = log_of(path);
-    let is_full = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
-    if is_full && FileId::of(&log) == log_before {
+    let log = log_path(path);
+    let has_frames = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    if has_frames && FileId::from_path(&log) == log_before {
         return Err("its log (-wal) is that of the file before it; remove that log");
     }
     Ok(())
 }
 
-/// Where the log of a database in WAL mode lies.
-pub(crate) fn log_of(path: &Path) -> PathBuf {
+/// Returns the path of the write-ahead log of a database.
+pub(crate) fn log_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     name.into()

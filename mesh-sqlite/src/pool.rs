@@ -5,12 +5,12 @@ mod prepared_plans;
 pub(crate) mod thread_connection;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::statements::StatementCache;
 use mesh_plan::{JsonBody, Plan, ResolveError, Usage};
+use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -18,19 +18,20 @@ use crate::data_version::{DataVersion, VersionReader};
 use crate::functions::add_functions;
 use crate::read::{self, failed};
 use crate::slow_reads::SlowReadQueue;
+use crate::statements::StatementCache;
 use interrupt::{Budget, Interrupt};
 
 /// The time limit of reads and writes that come without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Statements that a connection keeps beside those of whole plans.
+/// The number of prepared statements that a connection caches by their text.
 const STATEMENTS: usize = 128;
-/// Steps of SQLite's virtual machine between two looks at the clock, some ten microseconds.
-const STEPS_PER_LOOK: i32 = 1_000;
-/// How much of the file is mapped into memory. Reading through the map spares a copy of each page.
+/// Steps of SQLite's virtual machine between two checks of the budget, some ten microseconds.
+const STEPS_PER_CHECK: i32 = 1_000;
+/// How much of the file is mapped into memory, which saves a copy of each page that is read.
 const MAPPED_BYTES: i64 = 1 << 40;
 
-/// Idle connections. A read takes one and gives it back; there are never more than reads at a time.
+/// Idle connections. A read takes one and returns it, so there are at most as many as concurrent reads.
 pub(crate) struct Pool {
     path: PathBuf,
     /// Whether connections map the file into memory.
@@ -42,7 +43,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Opens the file once, which shows whether it can be read.
+    /// Opens the file and checks that it can be read.
     pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
         let first = Reader::open(path, mapped)?;
         first.connection().query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -65,51 +66,51 @@ impl Pool {
         self.mapped.load(Ordering::Relaxed)
     }
 
-    /// Has connections map the file or not, beginning with the next that is opened; none is kept of before.
+    /// Sets whether connections map the file. Idle connections are closed if the setting changes.
     pub(crate) fn map_files(&self, on: bool) {
         if self.mapped.swap(on, Ordering::Relaxed) != on {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.idle.lock().clear();
         }
     }
 
-    /// The state that the database is in.
+    /// Returns the reader of versions of the file.
     pub(crate) fn versions(&self) -> &VersionReader {
         &self.versions
     }
 
-    /// The statements of plans.
+    /// Returns the cache of statements.
     pub(super) fn statements(&self) -> &StatementCache {
         &self.statements
     }
 
-    /// An idle connection, or a new one.
+    /// Takes an idle connection, or opens one.
     pub(crate) fn take(&self) -> rusqlite::Result<Reader> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().pop();
         idle.map_or_else(|| Reader::open(&self.path, self.is_mapped()), Ok)
     }
 
-    /// Gives a connection back, unless it is still inside a transaction, which it should never be.
+    /// Returns a connection to the pool. One that is still inside a transaction is closed.
     pub(crate) fn give(&self, reader: Reader) {
         if reader.connection.is_autocommit() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+            self.idle.lock().push(reader);
         }
     }
 
-    /// Reads on threads of their own.
+    /// Returns the queue of slow reads.
     pub(crate) fn slow_reads(&self) -> &Arc<SlowReadQueue> {
         &self.slow_reads
     }
 
-    /// What of it is in use.
+    /// Returns usage figures of the connections.
     pub(crate) fn usage(&self) -> Usage {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let idle = self.idle.lock().len();
         let mut usage = Usage { idle, ..Usage::default() };
-        self.slow_reads.fill(&mut usage);
+        self.slow_reads.add_usage(&mut usage);
         usage
     }
 }
 
-/// A connection that can only read, with an alarm that interrupts what runs too long.
+/// A read-only connection with an interrupt for reads that run too long.
 pub(crate) struct Reader {
     connection: Connection,
     interrupt: Arc<Interrupt>,
@@ -124,8 +125,8 @@ impl Reader {
     pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
         let mut connection = connect(path)?;
         connection.pragma_update(None, "query_only", true)?;
-        // Otherwise SQLite looks at bound values, a limit for instance, when it plans, and so prepares a
-        // statement again each time another is bound: a quarter of the work of a nested read.
+        // Otherwise SQLite considers bound values, such as a limit, in its query plan, and prepares the statement again
+        // whenever one changes: a quarter of the work of a nested read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "mmap_size", if mapped { MAPPED_BYTES } else { 0 })?;
         connection.busy_timeout(Duration::ZERO)?;
@@ -133,7 +134,7 @@ impl Reader {
         add_functions(&connection)?;
         let interrupt = Arc::new(Interrupt::new());
         let handler = Arc::clone(&interrupt);
-        connection.progress_handler(STEPS_PER_LOOK, Some(move || handler.is_past()))?;
+        connection.progress_handler(STEPS_PER_CHECK, Some(move || handler.is_past()))?;
         Ok(Self { connection, interrupt })
     }
 
@@ -145,8 +146,8 @@ impl Reader {
         &self.interrupt
     }
 
-    /// Reads a plan in one transaction, so that all its rows are of one moment. Also says in which state of the
-    /// database, where that can be told.
+    /// Reads a plan in one transaction, so that all rows belong to one snapshot. Also returns the version of the database
+    /// that was read, if it is known.
     pub(crate) fn read(
         &self,
         plan: &Plan,
@@ -155,16 +156,16 @@ impl Reader {
     ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
         let statements = pool.statements.of_plan(plan);
         self.interrupt.begin(budget);
-        let before = pool.versions.now();
+        let before = pool.versions.current();
         self.connection.execute_batch("BEGIN").map_err(failed)?;
-        let result = read::inside(&self.connection, plan, &statements);
-        // The snapshot was taken between two stamps; where they are equal it is of that state.
-        let state = before.filter(|version| pool.versions.now() == Some(*version));
+        let result = read::read_in_transaction(&self.connection, plan, &statements);
+        // The snapshot was taken between two readings of the version. If they are equal, it has that version.
+        let version = before.filter(|version| pool.versions.current() == Some(*version));
         let committed = self.connection.execute_batch("COMMIT").map_err(failed);
-        result.and_then(|body| committed.map(|()| (body, state)))
+        result.and_then(|body| committed.map(|()| (body, version)))
     }
 
-    /// How long a read waits for a writer that holds the file.
+    /// Sets how long a read waits for a writer that holds the file.
     pub(crate) fn wait_for_writers(&mut self, time: Duration) -> rusqlite::Result<()> {
         self.connection.busy_timeout(time)
     }

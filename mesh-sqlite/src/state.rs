@@ -11,17 +11,18 @@ mod sessions;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
 use revoked_sessions::RevokedSessions;
 
-/// How long to wait for another process that writes.
+/// The time limit of waiting for a writer of another process.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The layout of the file, kept in its `user_version`.
+/// The version of the tables, stored in `user_version`.
 const LAYOUT: i64 = 1;
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS revocation (
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS query (
 );
 ";
 
-/// What is kept of it at the most.
+/// The limits of a state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLimits {
     /// Ended sessions.
@@ -57,7 +58,7 @@ impl Default for StateLimits {
     }
 }
 
-/// A file of state. Cheap to clone; all clones are one.
+/// A state file. Clones share connections.
 #[derive(Clone)]
 pub struct State {
     inner: Arc<Inner>,
@@ -66,29 +67,29 @@ pub struct State {
 struct Inner {
     path: PathBuf,
     limits: StateLimits,
-    /// Connections for lookups that are not in use.
+    /// Idle connections for lookups.
     idle: Mutex<Vec<Connection>>,
-    /// Writes what must be on disk before it counts.
-    sure: Mutex<Connection>,
-    /// Writes what may be lost with the machine.
-    quick: Mutex<Connection>,
+    /// For writes that must be on disk before they are confirmed.
+    durable: Mutex<Connection>,
+    /// For writes that may be lost if the machine crashes.
+    fast: Mutex<Connection>,
     revoked: RevokedSessions,
     nonces: AtomicUsize,
     next_sweep: AtomicU64,
 }
 
 impl State {
-    /// Where the state of a database lies unless told otherwise: `<database>.mesh-state`.
+    /// Returns the default path of the state of a database: `<database>.mesh-state`.
     pub fn beside(database: &Path) -> PathBuf {
         let mut name = OsString::from(database);
         name.push(".mesh-state");
         name.into()
     }
 
-    /// Opens a file, or makes it, and makes sure that it can be written.
+    /// Opens or creates a file, and checks that it can be written.
     ///
     /// # Errors
-    /// When it cannot be written, or is another kind of file.
+    /// The file cannot be written, or is not a state file.
     pub fn open(path: &Path, limits: StateLimits) -> Result<Self, StateError> {
         let failed = |error: rusqlite::Error| StateError {
             path: path.display().to_string(),
@@ -97,23 +98,23 @@ impl State {
                 _ => error.to_string(),
             },
         };
-        let mut sure = connect(path).map_err(failed)?;
-        if !prepare(&mut sure).map_err(failed)? {
+        let mut durable = connect(path).map_err(failed)?;
+        if !prepare(&mut durable).map_err(failed)? {
             let why = "it is of another version of this program".to_owned();
             return Err(StateError { path: path.display().to_string(), why });
         }
         let revoked = RevokedSessions::open(path)
             .map_err(|error| StateError { path: path.display().to_string(), why: error.to_string() })?;
-        let quick = connect(path).map_err(failed)?;
-        quick.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
-        let nonces = count(&quick, "SELECT count(*) FROM nonce").map_err(failed)?;
+        let fast = connect(path).map_err(failed)?;
+        fast.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
+        let nonces = count(&fast, "SELECT count(*) FROM nonce").map_err(failed)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 path: path.to_owned(),
                 limits,
                 idle: Mutex::default(),
-                sure: Mutex::new(sure),
-                quick: Mutex::new(quick),
+                durable: Mutex::new(durable),
+                fast: Mutex::new(fast),
                 revoked,
                 nonces: AtomicUsize::new(nonces),
                 next_sweep: AtomicU64::new(0),
@@ -121,13 +122,13 @@ impl State {
         })
     }
 
-    /// Where it lies.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 }
 
-/// A connection that waits for others, in a mode in which those who read wait for nobody.
+/// Opens a connection in WAL mode, in which readers never wait.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
@@ -136,7 +137,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes the tables where there are none. Says whether the layout is the one of this program.
+/// Creates missing tables. Returns `false` if the file has tables of another version or program.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<bool> {
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let layout: i64 = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -152,25 +153,25 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// The one number that a statement gives.
+/// Returns the number that a statement selects.
 fn count(connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
     let number: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     Ok(usize::try_from(number).unwrap_or_default())
 }
 
 impl Inner {
-    /// Looks something up. Short enough for the runtime's own threads.
+    /// Runs a lookup, which is short enough for a thread of the runtime.
     fn look_up<T>(&self, find: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().pop();
         let connection = idle.map_or_else(|| connect(&self.path), Ok)?;
         let found = find(&connection);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        self.idle.lock().push(connection);
         found
     }
 }
 
-/// Runs work that may wait for the disk or for other processes where it holds up nobody.
-async fn waiting<T: Send + 'static>(
+/// Runs work that may wait for the disk or other processes, on a thread that may block.
+async fn run_blocking<T: Send + 'static>(
     inner: &Arc<Inner>,
     work: impl FnOnce(&Inner) -> rusqlite::Result<T> + Send + 'static,
 ) -> Result<T, Box<dyn std::error::Error + Send + Sync>> {
@@ -178,7 +179,7 @@ async fn waiting<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(move || work(&inner)).await??)
 }
 
-/// The file of state cannot be used.
+/// A state file cannot be used.
 #[derive(Debug)]
 pub struct StateError {
     path: String,

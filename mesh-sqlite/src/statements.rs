@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Generations, Plan, PlanId};
 
-/// How many plans keep their statements.
+/// The number of plans whose statements are kept.
 const PLANS: usize = 1_024;
 
-/// The statements of recent plans, by the ids of the plans.
+/// The statements of recent plans by plan id.
 pub(super) struct StatementCache(Generations<PlanId, Arc<Statements>>);
 
 impl StatementCache {
@@ -17,7 +17,7 @@ impl StatementCache {
         Self(Generations::new(PLANS))
     }
 
-    /// Returns the statements of a plan, which is lowered if it is not in the cache.
+    /// Returns the statements of a plan. Lowers the plan if they are not in the cache.
     pub(super) fn of_plan(&self, plan: &Plan) -> Arc<Statements> {
         if let Some(statements) = self.0.get(plan.id()) {
             return statements;

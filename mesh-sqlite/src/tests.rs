@@ -13,7 +13,7 @@ use rusqlite::Connection;
 
 use super::Database;
 
-/// A database file in a folder of its own, removed at the end.
+/// A database file in a temporary folder.
 struct File(PathBuf);
 
 impl File {
@@ -88,7 +88,7 @@ async fn heavy_and_light_reads_share_connections() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_stopped_and_the_connection_goes_on() {
+async fn a_read_past_its_deadline_is_interrupted_and_the_connection_stays_usable() {
     let file = File::new(&format!("{ROWS}{ENDLESS}"));
     let (database, mesh) = file.open();
     let slow = plan(&mesh, "{ endless total }");
@@ -106,12 +106,12 @@ async fn what_takes_too_long_is_stopped_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_read_that_nobody_waits_for_is_stopped() {
+async fn a_cancelled_read_is_interrupted() {
     let file = File::new(&format!("{ROWS}{ENDLESS}"));
     let (database, mesh) = file.open();
     let slow = plan(&mesh, "{ endless total }");
     database.file.last().mark_heavy(&slow);
-    // More than may run at a time: only if those left behind stop does the last one get its turn.
+    // More than there are slots, so the last read runs only if the cancelled ones stop.
     for _ in 0..40 {
         let context = until(Duration::from_secs(60));
         let read = mesh.read(&slow, &context);
@@ -123,7 +123,7 @@ async fn a_read_that_nobody_waits_for_is_stopped() {
 }
 
 #[tokio::test]
-async fn a_writer_that_holds_the_file_is_waited_for() {
+async fn a_read_waits_for_a_writer_that_holds_the_file() {
     let file = File::new(&ROWS.replace("wal", "delete"));
     let mesh = file.mesh();
     let writer = file.connect();
@@ -140,7 +140,7 @@ async fn a_writer_that_holds_the_file_is_waited_for() {
 }
 
 #[tokio::test]
-async fn the_rows_of_one_read_are_of_one_moment() {
+async fn the_rows_of_one_read_belong_to_one_snapshot() {
     let file = File::new(
         "PRAGMA journal_mode = wal; CREATE TABLE parent (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
          CREATE TABLE child (id INTEGER PRIMARY KEY, n INTEGER NOT NULL, parent_id INTEGER REFERENCES parent(id));

@@ -17,7 +17,7 @@ use crate::pool::{DEFAULT_TIMEOUT, Reader};
 use crate::read::{self, failed};
 
 impl OpenFile {
-    /// Reads on a thread that may wait, past all caches, and records the statements that ran.
+    /// Reads on a thread that may block, without caches, and records the statements that ran.
     pub(crate) async fn read_traced(
         &self,
         plan: Plan,
@@ -25,14 +25,14 @@ impl OpenFile {
         trace: Arc<Trace>,
     ) -> Result<JsonBody, ResolveError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let turn = self.pool.slow_reads().take(deadline).await?;
+        let permit = self.pool.slow_reads().take(deadline).await?;
         let mut reader = self.pool.take().map_err(failed)?;
         let interrupt = reader.interrupt().cancel_on_drop();
         let pool = Arc::clone(&self.pool);
         let running = tokio::task::spawn_blocking(move || {
-            let result = waiting(&mut reader, &plan, deadline, &trace);
+            let result = read_blocking(&mut reader, &plan, deadline, &trace);
             pool.give(reader);
-            drop(turn);
+            drop(permit);
             result
         });
         let result = running.await;
@@ -41,8 +41,8 @@ impl OpenFile {
     }
 }
 
-/// Reads in one transaction, waiting for a writer that holds the file.
-fn waiting(
+/// Reads in one transaction, and waits for a writer that holds the file.
+fn read_blocking(
     reader: &mut Reader,
     plan: &Plan,
     deadline: Instant,
@@ -75,12 +75,12 @@ fn shape(connection: &Connection, plan: &Plan, trace: &Trace) -> Result<JsonBody
     Ok(body)
 }
 
-/// A prepared statement with what it has taken so far, and those below it.
+/// A prepared statement with its cost so far, and those of its joins.
 struct TimedStatement<'c> {
     statement: CachedStatement<'c>,
-    /// Places of parameters, counted from 1, and the parent's columns that fill them.
-    parents: Vec<(usize, usize)>,
-    /// What was bound in the first run.
+    /// Parameters, counted from 1, with the columns of the parent row that are bound to them.
+    parent_params: Vec<(usize, usize)>,
+    /// The values that were bound in the first run.
     params: Vec<Value>,
     duration: Duration,
     rows: u64,
@@ -92,31 +92,31 @@ impl<'c> TimedStatement<'c> {
     fn prepare(connection: &'c Connection, tree: &Statements, plan: &Plan) -> rusqlite::Result<Self> {
         let start = Instant::now();
         let mut statement = connection.prepare_cached(&tree.statement.sql)?;
-        let (mut parents, mut params) = (Vec::new(), Vec::new());
-        for (place, param) in (1..).zip(&tree.statement.params) {
+        let (mut parent_params, mut params) = (Vec::new(), Vec::new());
+        for (index, param) in (1..).zip(&tree.statement.params) {
             let value = match (param, plan.target()) {
                 (Param::Value(value), _) | (Param::Id, Target::Point(value)) => value.clone(),
                 (Param::Session(slot), _) => plan.session_value(*slot).clone(),
-                (Param::After(place), _) => {
-                    plan.after().and_then(|after| after.get(*place)).cloned().unwrap_or_default()
+                (Param::After(value), _) => {
+                    plan.after().and_then(|after| after.get(*value)).cloned().unwrap_or_default()
                 }
                 (Param::Parent(column), _) => {
-                    parents.push((place, *column));
+                    parent_params.push((index, *column));
                     Value::Null
                 }
-                // Only statements of point reads have it.
+                // Only statements of point reads have this parameter.
                 (Param::Id, Target::Collection) => Value::Null,
             };
-            statement.raw_bind_parameter(place, Bound(value.as_ref()))?;
+            statement.raw_bind_parameter(index, Bound(value.as_ref()))?;
             params.push(value);
         }
         let duration = start.elapsed();
         let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree, plan));
         let joins = joins.collect::<Result<_, _>>()?;
-        Ok(Self { statement, parents, params, duration, rows: 0, runs: 0, joins })
+        Ok(Self { statement, parent_params, params, duration, rows: 0, runs: 0, joins })
     }
 
-    /// Plans are nested as deep as queries, which is bounded.
+    /// Adds the costs of this statement and its joins. The depth of the recursion is that of the query, which is bounded.
     fn costs(&self, tree: &Statements, node: &Node, costs: &mut Vec<TracedStatement>) {
         let cost = TracedStatement::new(tree.statement.sql.as_str(), self.duration, self.rows);
         costs.push(cost.with_params(self.params.iter().cloned()).of_node(&node.path, self.runs));
@@ -134,16 +134,16 @@ impl RowSource for TimedStatement<'_> {
         parent: Option<&SqliteRow<'p>>,
         mut visitor: impl FnMut(&SqliteRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError> {
-        let mut watch = Instant::now();
+        let mut start = Instant::now();
         if let Some(parent) = parent {
-            for (place, column) in &self.parents {
+            for (index, column) in &self.parent_params {
                 let key = parent.cell(*column);
                 if key == ValueRef::Null {
                     return Ok(());
                 }
-                self.statement.raw_bind_parameter(*place, Bound(key)).map_err(failed)?;
+                self.statement.raw_bind_parameter(*index, Bound(key)).map_err(failed)?;
                 if self.runs == 0
-                    && let Some(param) = self.params.get_mut(*place - 1)
+                    && let Some(param) = self.params.get_mut(*index - 1)
                 {
                     *param = key.to_value();
                 }
@@ -153,13 +153,13 @@ impl RowSource for TimedStatement<'_> {
         let mut rows = self.statement.raw_query();
         loop {
             let row = rows.next().map_err(failed)?;
-            self.duration += watch.elapsed();
+            self.duration += start.elapsed();
             let Some(row) = row else { return Ok(()) };
             self.rows += 1;
             if visitor(&SqliteRow(row), &mut self.joins)? == Flow::Stop {
                 return Ok(());
             }
-            watch = Instant::now();
+            start = Instant::now();
         }
     }
 }

@@ -5,50 +5,51 @@
 //! in WAL mode, in which readers and the writer do not block each other.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mesh_plan::sql::Step;
 use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome};
+use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use tokio::sync::Semaphore;
 
 use crate::cells::{self, Bound};
 use crate::database::Database;
 use crate::error::{Cause, OpenError};
-use crate::file::{self, FileId, log_of};
+use crate::file::{self, FileId, log_path};
 use crate::functions::add_functions;
 use crate::pool::DEFAULT_TIMEOUT;
 use crate::read;
 use crate::statements::StatementCache;
 
-/// Prepared statements that the connection keeps.
+/// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
-/// Steps of SQLite's virtual machine between two looks at the clock.
-const STEPS_PER_LOOK: i32 = 1_000;
-/// How long opening waits for others who hold the file.
-const OPENING: Duration = Duration::from_secs(5);
-/// How long closing waits for them.
-const CLOSING: Duration = Duration::from_secs(1);
+/// Steps of SQLite's virtual machine between two checks of the deadline.
+const STEPS_PER_CHECK: i32 = 1_000;
+/// The time limit of waiting for other processes when a file is opened.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit of waiting for other processes when the log is emptied.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Writes to a SQLite file. Cheap to clone; all clones are one.
+/// Writes to a SQLite file. Clones share one connection.
 #[derive(Clone, Debug)]
 pub struct Writer {
-    turn: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     writer: Arc<Mutex<WriteConnection>>,
 }
 
 impl Database {
     /// Opens the same file for writing.
     ///
-    /// The file is switched to WAL mode, and stays in it when it is closed: only there readers never wait
-    /// for a writer. Where the switch is not possible (others hold the file, or it lies where no memory can
-    /// be shared) writing works all the same, and readers wait for the moment of each commit.
+    /// The file is switched to WAL mode, in which readers never wait for a writer, and stays in it when it is closed. If the
+    /// switch is not possible, because other processes hold the file or its file system cannot share memory, writes work
+    /// too, but readers wait during each commit.
     ///
     /// # Errors
-    /// When the file, or the folder it is in, may not be written.
+    /// The file or its folder cannot be written.
     pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
         let writer = WriteConnection::open(path).map_err(|error| OpenError {
@@ -59,25 +60,27 @@ impl Database {
         let other = Arc::downgrade(&writer);
         self.file.on_replaced(move || {
             let Some(writer) = other.upgrade() else { return Ok(()) };
-            let Ok(mut writer) = writer.try_lock() else { return Err("a write is under way") };
-            writer.renew().map_err(|_| "it cannot be written")
+            let Some(mut writer) = writer.try_lock() else { return Err("a write is under way") };
+            writer.reopen_if_replaced().map_err(|_| "it cannot be written")
         });
-        Ok(Writer { turn: Arc::new(Semaphore::new(1)), writer })
+        Ok(Writer { permits: Arc::new(Semaphore::new(1)), writer })
     }
 }
 
 impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let turn = tokio::time::timeout_at(deadline.into(), Arc::clone(&self.turn).acquire_owned()).await;
-        let turn = turn.map_err(|_| ResolveError::Busy)?.map_err(|_| ResolveError::Busy)?;
+        let permit =
+            tokio::time::timeout_at(deadline.into(), Arc::clone(&self.permits).acquire_owned()).await;
+        let permit = permit.map_err(|_| ResolveError::Busy)?.map_err(|_| ResolveError::Busy)?;
         let writer = Arc::clone(&self.writer);
         let writing = tokio::task::spawn_blocking(move || {
-            // Whoever panicked left no transaction behind: `Writer::run` begins by ending what is open.
-            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-            let result =
-                writer.renew().map_err(WriteError::Failed).and_then(|()| writer.run(&mutation, deadline));
-            drop(turn);
+            let mut writer = writer.lock();
+            let result = writer
+                .reopen_if_replaced()
+                .map_err(WriteError::Failed)
+                .and_then(|()| writer.run(&mutation, deadline));
+            drop(permit);
             result
         });
         writing.await.map_err(|error| ResolveError::Panicked(error.to_string()))?
@@ -94,31 +97,30 @@ impl Mutator for Writer {
     }
 }
 
-/// The connection, with an alarm that interrupts what runs too long.
+/// The connection, with a deadline for the current write.
 #[derive(Debug)]
 pub(crate) struct WriteConnection {
     path: PathBuf,
-    /// Which file was opened.
+    /// The identity of the open file.
     id: Option<FileId>,
-    /// Its log, once there is one.
+    /// The identity of its write-ahead log, once there is one.
     log: Option<FileId>,
     connection: Connection,
     statements: StatementCache,
     start: Instant,
-    /// When the current write has to end, in nanoseconds after `start`.
+    /// The deadline of the current write, in nanoseconds after `start`.
     deadline: Arc<AtomicU64>,
 }
 
 impl WriteConnection {
     fn open(path: &Path) -> rusqlite::Result<Self> {
-        let id = FileId::of(path);
+        let id = FileId::from_path(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(OPENING)?;
+        connection.busy_timeout(OPEN_TIMEOUT)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", true)?;
-        // A file that may only be read shows it here rather than at the first write. SQLite opens it all the same,
-        // and begins no more than a read then.
+        // SQLite opens a read-only file without an error. Without this check, the first write would fail.
         if connection.is_readonly(rusqlite::MAIN_DB)? {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None));
         }
@@ -132,8 +134,8 @@ impl WriteConnection {
         let (start, deadline) = (Instant::now(), Arc::new(AtomicU64::new(u64::MAX)));
         let end = Arc::clone(&deadline);
         let is_past = move || start.elapsed().as_nanos() >= u128::from(end.load(Ordering::Relaxed));
-        connection.progress_handler(STEPS_PER_LOOK, Some(is_past))?;
-        let log = FileId::of(&log_of(path));
+        connection.progress_handler(STEPS_PER_CHECK, Some(is_past))?;
+        let log = FileId::from_path(&log_path(path));
         Ok(Self {
             path: path.to_owned(),
             id,
@@ -145,44 +147,40 @@ impl WriteConnection {
         })
     }
 
-    /// Opens the file that lies at the path, where that is another one by now. What was written to a file that
-    /// has no name any more would be lost.
-    pub(crate) fn renew(&mut self) -> Result<(), ResolveError> {
-        let there = FileId::of(&self.path);
-        if there.is_some() && there == self.id {
-            self.log = self.log.or_else(|| FileId::of(&log_of(&self.path)));
+    /// Opens the file at the path if it was replaced. Writes to a file without a name would be lost.
+    pub(crate) fn reopen_if_replaced(&mut self) -> Result<(), ResolveError> {
+        let id = FileId::from_path(&self.path);
+        if id.is_some() && id == self.id {
+            self.log = self.log.or_else(|| FileId::from_path(&log_path(&self.path)));
             return Ok(());
         }
         self.empty_log();
-        file::is_whole(&self.path, self.log).map_err(|_| ResolveError::Busy)?;
+        file::check_openable(&self.path, self.log).map_err(|_| ResolveError::Busy)?;
         *self = Self::open(&self.path).map_err(read::failed)?;
-        tracing::warn!(
-            "the database at {} is another file now, which is written instead",
-            self.path.display()
-        );
+        tracing::warn!("the database at {} was replaced; writing to the new file", self.path.display());
         Ok(())
     }
 
-    /// Puts what is still in the log into the file, so that the file alone is the database.
+    /// Moves the contents of the log into the file, which is then complete without the log.
     fn empty_log(&self) {
-        self.set_alarm(None);
-        let _ = self.connection.busy_timeout(CLOSING);
+        self.set_deadline(None);
+        let _ = self.connection.busy_timeout(CLOSE_TIMEOUT);
         if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!("the log of the database could not be written back to it: {error}");
         }
     }
 
-    /// Carries out a write, wholly or not at all.
+    /// Executes a write in one transaction.
     fn run(&self, mutation: &Mutation, deadline: Instant) -> Result<WriteOutcome, WriteError> {
         let connection = &self.connection;
-        self.set_alarm(Some(deadline));
+        self.set_deadline(Some(deadline));
         let result = self.roll_back().and_then(|()| {
             let left = deadline.saturating_duration_since(Instant::now());
             connection.busy_timeout(left)?;
             connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])
         });
         let result = result.map_err(|error| failed(error, mutation)).and_then(|_| {
-            let written = self.steps(mutation)?;
+            let written = self.run_steps(mutation)?;
             if Instant::now() >= deadline {
                 return Err(ResolveError::TimedOut.into());
             }
@@ -191,20 +189,20 @@ impl WriteConnection {
             Ok(written)
         });
         if result.is_err() {
-            self.set_alarm(None);
+            self.set_deadline(None);
             self.roll_back().map_err(WriteError::new)?;
         }
         result
     }
 
-    fn set_alarm(&self, deadline: Option<Instant>) {
+    fn set_deadline(&self, deadline: Option<Instant>) {
         let nanos = deadline.map(|it| it.saturating_duration_since(self.start).as_nanos());
         let nanos = nanos.and_then(|it| u64::try_from(it).ok()).unwrap_or(u64::MAX);
         self.deadline.store(nanos, Ordering::Relaxed);
     }
 
-    /// The statements of a write, and the read of its reply, inside the transaction.
-    fn steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
+    /// Runs the statements of a write and reads its reply, inside the transaction.
+    fn run_steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
         let connection = &self.connection;
         let mut id = mutation.expected_id();
         for step in sqlite::write_steps(mutation) {
@@ -227,15 +225,16 @@ impl WriteConnection {
                 }
             }
         }
-        let body =
-            mutation.reply(&id).map(|plan| read::inside(connection, &plan, &self.statements.of_plan(&plan)));
+        let body = mutation
+            .reply(&id)
+            .map(|plan| read::read_in_transaction(connection, &plan, &self.statements.of_plan(&plan)));
         let body = body.transpose()?;
         let mut written = WriteOutcome::new(id);
         written.body = body;
         Ok(written)
     }
 
-    /// Ends a transaction that is still open.
+    /// Rolls back the transaction that is open, if any.
     fn roll_back(&self) -> rusqlite::Result<()> {
         if self.connection.is_autocommit() {
             return Ok(());
@@ -244,20 +243,20 @@ impl WriteConnection {
     }
 }
 
-/// The readers, which may be closed last, could not empty the log.
+/// Empties the log, which read-only connections that are closed later cannot do.
 impl Drop for WriteConnection {
     fn drop(&mut self) {
         self.empty_log();
     }
 }
 
-/// How many rows the step returned, and the first cell of the first one.
+/// Runs a step. Returns the number of rows, and the first cell of the first row.
 fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite::Result<(usize, Value)> {
     let mut statement = connection.prepare_cached(&step.statement.sql)?;
     for (index, param) in step.statement.params.iter().enumerate() {
         let value = match param {
             Param::Value(value) => value,
-            // A write has no parents, and its conditions no names.
+            // All other parameters of a write are the id.
             _ => id,
         };
         statement.raw_bind_parameter(index + 1, Bound(value.as_ref()))?;
@@ -273,7 +272,7 @@ fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite
     Ok((count, first))
 }
 
-/// What a failure of SQLite means for a write.
+/// Converts an error of SQLite to that of a write.
 fn failed(error: rusqlite::Error, mutation: &Mutation) -> WriteError {
     let rusqlite::Error::SqliteFailure(cause, message) = &error else {
         return WriteError::new(error);
@@ -290,7 +289,7 @@ fn failed(error: rusqlite::Error, mutation: &Mutation) -> WriteError {
             ffi::SQLITE_CONSTRAINT_DATATYPE => return WriteError::Value,
             _ => Rule::Other,
         },
-        // There is no code of its own for a column that the database fills in itself.
+        // SQLite has no error code for writing to a generated column.
         (_, ffi::SQLITE_ERROR)
             if message.as_deref().is_some_and(|text| text.contains(" generated column ")) =>
         {
@@ -301,7 +300,7 @@ fn failed(error: rusqlite::Error, mutation: &Mutation) -> WriteError {
     WriteError::Conflict { rule, fields: fields_in(message.as_deref().unwrap_or_default(), mutation) }
 }
 
-/// The fields that SQLite's message names: `UNIQUE constraint failed: users.email, users.tenant`.
+/// Returns the fields that SQLite's message names: `UNIQUE constraint failed: users.email, users.tenant`.
 fn fields_in(message: &str, mutation: &Mutation) -> Vec<String> {
     let Some((_, names)) = message.split_once(" constraint failed: ") else { return Vec::new() };
     let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];

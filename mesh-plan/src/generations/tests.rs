@@ -96,3 +96,14 @@ fn threads_share_a_cache() {
     });
     assert!(cache.weight() <= SHARDED);
 }
+
+#[test]
+fn only_entries_that_fit_a_generation_are_accepted() {
+    let cache = Generations::new(10);
+    for weight in 4..8 {
+        cache.insert(weight, (), weight);
+        assert_eq!(cache.get(&weight).is_some(), cache.accepts(weight), "{weight}");
+    }
+    assert!(cache.accepts(5) && !cache.accepts(6));
+    assert!(!Generations::<u8, u8>::new(0).accepts(1));
+}

@@ -56,10 +56,10 @@ async fn accounts_are_found_by_their_login() {
     assert_eq!(accounts.find("ada").await.unwrap(), Some(ada));
     let bo = accounts.find("bo").await.unwrap().unwrap();
     assert_eq!((bo.hash, bo.role, bo.tenant), (None, None, None));
-    for nobody in ["ADA", "", "ada' OR 1=1 --", "\"mail\""] {
-        assert_eq!(accounts.find(nobody).await.unwrap(), None, "{nobody}");
+    for unknown in ["ADA", "", "ada' OR 1=1 --", "\"mail\""] {
+        assert_eq!(accounts.find(unknown).await.unwrap(), None, "{unknown}");
     }
-    assert_eq!(accounts.find("twice").await.unwrap(), None, "it would be a guess which one is meant");
+    assert_eq!(accounts.find("twice").await.unwrap(), None, "a login of two accounts is ambiguous");
     assert_eq!(accounts.any_hash().await.unwrap().as_deref(), Some("$argon2id$x"));
 }
 
@@ -72,7 +72,7 @@ async fn roles_and_tenants_may_be_left_out() {
 }
 
 #[test]
-fn faults_name_the_setting() {
+fn errors_name_the_setting() {
     let file = File::new("faults");
     let fault = |users: UsersTable| file.accounts(&users).unwrap_err();
     assert_eq!(
@@ -87,7 +87,7 @@ fn faults_name_the_setting() {
 }
 
 #[tokio::test]
-async fn an_account_that_is_gone_with_its_file_is_none() {
+async fn a_replaced_file_replaces_the_accounts() {
     let (file, next) = (File::new("before"), File::new("after"));
     let accounts = file.accounts(&users()).unwrap();
     assert!(accounts.find("ada").await.unwrap().is_some());
@@ -98,5 +98,5 @@ async fn an_account_that_is_gone_with_its_file_is_none() {
     assert_eq!(accounts.find("ada").await.unwrap(), None);
     assert!(accounts.find("bo").await.unwrap().is_some());
     std::fs::remove_file(&file.0).unwrap();
-    assert!(accounts.find("bo").await.is_err(), "who cannot be found is not let in, nor said to be unknown");
+    assert!(accounts.find("bo").await.is_err(), "a missing file is an error");
 }

@@ -2,16 +2,16 @@
 
 use mesh_schema::FieldType;
 
-/// The field type that a declared type stands for. SQLite takes any words there, so those that other
-/// databases give a meaning come first; the rest go by SQLite's own rules of affinity.
+/// Returns the field type of a declared type. SQLite accepts any text as a type: names with a meaning in other databases
+/// come first, then SQLite's rules of affinity apply.
 pub(super) fn field_type(declared: &str) -> Option<FieldType> {
-    let word = declared.split('(').next().unwrap_or_default().trim().to_ascii_uppercase();
-    named(&word).or_else(|| by_affinity(&word))
+    let name = declared.split('(').next().unwrap_or_default().trim().to_ascii_uppercase();
+    by_name(&name).or_else(|| by_affinity(&name))
 }
 
-fn named(word: &str) -> Option<FieldType> {
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| word.starts_with(prefix));
-    match word {
+fn by_name(name: &str) -> Option<FieldType> {
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    match name {
         "DATE" => Some(FieldType::Date),
         "UUID" | "GUID" | "UNIQUEIDENTIFIER" => Some(FieldType::Uuid),
         "MONEY" => Some(FieldType::Decimal),
@@ -23,9 +23,9 @@ fn named(word: &str) -> Option<FieldType> {
     }
 }
 
-/// The order matters: it is SQLite's.
-fn by_affinity(word: &str) -> Option<FieldType> {
-    let holds = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
+/// Applies SQLite's rules of affinity, in their order.
+fn by_affinity(name: &str) -> Option<FieldType> {
+    let holds = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     if holds(&["INT"]) {
         Some(FieldType::Integer)
     } else if holds(&["CHAR", "CLOB", "TEXT"]) {
@@ -45,7 +45,7 @@ mod tests {
     use mesh_schema::FieldType::{self, *};
 
     #[test]
-    fn declared_types_mean() {
+    fn declared_types_map_to_field_types() {
         let cases: &[(&[&str], Option<FieldType>)] = &[
             (&["BOOL", "boolean", "Boolean"], Some(Boolean)),
             (
@@ -65,9 +65,9 @@ mod tests {
             (&["REAL", "FLOAT", "double precision"], Some(Number)),
             (&["", "TIME", "time with time zone", "ANY", "STRING", "NUM", "(5)", "größe"], None),
         ];
-        for (words, ty) in cases {
-            for word in *words {
-                assert_eq!(field_type(word), *ty, "{word}");
+        for (names, ty) in cases {
+            for name in *names {
+                assert_eq!(field_type(name), *ty, "{name}");
             }
         }
     }

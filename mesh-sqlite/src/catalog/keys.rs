@@ -3,23 +3,22 @@
 use mesh_schema::ForeignKey;
 use rusqlite::{Connection, Error};
 
-/// What the indexes of a table tell.
+/// The unique keys of a table.
 #[derive(Default)]
 pub(super) struct Indexes {
-    /// Sets of plain columns that are unique in all rows, in the order of their creation; without the
-    /// primary key's own.
+    /// Sets of plain columns that are unique in all rows, in the order of their creation, without the primary key.
     pub(super) unique: Vec<Vec<String>>,
-    /// Whether an index was made for the primary key.
+    /// Whether the primary key has an index.
     pub(super) for_primary_key: bool,
 }
 
-/// The list comes newest first. A term that is an expression has no name.
+/// SQLite lists the newest index first. A term that is an expression has no name.
 const UNIQUE: &str = "\
     SELECT list.seq, list.origin = 'pk', list.partial, term.name \
     FROM pragma_index_list(?1, 'main') AS list, pragma_index_info(list.name, 'main') AS term \
     WHERE list.\"unique\" ORDER BY list.seq DESC, term.seqno";
 
-/// The list comes last declared first.
+/// SQLite lists the last declared key first.
 const FOREIGN_KEYS: &str = "\
     SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq";
 

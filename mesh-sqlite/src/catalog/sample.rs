@@ -8,33 +8,34 @@ use std::time::{Duration, Instant};
 use mesh_schema::{Column, FieldType, Table, TimeForm};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, ffi};
+use sea_query::{Expr, ExprTrait as _, Query, SqliteQueryBuilder};
 
-use super::{concerns_all, quoted, reason};
+use super::{concerns_database, reason};
 
-/// How long the columns of one table may take: a view can be arbitrarily slow.
+/// The time limit for the columns of one table: a view can be arbitrarily slow.
 const TABLE_TIME: Duration = Duration::from_millis(250);
-/// How long all tables together may take, since a server waits for it to start.
+/// The time limit for all tables, which delay the start of a server.
 const TOTAL_TIME: Duration = Duration::from_secs(3);
-/// How often a statement that is out of time is told so: the first time may fall between two statements.
-const REMINDER: Duration = Duration::from_millis(10);
-/// The largest number that is taken for seconds, some time in the year 5138; milliseconds pass it in 1973.
+/// The interval of interrupts after the time limit: the first one may occur between two statements.
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(10);
+/// The largest number that is read as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: u64 = 100_000_000_000;
 
-/// Reads samples, and knows how much time is left for it.
+/// Reads samples of columns within a time limit.
 pub(super) struct Sampler {
     end: Instant,
-    /// Tables and columns that hold times whatever their declared type.
+    /// Tables and columns that hold times regardless of their declared types.
     times: Vec<(String, String)>,
 }
 
 impl Sampler {
-    /// From here the time runs.
-    pub(super) fn start(times: Vec<(String, String)>) -> Self {
+    /// Creates a sampler. The time limit starts here.
+    pub(super) fn new(times: Vec<(String, String)>) -> Self {
         Self { end: Instant::now() + TOTAL_TIME, times }
     }
 
-    /// Finds out how the columns for times write them. Where that stays open, a note says why; an error is
-    /// one of the whole database.
+    /// Detects the time forms of columns with times. Adds a note for each that stays unknown. Returns only errors that concern
+    /// the whole database.
     pub(super) fn fill_time_forms(
         &self,
         connection: &Connection,
@@ -57,22 +58,22 @@ impl Sampler {
         self.within_time(connection, |deadline| {
             for column in table.columns.iter_mut().filter(|column| holds_times(column)) {
                 let mut tally = Tally::default();
-                let place = format!("{}.{}", table.name, column.name);
+                let path = format!("{}.{}", table.name, column.name);
                 let end = tally.count(connection, &table.name, &column.name, deadline);
                 let cause = match end {
                     Ok(()) => None,
                     Err(error) if is_out_of_time(&error, deadline) => {
-                        Some("no time was left to sample it".to_owned())
+                        Some("sampling took too long".to_owned())
                     }
-                    Err(error) if concerns_all(&error) => return Err(error),
+                    Err(error) if concerns_database(&error) => return Err(error),
                     Err(error) => Some(reason(&error)),
                 };
                 // The values read before an error count like any others.
                 match cause {
                     Some(cause) if tally.counts.is_empty() => {
-                        notes.push(format!("How column '{place}' writes times is not known: {cause}"));
+                        notes.push(format!("The time form of column '{path}' is unknown: {cause}"));
                     }
-                    _ => notes.extend(tally.note(&place)),
+                    _ => notes.extend(tally.note(&path)),
                 }
                 column.time_form = tally.time_form();
             }
@@ -80,7 +81,7 @@ impl Sampler {
         })
     }
 
-    /// Does work with the connection, whose statements are interrupted once the time for one table is over.
+    /// Runs `work` and interrupts the statements of the connection after the time limit of one table.
     pub(super) fn within_time<T>(
         &self,
         connection: &Connection,
@@ -93,19 +94,20 @@ impl Sampler {
             let mut wait = deadline.saturating_duration_since(Instant::now());
             while finished.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 interrupt.interrupt();
-                wait = REMINDER;
+                wait = INTERRUPT_INTERVAL;
             }
         };
-        // The scope waits for the watch to end, so a late interrupt cannot hit what comes afterwards.
+        // The scope waits for the thread, so a late interrupt cannot affect later statements.
         thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, watch) {
             Ok(_) => {
                 let result = work(deadline);
                 drop(done);
                 result
             }
-            Err(error) => {
-                Err(failure(ffi::SQLITE_NOMEM, Some(format!("no thread to watch the time: {error}"))))
-            }
+            Err(error) => Err(failure(
+                ffi::SQLITE_NOMEM,
+                Some(format!("cannot start a thread for the time limit: {error}")),
+            )),
         })
     }
 }
@@ -118,9 +120,9 @@ fn is_out_of_time(error: &Error, deadline: Instant) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) && Instant::now() >= deadline
 }
 
-/// What a single value shows.
+/// The form of one value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum ValueForm {
     /// A point in time.
     Time(TimeForm),
     /// A day as text.
@@ -129,10 +131,10 @@ enum Seen {
     Other,
 }
 
-/// How often each form was seen, in the order of the first time.
+/// The number of values of each form, in the order in which the forms were found.
 #[derive(Default)]
 struct Tally {
-    counts: Vec<(Seen, usize)>,
+    counts: Vec<(ValueForm, usize)>,
 }
 
 impl Tally {
@@ -146,56 +148,61 @@ impl Tally {
         if Instant::now() >= deadline {
             return Err(failure(ffi::SQLITE_INTERRUPT, None));
         }
-        // The inner bound keeps a column of NULLs from being read to its end.
-        let sql = format!(
-            "SELECT s.v FROM (SELECT t.{} AS v FROM main.{} AS t LIMIT 1000) AS s \
-             WHERE s.v IS NOT NULL LIMIT 25",
-            quoted(column),
-            quoted(table)
-        );
+        // The inner limit keeps a column of NULLs from being read to its end.
+        let first = Query::select()
+            .expr_as(Expr::col(("t", column.to_owned())), "v")
+            .from_as(("main", table.to_owned()), "t")
+            .limit(1_000)
+            .take();
+        let sql = Query::select()
+            .column(("s", "v"))
+            .from_subquery(first, "s")
+            .and_where(Expr::col(("s", "v")).is_not_null())
+            .limit(25)
+            .to_string(SqliteQueryBuilder);
         let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let seen = look(row.get_ref(0)?);
-            match self.counts.iter_mut().find(|(known, _)| *known == seen) {
+            let form = form_of(row.get_ref(0)?);
+            match self.counts.iter_mut().find(|(known, _)| *known == form) {
                 Some((_, count)) => *count += 1,
-                None => self.counts.push((seen, 1)),
+                None => self.counts.push((form, 1)),
             }
         }
         Ok(())
     }
 
-    /// The most frequent first; a point in time before others that are as frequent.
-    fn ranked(&self) -> Vec<(Seen, usize)> {
+    /// Returns the forms by frequency. Points in time come before other forms that are as frequent.
+    fn ranked(&self) -> Vec<(ValueForm, usize)> {
         let mut ranked = self.counts.clone();
-        ranked.sort_by_key(|(seen, count)| (usize::MAX - count, !matches!(seen, Seen::Time(_))));
+        ranked.sort_by_key(|(seen, count)| (usize::MAX - count, !matches!(seen, ValueForm::Time(_))));
         ranked
     }
 
     fn time_form(&self) -> Option<TimeForm> {
         match self.ranked().first() {
-            Some((Seen::Time(form), _)) => Some(*form),
+            Some((ValueForm::Time(form), _)) => Some(*form),
             _ => None,
         }
     }
 
-    fn note(&self, place: &str) -> Option<String> {
+    fn note(&self, path: &str) -> Option<String> {
         let ranked = self.ranked();
         let total: usize = ranked.iter().map(|(_, count)| count).sum();
         match ranked.as_slice() {
-            [] | [(Seen::Time(_) | Seen::Day, _)] => None,
-            [(Seen::Other, _)] => Some(format!("Column '{place}' writes times in a form that is not known")),
+            [] | [(ValueForm::Time(_) | ValueForm::Day, _)] => None,
+            [(ValueForm::Other, _)] => Some(format!("The time form of column '{path}' is unknown")),
             _ => {
                 let forms: Vec<String> =
                     ranked.iter().map(|(seen, count)| format!("{seen} ({count} of {total})")).collect();
                 let list = forms.join(", ");
-                Some(format!("Column '{place}' writes times in several forms, the first is assumed: {list}"))
+                Some(format!("Column '{path}' has several time forms, and the first one is used: {list}"))
             }
         }
     }
 }
 
-impl fmt::Display for Seen {
+impl fmt::Display for ValueForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Time(TimeForm::Text { separator, fraction, zulu }) => {
@@ -212,25 +219,25 @@ impl fmt::Display for Seen {
     }
 }
 
-fn look(value: ValueRef<'_>) -> Seen {
+fn form_of(value: ValueRef<'_>) -> ValueForm {
     let numeric =
-        |is_seconds| Seen::Time(if is_seconds { TimeForm::UnixSeconds } else { TimeForm::UnixMillis });
+        |is_seconds| ValueForm::Time(if is_seconds { TimeForm::UnixSeconds } else { TimeForm::UnixMillis });
     match value {
         ValueRef::Integer(number) => numeric(number.unsigned_abs() <= MAX_SECONDS),
         ValueRef::Real(number) => numeric(number.abs() <= MAX_SECONDS as f64),
-        ValueRef::Text(text) => look_at_text(text).unwrap_or(Seen::Other),
-        ValueRef::Blob(_) | ValueRef::Null => Seen::Other,
+        ValueRef::Text(text) => form_of_text(text).unwrap_or(ValueForm::Other),
+        ValueRef::Blob(_) | ValueRef::Null => ValueForm::Other,
     }
 }
 
-fn look_at_text(text: &[u8]) -> Option<Seen> {
+fn form_of_text(text: &[u8]) -> Option<ValueForm> {
     let (day, rest) = text.split_at_checked(10)?;
-    if !has_shape(day, b"0000-00-00") {
+    if !matches_digits(day, b"0000-00-00") {
         return None;
     }
-    let Some((&separator, rest)) = rest.split_first() else { return Some(Seen::Day) };
+    let Some((&separator, rest)) = rest.split_first() else { return Some(ValueForm::Day) };
     let (clock, rest) = rest.split_at_checked(8)?;
-    if !matches!(separator, b'T' | b' ') || !has_shape(clock, b"00:00:00") {
+    if !matches!(separator, b'T' | b' ') || !matches_digits(clock, b"00:00:00") {
         return None;
     }
     let (rest, zulu) = rest.strip_suffix(b"Z").map_or((rest, false), |rest| (rest, true));
@@ -242,13 +249,15 @@ fn look_at_text(text: &[u8]) -> Option<Seen> {
     if fraction > 9 || rest == b"." {
         return None;
     }
-    Some(Seen::Time(TimeForm::Text { separator: char::from(separator), fraction, zulu }))
+    Some(ValueForm::Time(TimeForm::Text { separator: char::from(separator), fraction, zulu }))
 }
 
-/// Whether a text has the shape of another, in which each zero stands for any digit.
-fn has_shape(text: &[u8], shape: &[u8]) -> bool {
-    let fits = |(byte, mold): (&u8, &u8)| if *mold == b'0' { byte.is_ascii_digit() } else { byte == mold };
-    text.len() == shape.len() && text.iter().zip(shape).all(fits)
+/// Returns whether a text matches a pattern in which each zero stands for any digit.
+fn matches_digits(text: &[u8], pattern: &[u8]) -> bool {
+    let fits = |(byte, expected): (&u8, &u8)| {
+        if *expected == b'0' { byte.is_ascii_digit() } else { byte == expected }
+    };
+    text.len() == pattern.len() && text.iter().zip(pattern).all(fits)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn an_empty_database_has_no_tables() {
 }
 
 #[test]
-fn an_ordinary_table_is_told_in_full() {
+fn an_ordinary_table_is_read_completely() {
     let table = table(
         "CREATE TABLE user (id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE, age INT, score REAL,
            photo BLOB, price DECIMAL(10,2), active BOOLEAN NOT NULL, extra JSON, anything, at TIME)",
@@ -99,7 +99,7 @@ fn odd_names_are_kept_as_they_are() {
 }
 
 #[test]
-fn keys_stand_in_key_order_and_can_hold_null_where_sqlite_lets_them() {
+fn keys_are_in_key_order_and_nullable_if_sqlite_allows_it() {
     let composite = table("CREATE TABLE t (a TEXT, b INT NOT NULL, c INT, PRIMARY KEY (c, a))");
     assert_eq!(composite.primary_key, ["c", "a"]);
     let nullable: Vec<bool> = composite.columns.iter().map(|column| column.nullable).collect();
@@ -148,7 +148,7 @@ fn strict_tables_are_read_like_others() {
 }
 
 #[test]
-fn a_row_id_takes_a_name_that_no_column_hides() {
+fn the_row_id_has_a_name_that_no_column_hides() {
     assert_eq!(table("CREATE TABLE t (RowId TEXT)").row_id.as_deref(), Some("_rowid_"));
     assert_eq!(table("CREATE TABLE t (rowid, _ROWID_)").row_id.as_deref(), Some("oid"));
     assert_eq!(table("CREATE TABLE t (rowid, _rowid_, OID)").row_id, None);
@@ -178,7 +178,7 @@ fn a_column_that_cannot_be_computed_is_left_out_alone() {
 }
 
 #[test]
-fn unique_means_plain_columns_in_all_rows() {
+fn unique_keys_have_plain_columns_and_cover_all_rows() {
     let table = table(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, c, d, UNIQUE (a, b), UNIQUE (c COLLATE NOCASE));
          CREATE UNIQUE INDEX whole ON t (d);
@@ -193,7 +193,7 @@ fn unique_means_plain_columns_in_all_rows() {
 }
 
 #[test]
-fn foreign_keys_stand_as_declared() {
+fn foreign_keys_are_in_the_order_of_their_declaration() {
     let (catalog, notes) = made_by(
         "CREATE TABLE Author (Id INTEGER PRIMARY KEY, Region, Code, UNIQUE (Region, Code));
          CREATE TABLE post (
@@ -215,7 +215,7 @@ fn foreign_keys_stand_as_declared() {
 }
 
 #[test]
-fn views_carry_the_types_of_what_they_refer_to() {
+fn columns_of_views_have_the_types_of_their_sources() {
     let (catalog, _) = made_by(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL, born DATE);
          CREATE VIEW plain AS SELECT id, name AS label, born FROM t;
@@ -261,7 +261,7 @@ fn broken_views_are_left_out_with_a_reason() {
 }
 
 #[test]
-fn virtual_tables_are_kept_and_their_shadows_are_not() {
+fn virtual_tables_are_read_without_their_shadow_tables() {
     let (catalog, notes) = made_by(
         "CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT);
          CREATE VIRTUAL TABLE search USING fts5(title, body);
@@ -303,7 +303,7 @@ fn tables_of_missing_modules_and_with_broken_names_are_left_out() {
 }
 
 #[test]
-fn other_databases_of_the_connection_are_not_meant() {
+fn attached_databases_are_ignored() {
     let (catalog, notes) = made_by(
         "CREATE TABLE t (a INT);
          CREATE TEMP TABLE t (b TEXT, at DATETIME);
@@ -317,7 +317,7 @@ fn other_databases_of_the_connection_are_not_meant() {
 }
 
 #[test]
-fn reading_leaves_transactions_as_they_were() {
+fn an_open_transaction_stays_open() {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE t (a INT)").unwrap();
     read(&connection, &[]).unwrap();

@@ -33,12 +33,12 @@ impl Drop for File {
 }
 
 #[tokio::test]
-async fn writes_of_others_are_seen_within_a_second() {
+async fn writes_of_other_connections_are_reported_within_a_second() {
     for journal in ["WAL", "DELETE"] {
         let file = File::new(journal);
         let changes = Changes::new();
         let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()).unwrap());
-        // While nobody listens.
+        // There are no listeners yet.
         file.write("INSERT INTO t VALUES (1)");
         let mut listener = changes.listen();
         let first = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
@@ -60,7 +60,7 @@ async fn writes_of_others_are_seen_within_a_second() {
 }
 
 #[tokio::test]
-async fn a_writer_in_the_way_is_waited_for() {
+async fn a_locked_file_is_checked_again() {
     let file = File::new("DELETE");
     let changes = Changes::new();
     let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()).unwrap());
@@ -70,7 +70,7 @@ async fn a_writer_in_the_way_is_waited_for() {
     let silent = tokio::time::timeout(Duration::from_millis(500), listener.next()).await;
     assert!(silent.is_err(), "nothing is committed yet");
     writer.execute_batch("COMMIT").unwrap();
-    let heard = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
-    assert_eq!(heard.unwrap(), Some(Change::anything()));
+    let change = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
+    assert_eq!(change.unwrap(), Some(Change::anything()));
     watching.abort();
 }

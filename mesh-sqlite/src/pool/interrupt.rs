@@ -4,28 +4,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Tells a running statement when to stop.
+/// Decides when the running statement of a connection has to stop.
 pub(crate) struct Interrupt {
     start: Instant,
     /// Counts the connection's reads.
     read: AtomicU64,
-    /// When the current read has to end, in nanoseconds after `start`; 0: [`Budget::time`] after the first look.
+    /// The deadline of the current read, in nanoseconds after `start`. With 0, it is `time` after the first check.
     deadline: AtomicU64,
-    /// What the first look allows from then on, in nanoseconds.
+    /// The time limit that starts at the first check, in nanoseconds.
     time: AtomicU64,
-    /// Looks at the clock that the current read has left; `u32::MAX` never ends.
-    looks: AtomicU32,
-    /// The read whose result nobody waits for any more.
+    /// The checks that the current read has left; `u32::MAX` means no limit.
+    checks: AtomicU32,
+    /// The number of the read that was cancelled.
     cancelled: AtomicU64,
 }
 
-/// How much a read may take.
+/// The limits of a read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Budget {
-    /// So many looks at the clock, each after the same number of steps, and so long after the first of them. The
-    /// clock is not read before, since most reads end before it.
-    Steps { looks: u32, time: Duration },
-    /// Until then.
+    /// A number of checks, each after the same number of steps, and a time limit that starts at the first check. Most
+    /// reads end before that, without reading the clock.
+    Steps { checks: u32, time: Duration },
+    /// A deadline.
     Until(Instant),
 }
 
@@ -36,32 +36,32 @@ impl Interrupt {
             read: AtomicU64::new(0),
             deadline: AtomicU64::new(u64::MAX),
             time: AtomicU64::new(0),
-            looks: AtomicU32::new(u32::MAX),
+            checks: AtomicU32::new(u32::MAX),
             cancelled: AtomicU64::new(u64::MAX),
         }
     }
 
     /// Sets the budget of the connection's next read.
     pub(crate) fn begin(&self, budget: Budget) {
-        let (looks, deadline, time) = match budget {
-            Budget::Steps { looks, time } => (looks, 0, nanos(time)),
+        let (checks, deadline, time) = match budget {
+            Budget::Steps { checks, time } => (checks, 0, nanos(time)),
             Budget::Until(deadline) => {
                 (u32::MAX, nanos(deadline.saturating_duration_since(self.start)).max(1), 0)
             }
         };
-        self.looks.store(looks, Ordering::Relaxed);
+        self.checks.store(checks, Ordering::Relaxed);
         self.deadline.store(deadline, Ordering::Relaxed);
         self.time.store(time, Ordering::Relaxed);
         self.read.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the current read has to stop.
+    /// Counts a check, and returns whether the current read has to stop.
     pub(crate) fn is_past(&self) -> bool {
-        // Only the thread that runs the read counts, so nothing is lost between load and store.
-        match self.looks.load(Ordering::Relaxed) {
+        // Only the thread that runs the read changes the counter, so load and store need not be one operation.
+        match self.checks.load(Ordering::Relaxed) {
             0 => return true,
             u32::MAX => {}
-            looks => self.looks.store(looks - 1, Ordering::Relaxed),
+            checks => self.checks.store(checks - 1, Ordering::Relaxed),
         }
         let now = nanos(self.start.elapsed());
         let deadline = match self.deadline.load(Ordering::Relaxed) {
@@ -75,8 +75,8 @@ impl Interrupt {
         self.cancelled.load(Ordering::Relaxed) == self.read.load(Ordering::Relaxed) || now >= deadline
     }
 
-    /// Something that interrupts the next read when it is dropped, as the read's own future is when its client
-    /// goes away.
+    /// Returns a guard that interrupts the next read when it is dropped, which happens with the future of a request whose
+    /// client has disconnected.
     pub(crate) fn cancel_on_drop(self: &Arc<Self>) -> CancelOnDrop {
         CancelOnDrop { read: self.read.load(Ordering::Relaxed) + 1, interrupt: Arc::clone(self) }
     }

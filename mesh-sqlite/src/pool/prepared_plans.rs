@@ -1,7 +1,7 @@
 //! The prepared statements of plans on one connection.
 //!
-//! Finding a statement by its text costs more than running it for one row. So the statements of a plan are kept together
-//! under its id, with all parameters bound that do not change between runs.
+//! Looking up a statement by its text costs more than running it for one row. So the statements of a plan are kept together
+//! under its id, with the parameters bound that do not change between runs.
 
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
@@ -9,14 +9,14 @@ use rusqlite::{Connection, Statement};
 use crate::read::{StatementTree, failed};
 use crate::statements::StatementCache;
 
-/// Plans with prepared statements on one connection.
+/// The number of plans with prepared statements on one connection.
 const PLANS: usize = 128;
 
 /// The prepared statements of one connection.
 pub(crate) struct PreparedPlans<'c> {
     begin: Statement<'c>,
     commit: Statement<'c>,
-    ready: LocalGenerations<PlanId, StatementTree<'c>>,
+    plans: LocalGenerations<PlanId, StatementTree<'c>>,
 }
 
 impl<'c> PreparedPlans<'c> {
@@ -24,16 +24,16 @@ impl<'c> PreparedPlans<'c> {
         Ok(Self {
             begin: connection.prepare("BEGIN")?,
             commit: connection.prepare("COMMIT")?,
-            ready: LocalGenerations::new(PLANS),
+            plans: LocalGenerations::new(PLANS),
         })
     }
 
-    /// Opens a transaction, whose snapshot the first statement takes.
+    /// Begins a transaction. Its first statement takes the snapshot.
     pub(crate) fn begin(&mut self) -> Result<(), ResolveError> {
         self.begin.raw_execute().map(drop).map_err(failed)
     }
 
-    /// Ends it.
+    /// Ends the transaction.
     pub(crate) fn commit(&mut self) -> Result<(), ResolveError> {
         self.commit.raw_execute().map(drop).map_err(failed)
     }
@@ -43,14 +43,14 @@ impl<'c> PreparedPlans<'c> {
         &mut self,
         connection: &'c Connection,
         plan: &Plan,
-        statements: &StatementCache,
+        cache: &StatementCache,
     ) -> Result<JsonBody, ResolveError> {
-        if let Some(source) = self.ready.get_mut(plan.id()) {
-            return source.run(plan);
+        if let Some(statements) = self.plans.get_mut(plan.id()) {
+            return statements.run(plan);
         }
-        let mut source = StatementTree::prepare(connection, &statements.of_plan(plan)).map_err(failed)?;
-        let read = source.run(plan);
-        self.ready.insert(plan.id().clone(), source, 1);
+        let mut statements = StatementTree::prepare(connection, &cache.of_plan(plan)).map_err(failed)?;
+        let read = statements.run(plan);
+        self.plans.insert(plan.id().clone(), statements, 1);
         read
     }
 }

@@ -31,45 +31,46 @@ self_cell!(
     }
 );
 
-/// A thread's own connection to one database.
+/// The connection of a thread to one database.
 struct ThreadConnection {
     pool: Weak<Pool>,
-    kept: ConnectionWithPlans,
-    /// The state that an open transaction reads.
+    connection: ConnectionWithPlans,
+    /// The version that the open transaction reads.
     snapshot: Option<DataVersion>,
 }
 
-/// To be called by a runtime's thread before it waits for more to do, as `on_thread_park` of tokio's builder
-/// does: ends what was kept open to be shared by requests that come together. A thread that never calls it
-/// keeps nothing open.
+/// Closes the snapshots that this thread keeps open for concurrent requests. To be called by a thread of the runtime before
+/// it waits for events, for example with `on_thread_park` of tokio's builder. A thread that never calls it keeps no
+/// snapshots open.
 pub fn before_park() {
     PARKS.set(true);
     CONNECTIONS.with_borrow_mut(|connections| {
         connections.iter_mut().for_each(ThreadConnection::close_snapshot);
-        connections.retain(ThreadConnection::is_good);
+        connections.retain(ThreadConnection::is_reusable);
     });
 }
 
-/// Reads a plan on this thread's connection, and says in which state of the database where that can be told.
-/// `stamp` is the state that it is in now.
+/// Reads a plan on the connection of this thread. `version` is the current version of the database. Also returns the version
+/// that was read, if it is known.
 pub(crate) fn read(
     pool: &Arc<Pool>,
     plan: &Plan,
     budget: Budget,
     version: Option<DataVersion>,
 ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
-    let is_of = |connection: &ThreadConnection| std::ptr::eq(connection.pool.as_ptr(), Arc::as_ptr(pool));
-    // Taken out while it reads, since code of the application may run meanwhile, and read in its turn.
+    let serves_pool =
+        |connection: &ThreadConnection| std::ptr::eq(connection.pool.as_ptr(), Arc::as_ptr(pool));
+    // It is removed during the read, because code of the application may run and start another read.
     let found = CONNECTIONS.with_borrow_mut(|connections| {
-        let place = connections.iter().position(is_of)?;
-        Some(connections.swap_remove(place))
+        let index = connections.iter().position(serves_pool)?;
+        Some(connections.swap_remove(index))
     });
     let mut connection = match found {
         Some(connection) => connection,
         None => ThreadConnection::open(pool).map_err(failed)?,
     };
     let result = connection.read(plan, budget, version, pool);
-    if connection.is_good() {
+    if connection.is_reusable() {
         CONNECTIONS.with_borrow_mut(|connections| connections.push(connection));
     }
     result
@@ -77,19 +78,20 @@ pub(crate) fn read(
 
 impl ThreadConnection {
     fn open(pool: &Arc<Pool>) -> rusqlite::Result<Self> {
-        // The connections to databases that are no longer served go now.
+        // Closes connections to databases that are not served any more.
         CONNECTIONS.with_borrow_mut(|connections| {
             connections.retain(|connection| connection.pool.strong_count() > 0)
         });
-        let kept = ConnectionWithPlans::try_new(Reader::open(pool.path(), pool.is_mapped())?, |reader| {
-            PreparedPlans::new(reader.connection())
-        })?;
-        Ok(Self { pool: Arc::downgrade(pool), kept, snapshot: None })
+        let connection =
+            ConnectionWithPlans::try_new(Reader::open(pool.path(), pool.is_mapped())?, |reader| {
+                PreparedPlans::new(reader.connection())
+            })?;
+        Ok(Self { pool: Arc::downgrade(pool), connection, snapshot: None })
     }
 
-    /// Whether nothing is under way on it but a snapshot that is known.
-    fn is_good(&self) -> bool {
-        self.snapshot.is_some() || self.kept.borrow_owner().connection().is_autocommit()
+    /// Returns whether the connection has no open transaction except a known snapshot.
+    fn is_reusable(&self) -> bool {
+        self.snapshot.is_some() || self.connection.borrow_owner().connection().is_autocommit()
     }
 
     fn read(
@@ -105,28 +107,28 @@ impl ThreadConnection {
         let versions = pool.versions();
         let fresh = self.snapshot.is_none();
         let snapshot = &mut self.snapshot;
-        self.kept.with_dependent_mut(|reader, prepared| {
+        self.connection.with_dependent_mut(|reader, prepared| {
             reader.interrupt().begin(budget);
             if fresh {
                 prepared.begin()?;
             }
             let read = prepared.read(reader.connection(), plan, pool.statements());
-            // The snapshot was taken between two stamps; where they are equal it is of that state.
-            let state = version.filter(|version| !fresh || versions.now() == Some(*version));
-            if state.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {
-                *snapshot = state;
-                return read.map(|body| (body, state));
+            // The snapshot was taken between two readings of the version. If they are equal, it has that version.
+            let read_version = version.filter(|version| !fresh || versions.current() == Some(*version));
+            if read_version.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {
+                *snapshot = read_version;
+                return read.map(|body| (body, read_version));
             }
             *snapshot = None;
             let committed = prepared.commit();
-            read.and_then(|body| committed.map(|()| (body, state)))
+            read.and_then(|body| committed.map(|()| (body, read_version)))
         })
     }
 
-    /// Ends the transaction that was kept open. Where that fails the connection is not used again.
+    /// Ends the open transaction. If that fails, the connection is not used again.
     fn close_snapshot(&mut self) {
         if self.snapshot.take().is_some() {
-            let _ = self.kept.with_dependent_mut(|_, prepared| prepared.commit());
+            let _ = self.connection.with_dependent_mut(|_, prepared| prepared.commit());
         }
     }
 }

@@ -52,22 +52,22 @@ fn page_by(mesh: &Mesh, order: &str, select: &str, first: u32, after: Option<&st
 struct Cost {
     /// Steps of SQLite, in all statements.
     steps: i32,
-    /// How often memory was asked for; SQLite's own is not counted.
-    pieces: u64,
+    /// The number of allocations, without those of SQLite.
+    allocations: u64,
 }
 
 fn cost(connection: &Connection, plan: &Plan) -> Cost {
     let mut source = StatementTree::prepare(connection, &Statements::from_plan(plan)).unwrap();
-    // How long the answer gets is known from the second time on.
+    // The size of the answer is known after the first run.
     for _ in 0..2 {
         source.run(plan).unwrap();
     }
     steps(&source);
-    let pieces = allocation_counter::measure(|| drop(source.run(plan).unwrap())).count_total;
-    Cost { steps: steps(&source), pieces }
+    let allocations = allocation_counter::measure(|| drop(source.run(plan).unwrap())).count_total;
+    Cost { steps: steps(&source), allocations }
 }
 
-/// The steps since the last look.
+/// Returns the steps since the last call.
 fn steps(source: &StatementTree<'_>) -> i32 {
     let below: i32 = source.joins.iter().map(steps).sum();
     source.statement.reset_status(StatementStatus::VmStep) + below
@@ -82,14 +82,17 @@ fn a_row_costs_the_same_in_a_page_of_any_size() {
         let [ten, hundred, thousand, many] = costs;
         assert_eq!((thousand.steps - hundred.steps) * 10, many.steps - thousand.steps, "{costs:?}");
         assert_eq!((hundred.steps - ten.steps) * 10, thousand.steps - hundred.steps, "{costs:?}");
-        assert_eq!(ten.pieces, hundred.pieces, "{costs:?}");
-        // The body doubles where it gets longer than what is set aside for it, a few times for all its rows.
-        assert!(thousand.pieces <= ten.pieces + 3 && many.pieces <= ten.pieces + 6, "{costs:?}");
+        assert_eq!(ten.allocations, hundred.allocations, "{costs:?}");
+        // The buffer of the body doubles a few times as it grows.
+        assert!(
+            thousand.allocations <= ten.allocations + 3 && many.allocations <= ten.allocations + 6,
+            "{costs:?}"
+        );
     }
 }
 
 #[test]
-fn nulls_after_all_values_do_not_make_later_pages_dearer() {
+fn nulls_after_all_values_do_not_make_later_pages_more_expensive() {
     let (connection, mesh) = blog();
     let rank = |first, after: Option<&str>| page_by(&mesh, "rank", POSTS, first, after);
     let first = cost(&connection, &rank(20, None));
@@ -105,7 +108,7 @@ fn nulls_after_all_values_do_not_make_later_pages_dearer() {
             break;
         }
         let end = body["pageInfo"]["endCursor"].as_str().unwrap();
-        // One page lies in the values, one goes over to the NULLs, and one lies in those.
+        // One page has values, one has values and NULLs, and one has NULLs.
         let later = cost(&connection, &rank(20, Some(end)));
         assert!(later.steps <= first.steps * 3, "{first:?}, and after {} rows {later:?}", seen.len());
         after = Some(end.to_owned());
@@ -119,7 +122,7 @@ fn nulls_after_all_values_do_not_make_later_pages_dearer() {
 #[test]
 fn page_one_thousand_costs_what_the_first_costs() {
     let (connection, mesh) = blog();
-    // As many posts as 1,000 pages of 20 have, in one.
+    // One page with the posts of 1,000 pages.
     let before = page(&mesh, POSTS, 20_000, None);
     let body =
         StatementTree::prepare(&connection, &Statements::from_plan(&before)).unwrap().run(&before).unwrap();
@@ -128,8 +131,8 @@ fn page_one_thousand_costs_what_the_first_costs() {
     for select in [POSTS, NESTED] {
         let first = cost(&connection, &page(&mesh, select, 20, None));
         let later = cost(&connection, &page(&mesh, select, 20, Some(cursor)));
-        // Each row is held against the cursor; none of those before it is looked at.
+        // Rows before the cursor are not read.
         assert!(later.steps <= first.steps * 3 / 2, "{first:?}, and after 1,000 pages {later:?}");
-        assert!(later.pieces <= first.pieces + 2, "{first:?}, and after 1,000 pages {later:?}");
+        assert!(later.allocations <= first.allocations + 2, "{first:?}, and after 1,000 pages {later:?}");
     }
 }

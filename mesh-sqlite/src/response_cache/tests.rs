@@ -16,16 +16,16 @@ use rusqlite::Connection;
 
 use crate::{Database, before_park};
 
-/// Tells the process that the tests start which file to write to.
+/// The file that the process which a test starts writes to.
 const WRITER: &str = "MESH_TEST_WRITER";
-/// How many commits it makes.
+/// The number of commits that it makes.
 const TIMES: &str = "MESH_TEST_COMMITS";
 /// Commits of one race: fewer where readers and writers hold each other up.
 fn commits(journal: &str) -> i64 {
     if journal == "wal" { 300 } else { 25 }
 }
 
-/// A folder of its own, removed at the end.
+/// A temporary folder with a database.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -92,7 +92,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn an_answer_is_kept_until_anybody_writes() {
+fn an_answer_is_kept_until_a_commit() {
     for journal in ["wal", "delete"] {
         let folder = Folder::new(journal);
         let mesh = folder.mesh(1 << 20);
@@ -102,13 +102,13 @@ fn an_answer_is_kept_until_anybody_writes() {
             read(&mesh, &plan).await;
             let first = read(&mesh, &plan).await;
             let second = read(&mesh, &plan).await;
-            assert_eq!(first.as_ptr(), second.as_ptr(), "{journal}: the very same bytes");
+            assert_eq!(first.as_ptr(), second.as_ptr(), "{journal}: one allocation");
             for n in 1..20 {
                 set(&writer, n);
                 assert_eq!(number(&read(&mesh, &plan).await), n, "{journal}");
                 assert_eq!(number(&read(&mesh, &plan).await), n, "{journal}");
             }
-            // A transaction that is not committed is nobody's business.
+            // A transaction that is not committed has no effect.
             writer.execute_batch("BEGIN; UPDATE t SET n = 100;").unwrap();
             assert_eq!(number(&read(&mesh, &plan).await), 19, "{journal}");
             writer.execute_batch("ROLLBACK").unwrap();
@@ -118,7 +118,7 @@ fn an_answer_is_kept_until_anybody_writes() {
 }
 
 #[test]
-fn nothing_is_kept_without_bytes_for_it() {
+fn a_cache_of_zero_bytes_keeps_nothing() {
     let folder = Folder::new("wal");
     let mesh = folder.mesh(0);
     runtime().block_on(async {
@@ -130,7 +130,7 @@ fn nothing_is_kept_without_bytes_for_it() {
 }
 
 #[test]
-fn a_database_may_change_to_a_wal_while_it_is_served() {
+fn a_database_may_switch_to_wal_mode_while_it_is_served() {
     let folder = Folder::new("delete");
     let mesh = folder.mesh(1 << 20);
     let writer = connect(&folder.file());
@@ -151,31 +151,22 @@ fn a_database_may_change_to_a_wal_while_it_is_served() {
 }
 
 #[test]
-fn what_is_kept_stays_within_its_bytes() {
+fn answers_stay_within_the_size_of_the_cache() {
     let folder = Folder::new("wal");
     connect(&folder.file()).execute_batch(
         "WITH RECURSIVE c(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) INSERT INTO t SELECT i, i FROM c",
     ).unwrap();
     let database = Database::open(&folder.file()).unwrap().response_cache(100_000);
-    let cache = Arc::clone(database.file.last().cache.as_ref().unwrap());
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-    let mesh = Mesh::builder(schema).default_resolver(database).build().unwrap();
+    let mesh = Mesh::builder(schema).default_resolver(database.clone()).build().unwrap();
     runtime().block_on(async {
         for id in 3..5_000 {
             let plan = mesh.plan(&Request::point(Format::Ql, "{ t n }", &id.to_string())).unwrap();
             assert_eq!(number(&read(&mesh, &plan).await), id);
         }
     });
-    let held: usize = cache
-        .parts
-        .iter()
-        .map(|part| {
-            let part = part.lock().unwrap();
-            let entries = part.newer.values().chain(part.older.values());
-            entries.map(|entry| entry.body.bytes.len() + super::ENTRY).sum::<usize>()
-        })
-        .sum();
+    let held = database.usage().bytes;
     assert!(held <= 100_000 && held > 50_000, "{held}");
 }
 
@@ -197,7 +188,7 @@ fn an_answer_does_not_keep_its_plan() {
             runtime.block_on(read(&mesh, &plan));
         }
     };
-    // Statements are kept with their plans, so many and no more.
+    // Fills the bounded caches of statements.
     read_many(0..500);
     let before = database.usage().answers;
     let taken = allocation_counter::measure(|| read_many(500..1_500)).bytes_current;
@@ -208,7 +199,7 @@ fn an_answer_does_not_keep_its_plan() {
 }
 
 #[test]
-fn what_a_policy_fills_in_is_never_shared() {
+fn answers_that_depend_on_a_session_are_not_shared() {
     let folder = Folder::new("wal");
     let database = Database::open(&folder.file()).unwrap().response_cache(1 << 20);
     let catalog = database.contents(&[]).unwrap().catalog;
@@ -220,7 +211,7 @@ fn what_a_policy_fills_in_is_never_shared() {
     };
     let mesh = Mesh::builder(schema).default_resolver(database).policy(policy).build().unwrap();
     runtime().block_on(async {
-        let ask = async |user: &str, role: &str, query: &str| {
+        let read_as = async |user: &str, role: &str, query: &str| {
             let principal = Principal::new(user, "a session").with_role(role);
             let plan = mesh.plan(&Request::collection(Format::Ql, query).by(Some(&principal))).ok()?;
             let context = Context::new("test").with_principal(Some(Arc::new(principal)));
@@ -228,26 +219,26 @@ fn what_a_policy_fills_in_is_never_shared() {
         };
         let mut shared = Vec::new();
         for _ in 0..3 {
-            let (one, two) = (ask("1", "own", "{ t id }").await, ask("2", "own", "{ t id }").await);
+            let (one, two) = (read_as("1", "own", "{ t id }").await, read_as("2", "own", "{ t id }").await);
             let (one, two) = (one.unwrap(), two.unwrap());
             assert!(one.starts_with(b"{\"items\":[{\"id\":1}],"), "{one:?}");
             assert!(two.starts_with(b"{\"items\":[{\"id\":2}],"), "{two:?}");
-            // The same query of those who see all, whoever they are.
-            shared.push(ask("1", "all", "{ t id }").await.unwrap());
-            shared.push(ask("2", "all", "{ t id }").await.unwrap());
-            // Another class has plans of its own, though it sees the same here.
-            let blind = ask("1", "blind", "{ t id }").await.unwrap();
+            // Users with the same rights share an answer.
+            shared.push(read_as("1", "all", "{ t id }").await.unwrap());
+            shared.push(read_as("2", "all", "{ t id }").await.unwrap());
+            // Another role has other plans, even if it sees the same rows.
+            let blind = read_as("1", "blind", "{ t id }").await.unwrap();
             assert!(!shared.iter().any(|shared| shared.as_ptr() == blind.as_ptr()));
-            assert!(ask("1", "blind", "{ t n }").await.is_none(), "n is not there for them");
-            assert!(ask("1", "all", "{ t n }").await.is_some());
+            assert!(read_as("1", "blind", "{ t n }").await.is_none(), "the field is hidden from the role");
+            assert!(read_as("1", "all", "{ t n }").await.is_some());
         }
         assert!(shared.iter().all(|one| one.starts_with(b"{\"items\":[{\"id\":1},{\"id\":2}],")));
-        // But for the first, which was read, these are the very same bytes.
+        // All but the first one, which was read, come from the cache.
         assert!(shared.iter().skip(2).all(|one| one.as_ptr() == shared[1].as_ptr()), "{shared:?}");
     });
 }
 
-/// Readers that check every answer against what had been committed before they asked.
+/// Runs readers that compare every answer with what was committed before the read.
 fn race(folder: &Folder, commits: i64, write: impl FnOnce(&AtomicI64)) {
     let committed = Arc::new(AtomicI64::new(0));
     let done = Arc::new(AtomicBool::new(false));
@@ -259,7 +250,7 @@ fn race(folder: &Folder, commits: i64, write: impl FnOnce(&AtomicI64)) {
             runtime.spawn(async move {
                 let plan = plan(&mesh);
                 let (mut reads, mut last) = (0u64, 0);
-                // A machine that is busy elsewhere may run the writer to its end before any reader begins.
+                // On a busy machine the writer may finish before a reader starts.
                 while reads == 0 || !done.load(Ordering::Acquire) {
                     let least = committed.load(Ordering::Acquire).max(last);
                     last = number(&read(&mesh, &plan).await);
@@ -292,7 +283,7 @@ fn no_answer_is_older_than_a_commit_of_another_connection() {
                 set(&writer, n);
                 committed.store(n, Ordering::Release);
                 if n % 100 == 0 && journal == "wal" {
-                    // Busy where a reader is in the way, which is as good.
+                    // It fails if a reader is in the way.
                     let _ = writer.execute_batch("PRAGMA wal_checkpoint(RESTART)");
                 }
             }
@@ -308,7 +299,7 @@ fn no_answer_is_older_than_a_commit_of_another_process() {
         race(&folder, commits, |committed| {
             let module = module_path!().split_once("::").unwrap().1;
             let mut writer = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", &format!("{module}::writes_where_a_test_says"), "--nocapture"])
+                .args(["--exact", &format!("{module}::writes_to_the_file_of_the_environment"), "--nocapture"])
                 .env(WRITER, folder.file())
                 .env(TIMES, commits.to_string())
                 .stdout(Stdio::piped())
@@ -325,9 +316,9 @@ fn no_answer_is_older_than_a_commit_of_another_process() {
     }
 }
 
-/// The other process of the test above; alone it has nothing to do.
+/// The other process of the test above. It does nothing without the environment variable.
 #[test]
-fn writes_where_a_test_says() {
+fn writes_to_the_file_of_the_environment() {
     let Some(path) = std::env::var_os(WRITER) else { return };
     let times = std::env::var(TIMES).unwrap().parse().unwrap();
     let writer = connect(Path::new(&path));

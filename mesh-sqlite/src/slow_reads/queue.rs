@@ -1,49 +1,47 @@
 //! The queue of slow reads: a few run at a time, and more wait if they will probably finish before their deadline.
 //!
-//! The others are refused at once: they would be interrupted half-way, and the time spent on them would be lost.
+//! Others are refused immediately, because they would be interrupted before they finish.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_plan::ResolveError;
+use mesh_plan::{ResolveError, Usage, WaitCounter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use mesh_plan::{Usage, WaitCounter};
-
-/// Reads that may run at a time for each core. Some of them wait, for the disk or a writer; those that do not only
-/// make one another take longer, so that more of them are late.
+/// Concurrent reads per core. More than one, because some wait for the disk or a writer. Few, because the others slow each
+/// other down.
 const PER_CORE: usize = 2;
-/// The fewest places that there are.
-const LEAST: usize = 4;
-/// Reads that may wait for each place.
-const WAITING: usize = 8;
-/// How much longer than usual a read may take, in quarters of that.
-const MARGIN: u32 = 6;
-/// The part of a new measurement in the average is one of so many.
+/// The minimum number of slots.
+const MIN_SLOTS: usize = 4;
+/// Reads that may wait per slot.
+const WAITING_PER_SLOT: usize = 8;
+/// The assumed duration of a read, in quarters of the average.
+const MARGIN_QUARTERS: u32 = 6;
+/// The weight of a new measurement in the average is one divided by this number.
 const SMOOTHING: u64 = 8;
 
-/// Places for reads on threads of their own.
+/// The slots for slow reads, and the queue for them.
 pub(crate) struct SlowReadQueue {
-    places: Arc<Semaphore>,
-    count: usize,
+    free: Arc<Semaphore>,
+    slots: usize,
     waiting: AtomicUsize,
     waits: WaitCounter,
-    /// How long a read takes of late, in microseconds.
-    usual: AtomicU64,
+    /// The moving average of the duration of a read, in microseconds.
+    average: AtomicU64,
 }
 
 impl SlowReadQueue {
-    /// As many places as fit this machine.
+    /// Creates a queue with a number of slots that fits this machine.
     pub(crate) fn new() -> Arc<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self::of(cores.saturating_mul(PER_CORE).max(LEAST))
+        Self::with_slots(cores.saturating_mul(PER_CORE).max(MIN_SLOTS))
     }
 
-    fn of(count: usize) -> Arc<Self> {
-        let places = Arc::new(Semaphore::new(count));
+    fn with_slots(slots: usize) -> Arc<Self> {
+        let free = Arc::new(Semaphore::new(slots));
         let (waiting, waits) = (AtomicUsize::new(0), WaitCounter::default());
-        Arc::new(Self { places, count, waiting, waits, usual: AtomicU64::new(0) })
+        Arc::new(Self { free, slots, waiting, waits, average: AtomicU64::new(0) })
     }
 
     /// Waits for a slot.
@@ -51,86 +49,86 @@ impl SlowReadQueue {
     /// # Errors
     /// [`ResolveError::Busy`], at once if the read would not finish before its deadline.
     pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<SlowReadPermit, ResolveError> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-            return Ok(self.begin(place));
+        if let Ok(slot) = Arc::clone(&self.free).try_acquire_owned() {
+            return Ok(self.permit(slot));
         }
-        let waiting = Waiting::begin(&self.waiting);
+        let waiting = WaitingRead::new(&self.waiting);
         let left = deadline.saturating_duration_since(Instant::now());
-        if waiting.ahead >= self.count * WAITING || self.expected(waiting.ahead) > left {
+        if waiting.ahead >= self.slots * WAITING_PER_SLOT || self.expected(waiting.ahead) > left {
             return Err(ResolveError::Busy);
         }
         let start = Instant::now();
-        let place = tokio::time::timeout_at(deadline.into(), Arc::clone(&self.places).acquire_owned()).await;
+        let slot = tokio::time::timeout_at(deadline.into(), Arc::clone(&self.free).acquire_owned()).await;
         self.waits.record(start.elapsed());
-        match place {
-            // What was expected may have been wrong.
-            Ok(Ok(place)) if self.usual() < deadline.saturating_duration_since(Instant::now()) => {
-                Ok(self.begin(place))
+        match slot {
+            // The wait may have been longer than expected.
+            Ok(Ok(slot)) if self.average() < deadline.saturating_duration_since(Instant::now()) => {
+                Ok(self.permit(slot))
             }
             Ok(_) | Err(_) => Err(ResolveError::Busy),
         }
     }
 
-    fn usual(&self) -> Duration {
-        Duration::from_micros(self.usual.load(Ordering::Relaxed))
+    fn average(&self) -> Duration {
+        Duration::from_micros(self.average.load(Ordering::Relaxed))
     }
 
-    /// How long it may take until one is done that has so many before it.
+    /// Returns the expected time until a read with this number of reads before it is done.
     fn expected(&self, ahead: usize) -> Duration {
-        let usual = self.usual().saturating_mul(MARGIN) / 4;
+        let average = self.average().saturating_mul(MARGIN_QUARTERS) / 4;
         let ahead = u32::try_from(ahead + 1).unwrap_or(u32::MAX);
-        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
-        usual + usual.saturating_mul(ahead) / count
+        let slots = u32::try_from(self.slots).unwrap_or(u32::MAX);
+        average + average.saturating_mul(ahead) / slots
     }
 
-    /// Adds what of it is in use.
-    pub(crate) fn fill(&self, usage: &mut Usage) {
-        usage.slots = self.count;
-        usage.free = self.places.available_permits();
+    /// Adds the slots and waits.
+    pub(crate) fn add_usage(&self, usage: &mut Usage) {
+        usage.slots = self.slots;
+        usage.free = self.free.available_permits();
         usage.waits = self.waits.count();
         usage.waited = self.waits.total();
     }
 
-    fn begin(self: &Arc<Self>, place: OwnedSemaphorePermit) -> SlowReadPermit {
-        SlowReadPermit { slow_reads: Arc::clone(self), _place: place, begun: Instant::now() }
+    fn permit(self: &Arc<Self>, slot: OwnedSemaphorePermit) -> SlowReadPermit {
+        SlowReadPermit { slow_reads: Arc::clone(self), _slot: slot, start: Instant::now() }
     }
 
-    fn note(&self, time: Duration) {
+    fn record(&self, time: Duration) {
         let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let usual = self.usual.load(Ordering::Relaxed);
-        // Of two that end at once one may be lost, which an average does not mind.
-        self.usual.store(usual - usual / SMOOTHING + time / SMOOTHING, Ordering::Relaxed);
+        let average = self.average.load(Ordering::Relaxed);
+        // One of two concurrent measurements may be lost, which hardly changes the average.
+        self.average.store(average - average / SMOOTHING + time / SMOOTHING, Ordering::Relaxed);
     }
 }
 
-/// One that waits.
-struct Waiting<'t> {
+/// Counts a read while it waits.
+struct WaitingRead<'t> {
     count: &'t AtomicUsize,
     ahead: usize,
 }
 
-impl<'t> Waiting<'t> {
-    fn begin(count: &'t AtomicUsize) -> Self {
+impl<'t> WaitingRead<'t> {
+    fn new(count: &'t AtomicUsize) -> Self {
         Self { count, ahead: count.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingRead<'_> {
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The right to run, until it is dropped.
+/// A slot, which is free again when this is dropped.
 pub(crate) struct SlowReadPermit {
     slow_reads: Arc<SlowReadQueue>,
-    _place: OwnedSemaphorePermit,
-    begun: Instant,
+    _slot: OwnedSemaphorePermit,
+    start: Instant,
 }
 
 impl Drop for SlowReadPermit {
     fn drop(&mut self) {
-        self.slow_reads.note(self.begun.elapsed());
+        self.slow_reads.record(self.start.elapsed());
     }
 }
 
@@ -143,53 +141,53 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_many_run_and_so_many_wait() {
-        let slow_reads = SlowReadQueue::of(2);
+    async fn a_full_queue_refuses_reads() {
+        let slow_reads = SlowReadQueue::with_slots(2);
         let first = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
         let _second = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
         let mut waiting = Vec::new();
-        for _ in 0..2 * WAITING {
+        for _ in 0..2 * WAITING_PER_SLOT {
             let slow_reads = Arc::clone(&slow_reads);
             waiting.push(tokio::spawn(async move {
                 slow_reads.take(within(Duration::from_secs(60))).await.is_ok()
             }));
         }
-        while slow_reads.waiting.load(Ordering::Relaxed) < 2 * WAITING {
+        while slow_reads.waiting.load(Ordering::Relaxed) < 2 * WAITING_PER_SLOT {
             tokio::task::yield_now().await;
         }
         assert!(matches!(slow_reads.take(within(Duration::from_secs(60))).await, Err(ResolveError::Busy)));
         drop(first);
         for waiting in waiting {
-            assert!(waiting.await.unwrap(), "each gets its turn");
+            assert!(waiting.await.unwrap(), "every waiting read runs");
         }
         assert_eq!(slow_reads.waiting.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]
-    async fn who_would_not_be_done_in_time_is_not_made_to_wait() {
-        let slow_reads = SlowReadQueue::of(1);
+    async fn a_read_that_would_miss_its_deadline_is_refused() {
+        let slow_reads = SlowReadQueue::with_slots(1);
         let running = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
-        slow_reads.usual.store(1_000_000, Ordering::Relaxed);
+        slow_reads.average.store(1_000_000, Ordering::Relaxed);
         let start = Instant::now();
         assert!(matches!(
             slow_reads.take(within(Duration::from_millis(2900))).await,
             Err(ResolveError::Busy)
         ));
-        assert!(start.elapsed() < Duration::from_secs(1), "at once");
+        assert!(start.elapsed() < Duration::from_secs(1), "immediately");
         let patient =
             tokio::time::timeout(Duration::from_millis(20), slow_reads.take(within(Duration::from_secs(60))));
         assert!(patient.await.is_err(), "this one waits");
         assert!(matches!(slow_reads.take(within(Duration::ZERO)).await, Err(ResolveError::Busy)));
         drop(running);
-        // A place that is free is given whatever is expected.
+        // A free slot is given without an estimate.
         assert!(slow_reads.take(within(Duration::ZERO)).await.is_ok());
     }
 
     #[test]
-    fn the_average_follows() {
-        let slow_reads = SlowReadQueue::of(4);
+    fn the_average_follows_new_measurements() {
+        let slow_reads = SlowReadQueue::with_slots(4);
         for _ in 0..100 {
-            slow_reads.note(Duration::from_millis(80));
+            slow_reads.record(Duration::from_millis(80));
         }
         let expected = slow_reads.expected(3);
         assert!((230..250).contains(&expected.as_millis()), "{expected:?}");

@@ -7,7 +7,7 @@
 use mesh_plan::ResolveError;
 use tokio::sync::oneshot;
 
-/// How nice a thread is to the others, from 0 to 19: with 19 it gets a sixtieth of the time of one that is not.
+/// The nice value of the threads. With 19, a thread gets a sixtieth of the time of one with 0.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 19;
 
@@ -24,29 +24,29 @@ pub(crate) fn record_processors() {
     }
 }
 
-/// Runs some work on a thread of its own. To start one takes some ten microseconds, to which such work adds
+/// Runs `work` on a new thread of low priority. Starting a thread takes some ten microseconds, while slow reads take
 /// milliseconds.
 pub(crate) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ResolveError> {
     let (done, result) = oneshot::channel();
-    let thread = std::thread::Builder::new().name("mesh aside".to_owned());
+    let thread = std::thread::Builder::new().name("mesh slow read".to_owned());
     let started = thread.spawn(move || {
-        give_way();
-        // Whoever waited may have gone.
+        lower_priority();
+        // The receiver is gone if the request was cancelled.
         let _ = done.send(work());
     });
     started.map_err(|_| ResolveError::Busy)?;
-    result.await.map_err(|_| ResolveError::Panicked("a read on a thread of its own".to_owned()))
+    result.await.map_err(|_| ResolveError::Panicked("a slow read".to_owned()))
 }
 
-/// Puts this thread behind others, where the system knows priorities of threads.
-fn give_way() {
+/// Lowers the priority of this thread, on systems with priorities per thread.
+fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Some(all) = PROCESSORS.get() {
         let _ = rustix::thread::sched_setaffinity(None, all);
     }
-    // Without it everything is right, if later.
+    // A failure affects only the order of threads.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);
 }
@@ -56,15 +56,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_comes_back_is_what_was_made() {
+    async fn the_result_of_the_work_or_its_panic_is_returned() {
         assert_eq!(run(|| 7).await.unwrap(), 7);
-        let fell = run(|| -> u8 { std::panic::resume_unwind(Box::new(())) }).await;
-        assert!(matches!(fell, Err(ResolveError::Panicked(_))));
+        let panicked = run(|| -> u8 { std::panic::resume_unwind(Box::new(())) }).await;
+        assert!(matches!(panicked, Err(ResolveError::Panicked(_))));
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn other_threads_come_first() {
+    async fn the_thread_has_a_low_priority() {
         let nice = || {
             let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
             let (_, fields) = stat.rsplit_once(')').unwrap();
@@ -72,6 +72,6 @@ mod tests {
         };
         let own = nice();
         assert_eq!(run(nice).await.unwrap(), (own + NICE).min(19));
-        assert_eq!(nice(), own, "this thread is what it was");
+        assert_eq!(nice(), own, "the priority of this thread is unchanged");
     }
 }

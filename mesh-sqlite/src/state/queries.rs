@@ -1,12 +1,10 @@
 //! Registered queries.
 
-use std::sync::PoisonError;
-
 use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use rusqlite::{OptionalExtension as _, TransactionBehavior, params};
 
-use super::{Inner, State, count, waiting};
+use super::{Inner, State, count, run_blocking};
 
 const COUNT: &str = "SELECT count(*) FROM query";
 const BYTES: &str = "SELECT coalesce(sum(bytes), 0) FROM query";
@@ -29,17 +27,17 @@ impl QueryStore for State {
     fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
             let (id, format, text) = (query.id(), query.format(), query.text().to_owned());
-            let keeping = waiting(&self.inner, move |inner| inner.keep_query(id, format, &text));
+            let keeping = run_blocking(&self.inner, move |inner| inner.keep_query(id, format, &text));
             keeping.await.map_err(QueryStoreError::new)
         })
     }
 }
 
 impl Inner {
-    /// Keeps a query as the newest one, and drops the oldest while there are too many.
+    /// Stores a query as the newest one, and deletes the oldest ones above the limits.
     fn keep_query(&self, id: QueryId, format: Format, text: &str) -> rusqlite::Result<()> {
-        let mut sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = sure.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut durable = self.durable.lock();
+        let change = durable.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let bytes = i64::try_from(text.len()).unwrap_or(i64::MAX);
         change.execute(
             "INSERT OR REPLACE INTO query (id, bytes, format, text) VALUES (?1, ?2, ?3, ?4)",

@@ -8,10 +8,10 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use dashmap::DashMap;
 use mesh_integrity::SessionId;
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 const NEWER: &str = "SELECT number, session, until FROM revocation WHERE number > ?1 ORDER BY number";
@@ -20,80 +20,80 @@ const IS_REVOKED: &str = "SELECT 1 FROM revocation WHERE session = ?1";
 /// The ended sessions of a database of state.
 pub(super) struct RevokedSessions {
     signal: File,
-    /// The length of the file when `sessions` was last brought up to date.
-    seen: AtomicU64,
+    /// The length of the signal file at the last update of `sessions`.
+    length: AtomicU64,
     /// The number of the last row that was read.
-    last: Mutex<i64>,
-    /// When each session would have ended anyway.
+    last_row: Mutex<i64>,
+    /// The expiry time of each ended session.
     sessions: DashMap<SessionId, i64>,
 }
 
 impl RevokedSessions {
-    /// Opens the file beside the database, or makes it.
+    /// Opens or creates the signal file beside the database.
     pub(super) fn open(state: &Path) -> io::Result<Self> {
         let mut name = state.as_os_str().to_owned();
         name.push("-signal");
         let signal = OpenOptions::new().create(true).read(true).append(true).open(PathBuf::from(name))?;
-        // No file is that long, so the first one who asks reads the database.
-        let seen = AtomicU64::new(u64::MAX);
-        Ok(Self { signal, seen, last: Mutex::new(0), sessions: DashMap::new() })
+        // No file has this length, so the first lookup reads the database.
+        let length = AtomicU64::new(u64::MAX);
+        Ok(Self { signal, length, last_row: Mutex::new(0), sessions: DashMap::new() })
     }
 
-    /// Whether a session has ended. `database` gives a connection where one is needed.
-    pub(super) fn has(
+    /// Returns whether a session has ended. `database` runs a lookup on a connection.
+    pub(super) fn contains(
         &self,
         session: SessionId,
         database: impl FnOnce(&dyn Fn(&Connection) -> rusqlite::Result<bool>) -> rusqlite::Result<bool>,
     ) -> Result<bool, Box<dyn std::error::Error + Send + Sync>> {
         let signal = self.signal.metadata()?;
-        if is_gone(&signal) {
-            // Others may have another file by now, of which this one tells nothing.
-            let ask = |connection: &Connection| {
+        if is_deleted(&signal) {
+            // Other processes may use a new signal file.
+            let lookup = |connection: &Connection| {
                 connection.prepare_cached(IS_REVOKED)?.exists([session.0.as_slice()])
             };
-            return Ok(database(&ask)?);
+            return Ok(database(&lookup)?);
         }
-        if self.seen.load(Ordering::Acquire) == signal.len() {
+        if self.length.load(Ordering::Acquire) == signal.len() {
             return Ok(self.sessions.contains_key(&session));
         }
-        let ask = |connection: &Connection| {
+        let lookup = |connection: &Connection| {
             self.read_newer(connection, signal.len())?;
             Ok(self.sessions.contains_key(&session))
         };
-        Ok(database(&ask)?)
+        Ok(database(&lookup)?)
     }
 
     fn read_newer(&self, connection: &Connection, length: u64) -> rusqlite::Result<()> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last_row.lock();
         let mut statement = connection.prepare_cached(NEWER)?;
         let mut rows = statement.query([*last])?;
         while let Some(row) = rows.next()? {
             self.sessions.insert(SessionId(row.get(1)?), row.get(2)?);
             *last = row.get(0)?;
         }
-        self.seen.store(length, Ordering::Release);
+        self.length.store(length, Ordering::Release);
         Ok(())
     }
 
-    /// Tells all processes that the database has changed.
+    /// Signals to all processes that the database has changed.
     pub(super) fn signal(&self) -> io::Result<()> {
         (&self.signal).write_all(b".")
     }
 
-    /// Forgets sessions that would have ended anyway.
-    pub(super) fn forget(&self, now: i64) {
+    /// Removes sessions that have expired.
+    pub(super) fn remove_expired(&self, now: i64) {
         self.sessions.retain(|_, until| *until > now);
     }
 }
 
-/// Whether the file has been deleted since it was opened.
+/// Returns whether the file has been deleted since it was opened.
 #[cfg(unix)]
-fn is_gone(signal: &Metadata) -> bool {
+fn is_deleted(signal: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(signal) == 0
 }
 
 /// An open file cannot be deleted here.
 #[cfg(not(unix))]
-fn is_gone(_: &Metadata) -> bool {
+fn is_deleted(_: &Metadata) -> bool {
     false
 }

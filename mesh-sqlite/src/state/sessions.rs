@@ -1,21 +1,21 @@
 //! Ended sessions and used nonces.
 
 use std::future::ready;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, TryLockError};
 use std::time::Duration;
 
 use futures_util::future::Either;
 use mesh_integrity::{MaybeReady, NonceStore, RevocationStore, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, params};
 
-use super::{Inner, PATIENCE, State, count, waiting};
+use super::{Inner, PATIENCE, State, count, run_blocking};
 
-/// How often entries that are not needed any more are dropped, in milliseconds.
+/// The interval of deleting expired entries, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;
 
 const REVOKE: &str = "INSERT OR REPLACE INTO revocation (session, until) VALUES (?1, ?2)";
-/// Changes nothing where the nonce is there and still needed.
+/// Changes nothing if the nonce exists and has not expired.
 const REMEMBER: &str = "INSERT INTO nonce (session, nonce, until) VALUES (?1, ?2, ?3)
     ON CONFLICT (session, nonce) DO UPDATE SET until = ?3 WHERE until <= ?4";
 
@@ -23,7 +23,7 @@ impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         self.sweep_when_due(now);
         let inner = &self.inner;
-        let found = inner.revoked.has(session, |ask| inner.look_up(ask));
+        let found = inner.revoked.contains(session, |lookup| inner.look_up(lookup));
         Either::Left(ready(found.map_err(StoreError::Failed)))
     }
 
@@ -34,7 +34,7 @@ impl RevocationStore for State {
         now: u64,
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
-            let revoking = waiting(&self.inner, move |inner| inner.revoke(session, expires_at, now));
+            let revoking = run_blocking(&self.inner, move |inner| inner.revoke(session, expires_at, now));
             if !revoking.await.map_err(StoreError::Failed)? {
                 return Err(StoreError::Full);
             }
@@ -62,10 +62,12 @@ impl NonceStore for State {
         }
         let nonce = nonce.to_owned();
         let work = move |inner: &Inner| {
-            let quick = inner.quick.lock().unwrap_or_else(PoisonError::into_inner);
-            remember(&quick, session, &nonce, until, now).map(|is_new| inner.count_nonce(is_new))
+            let fast = inner.fast.lock();
+            remember(&fast, session, &nonce, until, now).map(|is_new| inner.count_nonce(is_new))
         };
-        Either::Right(Box::pin(async move { waiting(&self.inner, work).await.map_err(StoreError::Failed) }))
+        Either::Right(Box::pin(
+            async move { run_blocking(&self.inner, work).await.map_err(StoreError::Failed) },
+        ))
     }
 }
 
@@ -78,10 +80,10 @@ impl State {
         };
         if now >= due && exchange(due) {
             let inner = Arc::clone(&self.inner);
-            // Nobody waits for it; where it fails, the next one may succeed.
+            // No request waits for it. If it fails, the next one may succeed.
             drop(tokio::task::spawn_blocking(move || {
                 if let Err(error) = inner.sweep(now) {
-                    tracing::warn!("{}: old entries were not dropped: {error}", inner.path.display());
+                    tracing::warn!("cannot delete expired entries of {}: {error}", inner.path.display());
                 }
             }));
         }
@@ -89,14 +91,14 @@ impl State {
 }
 
 impl Inner {
-    /// Whether there was room for it.
+    /// Stores a revocation. Returns `false` if the limit is reached.
     fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> rusqlite::Result<bool> {
-        let sure = self.sure.lock().unwrap_or_else(PoisonError::into_inner);
-        sure.prepare_cached("DELETE FROM revocation WHERE until <= ?1")?.execute([stored(now)])?;
-        if count(&sure, "SELECT count(*) FROM revocation")? >= self.limits.revocations {
+        let durable = self.durable.lock();
+        durable.prepare_cached("DELETE FROM revocation WHERE until <= ?1")?.execute([to_sql_time(now)])?;
+        if count(&durable, "SELECT count(*) FROM revocation")? >= self.limits.revocations {
             return Ok(false);
         }
-        sure.prepare_cached(REVOKE)?.execute(params![session.0.as_slice(), stored(expires_at)])?;
+        durable.prepare_cached(REVOKE)?.execute(params![session.0.as_slice(), to_sql_time(expires_at)])?;
         Ok(true)
     }
 
@@ -107,7 +109,7 @@ impl Inner {
         is_new
     }
 
-    /// `None` where it would have to wait.
+    /// Stores a nonce, or returns `None` if that would have to wait.
     fn try_remember(
         &self,
         session: SessionId,
@@ -115,14 +117,10 @@ impl Inner {
         until: u64,
         now: u64,
     ) -> rusqlite::Result<Option<bool>> {
-        let quick = match self.quick.try_lock() {
-            Ok(quick) => quick,
-            Err(TryLockError::Poisoned(quick)) => quick.into_inner(),
-            Err(TryLockError::WouldBlock) => return Ok(None),
-        };
-        quick.busy_timeout(Duration::ZERO)?;
-        let done = remember(&quick, session, nonce, until, now);
-        quick.busy_timeout(PATIENCE)?;
+        let Some(fast) = self.fast.try_lock() else { return Ok(None) };
+        fast.busy_timeout(Duration::ZERO)?;
+        let done = remember(&fast, session, nonce, until, now);
+        fast.busy_timeout(PATIENCE)?;
         match done {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(None),
             done => done.map(Some),
@@ -130,11 +128,11 @@ impl Inner {
     }
 
     pub(super) fn sweep(&self, now: u64) -> rusqlite::Result<()> {
-        let quick = self.quick.lock().unwrap_or_else(PoisonError::into_inner);
-        quick.execute("DELETE FROM nonce WHERE until <= ?1", [stored(now)])?;
-        quick.execute("DELETE FROM revocation WHERE until <= ?1", [stored(now)])?;
-        self.revoked.forget(stored(now));
-        self.nonces.store(count(&quick, "SELECT count(*) FROM nonce")?, Ordering::Relaxed);
+        let fast = self.fast.lock();
+        fast.execute("DELETE FROM nonce WHERE until <= ?1", [to_sql_time(now)])?;
+        fast.execute("DELETE FROM revocation WHERE until <= ?1", [to_sql_time(now)])?;
+        self.revoked.remove_expired(to_sql_time(now));
+        self.nonces.store(count(&fast, "SELECT count(*) FROM nonce")?, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -146,11 +144,11 @@ fn remember(
     until: u64,
     now: u64,
 ) -> rusqlite::Result<bool> {
-    let values = params![session.0.as_slice(), nonce, stored(until), stored(now)];
+    let values = params![session.0.as_slice(), nonce, to_sql_time(until), to_sql_time(now)];
     Ok(connection.prepare_cached(REMEMBER)?.execute(values)? == 1)
 }
 
-/// Times past what SQLite's integers hold are as good as the last one that they do.
-fn stored(time: u64) -> i64 {
+/// Converts a time, saturating at the largest integer of SQLite.
+fn to_sql_time(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }

@@ -36,12 +36,12 @@ fn id(number: u8) -> SessionId {
 }
 
 #[test]
-fn the_file_lies_beside_the_database() {
+fn the_default_path_is_beside_the_database() {
     assert_eq!(State::beside(Path::new("/data/blog.db")), Path::new("/data/blog.db.mesh-state"));
 }
 
 #[tokio::test]
-async fn a_revocation_is_seen_at_once_and_stays() {
+async fn a_revocation_is_visible_to_others_and_survives_a_restart() {
     let folder = Folder::new("revocation");
     let (here, there) = (folder.open(), folder.open());
     assert!(!there.is_revoked(id(1), 0).await.unwrap());
@@ -54,9 +54,9 @@ async fn a_revocation_is_seen_at_once_and_stays() {
     assert!(folder.open().is_revoked(id(1), 0).await.unwrap());
 }
 
-/// Logouts of many processes at once, each of which asks all along.
+/// Concurrent logouts and lookups of several processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_logout_is_missed() {
+async fn concurrent_logouts_are_all_visible() {
     let folder = Folder::new("missed");
     let mut tasks = Vec::new();
     for process in 0..4u8 {
@@ -66,7 +66,7 @@ async fn no_logout_is_missed() {
                 let id = id(process * 25 + number);
                 assert!(!other.is_revoked(id, 0).await.unwrap());
                 state.revoke(id, 1_000, 0).await.unwrap();
-                assert!(other.is_revoked(id, 0).await.unwrap(), "{id} is seen at once");
+                assert!(other.is_revoked(id, 0).await.unwrap(), "{id} is visible immediately");
             }
             other
         }));
@@ -84,7 +84,7 @@ async fn no_logout_is_missed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn without_its_signal_it_asks_the_database() {
+async fn without_its_signal_file_the_database_is_read() {
     let folder = Folder::new("signal");
     let here = folder.open();
     assert!(!here.is_revoked(id(1), 0).await.unwrap());
@@ -96,13 +96,13 @@ async fn without_its_signal_it_asks_the_database() {
 }
 
 #[tokio::test]
-async fn entries_go_when_they_are_not_needed_any_more() {
+async fn expired_entries_are_deleted() {
     let folder = Folder::new("sweep");
     let state = folder.limited(StateLimits { revocations: 2, ..StateLimits::default() });
     state.revoke(id(1), 1_000, 0).await.unwrap();
     state.revoke(id(2), 2_000, 0).await.unwrap();
     assert!(matches!(state.revoke(id(3), 3_000, 999).await, Err(StoreError::Full)));
-    assert!(state.is_revoked(id(1), 999).await.unwrap(), "it refuses rather than forget");
+    assert!(state.is_revoked(id(1), 999).await.unwrap(), "a full store keeps its entries");
     state.revoke(id(3), 3_000, 1_000).await.unwrap();
     state.remember(id(1), "nonce", 2_000, 1_000).await.unwrap();
     state.inner.sweep(5_000).unwrap();
@@ -114,7 +114,7 @@ async fn entries_go_when_they_are_not_needed_any_more() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_all_processes_one_is_told_that_a_nonce_is_new() {
+async fn a_nonce_is_new_for_one_process_only() {
     let folder = Folder::new("nonce");
     let mut tasks = Vec::new();
     for _ in 0..4 {
@@ -134,8 +134,8 @@ async fn of_all_processes_one_is_told_that_a_nonce_is_new() {
     assert_eq!(new, 50);
     let state = folder.open();
     assert!(!state.remember(id(1), "n7", 1_000, 999).await.unwrap());
-    assert!(state.remember(id(2), "n7", 1_000, 999).await.unwrap(), "each session has its own");
-    assert!(state.remember(id(1), "n7", 2_000, 1_000).await.unwrap(), "its time is over");
+    assert!(state.remember(id(2), "n7", 1_000, 999).await.unwrap(), "nonces belong to a session");
+    assert!(state.remember(id(1), "n7", 2_000, 1_000).await.unwrap(), "it has expired");
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn queries_are_found_by_others_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn queries_are_bounded_and_the_oldest_go() {
+async fn the_oldest_queries_above_the_limits_are_deleted() {
     let folder = Folder::new("queries");
     let state = folder.limited(StateLimits { queries: 3, query_bytes: 100, ..StateLimits::default() });
     let queries: Vec<_> = (0..5).map(|number| PersistedQuery::new(Format::Ql, number.to_string())).collect();
@@ -180,7 +180,7 @@ async fn queries_are_bounded_and_the_oldest_go() {
 }
 
 #[test]
-fn what_cannot_be_used_is_said() {
+fn files_of_other_programs_are_refused_and_unchanged() {
     let folder = Folder::new("faults");
     let open = |name: &str| State::open(&folder.0.join(name), StateLimits::default());
     std::fs::write(
@@ -195,5 +195,5 @@ fn what_cannot_be_used_is_said() {
     let error = open("other").unwrap_err().to_string();
     assert!(error.ends_with("it is of another version of this program"), "{error}");
     let tables: i64 = other.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
-    assert_eq!(tables, 1, "and it was left alone");
+    assert_eq!(tables, 1, "the file is unchanged");
 }

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::File;
 use crate::Database;
 
-/// Columns of one content, compared by different rules; the last one is found by no index of ours.
+/// Columns with the same values and different rules of comparison. The index of the last one is not used.
 const COLUMNS: [&str; 5] = ["plain", "number", "untyped", "amount", "nocase"];
 
 const TABLE: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, plain TEXT, number INTEGER, untyped, amount NUMERIC,
@@ -18,7 +18,7 @@ const TABLE: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, plain TEXT, number 
     CREATE INDEX t_plain ON t (plain); CREATE INDEX t_number ON t (number); CREATE INDEX t_untyped ON t (untyped);
     CREATE INDEX t_amount ON t (amount); CREATE INDEX t_nocase ON t (nocase);";
 
-/// SQL of what lies in the columns: texts, texts that read as numbers, numbers, bytes, and bytes that are no text.
+/// SQL of the values: texts, texts that read as numbers, numbers, bytes, and bytes that are no text.
 const VALUES: &[&str] = &[
     "'abc'",
     "'ABC'",
@@ -117,7 +117,7 @@ fn plan(mesh: &Mesh, filter: &Json) -> Plan {
     mesh.plan(&Request::collection(Format::Json, &text)).unwrap()
 }
 
-/// The ids of the rows whose column matches, found by looking at each.
+/// Returns the ids of the matching rows, found by a scan.
 fn matching(connection: &Connection, column: &str, pattern: &str) -> Vec<i64> {
     let pattern = Pattern::new(pattern, false);
     let mut all = connection.prepare(&format!("SELECT id, {column} FROM t ORDER BY id")).unwrap();
@@ -135,7 +135,7 @@ fn matching(connection: &Connection, column: &str, pattern: &str) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn an_index_finds_what_a_look_at_each_row_finds() {
+async fn an_index_finds_the_rows_that_a_scan_finds() {
     for encoding in ["UTF-8", "UTF-16le", "UTF-16be"] {
         let rows = VALUES.iter().map(|value| {
             format!(
@@ -180,7 +180,7 @@ async fn an_index_finds_what_a_look_at_each_row_finds() {
 }
 
 #[test]
-fn a_pattern_that_begins_with_letters_searches_an_index() {
+fn a_pattern_with_a_literal_prefix_searches_an_index() {
     let file = File::new(TABLE);
     let (mesh, database) = served(&file);
     let steps = |column: &str, op: &str, pattern: &str| {

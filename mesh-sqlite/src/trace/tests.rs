@@ -47,15 +47,15 @@ async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Ve
 }
 
 #[tokio::test]
-async fn statements_are_told_with_their_runs_rows_and_parameters() {
+async fn a_trace_has_runs_rows_and_parameters_of_statements() {
     let (_blog, mesh) = Blog::new("runs");
     let query = r#"{"post": {"$select": {"title": true, "author": {"$select": {"name": true}}},
         "$where": {"field": "id", "op": "gte", "value": 1}}}"#;
     let (body, statements) = traced(&mesh, &Request::collection(Format::Json, query), Trace::new()).await;
     assert!(body.contains(r#"{"title":"Three","author":null}"#), "{body}");
-    let told: Vec<_> = statements.iter().map(|one| (one.path.as_str(), one.runs, one.rows)).collect();
-    // The third post has no author to look for.
-    assert_eq!(told, [("post", 1, 3), ("post.author", 2, 2)]);
+    let counts: Vec<_> = statements.iter().map(|one| (one.path.as_str(), one.runs, one.rows)).collect();
+    // The third post has no author.
+    assert_eq!(counts, [("post", 1, 3), ("post.author", 2, 2)]);
     let [post, author] = &statements[..] else { panic!("{statements:?}") };
     assert_eq!(post.params.first(), Some(&Value::Integer(1)));
     assert_eq!(author.params.first(), Some(&Value::Integer(1)));
@@ -64,7 +64,7 @@ async fn statements_are_told_with_their_runs_rows_and_parameters() {
 }
 
 #[tokio::test]
-async fn the_databases_own_plan_is_told_on_request() {
+async fn a_trace_has_query_plans_on_request() {
     let (_blog, mesh) = Blog::new("plans");
     let request = Request::point(Format::Ql, "{ user name posts { title } }", "1");
     let (_, statements) = traced(&mesh, &request, Trace::new().with_query_plans()).await;

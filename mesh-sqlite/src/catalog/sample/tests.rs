@@ -59,7 +59,7 @@ fn unknown_time_forms_are_noted() {
         "",
         "2024-05-01T",
     ];
-    let note = "Column 't.at' writes times in a form that is not known";
+    let note = "The time form of column 't.at' is unknown";
     for value in unknown {
         assert_eq!(form("DATETIME", &format!("('{value}')")), (None, vec![note.to_owned()]), "{value}");
     }
@@ -67,13 +67,13 @@ fn unknown_time_forms_are_noted() {
 }
 
 #[test]
-fn of_several_time_forms_the_most_frequent_counts() {
+fn the_most_frequent_time_form_is_used() {
     let (found, notes) = form(
         "DATETIME",
         "(1714566600), ('2024-05-01 12:30:00.5Z'), ('2024-05-02 12:30:00.7Z'), ('soon'), (2)",
     );
     assert_eq!(found, Some(TimeForm::UnixSeconds));
-    let expected = "Column 't.at' writes times in several forms, the first is assumed: Unix seconds (2 of 5), \
+    let expected = "Column 't.at' has several time forms, and the first one is used: Unix seconds (2 of 5), \
                     YYYY-MM-DD HH:MM:SS.sZ (2 of 5), an unknown form (1 of 5)";
     assert_eq!(notes, [expected]);
 
@@ -83,7 +83,7 @@ fn of_several_time_forms_the_most_frequent_counts() {
 }
 
 #[test]
-fn a_sample_is_small() {
+fn a_sample_is_bounded() {
     let rows = |first: &str, count: u32| {
         format!(
             "CREATE TABLE t (at DATETIME);
@@ -99,7 +99,7 @@ fn a_sample_is_small() {
 }
 
 #[test]
-fn a_slow_view_does_not_hold_up_the_start() {
+fn a_slow_view_delays_the_start_only_briefly() {
     let connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch(
@@ -114,27 +114,27 @@ fn a_slow_view_does_not_hold_up_the_start() {
     assert_eq!(catalog.tables[0].columns[0].time_form, Some(TimeForm::UnixSeconds));
     assert_eq!(catalog.tables[1].columns.len(), 2);
     let expected = [
-        "How column 'slow.at' writes times is not known: no time was left to sample it",
-        "How column 'slow.until' writes times is not known: no time was left to sample it",
+        "The time form of column 'slow.at' is unknown: sampling took too long",
+        "The time form of column 'slow.until' is unknown: sampling took too long",
     ];
     assert_eq!(notes, expected);
-    // No interrupt is left over for those who use the connection next.
+    // No late interrupt affects the next statement.
     let count: i64 = connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
     assert_eq!(count, 1);
 }
 
 #[test]
-fn a_view_that_fails_while_it_is_read_is_kept() {
+fn a_view_that_fails_during_sampling_is_kept() {
     let (catalog, notes) = made_by(
         "CREATE TABLE t (at DATETIME, j JSON); INSERT INTO t VALUES (1, '{'), (2, '{}');
          CREATE VIEW v AS SELECT at FROM t WHERE json_extract(j, '$.a') IS NULL;",
     );
     assert_eq!(catalog.tables[1].name, "v");
-    assert_eq!(notes, ["How column 'v.at' writes times is not known: malformed JSON"]);
+    assert_eq!(notes, ["The time form of column 'v.at' is unknown: malformed JSON"]);
 }
 
 #[test]
-fn a_column_that_is_said_to_hold_times_is_sampled_whatever_its_type() {
+fn a_column_that_is_configured_as_time_is_sampled() {
     let connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('2024-05-01 12:30:00')")
