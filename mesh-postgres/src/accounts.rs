@@ -1,19 +1,17 @@
 //! Accounts in a table of the served database.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_integrity::BoxFuture;
+use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable};
 use mesh_schema::TableName;
-use tokio_postgres::types::Type;
+use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 
 use crate::database::Database;
 use crate::error::{OpenError, with_causes};
+use crate::params::{self, TextParam};
 use crate::pool::Pool;
-use crate::quote::identifier as quoted;
-use crate::read::TextParam;
-use mesh_integrity::{Account, AccountError, AccountSource, UsersTable};
+use crate::quote;
 
 /// The accounts of a PostgreSQL database. They are read from the primary, because a replica may lack a password that has
 /// just been changed.
@@ -30,27 +28,30 @@ impl Database {
     /// The table or one of its columns is missing.
     pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
         let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
-        let name = TableName::parse(&users.table).map_err(|fault| failed(fault.into()))?;
-        let table = match &name.schema {
-            Some(schema) => format!("{}.{}", quoted(schema), quoted(&name.name)),
-            None => quoted(&name.name),
+        let table = TableName::parse(&users.table).map_err(|error| failed(error.into()))?;
+        let column = |name: &str| Expr::col(("u", name.to_owned()));
+        let text = |name: &str| column(name).cast_as("text");
+        let optional = |name: &Option<String>| match name {
+            Some(name) => text(name),
+            None => Expr::null().cast_as("text"),
         };
-        let column = |name: &String| format!("u.{}::text", quoted(name));
-        let or_null = |name: &Option<String>| name.as_ref().map_or_else(|| "NULL::text".to_owned(), column);
-        let (id, password, login) = (column(&users.id), column(&users.password), column(&users.login));
-        let (role, tenant) = (or_null(&users.role), or_null(&users.tenant));
-        let own = quoted(&users.login);
+        let select = |role: Expr, tenant: Expr| {
+            let columns = [text(&users.id), text(&users.password), role, tenant];
+            Query::select().exprs(columns).from_as(quote::table_ref(&table), "u").take()
+        };
+        let login = || Expr::cust("$1");
         let accounts = Accounts {
             pool: Arc::clone(&self.pool),
-            // The column itself is compared as well, so that an index on it can be used.
-            find: format!(
-                "SELECT {id}, {password}, {role}, {tenant} FROM {table} AS u \
-                 WHERE u.{own} = $1 AND {login} = $1::text LIMIT 2"
-            ),
-            any: format!(
-                "SELECT {id}, {password}, NULL::text, NULL::text FROM {table} AS u \
-                 WHERE {password} LIKE '$argon2id$%' LIMIT 1"
-            ),
+            find: select(optional(&users.role), optional(&users.tenant))
+                // The column is also compared without a cast, so that its index can be used.
+                .and_where(column(&users.login).eq(login()))
+                .and_where(text(&users.login).eq(login().cast_as("text")))
+                .limit(2)
+                .to_string(PostgresQueryBuilder),
+            any: select(optional(&None), optional(&None))
+                .and_where(text(&users.password).like("$argon2id$%"))
+                .limit(1)
+                .to_string(PostgresQueryBuilder),
         };
         accounts.read(&accounts.find, Some("")).await.map_err(|error| {
             failed(format!("'integrity.users' does not fit the table '{}': {error}", users.table).into())
@@ -62,10 +63,8 @@ impl Database {
 impl Accounts {
     async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
         let mut lease = self.pool.take(false).await?;
-        let param = TextParam(login.map(Cow::Borrowed));
-        let params: Vec<(&(dyn tokio_postgres::types::ToSql + Sync), Type)> =
-            login.iter().map(|_| (&param as _, Type::UNKNOWN)).collect();
-        let rows = lease.begin().client().query_typed(sql, &params).await;
+        let params: Vec<TextParam<'_>> = login.map(TextParam::text).into_iter().collect();
+        let rows = params::query(lease.begin().client(), sql, &params).await;
         lease.done();
         let rows = rows.map_err(|error| with_causes(&error))?;
         Ok(rows

@@ -1,8 +1,8 @@
-//! The change feed: notices of triggers, or the position of the write-ahead log if there are none.
+//! The change feed: notifications of triggers, or the position of the write-ahead log if there are none.
 //!
-//! With the triggers of [`triggers`] a notice names the record. Without them the position of the log is polled a few
+//! A notification of the triggers in [`triggers`] names the record. Without them the position of the log is polled a few
 //! times a second while there are listeners; if it has moved, anything may have changed. Behind a pooler, which cannot
-//! pass notices on, the position is always polled. A connection that was lost counts as a change of anything.
+//! pass notifications on, the position is always polled. A lost connection counts as a change of anything.
 
 mod triggers;
 
@@ -14,20 +14,22 @@ use mesh_plan::{Change, Changes};
 use tokio::sync::mpsc;
 use tokio_postgres::AsyncMessage;
 
-use crate::catalog::rows;
-use crate::changes::triggers::CHANNEL;
 use crate::database::Database;
 use crate::error::with_causes;
-use crate::pool::{Pool, PoolError};
-use crate::replicas::Replicas;
+use crate::params;
+use crate::pool::{Link, Pool};
+use crate::replicas::{Replicas, WRITTEN, position};
 
-/// How often the position of the log is looked at where there are no triggers.
-const INTERVAL: Duration = Duration::from_millis(200);
-/// How long to wait before connecting again, at first and at most.
+/// The interval at which the position of the log is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// The delay before connecting again, at first and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
+const LISTEN: &str = "LISTEN mesh_changes";
+const FIND_TRIGGERS: &str = "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 'mesh_changes' LIMIT 1";
+
 impl Database {
-    /// Tells `changes` of writes to the database. The future never ends; it has to be spawned.
+    /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned.
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
         watch(Arc::clone(&self.listening), Arc::clone(&self.replicas), changes)
     }
@@ -40,88 +42,82 @@ async fn watch(pool: Arc<Pool>, replicas: Arc<Replicas>, changes: Changes) {
         match Listener::connect(&pool).await {
             Ok(mut listener) => {
                 wait = BACKOFF.0;
-                // Whatever was written before this connection listened was heard by nobody.
+                // Writes since the last connection was lost were not notified.
                 if !std::mem::take(&mut first) {
-                    replicas.has_written(listener.link.client()).await;
+                    replicas.require_writes_of(listener.link.client()).await;
                 }
                 changes.notify(Change::anything());
                 let error = listener.run(&replicas, &changes).await;
-                tracing::warn!("changes of the database are not heard for a moment: {error}");
+                tracing::warn!("the connection for changes of the database failed: {error}");
             }
-            Err(error) => tracing::warn!("changes of the database cannot be heard: {error}"),
+            Err(error) => tracing::warn!("cannot listen for changes of the database: {error}"),
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(BACKOFF.1);
     }
 }
 
-/// A connection that hears notices.
+/// A connection that receives notifications.
 struct Listener {
-    link: super::pool::Link,
-    notices: mpsc::UnboundedReceiver<String>,
+    link: Link,
+    notifications: mpsc::UnboundedReceiver<String>,
     has_triggers: bool,
 }
 
 impl Listener {
     async fn connect(pool: &Pool) -> Result<Self, String> {
-        let (sender, notices) = mpsc::unbounded_channel();
-        let hear = move |message| {
-            if let AsyncMessage::Notification(notice) = message {
-                // Where nobody listens any more, the connection ends soon.
-                let _ = sender.send(notice.payload().to_owned());
+        let (sender, notifications) = mpsc::unbounded_channel();
+        let on_message = move |message| {
+            if let AsyncMessage::Notification(notification) = message {
+                // Without a receiver the connection is about to be closed.
+                let _ = sender.send(notification.payload().to_owned());
             }
         };
-        let link = pool.connect_with(hear).await.map_err(|error: PoolError| with_causes(&error))?;
-        if pool.has_pooler() {
-            return Ok(Self { link, notices, has_triggers: false });
+        let link = pool.connect_with(on_message).await.map_err(|error| with_causes(&error))?;
+        let mut has_triggers = false;
+        if !pool.has_pooler() {
+            link.client().batch_execute(LISTEN).await.map_err(|error| with_causes(&error))?;
+            let triggers = params::query(link.client(), FIND_TRIGGERS, &[]).await;
+            has_triggers = !triggers.map_err(|error| with_causes(&error))?.is_empty();
         }
-        let listening = link.client().batch_execute(&format!("LISTEN {CHANNEL}")).await;
-        listening.map_err(|error| with_causes(&error))?;
-        let triggers =
-            rows(link.client(), "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 'mesh_changes' LIMIT 1");
-        let has_triggers = !triggers.await.map_err(|error| with_causes(&error))?.is_empty();
-        Ok(Self { link, notices, has_triggers })
+        Ok(Self { link, notifications, has_triggers })
     }
 
-    /// Hears until the connection ends.
+    /// Notifies `changes` until the connection fails, and returns the error.
     async fn run(&mut self, replicas: &Replicas, changes: &Changes) -> String {
-        let mut position = None;
+        let mut last_position = None;
         loop {
-            let notice = if self.has_triggers {
-                self.notices.recv().await
+            let change = if self.has_triggers {
+                match self.notifications.recv().await {
+                    Some(notification) => parse_notification(&notification),
+                    None => return "the connection ended".to_owned(),
+                }
             } else {
                 changes.wanted().await;
-                match self.has_moved(&mut position).await {
-                    Ok(true) => Some("[]".to_owned()),
-                    Ok(false) => {
-                        tokio::time::sleep(INTERVAL).await;
-                        continue;
-                    }
-                    Err(error) => return error,
+                let position = match position(self.link.client(), WRITTEN).await {
+                    Ok(position) => position,
+                    Err(error) => return with_causes(&error),
+                };
+                let last = std::mem::replace(&mut last_position, position);
+                if last.is_none() || last == position {
+                    tokio::time::sleep(POLL_INTERVAL).await;
+                    continue;
                 }
+                Change::anything()
             };
-            let Some(notice) = notice else { return "the connection ended".to_owned() };
-            // Whoever reads because of the notice has to see what it is about.
-            replicas.has_written(self.link.client()).await;
-            changes.notify(change(&notice));
-            while let Ok(notice) = self.notices.try_recv() {
-                changes.notify(change(&notice));
+            // Reads that follow the notification must see the change.
+            replicas.require_writes_of(self.link.client()).await;
+            changes.notify(change);
+            while let Ok(notification) = self.notifications.try_recv() {
+                changes.notify(parse_notification(&notification));
             }
         }
-    }
-
-    async fn has_moved(&self, seen: &mut Option<String>) -> Result<bool, String> {
-        let found = rows(self.link.client(), "SELECT pg_current_wal_lsn()").await;
-        let found = found.map_err(|error| with_causes(&error))?;
-        let now = found.first().and_then(|row| row.get(0)).map(str::to_owned);
-        let before = std::mem::replace(seen, now.clone());
-        Ok(before.is_some() && before != now)
     }
 }
 
-/// What a notice of the triggers says.
-fn change(notice: &str) -> Change {
-    let parts: Vec<String> = serde_json::from_str(notice).unwrap_or_default();
+/// Parses a notification of the triggers.
+fn parse_notification(text: &str) -> Change {
+    let parts: Vec<String> = serde_json::from_str(text).unwrap_or_default();
     match parts.as_slice() {
         [entity, id] => Change::record(entity.as_str(), id.as_str()),
         [entity] => Change::entity(entity.as_str()),

@@ -20,7 +20,7 @@ use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::statements::StatementCache;
 use crate::{catalog, read};
 
-/// A PostgreSQL database that is open for reads. Connections belong to the runtime that first needs them. Clones share
+/// A PostgreSQL database that is open for reads. Connections belong to the runtime that opens them. Clones share
 /// connections.
 #[derive(Clone)]
 pub struct Database {
@@ -57,11 +57,11 @@ impl Database {
         let client = lease.begin().client();
         let features = catalog::features(client).await.map_err(|error| refused(error.into()))?;
         let path = catalog::search_path(client).await;
-        let (path, has_own) = path.map_err(|error| refused(error.into()))?;
+        let (schemas, has_mesh_schema) = path.map_err(|error| refused(error.into()))?;
         lease.done();
         drop(lease);
-        if has_own {
-            target.schemas = path;
+        if has_mesh_schema {
+            target.schemas = schemas;
             pool = Pool::new(target.clone(), settings, Purpose::Read);
         }
         let other = |url: &String, settings: &Settings| {
@@ -113,10 +113,10 @@ impl Database {
     /// # Errors
     /// The statement cannot be prepared.
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
-        let mut lease = self.pool.take(false).await.map_err(read::failed)?;
+        let mut lease = self.pool.take(false).await.map_err(read::resolve_error)?;
         let statement = self.statements.of_plan(plan);
         let steps = read::query_plan(lease.begin().client(), plan, &statement.statement).await;
-        let steps = steps.map_err(read::failed)?;
+        let steps = steps.map_err(read::resolve_error)?;
         lease.done();
         Ok((statement.statement.to_string(), steps))
     }
@@ -157,7 +157,7 @@ impl Database {
     async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
-        let reading = tokio::time::timeout_at(deadline.into(), self.read_somewhere(&plan));
+        let reading = tokio::time::timeout_at(deadline.into(), self.read_any(&plan));
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
         if let Some(trace) = &context.trace {
             trace.record([self.traced(&plan, trace, start.elapsed(), &body).await]);
@@ -165,23 +165,22 @@ impl Database {
         Ok(Answer::Json(body))
     }
 
-    /// Reads from a replica if this server has been notified of all writes that the read must see, else from the primary.
-    /// Without a connection to the other servers it may have missed some; but while the primary is down there are no
-    /// writes.
-    async fn read_somewhere(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
-        if self.replicas.are_none() {
+    /// Reads from a replica if this server has received all messages about writes that the read must see, else from the
+    /// primary. While the primary is down there are no writes, so then messages need not be complete.
+    async fn read_any(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        if self.replicas.is_empty() {
             return self.read_primary(plan).await.map_err(ResolveError::from);
         }
         self.replicas.watch(&self.pool);
         self.other_servers.start();
-        let knows = !self.other_servers.is_started()
-            || self.other_servers.has_heard_all()
-            || self.replicas.primary_is_away();
-        if knows && let Some(body) = self.read_replica(plan).await {
+        let is_current = !self.other_servers.is_started()
+            || self.other_servers.has_lease()
+            || self.replicas.primary_is_down();
+        if is_current && let Some(body) = self.read_replica(plan).await {
             return body;
         }
         match self.read_primary(plan).await {
-            Err(failure @ (read::Failure::Stale(_) | read::Failure::Away(_))) if !knows => {
+            Err(failure @ (read::Failure::Stale(_) | read::Failure::Unreachable(_))) if !is_current => {
                 self.read_replica(plan).await.unwrap_or_else(|| Err(failure.into()))
             }
             result => result.map_err(ResolveError::from),
@@ -195,7 +194,7 @@ impl Database {
         if let Err(read::Failure::Stale(_)) = result {
             result = read::run(replica, plan, &self.statements, true).await;
         }
-        if let Err(read::Failure::Stale(_) | read::Failure::Away(_)) = result {
+        if let Err(read::Failure::Stale(_) | read::Failure::Unreachable(_)) = result {
             self.replicas.leave_out(replica);
             return None;
         }
@@ -207,7 +206,7 @@ impl Database {
     async fn read_primary(&self, plan: &Plan) -> Result<JsonBody, read::Failure> {
         match read::run(&self.pool, plan, &self.statements, false).await {
             Err(read::Failure::Stale(error)) => {
-                tracing::debug!("a read begins once more on another connection: {error}");
+                tracing::debug!("retrying a read on a new connection: {error}");
                 read::run(&self.pool, plan, &self.statements, true).await
             }
             result => result,
@@ -247,6 +246,6 @@ impl Resolver for Database {
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Postgres").field("database", &self.pool.name()).finish_non_exhaustive()
+        f.debug_struct("Database").field("database", &self.pool.name()).finish_non_exhaustive()
     }
 }

@@ -14,6 +14,7 @@ mod clock;
 mod database;
 mod error;
 mod other_servers;
+mod params;
 mod pool;
 mod quote;
 mod read;

@@ -1,4 +1,4 @@
-//! Messages between the servers of one database: a session was ended, or a server has written up to a log position.
+//! Messages between the servers of one database: a session was revoked, or a server has written up to a log position.
 //!
 //! Each server listens on a connection to the primary and acknowledges every message, so that a reply that other servers
 //! must not contradict can wait for all of them.
@@ -11,59 +11,86 @@
 pub(crate) mod revoked_sessions;
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_integrity::SessionId;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
-use tokio_postgres::{AsyncMessage, Client};
+use tokio_postgres::types::PgLsn;
+use tokio_postgres::{AsyncMessage, Client, Notification};
 
 use self::revoked_sessions::RevokedSessions;
-use crate::catalog::rows;
 use crate::error::with_causes;
-use crate::pool::{Link, Pool};
+use crate::params::{self, TextParam};
+use crate::pool::Pool;
 use crate::replicas::Replicas;
 
-/// Where servers tell things.
-pub(crate) const ANNOUNCEMENTS: &str = "mesh_told";
-/// Where they say that they have heard them.
-const ACKNOWLEDGEMENTS: &str = "mesh_heard";
-/// Each server that listens holds this lock together with the others, so that they can be counted.
-const LISTENING: (i32, i32) = (7_815_104, 972_318);
-/// For how long an answer vouches for what was heard before it was asked for.
+/// Starts to receive messages.
+const LISTEN: &str = "LISTEN mesh_announcements; LISTEN mesh_acknowledgements";
+const ACKNOWLEDGEMENTS: &str = "mesh_acknowledgements";
+const ACKNOWLEDGE: &str = "SELECT pg_notify('mesh_acknowledgements', $1::text)";
+/// Takes a lock that all listening servers share, by which they are counted.
+const REGISTER: &str = "SELECT pg_backend_pid(), pg_advisory_lock_shared(7815104, 972318)";
+
+macro_rules! count_others {
+    () => {
+        "SELECT count(*) FROM pg_catalog.pg_locks \
+         WHERE locktype = 'advisory' AND classid = 7815104 AND objid = 972318 AND objsubid = 2 AND granted \
+         AND pid <> $1::integer AND database = \
+           (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"
+    };
+}
+
+/// Returns the number of other servers that listen. The parameter is [`OtherServers::process`].
+pub(crate) const COUNT_OTHERS: &str = count_others!();
+/// Announces the position of the log if other servers listen, and returns it with their number.
+const ANNOUNCE_POSITION: &str = concat!(
+    "SELECT position, others, CASE WHEN others > 0 THEN \
+       pg_notify('mesh_announcements', 'written ' || position || ' ' || $2::text) END \
+     FROM (SELECT pg_current_wal_lsn() AS position, (",
+    count_others!(),
+    ") AS others OFFSET 0) AS it"
+);
+
+/// The time for which received messages are complete after a query was sent that has succeeded.
 const LEASE: Duration = Duration::from_secs(2);
-/// How often an answer is asked for, and how long one may take.
-const PING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(1));
-/// How long to wait before connecting again, at first and at most.
+/// The interval of the queries that renew the lease.
+const RENEW_INTERVAL: Duration = Duration::from_millis(500);
+/// The time limit of these queries.
+const RENEW_TIMEOUT: Duration = Duration::from_secs(1);
+/// The delay before connecting again, at first and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// Tokens in one notice, whose length the database bounds.
+/// The maximum number of tokens in one notification. PostgreSQL limits the length of notifications.
 const TOKENS: usize = 200;
 
-/// The other servers of the same database, and this one among them.
+/// The servers of one database as seen by one of them.
 pub(crate) struct OtherServers {
     pool: Arc<Pool>,
     replicas: Arc<Replicas>,
-    /// Sessions that were ended.
+    /// The sessions that were revoked.
     pub(crate) revoked: RevokedSessions,
-    begin: Instant,
-    /// Until when there is a lease, in milliseconds after `begin`.
+    epoch: Instant,
+    /// The end of the lease, in milliseconds after `epoch`.
     leased_until: AtomicU64,
+    /// Senders to announcements that wait for acknowledgements, by token.
     waiting: Mutex<HashMap<String, mpsc::UnboundedSender<()>>>,
-    /// What all tokens of this server begin with, and how many there were.
-    tokens: (String, AtomicU64),
+    /// The prefix of the tokens of this server.
+    token_prefix: String,
+    next_token: AtomicU64,
     started: AtomicBool,
-    /// The database's process for the connection that listens; 0 where there is none.
+    /// The process id of the connection that listens; 0 without a connection.
     process: AtomicI32,
 }
 
-/// Waits until all servers have heard something.
-pub(crate) struct Waiting<'a> {
+/// A message that other servers acknowledge.
+pub(crate) struct Announcement<'a> {
     other_servers: &'a OtherServers,
-    pub(crate) token: String,
-    heard: mpsc::UnboundedReceiver<()>,
+    token: String,
+    acknowledgements: mpsc::UnboundedReceiver<()>,
 }
 
 impl OtherServers {
@@ -72,16 +99,18 @@ impl OtherServers {
             pool,
             replicas,
             revoked: RevokedSessions::default(),
-            begin: Instant::now(),
+            epoch: Instant::now(),
             leased_until: AtomicU64::new(0),
             waiting: Mutex::default(),
-            tokens: (format!("{:016x}", RandomState::new().hash_one("other_servers")), AtomicU64::new(0)),
+            token_prefix: format!("{:016x}", RandomState::new().hash_one("other_servers")),
+            next_token: AtomicU64::new(0),
             started: AtomicBool::new(false),
             process: AtomicI32::new(0),
         }
     }
 
-    /// Begins to listen, once, in the runtime that calls it first. Through a pooler nobody can listen.
+    /// Starts to listen in the current runtime, unless it was started before or there is a pooler, through which listening
+    /// is impossible.
     pub(crate) fn start(self: &Arc<Self>) {
         if self.pool.has_pooler() || self.started.load(Ordering::Relaxed) {
             return;
@@ -94,10 +123,10 @@ impl OtherServers {
         runtime.spawn(async move {
             let mut wait = BACKOFF.0;
             while let Some(other_servers) = other_servers.upgrade() {
-                let error = other_servers.listen(&mut wait).await;
+                let Err(error) = other_servers.listen(&mut wait).await;
                 other_servers.leased_until.store(0, Ordering::Release);
                 other_servers.process.store(0, Ordering::Relaxed);
-                tracing::debug!("other servers are not heard for a moment: {error}");
+                tracing::debug!("the connection for messages of other servers failed: {error}");
                 drop(other_servers);
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(BACKOFF.1);
@@ -105,162 +134,134 @@ impl OtherServers {
         });
     }
 
-    /// Whether others can be heard at all.
+    /// Whether [`Self::start`] has started to listen.
     pub(crate) fn is_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Whether all is known that others have told.
-    pub(crate) fn has_heard_all(&self) -> bool {
+    /// Whether this server has received all messages that were acknowledged.
+    pub(crate) fn has_lease(&self) -> bool {
         self.millis(Instant::now()) < self.leased_until.load(Ordering::Acquire)
     }
 
     fn millis(&self, at: Instant) -> u64 {
-        u64::try_from(at.saturating_duration_since(self.begin).as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(at.saturating_duration_since(self.epoch).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Something is about to be told.
-    pub(crate) fn expect(&self) -> Waiting<'_> {
-        let (server, count) = &self.tokens;
-        let token = format!("{server}{:x}", count.fetch_add(1, Ordering::Relaxed));
-        let (sender, heard) = mpsc::unbounded_channel();
-        self.waiting().insert(token.clone(), sender);
-        Waiting { other_servers: self, token, heard }
+    /// Prepares to receive the acknowledgements of a message that is about to be sent.
+    pub(crate) fn announce(&self) -> Announcement<'_> {
+        let token = format!("{}{:x}", self.token_prefix, self.next_token.fetch_add(1, Ordering::Relaxed));
+        let (sender, acknowledgements) = mpsc::unbounded_channel();
+        self.waiting.lock().insert(token.clone(), sender);
+        Announcement { other_servers: self, token, acknowledgements }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<()>>> {
-        self.waiting.lock()
-    }
-
-    /// What was committed on the connection is seen by all reads after this, on whatever server: on this one from
-    /// now on, on the others when what is returned has been waited for.
-    pub(crate) async fn has_written(&self, client: &Client) -> Option<(Waiting<'_>, usize)> {
-        if self.replicas.are_none() {
+    /// Announces that the connection has committed a write. Later reads on this server see the write; those on other
+    /// servers do when the announcement, which is returned with their number, is acknowledged.
+    pub(crate) async fn announce_write(&self, client: &Client) -> Option<(Announcement<'_>, i64)> {
+        if self.replicas.is_empty() {
             return None;
         }
         if !self.is_started() {
-            self.replicas.has_written(client).await;
+            self.replicas.require_writes_of(client).await;
             return None;
         }
-        let waiting = self.expect();
-        // Whoever is not counted begins to listen after this, and asks for the position then.
-        let tell = format!(
-            "SELECT position, others, CASE WHEN others > 0 THEN \
-                 pg_notify('{ANNOUNCEMENTS}', 'written ' || position || ' {token}') END \
-             FROM (SELECT pg_current_wal_lsn() AS position, ({count}) AS others OFFSET 0) AS it",
-            token = waiting.token,
-            count = self.count_others()
-        );
-        let told = rows(client, &tell).await.ok();
-        let row = told.as_ref().and_then(|rows| rows.first());
-        self.replicas.need(row.and_then(|row| Replicas::parse(row.get(0)?)).unwrap_or(u64::MAX));
-        Some((waiting, row.and_then(|row| row.get(1)?.parse().ok())?))
+        let announcement = self.announce();
+        // A server that is not counted starts to listen after this, and then requires the current position.
+        let params = [self.process(), TextParam::text(&announcement.token)];
+        let rows = params::query(client, ANNOUNCE_POSITION, &params).await.unwrap_or_default();
+        let row = rows.first();
+        self.replicas.require(row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
+        Some((announcement, row?.get(1)))
     }
 
-    /// How many other servers listen, as a statement.
-    pub(crate) fn count_others(&self) -> String {
-        let (class, number) = LISTENING;
-        let process = self.process.load(Ordering::Relaxed);
-        format!(
-            "SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND classid = {class} \
-             AND objid = {number} AND objsubid = 2 AND granted AND pid <> {process} AND database = \
-             (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"
-        )
+    /// Returns the process id of the connection that listens as a parameter of [`COUNT_OTHERS`].
+    pub(crate) fn process(&self) -> TextParam<'static> {
+        TextParam(Some(self.process.load(Ordering::Relaxed).to_string().into()))
     }
 
-    /// Listens until the connection fails, and says how it has.
-    async fn listen(&self, wait: &mut Duration) -> String {
-        match self.try_listen(wait).await {
-            Ok(never) => match never {},
-            Err(error) => error,
-        }
-    }
-
-    async fn try_listen(&self, wait: &mut Duration) -> Result<std::convert::Infallible, String> {
-        let (sender, mut notices) = mpsc::unbounded_channel();
-        let hear = move |message| {
-            if let AsyncMessage::Notification(notice) = message {
-                // Where nobody listens any more, the connection ends soon.
-                let _ = sender.send((notice.channel() == ACKNOWLEDGEMENTS, notice.payload().to_owned()));
+    /// Listens until the connection fails. A connection that works resets `wait`.
+    async fn listen(&self, wait: &mut Duration) -> Result<Infallible, String> {
+        let (sender, mut messages) = mpsc::unbounded_channel();
+        let on_message = move |message| {
+            if let AsyncMessage::Notification(message) = message {
+                // Without a receiver the connection is about to be closed.
+                let _ = sender.send(message);
             }
         };
-        let link: Link = self.pool.connect_with(hear).await.map_err(|error| with_causes(&error))?;
-        let (class, number) = LISTENING;
-        let listen = format!(
-            "LISTEN {ANNOUNCEMENTS}; LISTEN {ACKNOWLEDGEMENTS}; SELECT pg_backend_pid(), pg_advisory_lock_shared({class}, {number})"
-        );
+        let link = self.pool.connect_with(on_message).await.map_err(|error| with_causes(&error))?;
         let client = link.client();
-        let listening = rows(client, &listen).await.map_err(|error| with_causes(&error))?;
-        let process = listening.first().and_then(|row| row.get(0)?.parse().ok());
-        self.process.store(process.unwrap_or(0), Ordering::Relaxed);
+        client.batch_execute(LISTEN).await.map_err(|error| with_causes(&error))?;
+        let rows = params::query(client, REGISTER, &[]).await.map_err(|error| with_causes(&error))?;
+        self.process.store(rows.first().map_or(0, |row| row.get(0)), Ordering::Relaxed);
         *wait = BACKOFF.0;
-        // What was told before this was told to others only.
-        self.replicas.has_written(client).await;
-        self.revoked.forget();
+        // Earlier messages were not received.
+        self.replicas.require_writes_of(client).await;
+        self.revoked.invalidate();
         loop {
-            let asked = Instant::now();
-            let answer = tokio::time::timeout(PING.1, client.simple_query("SELECT 1")).await;
-            answer.map_err(|_| "no answer".to_owned())?.map_err(|error| with_causes(&error))?;
-            self.hear_waiting(client, None, &mut notices).await?;
+            let sent = Instant::now();
+            let reply = tokio::time::timeout(RENEW_TIMEOUT, client.simple_query("SELECT 1")).await;
+            reply.map_err(|_| "no response".to_owned())?.map_err(|error| with_causes(&error))?;
+            self.process_messages(client, None, &mut messages).await?;
             self.revoked.load(client).await?;
-            self.leased_until.store(self.millis(asked + LEASE), Ordering::Release);
-            let next = tokio::time::sleep(PING.0);
+            self.leased_until.store(self.millis(sent + LEASE), Ordering::Release);
+            let next = tokio::time::sleep(RENEW_INTERVAL);
             tokio::pin!(next);
             loop {
                 tokio::select! {
                     () = &mut next => break,
-                    notice = notices.recv() => {
-                        let notice = notice.ok_or("the connection ended")?;
-                        self.hear_waiting(client, Some(notice), &mut notices).await?;
+                    message = messages.recv() => {
+                        let message = message.ok_or("the connection ended")?;
+                        self.process_messages(client, Some(message), &mut messages).await?;
                     }
                 }
             }
         }
     }
 
-    /// Takes in all that has come, and says so.
-    async fn hear_waiting(
+    /// Applies the messages that have arrived, and acknowledges them.
+    async fn process_messages(
         &self,
         client: &Client,
-        first: Option<(bool, String)>,
-        notices: &mut mpsc::UnboundedReceiver<(bool, String)>,
+        first: Option<Notification>,
+        messages: &mut mpsc::UnboundedReceiver<Notification>,
     ) -> Result<(), String> {
-        let mut next = first.or_else(|| notices.try_recv().ok());
-        let mut heard = Vec::new();
-        while let Some((is_answer, text)) = next {
-            if is_answer {
-                text.split(' ').for_each(|token| self.answered(token));
-            } else if let Some(token) = self.told(&text)
-                // What this server has told itself needs no answer.
-                && !token.starts_with(&self.tokens.0)
+        let mut next = first.or_else(|| messages.try_recv().ok());
+        let mut tokens = Vec::new();
+        while let Some(message) = next {
+            if message.channel() == ACKNOWLEDGEMENTS {
+                message.payload().split(' ').for_each(|token| self.acknowledged(token));
+            } else if let Some(token) = self.apply(message.payload())
+                // This server does not acknowledge its messages to itself.
+                && !token.starts_with(&self.token_prefix)
             {
-                heard.push(token.to_owned());
+                tokens.push(token.to_owned());
             }
-            next = notices.try_recv().ok();
+            next = messages.try_recv().ok();
         }
-        for tokens in heard.chunks(TOKENS) {
-            let answer = format!("NOTIFY {ACKNOWLEDGEMENTS}, '{}'", tokens.join(" "));
-            client.batch_execute(&answer).await.map_err(|error| with_causes(&error))?;
+        for tokens in tokens.chunks(TOKENS) {
+            let tokens = TextParam(Some(tokens.join(" ").into()));
+            params::query(client, ACKNOWLEDGE, &[tokens]).await.map_err(|error| with_causes(&error))?;
         }
         Ok(())
     }
 
-    /// One more server has heard, for which somebody here may wait.
-    fn answered(&self, token: &str) {
-        if let Some(waiting) = self.waiting().get(token) {
-            let _ = waiting.send(());
+    /// Records the acknowledgement of another server.
+    fn acknowledged(&self, token: &str) {
+        if let Some(sender) = self.waiting.lock().get(token) {
+            let _ = sender.send(());
         }
     }
 
-    /// Takes something in that was told. It comes back with its token, which is fit to be sent on.
-    fn told<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let words: Vec<&str> = text.split(' ').collect();
-        let token = match words.as_slice() {
+    /// Applies a message and returns its token; `None` if the message is invalid.
+    fn apply<'t>(&self, message: &'t str) -> Option<&'t str> {
+        let parts: Vec<&str> = message.split(' ').collect();
+        let token = match parts.as_slice() {
             ["written", position, token] => {
-                self.replicas.need(Replicas::parse(position)?);
+                self.replicas.require(position.parse::<PgLsn>().ok()?.into());
                 *token
             }
-            ["ended", session, until, token] => {
+            ["revoked", session, until, token] => {
                 self.revoked.insert(SessionId::parse(session)?, until.parse().ok()?);
                 *token
             }
@@ -270,24 +271,29 @@ impl OtherServers {
     }
 }
 
-impl Waiting<'_> {
-    /// Waits until so many other servers have heard it.
-    pub(crate) async fn all_have_heard(mut self, others: usize) {
-        let hearing = async {
+impl Announcement<'_> {
+    /// Returns the token, which the message must contain.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Waits until this number of other servers have acknowledged the message, or their leases have expired.
+    pub(crate) async fn acknowledged_by(mut self, others: i64) {
+        let acknowledging = async {
             for _ in 0..others {
-                if self.heard.recv().await.is_none() {
+                if self.acknowledgements.recv().await.is_none() {
                     return;
                 }
             }
         };
-        if tokio::time::timeout(LEASE, hearing).await.is_err() {
-            tracing::debug!("a server that listens has not said that it heard; by now it asks the primary");
+        if tokio::time::timeout(LEASE, acknowledging).await.is_err() {
+            tracing::debug!("a server has not acknowledged a message in time; its lease has expired");
         }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Announcement<'_> {
     fn drop(&mut self) {
-        self.other_servers.waiting().remove(&self.token);
+        self.other_servers.waiting.lock().remove(&self.token);
     }
 }

@@ -12,9 +12,11 @@ use mesh_plan::{LocalGenerations, Usage, WaitCounter};
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::{AsyncMessage, CancelToken, Client, Statement};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Error, Row, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::params::{self, TextParam};
 use crate::pool::connect_url::ConnectUrl;
 use crate::settings::Settings;
 
@@ -57,7 +59,7 @@ pub(crate) enum PoolError {
     /// The server did not respond in time.
     TimedOut,
     /// The connection failed.
-    Refused(tokio_postgres::Error),
+    Refused(Error),
     /// The trusted certificates cannot be read.
     Certificates(std::io::Error),
 }
@@ -185,7 +187,8 @@ impl Pool {
             }
         });
         let (cancel, runtime) = (client.cancel_token(), Handle::current().id());
-        Ok(Link { cancel, client, statements: LocalGenerations::new(STATEMENTS), tls, runtime })
+        let statements = LocalGenerations::new(STATEMENTS);
+        Ok(Link { cancel, client, statements, tls, has_pooler: self.has_pooler(), runtime })
     }
 
     fn tls(&self) -> Result<MakeRustlsConnect, PoolError> {
@@ -237,6 +240,7 @@ pub(crate) struct Link {
     cancel: CancelToken,
     statements: LocalGenerations<Box<str>, Statement>,
     tls: MakeRustlsConnect,
+    has_pooler: bool,
     /// The runtime that reads and writes the connection's messages.
     runtime: Id,
 }
@@ -246,8 +250,18 @@ impl Link {
         &self.client
     }
 
+    /// Runs a statement, prepared unless there is a pooler.
+    pub(crate) async fn query(&mut self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
+        if self.has_pooler {
+            return params::query(&self.client, sql, params).await;
+        }
+        let statement = self.prepare(sql).await?;
+        let params: Vec<_> = params.iter().map(|param| param as &(dyn ToSql + Sync)).collect();
+        self.client.query(&statement, &params).await
+    }
+
     /// Returns a prepared statement, from the cache if possible.
-    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         if let Some(statement) = self.statements.get_mut(sql) {
             return Ok(statement.clone());
         }

@@ -1,7 +1,9 @@
 //! Quoting for the parts of statements that PostgreSQL does not take as parameters.
 
 use mesh_schema::TableName;
-use sea_query::{IntoIden as _, PostgresQueryBuilder, QueryBuilder as _, QuotedBuilder as _};
+use sea_query::{
+    IntoIden as _, IntoTableRef as _, PostgresQueryBuilder, QueryBuilder as _, QuotedBuilder as _, TableRef,
+};
 
 /// Returns an identifier in quotation marks.
 pub(crate) fn identifier(name: &str) -> String {
@@ -14,6 +16,14 @@ pub(crate) fn identifier(name: &str) -> String {
 pub(crate) fn table(table: &TableName) -> String {
     let parts = table.schema.iter().chain([&table.name]);
     parts.map(|part| identifier(part)).collect::<Vec<_>>().join(".")
+}
+
+/// Returns a table for the builder of a statement.
+pub(crate) fn table_ref(table: &TableName) -> TableRef {
+    match &table.schema {
+        Some(schema) => (schema.clone(), table.name.clone()).into_table_ref(),
+        None => table.name.clone().into_table_ref(),
+    }
 }
 
 /// Returns a string literal.

@@ -1,31 +1,30 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 
-use bytes::BytesMut;
 use futures_util::TryStreamExt as _;
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::postgres::{Param, ReadStatement};
 use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError};
 use mesh_ql::AggregateFn;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{Format, IsNull, ToSql, Type};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, RowStream};
 
 use crate::cells::{Fetched, Source};
 use crate::error::with_causes;
+use crate::params::TextParam;
 use crate::pool::{Lease, Link, Pool, PoolError};
 use crate::statements::StatementCache;
 
 /// Why a read failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The connection is broken, or what was prepared on it is out of date; another one may do.
+    /// The connection is broken or a prepared statement is out of date; a read on a new connection may succeed.
     Stale(Error),
     /// The server cannot be reached.
-    Away(PoolError),
-    /// For good.
+    Unreachable(PoolError),
+    /// Another try would fail too.
     Final(ResolveError),
 }
 
@@ -33,13 +32,13 @@ impl From<Failure> for ResolveError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Stale(error) => unreachable(error),
-            Failure::Away(error) => error.into(),
+            Failure::Unreachable(error) => error.into(),
             Failure::Final(error) => error,
         }
     }
 }
 
-/// What a database that cannot be reached means for a read: it may be tried again later.
+/// Logs that the database cannot be reached, and returns the error of the read, which can be retried later.
 fn unreachable(error: impl StdError) -> ResolveError {
     tracing::warn!("the database cannot be reached: {}", with_causes(&error));
     ResolveError::Busy
@@ -54,15 +53,15 @@ impl From<PoolError> for ResolveError {
     }
 }
 
-/// What a failure outside of [`run`] means for a read.
-pub(super) fn failed(error: impl Into<ReadError>) -> ResolveError {
+/// Maps an error outside of [`run`] to that of a read.
+pub(super) fn resolve_error(error: impl Into<ReadError>) -> ResolveError {
     match error.into() {
         ReadError::Pool(error) => error.into(),
-        ReadError::Driver(error) => Failure::of(error, false).into(),
+        ReadError::Driver(error) => Failure::new(error, false).into(),
     }
 }
 
-/// Where a failure comes from.
+/// An error of the pool or of the driver.
 pub(super) enum ReadError {
     Pool(PoolError),
     Driver(Error),
@@ -81,8 +80,8 @@ impl From<Error> for ReadError {
 }
 
 impl Failure {
-    /// `sums`: whether the statement adds up, so that a number out of range can be nothing but a sum.
-    fn of(error: Error, sums: bool) -> Self {
+    /// Maps an error of the driver. If the statement has sums, a number out of range is a sum.
+    fn new(error: Error, has_sums: bool) -> Self {
         let Some(code) = error.code() else {
             return if error.is_closed() || error.source().is_some_and(|it| it.is::<std::io::Error>()) {
                 Self::Stale(error)
@@ -95,7 +94,7 @@ impl Failure {
             SqlState::CRASH_SHUTDOWN,
             SqlState::CANNOT_CONNECT_NOW,
             SqlState::INVALID_SQL_STATEMENT_NAME,
-            // What a replica says that had to choose between a read and following its primary.
+            // A replica that cancelled the read because it conflicts with replay.
             SqlState::T_R_SERIALIZATION_FAILURE,
         ];
         if stale.contains(code) || code.code().starts_with("08") || is_outdated(&error) {
@@ -104,21 +103,21 @@ impl Failure {
         Self::Final(match code {
             code if *code == SqlState::QUERY_CANCELED => ResolveError::TimedOut,
             code if *code == SqlState::TOO_MANY_CONNECTIONS => ResolveError::Busy,
-            code if *code == SqlState::NUMERIC_VALUE_OUT_OF_RANGE && sums => ResolveError::SumOverflow,
+            code if *code == SqlState::NUMERIC_VALUE_OUT_OF_RANGE && has_sums => ResolveError::SumOverflow,
             _ => ResolveError::new(with_causes(&error)),
         })
     }
 }
 
-/// Whether a prepared statement no longer fits its tables. The database says so in the reader's language, with a
-/// code that stands for all that it does not support; only the place that it comes from tells it apart.
+/// Whether a prepared statement is out of date because its tables were altered. The message is localized and the code is
+/// that of all unsupported features, so the routine in the source of PostgreSQL identifies the error.
 pub(super) fn is_outdated(error: &Error) -> bool {
     error.as_db_error().is_some_and(|cause| {
         *cause.code() == SqlState::FEATURE_NOT_SUPPORTED && cause.routine() == Some("RevalidateCachedQuery")
     })
 }
 
-/// Reads a plan: one statement, and so one moment for all its rows.
+/// Reads a plan with one statement, so all rows are of one snapshot.
 pub(super) async fn run(
     pool: &Pool,
     plan: &Plan,
@@ -128,17 +127,17 @@ pub(super) async fn run(
     let statement = statements.of_plan(plan);
     let mut lease = pool.take(fresh).await.map_err(|error| match error {
         PoolError::Exhausted => Failure::Final(ResolveError::Busy),
-        error => Failure::Away(error),
+        error => Failure::Unreachable(error),
     })?;
     let fetched = fetch(pool, &mut lease, plan, &statement).await;
     lease.done();
     drop(lease);
-    let fetched = fetched.map_err(|error| Failure::of(error, adds_up(plan)))?;
+    let fetched = fetched.map_err(|error| Failure::new(error, has_sums(plan)))?;
     shape(plan, &statement, &fetched).map_err(Failure::Final)
 }
 
-/// Reads a plan inside a transaction that is under way.
-pub(super) async fn inside(
+/// Reads a plan inside an open transaction.
+pub(super) async fn run_in_transaction(
     pool: &Pool,
     link: &mut Link,
     plan: &Plan,
@@ -156,7 +155,7 @@ pub(super) async fn inside(
         };
         collect(rows, &statement).await
     };
-    let fetched = reading.await.map_err(|error| Failure::of(error, adds_up(plan)))?;
+    let fetched = reading.await.map_err(|error| Failure::new(error, has_sums(plan)))?;
     shape(plan, &statement, &fetched)
 }
 
@@ -164,10 +163,10 @@ fn shape(plan: &Plan, statement: &ReadStatement, fetched: &Fetched) -> Result<Js
     plan.shape(&mut Source::new(fetched, &statement.layout, plan.node()), 0)
 }
 
-/// Whether a number out of range can be nothing but a sum: averages are made of sums.
-fn adds_up(plan: &Plan) -> bool {
-    let adds = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
-    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(adds))
+/// Whether a plan has sums. Averages are computed from sums.
+fn has_sums(plan: &Plan) -> bool {
+    let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
+    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
 }
 
 async fn fetch(
@@ -179,15 +178,15 @@ async fn fetch(
     let params = params(plan, &statement.statement);
     let link = lease.begin();
     if pool.has_pooler() {
-        return through_pooler(pool, link, statement, &params).await;
+        return fetch_through_pooler(pool, link, statement, &params).await;
     }
     let prepared = link.prepare(&statement.statement.sql).await?;
     let rows = link.client().query_raw(&prepared, &params).await?;
     collect(rows, statement).await
 }
 
-/// In a transaction of its own, all of it sent at once, with nothing prepared.
-async fn through_pooler(
+/// Reads in a transaction that is sent in one go, without prepared statements.
+async fn fetch_through_pooler(
     pool: &Pool,
     link: &Link,
     statement: &ReadStatement,
@@ -198,8 +197,8 @@ async fn through_pooler(
         let typed = params.iter().map(|param| (param, Type::UNKNOWN));
         collect(client.query_typed_raw(&statement.statement.sql, typed).await?, statement).await
     };
-    // Requests are sent in the order in which these are first polled.
-    let (begun, read, ended) = futures_util::future::join3(
+    // The futures send their requests when they are first polled, which is in order.
+    let (begun, read, committed) = futures_util::future::join3(
         client.batch_execute(pool.begin()),
         reading,
         client.batch_execute("COMMIT"),
@@ -207,7 +206,7 @@ async fn through_pooler(
     .await;
     begun?;
     let fetched = read?;
-    ended?;
+    committed?;
     Ok(fetched)
 }
 
@@ -225,7 +224,7 @@ fn params<'p>(plan: &Plan, statement: &'p Statement<Param>) -> Vec<TextParam<'p>
     statement.params.iter().map(|param| TextParam(param.for_read(plan))).collect()
 }
 
-/// The database's own account of how it would run a plan's statement.
+/// Returns the query plan of a plan's statement, a line for each step.
 pub(super) async fn query_plan(
     client: &Client,
     plan: &Plan,
@@ -233,33 +232,7 @@ pub(super) async fn query_plan(
 ) -> Result<Vec<String>, Error> {
     let params = params(plan, statement);
     let typed = params.iter().map(|param| (param, Type::UNKNOWN));
-    let sql = format!("EXPLAIN {}", statement.sql);
+    let sql = ["EXPLAIN ", &statement.sql].concat();
     let rows = client.query_typed_raw(&sql, typed).await?;
     rows.map_ok(|row| row.get::<_, String>(0)).try_collect().await
-}
-
-/// A parameter as text, which the database reads as whatever type the statement says.
-#[derive(Debug)]
-pub(super) struct TextParam<'a>(pub(super) Option<Cow<'a, str>>);
-
-impl ToSql for TextParam<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
-        match &self.0 {
-            Some(text) => {
-                out.extend_from_slice(text.as_bytes());
-                Ok(IsNull::No)
-            }
-            None => Ok(IsNull::Yes),
-        }
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    fn encode_format(&self, _: &Type) -> Format {
-        Format::Text
-    }
-
-    tokio_postgres::types::to_sql_checked!();
 }

@@ -8,40 +8,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::{join, join_all};
 use parking_lot::Mutex;
-use tokio_postgres::Client;
+use tokio_postgres::types::PgLsn;
+use tokio_postgres::{Client, Error};
 
-use crate::catalog::rows;
+use crate::params;
 use crate::pool::{Link, Pool};
 
-/// How often positions are looked at.
-const INTERVAL: Duration = Duration::from_millis(100);
-/// How long a server may take to tell its position.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Positions of the primary that are kept to tell how old a replica's is.
-const KEPT: usize = 600;
+/// The interval at which positions are polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// The time limit for the response of a server.
+const POLL_TIMEOUT: Duration = Duration::from_secs(1);
+/// The number of positions of the primary that are kept, from which the lag of a replica is computed.
+const HISTORY: usize = 600;
+
+/// The position up to which the primary has written.
+pub(super) const WRITTEN: &str = "SELECT pg_current_wal_lsn()";
+/// The position up to which a replica has replayed.
+const REPLAYED: &str = "SELECT pg_last_wal_replay_lsn()";
 
 /// The replicas of one primary.
 pub(super) struct Replicas {
     list: Vec<Replica>,
-    /// How far behind in time a replica may be.
+    /// The maximum lag of a replica.
     lag: Duration,
-    /// What reads have to see.
-    needed: AtomicU64,
+    /// The position that reads must see. [`u64::MAX`] if the position of a write is unknown: then no replica is used.
+    required: AtomicU64,
     next: AtomicUsize,
-    /// Where the primary was, and when.
+    /// Positions of the primary with their times.
     history: Mutex<Vec<(Instant, u64)>>,
-    /// Asks the primary.
-    monitor: Monitor,
-    /// Whether it did not answer.
-    away: AtomicBool,
+    primary: Monitor,
+    /// Whether the primary did not respond last time.
+    primary_is_down: AtomicBool,
     watched: AtomicBool,
 }
 
 struct Replica {
     pool: Arc<Pool>,
     monitor: Monitor,
-    /// How far it has replayed; 0 while it is left out.
+    /// The position up to which the replica has replayed; 0 while it is left out.
     replayed: AtomicU64,
 }
 
@@ -55,16 +61,16 @@ impl Replicas {
         Self {
             list: list.collect(),
             lag,
-            needed: AtomicU64::new(0),
+            required: AtomicU64::new(0),
             next: AtomicUsize::new(0),
             history: Mutex::default(),
-            monitor: Monitor::default(),
-            away: AtomicBool::new(false),
+            primary: Monitor::default(),
+            primary_is_down: AtomicBool::new(false),
             watched: AtomicBool::new(false),
         }
     }
 
-    pub(super) fn are_none(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
@@ -72,12 +78,12 @@ impl Replicas {
         self.list.len()
     }
 
-    /// How many of them answer reads now.
+    /// Returns the number of replicas that are not left out.
     pub(super) fn healthy(&self) -> usize {
         self.list.iter().filter(|replica| replica.replayed.load(Ordering::Relaxed) > 0).count()
     }
 
-    /// Begins to look after the replicas, once, in the runtime of the first read.
+    /// Starts to poll positions in the current runtime, unless it was started before.
     pub(super) fn watch(self: &Arc<Self>, primary: &Arc<Pool>) {
         if self.list.is_empty() || self.watched.swap(true, Ordering::Relaxed) {
             return;
@@ -85,120 +91,114 @@ impl Replicas {
         let (replicas, primary) = (Arc::downgrade(self), Arc::clone(primary));
         tokio::spawn(async move {
             while let Some(replicas) = replicas.upgrade() {
-                replicas.look(&primary).await;
+                replicas.poll(&primary).await;
                 drop(replicas);
-                tokio::time::sleep(INTERVAL).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         });
     }
 
-    /// The pool of a replica that may answer now; they take turns.
+    /// Returns a replica that has replayed all required writes, in rotation.
     pub(super) fn choose(&self) -> Option<&Arc<Pool>> {
-        let needed = self.needed.load(Ordering::Acquire).max(1);
+        let required = self.required.load(Ordering::Acquire).max(1);
         let start = self.next.fetch_add(1, Ordering::Relaxed);
         let count = self.list.len();
         (0..count)
             .filter_map(|step| self.list.get((start.wrapping_add(step)) % count))
-            .find(|replica| replica.replayed.load(Ordering::Acquire) >= needed)
+            .find(|replica| replica.replayed.load(Ordering::Acquire) >= required)
             .map(|replica| &replica.pool)
     }
 
-    /// Leaves a replica out until it has been seen again.
+    /// Leaves a replica out until it responds to the next poll.
     pub(super) fn leave_out(&self, pool: &Arc<Pool>) {
         for replica in self.list.iter().filter(|replica| Arc::ptr_eq(&replica.pool, pool)) {
             replica.replayed.store(0, Ordering::Release);
         }
     }
 
-    /// Reads after this see what has been committed on the connection. Where its position cannot be told, no
-    /// replica is asked any more until it can.
-    pub(super) async fn has_written(&self, client: &Client) {
-        if self.list.is_empty() {
-            return;
+    /// Requires later reads to see the writes that the connection has committed. If their position is unavailable, reads
+    /// go to the primary until the next poll of it.
+    pub(super) async fn require_writes_of(&self, client: &Client) {
+        if !self.list.is_empty() {
+            self.require(position(client, WRITTEN).await.ok().flatten().unwrap_or(u64::MAX));
         }
-        self.need(position(client, "pg_current_wal_lsn()").await.unwrap_or(u64::MAX));
     }
 
-    /// Reads after this see that position. None is asked any more for the last one there is, until the primary has
-    /// told its own again.
-    pub(super) fn need(&self, position: u64) {
-        self.needed.fetch_max(position, Ordering::AcqRel);
+    /// Requires later reads to see the writes up to a position.
+    pub(super) fn require(&self, position: u64) {
+        self.required.fetch_max(position, Ordering::AcqRel);
     }
 
-    /// Whether the primary did not answer when it was asked last: then nobody can write, either.
-    pub(super) fn primary_is_away(&self) -> bool {
-        self.away.load(Ordering::Relaxed)
+    /// Whether the primary did not respond to the last poll. Then there are no writes either.
+    pub(super) fn primary_is_down(&self) -> bool {
+        self.primary_is_down.load(Ordering::Relaxed)
     }
 
-    /// A position as a number: the database writes two halves in hexadecimal digits.
-    pub(super) fn parse(text: &str) -> Option<u64> {
-        let (high, low) = text.split_once('/')?;
-        let half = |text: &str| u32::from_str_radix(text, 16).ok().map(u64::from);
-        Some(half(high)? << 32 | half(low)?)
-    }
-
-    /// Asks everybody for their position, all at the same time.
-    async fn look(&self, primary: &Pool) {
-        let asked = Instant::now();
-        let current = self.monitor.ask(primary, "pg_current_wal_lsn()");
-        let replayed =
-            self.list.iter().map(|replica| replica.monitor.ask(&replica.pool, "pg_last_wal_replay_lsn()"));
-        let (current, replayed) =
-            futures_util::future::join(current, futures_util::future::join_all(replayed)).await;
-        self.away.store(current.is_none(), Ordering::Relaxed);
-        let oldest = {
+    /// Asks all servers for their positions concurrently.
+    async fn poll(&self, primary: &Pool) {
+        let now = Instant::now();
+        let written = self.primary.poll(primary, WRITTEN);
+        let replayed = self.list.iter().map(|replica| replica.monitor.poll(&replica.pool, REPLAYED));
+        let (written, replayed) = join(written, join_all(replayed)).await;
+        self.primary_is_down.store(written.is_none(), Ordering::Relaxed);
+        let minimum = {
             let mut history = self.history.lock();
-            if let Some(current) = current {
-                // The position of a write could not be told; by now it is behind this one.
-                let _ = self.needed.compare_exchange(u64::MAX, current, Ordering::AcqRel, Ordering::Relaxed);
-                history.push((asked, current));
-                let passed = history.len().saturating_sub(KEPT);
-                history.drain(..passed);
+            if let Some(written) = written {
+                // Writes of unknown position precede this one.
+                let _ =
+                    self.required.compare_exchange(u64::MAX, written, Ordering::AcqRel, Ordering::Relaxed);
+                history.push((now, written));
+                let excess = history.len().saturating_sub(HISTORY);
+                history.drain(..excess);
             }
-            // What a replica must have replayed. While the primary is away nobody writes, and nobody falls behind.
-            let last = history.last().map(|(at, _)| *at);
+            // The lag counts from the last response of the primary: while that is down, replicas do not fall behind.
+            let last = history.last().map(|(time, _)| *time);
             let bound = last.and_then(|last| last.checked_sub(self.lag));
-            history.iter().rev().find(|(at, _)| bound.is_some_and(|bound| *at <= bound)).map(|(_, it)| *it)
+            history
+                .iter()
+                .rev()
+                .find(|(time, _)| bound.is_some_and(|bound| *time <= bound))
+                .map(|(_, it)| *it)
         };
         for (replica, replayed) in self.list.iter().zip(replayed) {
-            let replayed = replayed.filter(|replayed| oldest.is_none_or(|oldest| *replayed >= oldest));
+            let replayed = replayed.filter(|replayed| minimum.is_none_or(|minimum| *replayed >= minimum));
             let before = replica.replayed.swap(replayed.unwrap_or(0), Ordering::AcqRel);
             match (before, replayed) {
-                (0, Some(_)) => tracing::info!("reads go to the replica {}", replica.pool.name()),
-                (1.., None) => tracing::warn!("no reads go to the replica {}", replica.pool.name()),
+                (0, Some(_)) => tracing::info!("the replica {} serves reads", replica.pool.name()),
+                (1.., None) => tracing::warn!("the replica {} is left out of reads", replica.pool.name()),
                 _ => {}
             }
         }
     }
 }
 
-/// A connection of its own, so that a server is heard however busy it is.
+/// A dedicated connection, so that a position can be read while all connections of the pool are in use.
 #[derive(Default)]
 struct Monitor {
     link: tokio::sync::Mutex<Option<Link>>,
 }
 
 impl Monitor {
-    /// A server's position; `None` where it does not answer.
-    async fn ask(&self, pool: &Pool, function: &str) -> Option<u64> {
+    /// Returns a position of a server; `None` if it does not respond.
+    async fn poll(&self, pool: &Pool, sql: &str) -> Option<u64> {
         let mut link = self.link.lock().await;
-        let kept = link.take().filter(|link| !link.client().is_closed());
-        let asking = async {
-            let open = match kept {
+        let open = link.take().filter(|link| !link.client().is_closed());
+        let polling = async {
+            let open = match open {
                 Some(open) => open,
                 None => pool.connect().await.ok()?,
             };
-            let found = position(open.client(), function).await?;
-            Some((open, found))
+            let position = position(open.client(), sql).await.ok()??;
+            Some((open, position))
         };
-        let (open, found) = tokio::time::timeout(PATIENCE, asking).await.ok().flatten()?;
+        let (open, position) = tokio::time::timeout(POLL_TIMEOUT, polling).await.ok().flatten()?;
         *link = Some(open);
-        Some(found)
+        Some(position)
     }
 }
 
-/// The position that a function of the database tells.
-async fn position(client: &Client, function: &str) -> Option<u64> {
-    let rows = rows(client, &format!("SELECT {function}")).await.ok()?;
-    Replicas::parse(rows.first()?.get(0)?)
+/// Returns the position that a statement selects; `None` for NULL.
+pub(super) async fn position(client: &Client, sql: &str) -> Result<Option<u64>, Error> {
+    let rows = params::query(client, sql, &[]).await?;
+    Ok(rows.first().and_then(|row| row.get::<_, Option<PgLsn>>(0)).map(u64::from))
 }

@@ -1,10 +1,9 @@
-//! State that outlives a server and is shared by all: ended sessions, used nonces, login attempts and registered
-//! queries, in the schema `mesh` of the primary.
+//! State in the schema `mesh` of the primary that all servers share: revoked sessions, used nonces, login attempts and
+//! persisted queries.
 
 mod attempts;
 mod revocations;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,19 +13,18 @@ use mesh_integrity::{BoxFuture, MaybeReady, NonceStore, SessionId, StoreError};
 use mesh_plan::{PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use tokio_postgres::Row;
-use tokio_postgres::types::{ToSql, Type};
 
 use crate::database::Database;
 use crate::error::{OpenError, with_causes};
 use crate::other_servers::OtherServers;
+use crate::params::{self, TextParam};
 use crate::pool::{Pool, PoolError};
-use crate::read::TextParam;
 
-/// How often entries that are not needed any more are dropped, in milliseconds.
-const SWEEP_EVERY: u64 = 30_000;
+/// The interval at which expired entries are deleted, in milliseconds.
+const SWEEP_INTERVAL: u64 = 30_000;
 
-/// Servers that start together would trip over one another without the lock.
-const TABLES: &str = "
+/// Creates the tables. The lock serializes servers that start together.
+const CREATE_TABLES: &str = "
 BEGIN;
 SELECT pg_advisory_xact_lock(7815104972317);
 CREATE SCHEMA IF NOT EXISTS mesh;
@@ -44,35 +42,52 @@ CREATE TABLE IF NOT EXISTS mesh.attempt (key bytea PRIMARY KEY, step bigint NOT 
 COMMIT;
 ";
 
-/// Two servers that use one nonce at the same time meet at its row: one of them changes it.
-const REMEMBER: &str =
-    "INSERT INTO mesh.nonce AS n (session, nonce, until) VALUES ($1::bytea, $2::text, $3::bigint)
-    ON CONFLICT (session, nonce) DO UPDATE SET until = excluded.until WHERE n.until <= $4::bigint
-    RETURNING 1";
+/// The deletion of expired entries of each table.
+const SWEEP: [(&str, &str); 3] = [
+    ("nonce", "DELETE FROM mesh.nonce WHERE until <= $1::bigint"),
+    ("revocation", "DELETE FROM mesh.revocation WHERE until <= $1::bigint"),
+    ("attempt", "DELETE FROM mesh.attempt WHERE paid_off <= $1::bigint"),
+];
 
-/// State in the database that is served. Cheap to clone; all clones are one.
+/// Stores a nonce unless it is in use. Of two servers that store one nonce at the same time, one gets no row.
+const REMEMBER: &str = "
+INSERT INTO mesh.nonce AS n (session, nonce, until) VALUES ($1::bytea, $2::text, $3::bigint)
+ON CONFLICT (session, nonce) DO UPDATE SET until = excluded.until WHERE n.until <= $4::bigint
+RETURNING 1";
+
+const FIND_QUERY: &str = "SELECT format, text FROM mesh.query WHERE id = $1::bytea";
+
+const INSERT_QUERY: &str = "
+INSERT INTO mesh.query (id, format, text) VALUES ($1::bytea, $2::text, $3::text) ON CONFLICT (id) DO NOTHING";
+
+/// Deletes all but the newest queries.
+const TRIM_QUERIES: &str = "
+DELETE FROM mesh.query
+WHERE number <= (SELECT number FROM mesh.query ORDER BY number DESC OFFSET $1::bigint LIMIT 1)";
+
+/// State in the served database. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct State {
     pool: Arc<Pool>,
     other_servers: Arc<OtherServers>,
-    /// How many registered queries are kept.
+    /// The maximum number of persisted queries.
     queries: usize,
     next_sweep: Arc<AtomicU64>,
 }
 
 impl Database {
-    /// The state that all servers of this database share, in tables that are made where they are missing. Of
-    /// registered queries the newest so many are kept.
+    /// Returns the state that all servers of this database share, and creates its tables if they are missing. At most
+    /// `queries` persisted queries are kept; the oldest are deleted.
     ///
     /// # Errors
-    /// When the account may not make them.
+    /// The database cannot be reached, or the account may not create the tables.
     pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
         let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
         let mut lease = self.writes.take(false).await.map_err(|error| failed(error.into()))?;
-        let made = lease.begin().client().batch_execute(TABLES).await;
-        made.map_err(|error| failed(error.into()))?;
+        let created = lease.begin().client().batch_execute(CREATE_TABLES).await;
+        created.map_err(|error| failed(error.into()))?;
         lease.done();
-        self.other_servers.revoked.want();
+        self.other_servers.revoked.enable();
         self.other_servers.start();
         let (pool, other_servers) = (Arc::clone(&self.writes), Arc::clone(&self.other_servers));
         Ok(State { pool, other_servers, queries, next_sweep: Arc::default() })
@@ -98,24 +113,12 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl State {
-    /// Runs one statement, once more on a new connection where the first one turns out to be broken. All that is
-    /// run here can be run twice.
+    /// Runs an idempotent statement, a second time on a new connection if the first one is broken.
     async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
         let mut fresh = false;
         loop {
             let mut lease = self.pool.take(fresh).await.map_err(Failure::Pool)?;
-            let result = if self.pool.has_pooler() {
-                let typed: Vec<_> =
-                    params.iter().map(|param| (param as &(dyn ToSql + Sync), Type::UNKNOWN)).collect();
-                lease.begin().client().query_typed(sql, &typed).await
-            } else {
-                let link = lease.begin();
-                let params: Vec<_> = params.iter().map(|param| param as &(dyn ToSql + Sync)).collect();
-                match link.prepare(sql).await {
-                    Ok(statement) => link.client().query(&statement, &params).await,
-                    Err(error) => Err(error),
-                }
-            };
+            let result = lease.begin().query(sql, params).await;
             lease.done();
             match result {
                 Err(error) if !fresh && (error.is_closed() || error.code().is_none()) => fresh = true,
@@ -124,21 +127,28 @@ impl State {
         }
     }
 
-    fn sweep_when_due(&self, now: u64) {
+    /// Runs a statement that must not run twice.
+    async fn run_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
+        let mut lease = self.pool.take(false).await.map_err(Failure::Pool)?;
+        let rows = params::query(lease.begin().client(), sql, params).await;
+        lease.done();
+        rows.map_err(Failure::Driver)
+    }
+
+    /// Deletes expired entries in the background, once per [`SWEEP_INTERVAL`].
+    fn sweep_if_due(&self, now: u64) {
         let due = self.next_sweep.load(Ordering::Relaxed);
-        let next = now.saturating_add(SWEEP_EVERY);
+        let next = now.saturating_add(SWEEP_INTERVAL);
         if now < due
             || self.next_sweep.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
         {
             return;
         }
         let state = self.clone();
-        // Nobody waits for it; where it fails, the next one may succeed.
         tokio::spawn(async move {
-            for (table, until) in [("nonce", "until"), ("revocation", "until"), ("attempt", "paid_off")] {
-                let sql = format!("DELETE FROM mesh.{table} WHERE {until} <= $1::bigint");
-                if let Err(error) = state.run(&sql, &[number(now)]).await {
-                    tracing::warn!("old entries of mesh.{table} were not dropped: {error}");
+            for (table, sql) in SWEEP {
+                if let Err(error) = state.run(sql, &[TextParam::number(now)]).await {
+                    tracing::warn!("expired entries of mesh.{table} were not deleted: {error}");
                 }
             }
         });
@@ -154,32 +164,20 @@ impl NonceStore for State {
         now: u64,
     ) -> MaybeReady<'a, Result<bool, StoreError>> {
         Either::Right(Box::pin(async move {
-            self.sweep_when_due(now);
-            let nonce = TextParam(Some(Cow::Borrowed(nonce)));
-            let params = [bytes(&session.0), nonce, number(until), number(now)];
+            self.sweep_if_due(now);
+            let (session, nonce) = (TextParam::bytes(&session.0), TextParam::text(nonce));
+            let params = [session, nonce, TextParam::number(until), TextParam::number(now)];
             let rows = self.run_once(REMEMBER, &params).await.map_err(StoreError::new)?;
             Ok(!rows.is_empty())
         }))
     }
 }
 
-impl State {
-    /// Runs a statement that must not run twice.
-    async fn run_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
-        let mut lease = self.pool.take(false).await.map_err(Failure::Pool)?;
-        let typed: Vec<_> =
-            params.iter().map(|param| (param as &(dyn ToSql + Sync), Type::UNKNOWN)).collect();
-        let rows = lease.begin().client().query_typed(sql, &typed).await;
-        lease.done();
-        rows.map_err(Failure::Driver)
-    }
-}
-
 impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
         Box::pin(async move {
-            let sql = "SELECT format, text FROM mesh.query WHERE id = $1::bytea";
-            let rows = self.run(sql, &[bytes(id.as_bytes())]).await.map_err(QueryStoreError::new)?;
+            let id = TextParam::bytes(id.as_bytes());
+            let rows = self.run(FIND_QUERY, &[id]).await.map_err(QueryStoreError::new)?;
             Ok(rows.first().and_then(|row| {
                 let format = Format::parse(row.get(0))?;
                 Some(PersistedQuery::new(format, row.get::<_, String>(1)))
@@ -189,15 +187,11 @@ impl QueryStore for State {
 
     fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
-            let id = query.id();
-            let text = |text: &'a str| TextParam(Some(Cow::Borrowed(text)));
-            let params = [bytes(id.as_bytes()), text(query.format().name()), text(query.text())];
-            let sql = "INSERT INTO mesh.query (id, format, text) VALUES ($1::bytea, $2::text, $3::text) \
-                       ON CONFLICT (id) DO NOTHING";
-            self.run(sql, &params).await.map_err(QueryStoreError::new)?;
-            let sql = "DELETE FROM mesh.query WHERE number <= \
-                       (SELECT number FROM mesh.query ORDER BY number DESC OFFSET $1::bigint LIMIT 1)";
-            self.run(sql, &[number(self.queries as u64)]).await.map_err(QueryStoreError::new)?;
+            let (format, text) = (TextParam::text(query.format().name()), TextParam::text(query.text()));
+            let params = [TextParam::bytes(query.id().as_bytes()), format, text];
+            self.run(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
+            let count = TextParam::number(self.queries as u64);
+            self.run(TRIM_QUERIES, &[count]).await.map_err(QueryStoreError::new)?;
             Ok(())
         })
     }
@@ -207,14 +201,4 @@ impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State").field("database", &self.pool.name()).finish_non_exhaustive()
     }
-}
-
-fn bytes(bytes: &[u8]) -> TextParam<'static> {
-    let value = mesh_plan::Value::Bytes(bytes.to_vec());
-    TextParam(mesh_plan::sql::postgres::text(&value).map(Cow::Owned))
-}
-
-/// Times past what the database's integers hold are as good as the last one that they do.
-fn number(number: u64) -> TextParam<'static> {
-    TextParam(Some(Cow::Owned(number.min(i64::MAX as u64).to_string())))
 }

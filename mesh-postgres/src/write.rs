@@ -10,22 +10,22 @@ use mesh_plan::{
     BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError, WriteOutcome,
 };
 use tokio_postgres::error::{DbError, SqlState};
-use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
 use crate::cells;
 use crate::database::Database;
 use crate::error::with_causes;
 use crate::other_servers::OtherServers;
+use crate::params::TextParam;
 use crate::pool::{Link, Pool};
-use crate::read::{self, TextParam};
+use crate::read;
 use crate::settings::DEFAULT_TIMEOUT;
 use crate::statements::StatementCache;
 
-/// How often a write begins again that the database ended for the sake of another one.
+/// How often a write is tried that conflicts with concurrent transactions.
 const TRIES: usize = 5;
 
-/// Writes to a PostgreSQL database. Cheap to clone; all clones are one.
+/// Writes to a PostgreSQL database. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Writer {
     pool: Arc<Pool>,
@@ -34,9 +34,9 @@ pub struct Writer {
 }
 
 impl Database {
-    /// Writes to the same database, over connections of its own.
+    /// Returns a writer to this database, with separate connections.
     pub fn writer(&self) -> Writer {
-        if !self.replicas.are_none() {
+        if !self.replicas.is_empty() {
             self.other_servers.start();
         }
         Writer {
@@ -47,11 +47,11 @@ impl Database {
     }
 }
 
-/// Why a try at a write failed.
+/// Why a try of a write failed.
 enum Failure {
-    /// It may succeed if it is tried again.
-    Again(WriteError),
-    /// For good.
+    /// Another try may succeed.
+    Transient(WriteError),
+    /// Another try would fail too.
     Final(WriteError),
 }
 
@@ -62,8 +62,8 @@ impl Writer {
             let mut tries = 1;
             loop {
                 match self.run(&mutation, tries > 1).await {
-                    Err(Failure::Again(_)) if tries < TRIES => tries += 1,
-                    Err(Failure::Again(error) | Failure::Final(error)) => return Err(error),
+                    Err(Failure::Transient(_)) if tries < TRIES => tries += 1,
+                    Err(Failure::Transient(error) | Failure::Final(error)) => return Err(error),
                     Ok(written) => return Ok(written),
                 }
             }
@@ -74,26 +74,25 @@ impl Writer {
         }
     }
 
-    /// Carries out a write, wholly or not at all: a connection on which something went wrong is not used again
-    /// before its transaction has been rolled back.
+    /// Runs a write in a transaction. After an error the connection goes back to the pool only if the transaction was
+    /// rolled back.
     async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<WriteOutcome, Failure> {
         let lease = self.pool.take(fresh).await;
         let mut lease = lease.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         let link = lease.begin();
-        let begun = link.client().batch_execute(self.pool.begin()).await;
-        if let Err(error) = begun {
-            return Err(broken(error, mutation));
+        if let Err(error) = link.client().batch_execute(self.pool.begin()).await {
+            return Err(try_failure(&error, mutation));
         }
-        match self.steps(link, mutation).await {
+        match self.run_steps(link, mutation).await {
             Ok(written) => {
-                // A commit whose answer is lost may have happened: it is not tried again.
-                let ended = link.client().batch_execute("COMMIT").await;
-                ended.map_err(|error| Failure::Final(failed(&error, mutation)))?;
-                let told = self.other_servers.has_written(link.client()).await;
+                // A commit whose response was lost may have succeeded, so the write is not tried again.
+                let committed = link.client().batch_execute("COMMIT").await;
+                committed.map_err(|error| Failure::Final(write_error(&error, mutation)))?;
+                let announced = self.other_servers.announce_write(link.client()).await;
                 lease.done();
                 drop(lease);
-                if let Some((waiting, others)) = told {
-                    waiting.all_have_heard(others).await;
+                if let Some((announcement, others)) = announced {
+                    announcement.acknowledged_by(others).await;
                 }
                 Ok(written)
             }
@@ -106,11 +105,12 @@ impl Writer {
         }
     }
 
-    /// The statements of a write, and the read of its reply, inside the transaction.
-    async fn steps(&self, link: &mut Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
+    /// Runs the statements of a write and the read of its reply, inside the transaction.
+    async fn run_steps(&self, link: &mut Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
         let mut id = mutation.expected_id();
         for step in postgres::write_steps(mutation, self.statements.features()) {
-            let rows = self.run_step(link, &step, &id).await.map_err(|error| broken(error, mutation))?;
+            let rows =
+                self.run_step(link, &step, &id).await.map_err(|error| try_failure(&error, mutation))?;
             if rows.is_empty()
                 && let Some(error) = step.failure(mutation)
             {
@@ -130,7 +130,7 @@ impl Writer {
         }
         let mut written = WriteOutcome::new(id.clone());
         if let Some(plan) = mutation.reply(&id) {
-            let body = read::inside(&self.pool, link, &plan, &self.statements).await;
+            let body = read::run_in_transaction(&self.pool, link, &plan, &self.statements).await;
             written.body = Some(body.map_err(|error| Failure::Final(error.into()))?);
         }
         Ok(written)
@@ -139,17 +139,7 @@ impl Writer {
     async fn run_step(&self, link: &mut Link, step: &Step<Param>, id: &Value) -> Result<Vec<Row>, Error> {
         let Statement { sql, params } = &step.statement;
         let params: Vec<TextParam<'_>> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
-        if self.pool.has_pooler() {
-            let typed: Vec<_> = params
-                .iter()
-                .map(|param| (param as &(dyn tokio_postgres::types::ToSql + Sync), Type::UNKNOWN))
-                .collect();
-            return link.client().query_typed(sql, &typed).await;
-        }
-        let statement = link.prepare(sql).await?;
-        let params: Vec<_> =
-            params.iter().map(|param| param as &(dyn tokio_postgres::types::ToSql + Sync)).collect();
-        link.client().query(&statement, &params).await
+        link.query(sql, &params).await
     }
 }
 
@@ -169,23 +159,25 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// What a failure inside a transaction means, of which nothing has been committed yet.
-fn broken(error: Error, mutation: &Mutation) -> Failure {
-    let again =
+/// Returns the failure for an error inside a transaction that is not committed.
+fn try_failure(error: &Error, mutation: &Mutation) -> Failure {
+    let conflicts =
         [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::ADMIN_SHUTDOWN];
-    let code = error.code();
-    let is_stale = |code: &SqlState| {
-        again.contains(code) || *code == SqlState::INVALID_SQL_STATEMENT_NAME || code.code().starts_with("08")
+    let is_transient = |code: &SqlState| {
+        conflicts.contains(code)
+            || *code == SqlState::INVALID_SQL_STATEMENT_NAME
+            || code.code().starts_with("08")
     };
-    let may_succeed = code.map_or_else(|| error.is_closed(), is_stale) || read::is_outdated(&error);
-    let failed = failed(&error, mutation);
-    if may_succeed { Failure::Again(failed) } else { Failure::Final(failed) }
+    let may_succeed =
+        error.code().map_or_else(|| error.is_closed(), is_transient) || read::is_outdated(error);
+    let failed = write_error(error, mutation);
+    if may_succeed { Failure::Transient(failed) } else { Failure::Final(failed) }
 }
 
-/// What a failure of the database means for a write.
-fn failed(error: &Error, mutation: &Mutation) -> WriteError {
+/// Maps an error of the database to that of a write.
+fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     let Some(cause) = error.as_db_error() else {
-        tracing::warn!("a write was not carried out: {}", with_causes(error));
+        tracing::warn!("a write failed: {}", with_causes(error));
         return ResolveError::Busy.into();
     };
     let rule = match cause.code() {
@@ -195,16 +187,13 @@ fn failed(error: &Error, mutation: &Mutation) -> WriteError {
         code if *code == SqlState::CHECK_VIOLATION || *code == SqlState::WITH_CHECK_OPTION_VIOLATION => {
             Rule::Check
         }
-        // A trigger that refuses.
+        // An exception of a trigger.
         code if *code == SqlState::RAISE_EXCEPTION => Rule::Other,
         code if code.code().starts_with("23") => Rule::Other,
-        // No record has an id that its column cannot hold.
-        code if code.code().starts_with("22") && missing(cause, mutation).is_some() => {
-            return missing(cause, mutation).unwrap_or(WriteError::Value);
-        }
-        // A generated column, and whatever the column's type cannot read.
+        // A generated column, or a value that the type of its column cannot represent.
         code if *code == SqlState::GENERATED_ALWAYS || code.code().starts_with("22") => {
-            return WriteError::Value;
+            // No record has an id that its column cannot represent.
+            return not_found(cause, mutation).unwrap_or(WriteError::Value);
         }
         code if *code == SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
         code if *code == SqlState::READ_ONLY_SQL_TRANSACTION
@@ -213,7 +202,7 @@ fn failed(error: &Error, mutation: &Mutation) -> WriteError {
             || *code == SqlState::CANNOT_CONNECT_NOW
             || code.code().starts_with("40") =>
         {
-            tracing::warn!("a write was not carried out: {cause}");
+            tracing::warn!("a write failed: {cause}");
             return ResolveError::Busy.into();
         }
         _ => return WriteError::new(with_causes(error)),
@@ -221,8 +210,8 @@ fn failed(error: &Error, mutation: &Mutation) -> WriteError {
     WriteError::Conflict { rule, fields: fields_in(cause, mutation) }
 }
 
-/// The record that is not there, where the value that the database cannot read is the id of one: it quotes it.
-fn missing(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
+/// Returns the error for a missing record if the value in the message of the database is the id of a record.
+fn not_found(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
     let is_quoted = |id: &Value| match id {
         Value::Integer(id) => cause.message().contains(&format!("\"{id}\"")),
         Value::Text(id) => cause.message().contains(&format!("\"{id}\"")),
@@ -234,7 +223,8 @@ fn missing(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
         .or_else(|| action.other_id().filter(|id| is_quoted(id)).map(|id| mutation.written().not_found(id)))
 }
 
-/// The fields that the database names: the column of an empty value, or `Key (email, tenant)=(..) already exists.`
+/// Returns the fields in the message of the database: the column without a value, or those in
+/// `Key (email, tenant)=(..) already exists.`
 fn fields_in(cause: &DbError, mutation: &Mutation) -> Vec<String> {
     let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
     let of_table = |subject: &&Subject| cause.table().is_none_or(|table| table == subject.table().name);

@@ -1,16 +1,17 @@
 //! Time forms of text and number columns, detected from a few of their values. `SPEC §5.5`
 
-use mesh_schema::{Column, Table, TimeForm};
+use mesh_schema::{Column, Table, TableName, TimeForm};
+use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 use tokio_postgres::{Client, Error};
 
-use super::rows;
-use crate::quote::identifier as quoted;
+use crate::params::query;
+use crate::quote;
 
-/// The largest number that is taken for seconds, some time in the year 5138; milliseconds pass it in 1973.
+/// The largest number that is interpreted as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: f64 = 100_000_000_000.0;
 
-/// Finds out how the named columns write times.
-pub(super) async fn fill_time_forms(
+/// Detects the time forms of the named columns.
+pub(super) async fn detect_time_forms(
     client: &Client,
     tables: &mut [Table],
     times: &[(String, String)],
@@ -29,8 +30,7 @@ pub(super) async fn fill_time_forms(
             }
             column.time_form = form_of(client, table, &column.name).await?;
             if column.time_form.is_none() {
-                let place = format!("{}.{}", table.name, column.name);
-                notes.push(format!("How column '{place}' writes times is not known"));
+                notes.push(format!("Column '{}.{}' has an unknown time form", table.name, column.name));
             }
         }
         table.columns = columns;
@@ -38,17 +38,23 @@ pub(super) async fn fill_time_forms(
     Ok(())
 }
 
-/// The form of most of a few values. The inner bound keeps a column of NULLs from being read to its end.
+/// Returns the most frequent form of a few values. The inner limit bounds the read of a column of NULLs.
 async fn form_of(client: &Client, table: &Table, column: &str) -> Result<Option<TimeForm>, Error> {
-    let name = quoted(&table.name);
-    let from =
-        table.schema.as_ref().map_or_else(|| name.clone(), |schema| format!("{}.{name}", quoted(schema)));
-    let sql = format!(
-        "SELECT s.v::text FROM (SELECT {} AS v FROM {from} LIMIT 1000) AS s WHERE s.v IS NOT NULL LIMIT 25",
-        quoted(column)
-    );
+    let name = TableName { schema: table.schema.clone(), name: table.name.clone() };
+    let value = || Expr::col(("s", "v"));
+    let first = Query::select()
+        .expr_as(Expr::col(("t", column.to_owned())), "v")
+        .from_as(quote::table_ref(&name), "t")
+        .limit(1_000)
+        .take();
+    let sql = Query::select()
+        .expr(value().cast_as("text"))
+        .from_subquery(first, "s")
+        .and_where(value().is_not_null())
+        .limit(25)
+        .to_string(PostgresQueryBuilder);
     let mut counts: Vec<(TimeForm, usize)> = Vec::new();
-    for form in rows(client, &sql).await?.iter().filter_map(|row| look(row.get(0)?)) {
+    for form in query(client, &sql, &[]).await?.iter().filter_map(|row| parse_form(row.get(0))) {
         match counts.iter_mut().find(|(known, _)| *known == form) {
             Some((_, count)) => *count += 1,
             None => counts.push((form, 1)),
@@ -57,7 +63,7 @@ async fn form_of(client: &Client, table: &Table, column: &str) -> Result<Option<
     Ok(counts.into_iter().max_by_key(|(_, count)| *count).map(|(form, _)| form))
 }
 
-fn look(text: &str) -> Option<TimeForm> {
+fn parse_form(text: &str) -> Option<TimeForm> {
     if let Ok(number) = text.parse::<f64>() {
         return Some(if number.abs() <= MAX_SECONDS { TimeForm::UnixSeconds } else { TimeForm::UnixMillis });
     }
@@ -78,8 +84,9 @@ fn look(text: &str) -> Option<TimeForm> {
     Some(TimeForm::Text { separator: separator.chars().next()?, fraction, zulu })
 }
 
-/// Whether a text has the shape of another, in which each zero stands for any digit.
+/// Whether a text has the shape of another, in which a zero represents any digit.
 fn has_shape(text: &str, shape: &str) -> bool {
-    let fits = |(byte, mold): (u8, u8)| if mold == b'0' { byte.is_ascii_digit() } else { byte == mold };
+    let fits =
+        |(byte, expected): (u8, u8)| if expected == b'0' { byte.is_ascii_digit() } else { byte == expected };
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
 }

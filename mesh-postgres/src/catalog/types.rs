@@ -5,29 +5,30 @@ use std::collections::HashMap;
 use mesh_schema::{FieldType, NativeKind, NativeType};
 use tokio_postgres::{Client, Error};
 
-use super::{names, rows, text, truth};
+use super::names;
+use crate::params::{TextParam, query};
 
-/// The types that some tables use, by their ids.
+/// The types that tables use, by their ids.
 pub(super) struct Types {
-    by_id: HashMap<String, Raw>,
+    by_id: HashMap<u32, Raw>,
 }
 
 struct Raw {
-    /// Its name without a namespace.
+    /// The name without a schema.
     name: String,
-    /// As statements write it.
+    /// The name with its schema, quoted for statements.
     quoted: String,
-    /// `b`ase, `d`omain, `e`num, `c`omposite, `r`ange and `m`ultirange.
-    sort: String,
+    /// The kind: `b`ase, `d`omain, `e`num, `c`omposite, `r`ange or `m`ultirange.
+    kind: String,
     is_array: bool,
     never_null: bool,
-    /// What a domain is made of.
-    base: String,
+    /// The base type of a domain.
+    base: u32,
     is_built_in: bool,
     labels: Vec<String>,
 }
 
-/// What is known of a type.
+/// A type of columns.
 pub(super) struct Found {
     pub(super) ty: FieldType,
     /// Whether a domain forbids NULL.
@@ -36,50 +37,49 @@ pub(super) struct Found {
 }
 
 impl Types {
-    /// Reads the types of these tables' columns, and those that domains among them are made of.
+    /// Reads the types of the columns of tables, whose ids are an array in SQL text, and the base types of domains.
     pub(super) async fn read(client: &Client, tables: &str) -> Result<Self, Error> {
-        let sql = format!(
-            "WITH RECURSIVE used (id) AS ( \
-               SELECT a.atttypid FROM pg_catalog.pg_attribute AS a \
-               WHERE a.attrelid IN ({tables}) AND a.attnum > 0 AND NOT a.attisdropped \
-               UNION SELECT t.typbasetype FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.id \
-               WHERE t.typtype = 'd') \
-             SELECT t.oid, t.typname, quote_ident(n.nspname) || '.' || quote_ident(t.typname), t.typtype, \
-               t.typcategory = 'A', t.typnotnull, t.typbasetype, n.nspname = 'pg_catalog', \
-               array_to_json(ARRAY(SELECT e.enumlabel FROM pg_catalog.pg_enum AS e \
-                 WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder)) \
-             FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.id \
-             JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace"
-        );
-        let rows = rows(client, &sql).await?;
+        let sql = "WITH RECURSIVE used (id) AS ( \
+                     SELECT a.atttypid FROM pg_catalog.pg_attribute AS a \
+                     WHERE a.attrelid = ANY($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped \
+                     UNION SELECT t.typbasetype FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.id \
+                     WHERE t.typtype = 'd') \
+                   SELECT t.oid, t.typname, quote_ident(n.nspname) || '.' || quote_ident(t.typname), \
+                     t.typtype::text, t.typcategory = 'A', t.typnotnull, t.typbasetype, \
+                     n.nspname = 'pg_catalog', array_to_json(ARRAY( \
+                       SELECT e.enumlabel FROM pg_catalog.pg_enum AS e \
+                       WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder))::text \
+                   FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.id \
+                   JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace";
+        let rows = query(client, sql, &[TextParam::text(tables)]).await?;
         let types = rows.iter().map(|row| {
             let raw = Raw {
-                name: text(row, 1),
-                quoted: text(row, 2),
-                sort: text(row, 3),
-                is_array: truth(row, 4),
-                never_null: truth(row, 5),
-                base: text(row, 6),
-                is_built_in: truth(row, 7),
+                name: row.get(1),
+                quoted: row.get(2),
+                kind: row.get(3),
+                is_array: row.get(4),
+                never_null: row.get(5),
+                base: row.get(6),
+                is_built_in: row.get(7),
                 labels: names(row, 8),
             };
-            (text(row, 0), raw)
+            (row.get(0), raw)
         });
         Ok(Self { by_id: types.collect() })
     }
 
-    /// The type of that id. A domain may be made of another one, but not without end.
-    pub(super) fn find(&self, id: &str) -> Option<Found> {
-        let mut raw = self.by_id.get(id)?;
+    /// Returns the type with an id; for a domain, which may be based on another domain, the type at its base.
+    pub(super) fn find(&self, id: u32) -> Option<Found> {
+        let mut raw = self.by_id.get(&id)?;
         let mut never_null = false;
         for _ in 0..self.by_id.len() {
-            if raw.sort != "d" {
+            if raw.kind != "d" {
                 break;
             }
             never_null |= raw.never_null;
             raw = self.by_id.get(&raw.base)?;
         }
-        let kind = match raw.sort.as_str() {
+        let kind = match raw.kind.as_str() {
             "e" => NativeKind::Enum,
             "c" => NativeKind::Composite,
             _ if raw.is_array => NativeKind::Composite,

@@ -1,4 +1,4 @@
-//! Triggers on served tables, which notify a channel of changes.
+//! Triggers on served tables, which notify the channel `mesh_changes`.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,11 @@ use mesh_schema::{Link, Schema, TableName};
 use crate::catalog;
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::quote::{self, literal};
+use crate::quote;
 
-/// The channel on which changes are told.
-pub(crate) const CHANNEL: &str = "mesh_changes";
-
-/// What the triggers call: with the entity's key and the column of its id. A notice is a JSON array of the two,
-/// or of the key alone where many records have changed or the id is too long for a notice.
+/// Creates the function of the triggers, whose arguments are the key of the entity and the column of its id. The
+/// notification is a JSON array of the key and the id. It has only the key if the id is too long for a notification or a
+/// whole table has changed, and is empty if anything may have changed.
 const FUNCTION: &str = "\
 CREATE SCHEMA IF NOT EXISTS mesh;
 CREATE OR REPLACE FUNCTION mesh.notify_change() RETURNS trigger LANGUAGE plpgsql AS $body$
@@ -47,11 +45,11 @@ $body$;
 ";
 
 impl Database {
-    /// The statements that make the database tell of changes to the tables of a schema. They can be run again.
-    /// Views cannot tell, and are left out.
+    /// Returns the statements that create triggers on the tables of a schema, which notify of changes. They can be run
+    /// repeatedly. Views are left out, because they cannot have such triggers.
     ///
     /// # Errors
-    /// When the database cannot be asked which are tables.
+    /// The database cannot be reached or read.
     pub async fn trigger_statements(&self, schema: &Schema) -> Result<String, OpenError> {
         let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
         let mut lease = self.pool.take(false).await.map_err(|error| failed(error.into()))?;
@@ -61,13 +59,13 @@ impl Database {
         Ok(statements(schema, &tables))
     }
 
-    /// Runs those statements, all or none.
+    /// Runs the statements of [`Self::trigger_statements`] in one transaction.
     ///
     /// # Errors
-    /// When the account may not make triggers.
+    /// The database cannot be reached, or the account may not create triggers.
     pub async fn install_triggers(&self, schema: &Schema) -> Result<(), OpenError> {
         let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
-        let sql = format!("BEGIN;\n{}COMMIT;", self.trigger_statements(schema).await?);
+        let sql = ["BEGIN;\n", &self.trigger_statements(schema).await?, "COMMIT;"].concat();
         let mut lease = self.writes.take(false).await.map_err(|error| failed(error.into()))?;
         let link = lease.begin();
         if let Err(error) = link.client().batch_execute(&sql).await {
@@ -79,39 +77,42 @@ impl Database {
     }
 }
 
-/// Entities over one table change together, so the first of them speaks for all. A junction that is no entity
-/// tells that anything may have changed.
+/// Returns the function and the triggers. A table of several entities has the triggers of the first one, because those
+/// entities change together. Changes of a junction table that is not an entity count as changes of anything.
 fn statements(schema: &Schema, tables: &HashSet<TableName>) -> String {
     let mut sql = FUNCTION.to_owned();
     let mut seen = HashSet::new();
-    let mut add = |table: &TableName, arguments: &str, id: &str| {
+    let mut add = |table: &TableName, key: Option<&str>, id: Option<&str>| {
         if tables.contains(table) && seen.insert(table.clone()) {
-            push_triggers(&mut sql, table, arguments, id);
+            push_triggers(&mut sql, table, key, id);
         }
     };
     for (_, entity) in schema.entities() {
-        let id = entity.id.map(|id| format!(", {}", literal(&entity.field(id).column)));
-        add(&entity.table, &literal(&entity.key), &id.unwrap_or_default());
+        let id = entity.id.map(|id| entity.field(id).column.as_str());
+        add(&entity.table, Some(&entity.key), id);
     }
     for (_, entity) in schema.entities() {
         for relation in &entity.relations {
             if let Link::Through { table, .. } = &relation.link {
-                add(table, "", "");
+                add(table, None, None);
             }
         }
     }
     sql
 }
 
-fn push_triggers(sql: &mut String, table: &TableName, key: &str, id: &str) {
+fn push_triggers(sql: &mut String, table: &TableName, key: Option<&str>, id: Option<&str>) {
     let table = quote::table(table);
-    let level = if id.is_empty() { "STATEMENT" } else { "ROW" };
-    sql.push_str(&format!(
-        "DROP TRIGGER IF EXISTS mesh_changes ON {table};\n\
-         CREATE TRIGGER mesh_changes AFTER INSERT OR UPDATE OR DELETE ON {table}\n  \
-         FOR EACH {level} EXECUTE FUNCTION mesh.notify_change({key}{id});\n\
-         DROP TRIGGER IF EXISTS mesh_truncated ON {table};\n\
-         CREATE TRIGGER mesh_truncated AFTER TRUNCATE ON {table}\n  \
-         FOR EACH STATEMENT EXECUTE FUNCTION mesh.notify_change({key});\n"
-    ));
+    let arguments: Vec<String> = key.into_iter().chain(id).map(quote::literal).collect();
+    let (key, arguments) = (key.map(quote::literal).unwrap_or_default(), arguments.join(", "));
+    let level = if id.is_some() { "ROW" } else { "STATEMENT" };
+    let triggers = [
+        ("mesh_changes", "INSERT OR UPDATE OR DELETE", level, &arguments),
+        ("mesh_truncated", "TRUNCATE", "STATEMENT", &key),
+    ];
+    for (name, events, level, arguments) in triggers {
+        sql.extend(["DROP TRIGGER IF EXISTS ", name, " ON ", &table, ";\n"]);
+        sql.extend(["CREATE TRIGGER ", name, " AFTER ", events, " ON ", &table, "\n  FOR EACH ", level]);
+        sql.extend([" EXECUTE FUNCTION mesh.notify_change(", arguments, ");\n"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! A cache of the sessions that were ended on any server.
+//! A cache of the sessions that were revoked on any server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -6,56 +6,59 @@ use dashmap::DashMap;
 use mesh_integrity::SessionId;
 use tokio_postgres::Client;
 
-use crate::catalog::rows;
 use crate::clock::now_millis;
 use crate::error::with_causes;
+use crate::params::{self, TextParam};
 
-/// Sessions that are kept at a time, some 50 bytes each. Where there are more the database is asked.
+/// The maximum number of sessions in memory, of some 50 bytes each. If there are more, the database is asked.
 const CAPACITY: usize = 1_000_000;
 
-/// How often those are dropped whose time is over, in milliseconds.
-const SWEEP_EVERY: u64 = 60_000;
+/// The interval at which expired entries are removed, in milliseconds.
+const SWEEP_INTERVAL: u64 = 60_000;
 
-/// Ended sessions, in memory.
+const LOAD: &str = "SELECT session, until FROM mesh.revocation WHERE until > $1::bigint LIMIT $2::bigint";
+
+/// Revoked sessions in memory.
 #[derive(Default)]
 pub(crate) struct RevokedSessions {
-    /// Until when each has to be known.
+    /// The expiry of each session, in milliseconds since the Unix epoch.
     sessions: DashMap<SessionId, u64>,
-    /// Whether the sessions of this database are anybody's concern.
-    wanted: AtomicBool,
-    /// Whether all are here that were ended before.
-    loaded: AtomicBool,
+    /// Whether the table exists and sessions are checked.
+    enabled: AtomicBool,
+    /// Whether memory has all revoked sessions.
+    complete: AtomicBool,
     next_sweep: AtomicU64,
 }
 
 impl RevokedSessions {
-    /// Has sessions loaded with the next look.
-    pub(crate) fn want(&self) {
-        self.wanted.store(true, Ordering::Relaxed);
+    /// Has the next call of [`Self::load`] read the table.
+    pub(crate) fn enable(&self) {
+        self.enabled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a session has ended; `None` where that is not known.
-    pub(crate) fn has(&self, session: SessionId) -> Option<bool> {
-        self.loaded.load(Ordering::Acquire).then(|| self.sessions.contains_key(&session))
+    /// Whether a session was revoked; `None` if memory is incomplete.
+    pub(crate) fn contains(&self, session: SessionId) -> Option<bool> {
+        self.complete.load(Ordering::Acquire).then(|| self.sessions.contains_key(&session))
     }
 
+    /// Adds a session, which expires at `until`.
     pub(crate) fn insert(&self, session: SessionId, until: u64) {
-        if !self.wanted.load(Ordering::Relaxed) {
+        if !self.enabled.load(Ordering::Relaxed) {
             return;
         }
         if self.sessions.len() >= CAPACITY {
             self.sweep();
         }
         if self.sessions.len() >= CAPACITY {
-            self.forget();
+            self.invalidate();
             return;
         }
         self.sessions.insert(session, until);
     }
 
-    /// Some may have been missed.
-    pub(crate) fn forget(&self) {
-        self.loaded.store(false, Ordering::Release);
+    /// Marks memory as incomplete, as after messages may have been missed.
+    pub(crate) fn invalidate(&self) {
+        self.complete.store(false, Ordering::Release);
     }
 
     fn sweep(&self) {
@@ -63,29 +66,28 @@ impl RevokedSessions {
         self.sessions.retain(|_, until| *until > now);
     }
 
-    /// Reads all that are still of use, where that has not been done, and drops what is not.
+    /// Reads the sessions of the table if memory is incomplete, and removes those that have expired.
     pub(crate) async fn load(&self, client: &Client) -> Result<(), String> {
         let now = now_millis();
         if now >= self.next_sweep.load(Ordering::Relaxed) {
-            self.next_sweep.store(now + SWEEP_EVERY, Ordering::Relaxed);
+            self.next_sweep.store(now + SWEEP_INTERVAL, Ordering::Relaxed);
             self.sweep();
         }
-        if !self.wanted.load(Ordering::Relaxed) || self.loaded.load(Ordering::Relaxed) {
+        if !self.enabled.load(Ordering::Relaxed) || self.complete.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let sql = format!(
-            "SELECT encode(session, 'hex'), until FROM mesh.revocation WHERE until > {now} LIMIT {CAPACITY}"
-        );
-        let found = rows(client, &sql).await.map_err(|error| with_causes(&error))?;
-        if found.len() >= CAPACITY {
+        let params = [TextParam::number(now), TextParam::number(CAPACITY as u64)];
+        let rows = params::query(client, LOAD, &params).await.map_err(|error| with_causes(&error))?;
+        if rows.len() >= CAPACITY {
             return Ok(());
         }
-        for row in &found {
-            if let (Some(id), Some(until)) = (row.get(0).and_then(SessionId::parse), row.get(1)) {
-                self.sessions.insert(id, until.parse().unwrap_or(u64::MAX));
+        for row in &rows {
+            if let Ok(session) = row.get::<_, &[u8]>(0).try_into() {
+                let until = u64::try_from(row.get::<_, i64>(1)).unwrap_or(0);
+                self.sessions.insert(SessionId(session), until);
             }
         }
-        self.loaded.store(true, Ordering::Release);
+        self.complete.store(true, Ordering::Release);
         Ok(())
     }
 }
@@ -95,15 +97,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_missed_is_not_known() {
-        let ended = RevokedSessions::default();
-        assert_eq!(ended.has(SessionId([1; 16])), None);
-        ended.want();
-        ended.insert(SessionId([1; 16]), u64::MAX);
-        ended.loaded.store(true, Ordering::Release);
-        assert_eq!(ended.has(SessionId([1; 16])), Some(true));
-        assert_eq!(ended.has(SessionId([2; 16])), Some(false));
-        ended.forget();
-        assert_eq!(ended.has(SessionId([2; 16])), None);
+    fn incomplete_memory_gives_no_answer() {
+        let revoked = RevokedSessions::default();
+        assert_eq!(revoked.contains(SessionId([1; 16])), None);
+        revoked.enable();
+        revoked.insert(SessionId([1; 16]), u64::MAX);
+        revoked.complete.store(true, Ordering::Release);
+        assert_eq!(revoked.contains(SessionId([1; 16])), Some(true));
+        assert_eq!(revoked.contains(SessionId([2; 16])), Some(false));
+        revoked.invalidate();
+        assert_eq!(revoked.contains(SessionId([2; 16])), None);
     }
 }

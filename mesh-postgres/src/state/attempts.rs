@@ -3,69 +3,72 @@
 //! Times are those of the database, because the clocks of servers differ. Rows are locked in the order of their keys, so
 //! servers that count the same keys cannot deadlock.
 
-use mesh_integrity::{BoxFuture, StoreError};
+use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError};
 
-use super::{State, bytes, number};
-use mesh_integrity::{AttemptKey, AttemptStore};
+use super::State;
+use crate::clock::now_millis;
+use crate::params::TextParam;
 
-/// The time over which attempts are counted, in milliseconds.
-const MINUTE: u64 = 60_000;
-const NOW: &str = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
+/// Counts an attempt for each key whose attempts of the last 60,000 ms leave room for one more, and returns those keys.
+const COUNT: &str = "
+INSERT INTO mesh.attempt AS a (key, step, paid_off)
+SELECT s.key, s.step, (extract(epoch FROM statement_timestamp()) * 1000)::bigint + s.step
+FROM (VALUES ($1::bytea, $2::bigint), ($3::bytea, $4::bigint), ($5::bytea, $6::bigint)) AS s (key, step)
+ORDER BY s.key
+ON CONFLICT (key) DO UPDATE
+SET step = excluded.step, paid_off = greatest(a.paid_off + excluded.step, excluded.paid_off)
+WHERE a.paid_off <= (extract(epoch FROM statement_timestamp()) * 1000)::bigint + 60000 - excluded.step
+RETURNING key";
+
+/// Returns the milliseconds until an attempt for a key is possible.
+const WAIT: &str = "
+SELECT paid_off + $2::bigint - (extract(epoch FROM statement_timestamp()) * 1000)::bigint - 60000
+FROM mesh.attempt WHERE key = $1::bytea";
+
+const UNDO: &str = "UPDATE mesh.attempt SET paid_off = paid_off - $2::bigint WHERE key = $1::bytea";
+
+fn params(key: &AttemptKey) -> [TextParam<'static>; 2] {
+    [TextParam::bytes(&key.key), TextParam::number(key.interval)]
+}
 
 impl State {
-    async fn count(&self, shares: [AttemptKey; 3]) -> Result<Option<u64>, StoreError> {
-        let sql = format!(
-            "INSERT INTO mesh.attempt AS a (key, step, paid_off)
-             SELECT s.key, s.step, {NOW} + s.step
-             FROM (VALUES ($1::bytea, $2::bigint), ($3::bytea, $4::bigint), ($5::bytea, $6::bigint)) AS s (key, step)
-             ORDER BY s.key
-             ON CONFLICT (key) DO UPDATE
-             SET step = excluded.step, paid_off = greatest(a.paid_off + excluded.step, excluded.paid_off)
-             WHERE a.paid_off <= {NOW} + {window} - excluded.step
-             RETURNING key",
-            window = MINUTE
-        );
-        let params = shares.map(|share| [bytes(&share.key), number(share.interval)]);
-        let counted = self.run(&sql, params.as_flattened()).await.map_err(StoreError::new)?;
-        if counted.len() == shares.len() {
+    /// Counts an attempt for all keys or for none. Returns the milliseconds to wait if a key has too many.
+    async fn count(&self, keys: [AttemptKey; 3]) -> Result<Option<u64>, StoreError> {
+        let counted =
+            self.run(COUNT, keys.each_ref().map(params).as_flattened()).await.map_err(StoreError::new)?;
+        if counted.len() == keys.len() {
             return Ok(None);
         }
         let counted: Vec<&[u8]> = counted.iter().map(|row| row.get(0)).collect();
-        let (back, full): (Vec<AttemptKey>, Vec<AttemptKey>) =
-            shares.into_iter().partition(|share| counted.contains(&&share.key[..]));
-        self.give_back(&back).await?;
+        let (counted, full): (Vec<AttemptKey>, Vec<AttemptKey>) =
+            keys.into_iter().partition(|key| counted.contains(&&key.key[..]));
+        self.undo(&counted).await?;
         let mut wait = 1;
-        for share in full {
-            let sql = format!(
-                "SELECT paid_off + $2::bigint - {NOW} - {window} FROM mesh.attempt WHERE key = $1::bytea",
-                window = MINUTE
-            );
-            let params = [bytes(&share.key), number(share.interval)];
-            let rows = self.run(&sql, &params).await.map_err(StoreError::new)?;
-            let left = rows.first().map_or(0, |row| row.get::<_, i64>(0));
-            wait = wait.max(u64::try_from(left).unwrap_or(0));
+        for key in full {
+            let rows = self.run(WAIT, &params(&key)).await.map_err(StoreError::new)?;
+            let millis = rows.first().map_or(0, |row| row.get::<_, i64>(0));
+            wait = wait.max(u64::try_from(millis).unwrap_or(0));
         }
         Ok(Some(wait))
     }
 
-    async fn give_back(&self, shares: &[AttemptKey]) -> Result<(), StoreError> {
-        for share in shares {
-            let sql = "UPDATE mesh.attempt SET paid_off = paid_off - $2::bigint WHERE key = $1::bytea";
-            self.run(sql, &[bytes(&share.key), number(share.interval)]).await.map_err(StoreError::new)?;
+    async fn undo(&self, keys: &[AttemptKey]) -> Result<(), StoreError> {
+        for key in keys {
+            self.run(UNDO, &params(key)).await.map_err(StoreError::new)?;
         }
         Ok(())
     }
 }
 
 impl AttemptStore for State {
-    fn begin(&self, shares: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+    fn begin(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
-            self.sweep_when_due(crate::clock::now_millis());
-            self.count(shares).await
+            self.sweep_if_due(now_millis());
+            self.count(keys).await
         })
     }
 
-    fn forget(&self, shares: [AttemptKey; 3]) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.give_back(&shares).await })
+    fn forget(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.undo(&keys).await })
     }
 }

@@ -1,50 +1,55 @@
-//! Ended sessions. `SPEC §7.5`
+//! Revoked sessions. `SPEC §7.5`
 //!
-//! All servers are notified of each, so that memory answers while a server receives messages, else the table.
+//! All servers are notified of each. While a server receives messages it answers from memory, else from the table.
 
-use std::borrow::Cow;
 use std::future::ready;
 
 use futures_util::future::Either;
 use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
 
-use super::{State, bytes, number};
-use crate::other_servers::ANNOUNCEMENTS;
-use crate::read::TextParam;
+use super::State;
+use crate::other_servers::COUNT_OTHERS;
+use crate::params::TextParam;
+
+const IS_REVOKED: &str = "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea";
+
+/// Stores a revocation and announces it to the other servers.
+const REVOKE: &str = "
+WITH revoked AS (
+    INSERT INTO mesh.revocation AS r (session, until) VALUES ($1::bytea, $2::bigint)
+    ON CONFLICT (session) DO UPDATE SET until = greatest(r.until, excluded.until) RETURNING r.until
+)
+SELECT pg_notify(
+    'mesh_announcements', 'revoked ' || encode($1::bytea, 'hex') || ' ' || until || ' ' || $3::text
+) FROM revoked";
 
 impl State {
-    async fn ask(&self, session: SessionId) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea";
-        let rows = self.run(sql, &[bytes(&session.0)]).await.map_err(StoreError::new)?;
+    async fn load_is_revoked(&self, session: SessionId) -> Result<bool, StoreError> {
+        let rows = self.run(IS_REVOKED, &[TextParam::bytes(&session.0)]).await.map_err(StoreError::new)?;
         Ok(!rows.is_empty())
     }
 
-    async fn end(&self, session: SessionId, until: u64) -> Result<(), StoreError> {
-        let waiting = self.other_servers.expect();
-        let sql = format!(
-            "WITH ended AS (
-                 INSERT INTO mesh.revocation AS r (session, until) VALUES ($1::bytea, $2::bigint)
-                 ON CONFLICT (session) DO UPDATE SET until = greatest(r.until, excluded.until) RETURNING r.until
-             )
-             SELECT pg_notify('{ANNOUNCEMENTS}', 'ended ' || encode($1::bytea, 'hex') || ' ' || until || ' ' || $3::text)
-             FROM ended"
-        );
-        let token = TextParam(Some(Cow::Borrowed(&waiting.token)));
-        self.run(&sql, &[bytes(&session.0), number(until), token]).await.map_err(StoreError::new)?;
+    async fn store_revocation(&self, session: SessionId, until: u64) -> Result<(), StoreError> {
+        let announcement = self.other_servers.announce();
+        let token = TextParam::text(announcement.token());
+        let params = [TextParam::bytes(&session.0), TextParam::number(until), token];
+        self.run(REVOKE, &params).await.map_err(StoreError::new)?;
         self.other_servers.revoked.insert(session, until);
-        // Whoever is not counted begins to listen after this, and reads the table then.
-        let others = self.run(&self.other_servers.count_others(), &[]).await.map_err(StoreError::new)?;
-        let others = others.first().map_or(0, |row| row.get::<_, i64>(0));
-        waiting.all_have_heard(usize::try_from(others).unwrap_or(0)).await;
+        // A server that is not counted starts to listen after this, and then reads the table.
+        let process = self.other_servers.process();
+        let rows = self.run(COUNT_OTHERS, &[process]).await.map_err(StoreError::new)?;
+        let others = rows.first().map_or(0, |row| row.get::<_, i64>(0));
+        announcement.acknowledged_by(others).await;
         Ok(())
     }
 }
 
 impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
-        match self.other_servers.revoked.has(session).filter(|_| self.other_servers.has_heard_all()) {
-            Some(ended) => Either::Left(ready(Ok(ended))),
-            None => Either::Right(Box::pin(self.ask(session))),
+        let revoked = self.other_servers.revoked.contains(session);
+        match revoked.filter(|_| self.other_servers.has_lease()) {
+            Some(revoked) => Either::Left(ready(Ok(revoked))),
+            None => Either::Right(Box::pin(self.load_is_revoked(session))),
         }
     }
 
@@ -55,8 +60,8 @@ impl RevocationStore for State {
         now: u64,
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
-            self.sweep_when_due(now);
-            self.end(session, expires_at).await
+            self.sweep_if_due(now);
+            self.store_revocation(session, expires_at).await
         }))
     }
 }

@@ -138,7 +138,7 @@ async fn an_own_write_is_seen_at_once() {
     let client = served.database.writes.connect().await.unwrap();
     client.client().batch_execute("UPDATE users SET name = 'Ava' WHERE id = 1").await.unwrap();
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#, "the replica does not know yet");
-    served.database.replicas.has_written(client.client()).await;
+    served.database.replicas.require_writes_of(client.client()).await;
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ava"}"#);
     replica.execute("SELECT pg_wal_replay_resume()");
     until(Duration::from_secs(5), "the replica answers again", async || {
