@@ -4,6 +4,7 @@
 #[path = "../../tests/src/postgres.rs"]
 mod cluster;
 
+mod accounts;
 mod catalog;
 mod failures;
 mod reads;

@@ -1,0 +1,36 @@
+//! Accounts in a table of the database.
+
+use mesh_integrity::{AccountSource, UsersTable};
+
+use super::Cluster;
+use crate::{Database, Settings};
+
+#[tokio::test]
+async fn accounts_are_found_by_their_login() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        r#"CREATE SCHEMA app;
+        CREATE TABLE app."user" (id integer PRIMARY KEY, "the login" varchar(20), hash text, role text);
+        INSERT INTO app."user" VALUES (7, 'ada', '$argon2id$v', 'editor'), (8, 'twice', NULL, NULL), (9, 'twice', NULL, NULL)"#,
+    );
+    let database = Database::connect(&cluster.url(), &Settings::default()).await.unwrap();
+    let mut users = UsersTable {
+        table: "app.user".to_owned(),
+        id: "id".to_owned(),
+        login: "the login".to_owned(),
+        password: "hash".to_owned(),
+        role: Some("role".to_owned()),
+        tenant: None,
+    };
+    let accounts = database.accounts(&users).await.unwrap();
+    let ada = accounts.find("ada").await.unwrap().unwrap();
+    assert_eq!((ada.id.as_str(), ada.hash.as_deref()), ("7", Some("$argon2id$v")));
+    assert_eq!((ada.role.as_deref(), ada.tenant), (Some("editor"), None));
+    for unknown in ["Ada", "ada ", "twice", "", "a\0", "' OR true --"] {
+        assert!(accounts.find(unknown).await.unwrap().is_none(), "{unknown:?}");
+    }
+    assert_eq!(accounts.any_hash().await.unwrap().as_deref(), Some("$argon2id$v"));
+    users.role = Some("roles".to_owned());
+    let error = database.accounts(&users).await.unwrap_err().to_string();
+    assert!(error.contains("'integrity.users' does not fit the table 'app.user'"), "{error}");
+}
