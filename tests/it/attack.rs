@@ -1,7 +1,7 @@
-//! Does what broke other servers of this kind leave this one unharmed? Inputs made to do damage, over sockets.
+//! Attacks over sockets: request smuggling, injection, cross-site scripting and resource exhaustion.
 //!
-//! What belongs to one subject stands with it: forged and altered tokens and unsigned routes in `integrity`,
-//! files and forms in `uploads`, malformed queries and bounds in `errors`.
+//! Attacks on one feature are tested with the feature: forged tokens and unsigned requests in `integrity`, files and
+//! forms in `uploads`, malformed queries and limits in `errors`.
 
 mod framing;
 mod inputs;
@@ -12,13 +12,13 @@ use mesh_tests::{Database, Request, Response, Server};
 
 const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
 
-/// The record that shows that all is well.
+/// Asserts that the server still answers a read.
 fn is_well(server: &Server) {
     let reply = server.send(&Request::get("/mesh/post/1", POST));
     assert_eq!((reply.status, reply.text().as_str()), (200, r#"{"id":1}"#));
 }
 
-/// A server of the blog with write routes and the playground, which shows statements.
+/// Starts a server of the blog with write routes and the playground, which shows statements.
 fn everything() -> (Server, Database) {
     let blog = Database::blog();
     let config = blog.dir.write("schema.json", SCHEMA);
@@ -37,7 +37,7 @@ const SCHEMA: &str = r#"{"entities": {
     "post.tags": {"entity": "tag", "type": "many",
                   "through": {"table": "post_tags", "from": "post_id", "to": "tag_id"}}}}"#;
 
-/// What of a reply is no refusal as it should be.
+/// Returns how a reply deviates from the expected refusal.
 fn refusal_faults(reply: &Response, status: u16, error: &str) -> Vec<String> {
     let mut faults = crate::table::shape_faults(reply);
     if reply.status != status {

@@ -1,4 +1,4 @@
-//! Does the server of this repository pass its own judge, and is the judge in order?
+//! Conformance of the reference server, and consistency of the conformance kit.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,19 +24,19 @@ fn specification() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../SPEC.md")).unwrap()
 }
 
-/// The level that a profile may claim once the cases that it knows not to pass stand in its way.
+/// Returns the level that a profile may claim, given the cases that it lists as known failures.
 fn claimable(profile: &Profile, cases: &[Case]) -> Option<Level> {
-    let stands = |level: Level| {
+    let has_known_failure = |level: Level| {
         let of_level = |case: &&Case| {
             case.profile.is_none() && case.level == level && case.requirement == Requirement::Must
         };
         cases.iter().filter(of_level).any(|case| profile.known.contains_key(&case.id))
     };
-    Level::ALL.into_iter().take_while(|level| *level <= profile.level && !stands(*level)).last()
+    Level::ALL.into_iter().take_while(|level| *level <= profile.level && !has_known_failure(*level)).last()
 }
 
 #[test]
-fn the_reference_server_may_claim_what_its_profile_says() {
+fn the_reference_server_conforms_to_its_profile() {
     let profile = Profile::reference().unwrap();
     let (profiles, known) = (profile.profiles.clone(), profile.known.clone());
     let level = claimable(&profile, &cases());
@@ -54,7 +54,7 @@ fn the_reference_server_may_claim_what_its_profile_says() {
         assert_eq!(claimed.contains(name.as_str()), !unfinished(name), "{name}\n{shown}");
     }
     for id in known.keys() {
-        assert!(cases.iter().any(|case| case.id == *id), "profile.toml knows {id}, which is no case");
+        assert!(cases.iter().any(|case| case.id == *id), "profile.toml lists {id}, which is not a case");
     }
     assert!(report.took.as_secs() < 20, "the run took {:?}", report.took);
 }
@@ -72,7 +72,7 @@ fn postgresql_answers_every_case_as_sqlite_does() {
 }
 
 #[test]
-fn a_target_that_always_wants_signatures_is_judged_with_them() {
+fn a_target_that_requires_signatures_is_tested_with_signed_requests() {
     let reference = reference::start(mesh_tests::program(), Profile::reference().unwrap()).unwrap();
     let mut profile = Profile::reference().unwrap();
     profile.level = Level::L2;
@@ -86,7 +86,7 @@ fn a_target_that_always_wants_signatures_is_judged_with_them() {
 }
 
 #[test]
-fn any_base_path_will_do() {
+fn any_base_path_is_supported() {
     let statements = fixture::sql(Dialect::Sqlite).unwrap();
     let schema = fixture::file("schema.json").display().to_string();
     for base in ["/api/v1", "/"] {
@@ -123,7 +123,7 @@ fn every_paragraph_has_a_case() {
 }
 
 #[test]
-fn cases_keep_their_schema() {
+fn cases_conform_to_their_schema() {
     let folder = case::folder();
     let read = |path: &Path| -> Value { serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap() };
     let schema = read(&folder.join("case.schema.json"));
@@ -147,7 +147,7 @@ fn cases_keep_their_schema() {
 }
 
 #[test]
-fn the_fixture_is_made_of_one_file() {
+fn fixture_statements_are_up_to_date() {
     for (dialect, name) in Dialect::ALL {
         let (made, file) = (fixture::sql(dialect).unwrap(), fixture::file(name));
         if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -159,7 +159,7 @@ fn the_fixture_is_made_of_one_file() {
 }
 
 #[test]
-fn the_page_for_implementers_lists_what_there_is() {
+fn the_guide_for_implementers_lists_all_settings_matchers_and_grades() {
     let page = fs::read_to_string(case::folder().join("README.md")).unwrap();
     for (name, _) in SETTINGS.iter().chain(KINDS) {
         assert!(page.contains(&format!("`{name}`")), "README.md does not name {name}");
@@ -170,7 +170,7 @@ fn the_page_for_implementers_lists_what_there_is() {
 }
 
 #[test]
-fn a_target_without_the_fixture_is_told_so() {
+fn a_target_without_the_fixture_is_a_setup_error() {
     let mut profile = Profile::reference().unwrap();
     profile.servers.insert("open".to_owned(), "http://127.0.0.1:1/mesh".to_owned());
     let report = run::run(&cases(), &Target::new(profile).unwrap(), &Selection::default());
@@ -179,7 +179,7 @@ fn a_target_without_the_fixture_is_told_so() {
 }
 
 #[test]
-fn a_choice_that_is_not_declared_is_not_passed() {
+fn an_undeclared_choice_is_graded_undeclared() {
     let mut profile = Profile::reference().unwrap();
     profile.level = Level::L2;
     profile.undeclare("limits.page_max");
@@ -192,7 +192,7 @@ fn a_choice_that_is_not_declared_is_not_passed() {
 }
 
 #[test]
-fn reports_have_every_form() {
+fn reports_are_rendered_in_every_format() {
     let mut profile = Profile::reference().unwrap();
     profile.level = Level::L1;
     let reference = reference::start(mesh_tests::program(), profile).unwrap();
@@ -210,12 +210,12 @@ fn reports_have_every_form() {
     assert!(page.contains(&id) && !page.contains("<script") && !page.contains("http-equiv"), "{page}");
 }
 
-/// The example in another language, where there is a Python to run it.
+/// Starts the example server in Python; `None` if Python is not installed.
 fn level1() -> Option<Server> {
     let python =
         Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     if !python {
-        eprintln!("left out: there is no python3");
+        eprintln!("skipped: python3 is not installed");
         return None;
     }
     let mut command = Command::new("python3");
@@ -230,7 +230,7 @@ fn level1_profile(server: &Server) -> Profile {
 }
 
 #[test]
-fn a_server_of_another_making_passes_the_first_level() {
+fn an_independent_server_passes_level_1() {
     let Some(server) = level1() else { return };
     let target = Target::new(level1_profile(&server)).unwrap();
     let report = run::run(&cases(), &target, &Selection::default());
@@ -241,7 +241,7 @@ fn a_server_of_another_making_passes_the_first_level() {
 }
 
 #[test]
-fn a_server_of_another_making_is_told_what_it_lacks_for_the_second_level() {
+fn an_independent_server_fails_the_cases_of_level_2() {
     let Some(server) = level1() else { return };
     let mut profile = level1_profile(&server);
     profile.level = Level::L2;
@@ -253,7 +253,7 @@ fn a_server_of_another_making_is_told_what_it_lacks_for_the_second_level() {
     {
         assert!(failed(id), "{id} does not fail");
     }
-    // Choices of the second level are not declared either, and it hears of that as well.
+    // The profile does not declare the choices of level 2 either, which is reported too.
     assert!(report.ids(Grade::Undeclared).contains(&"3.10-too-large"));
     let shown = report::render(&report, Format::Pretty);
     assert!(

@@ -1,4 +1,5 @@
-//! Is the judge a good one? Each wrong server must fail the cases of the rule that it breaks, and no others.
+//! Tests of the conformance cases: a server with an injected fault must fail the cases of the violated rule, and no
+//! others.
 
 mod faults;
 mod proxy;
@@ -19,23 +20,23 @@ use mesh_tests::kit::target::Target;
 use faults::{Fault, NO_FAULT};
 use proxy::Proxy;
 
-/// How many wrong servers are judged side by side.
+/// The number of faulty servers that are tested concurrently.
 const CONCURRENT: usize = 2;
 
 fn cases() -> Vec<Case> {
     case::load(&case::folder()).unwrap()
 }
 
-/// Whether the reference server has what a fault breaks.
-fn is_there(fault: &Fault, profile: &Profile) -> bool {
+/// Returns whether the reference server claims the feature that a fault breaks.
+fn is_applicable(fault: &Fault, profile: &Profile) -> bool {
     match Level::parse(fault.requires) {
         Some(level) => level <= profile.level,
         None => profile.profiles.iter().any(|name| name == fault.requires),
     }
 }
 
-/// The cases that a fault is held against: all that it is about, and a part of the others that is another one for
-/// each fault. `MESH_JUDGE=full` takes all of them, which takes minutes.
+/// Returns the cases to run for a fault: the cases that may fail, and a fifth of the others, which differs between
+/// faults. `MESH_JUDGE=full` selects all cases, which takes minutes.
 fn cases_for(fault: &Fault, number: usize, cases: &[Case]) -> Vec<Case> {
     const PARTS: usize = 5;
     let full = std::env::var("MESH_JUDGE").is_ok_and(|word| word == "full");
@@ -48,23 +49,27 @@ fn cases_for(fault: &Fault, number: usize, cases: &[Case]) -> Vec<Case> {
     chosen.map(|(_, case)| case.clone()).collect()
 }
 
-/// Whether a fault shows in reads that are not signed, which change nothing and need one server only.
-fn is_of_reads(fault: &Fault) -> bool {
+/// Returns whether a fault affects unsigned reads, which change nothing and need one server only.
+fn affects_reads(fault: &Fault) -> bool {
     Level::parse(fault.requires).is_some_and(|level| level <= Level::L2) || fault.requires == "caching"
 }
 
-/// The reference servers that a fault needs.
-fn servers(of_reads: bool) -> Result<Reference, String> {
+/// Starts the reference servers that a fault needs.
+fn servers(reads_only: bool) -> Result<Reference, String> {
     let mut profile = Profile::reference()?;
-    if of_reads {
+    if reads_only {
         profile.level = profile.level.min(Level::L2);
         profile.profiles.retain(|name| name == "caching");
     }
     reference::start(mesh_tests::program(), profile)
 }
 
-/// The cases that fail when a proxy with the fault stands before each of the servers.
-fn red(fault: &'static Fault, reference: &Reference, cases: &[Case]) -> Result<Vec<String>, String> {
+/// Returns the cases that fail with a fault-injecting proxy in front of each server.
+fn failing_cases(
+    fault: &'static Fault,
+    reference: &Reference,
+    cases: &[Case],
+) -> Result<Vec<String>, String> {
     let mut profile = Profile::reference()?;
     let known: Vec<String> = profile.known.keys().cloned().collect();
     profile.level = reference.target.profile.level;
@@ -76,8 +81,8 @@ fn red(fault: &'static Fault, reference: &Reference, cases: &[Case]) -> Result<V
         profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, url.base));
         proxies.push(proxy);
     }
-    // Faults must not stop at the probe, for a real server would not. What waits for time to pass is left out
-    // unless the fault is about it.
+    // The check for the fixture is skipped, since the fault may break it. Slow cases are excluded unless the fault is
+    // about one of them.
     let is_slow = |id: &str| cases.iter().any(|case| case.id == id && case.slow);
     let quick = !fault.must_fail.iter().any(|id| is_slow(id));
     let selection = Selection { quick, skip_probe: true, ..Selection::default() };
@@ -86,40 +91,41 @@ fn red(fault: &'static Fault, reference: &Reference, cases: &[Case]) -> Result<V
     Ok(failed.map(|verdict| verdict.case.id.clone()).filter(|id| !known.contains(id)).collect())
 }
 
-/// What is wrong with the judge, as a fault shows it.
-fn check(fault: &Fault, red: &[String]) -> Option<String> {
-    let missed: Vec<&&str> = fault.must_fail.iter().filter(|id| !red.iter().any(|red| red == *id)).collect();
+/// Compares the failing cases with the expected ones; returns a message if they differ.
+fn check(fault: &Fault, failed: &[String]) -> Option<String> {
+    let missed: Vec<&&str> =
+        fault.must_fail.iter().filter(|id| !failed.iter().any(|id_failed| id_failed == *id)).collect();
     let is_related = |id: &String| {
         fault.must_fail.contains(&id.as_str()) || fault.may_fail.iter().any(|begin| id.starts_with(begin))
     };
-    let stray: Vec<&String> = red.iter().filter(|id| !is_related(id)).collect();
+    let stray: Vec<&String> = failed.iter().filter(|id| !is_related(id)).collect();
     let fine = missed.is_empty() && stray.is_empty();
-    (!fine).then(|| format!("{}: not noticed by {missed:?}; failed without reason: {stray:?}", fault.name))
+    (!fine).then(|| format!("{}: not detected by {missed:?}; unexpected failures: {stray:?}", fault.name))
 }
 
-/// Judges wrong servers side by side, each thread with servers of its own.
-fn judge(chosen: &[&'static Fault], cases: &[Case], of_reads: bool) -> Vec<String> {
+/// Tests faulty servers concurrently; each thread starts separate servers.
+fn run_faults(chosen: &[&'static Fault], cases: &[Case], reads_only: bool) -> Vec<String> {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|threads| {
         for _ in 0..CONCURRENT {
             threads.spawn(|| {
-                let mut own = None;
+                let mut servers_of_thread = None;
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(fault) = chosen.get(number) else { return };
-                    let reference = own.get_or_insert_with(|| servers(of_reads).unwrap());
+                    let reference = servers_of_thread.get_or_insert_with(|| servers(reads_only).unwrap());
                     let start = std::time::Instant::now();
-                    let red = red(fault, reference, &cases_for(fault, number, cases)).unwrap();
+                    let failed = failing_cases(fault, reference, &cases_for(fault, number, cases)).unwrap();
                     eprintln!(
-                        "{:>6.1} s  {:>4} red  {}",
+                        "{:>6.1} s  {:>4} failed  {}",
                         start.elapsed().as_secs_f64(),
-                        red.len(),
+                        failed.len(),
                         fault.name
                     );
-                    wrong.lock().unwrap().extend(check(fault, &red));
-                    // A wrong server may have let something be written that the next one would stumble over.
+                    wrong.lock().unwrap().extend(check(fault, &failed));
+                    // A faulty server may have written data that affects the next fault.
                     if fault.requires == "L4" || fault.requires == "mutations" {
-                        own = None;
+                        servers_of_thread = None;
                     }
                 }
             });
@@ -129,27 +135,27 @@ fn judge(chosen: &[&'static Fault], cases: &[Case], of_reads: bool) -> Vec<Strin
 }
 
 #[test]
-fn each_fault_of_reads_turns_its_cases_red_and_no_others() {
+fn each_fault_of_reads_fails_its_cases_and_no_others() {
     let (cases, profile) = (cases(), Profile::reference().unwrap());
     let chosen: Vec<&Fault> =
-        faults::all().filter(|fault| is_there(fault, &profile) && is_of_reads(fault)).collect();
+        faults::all().filter(|fault| is_applicable(fault, &profile) && affects_reads(fault)).collect();
     assert!(chosen.len() >= 40, "only {} faults", chosen.len());
-    let wrong = judge(&chosen, &cases, true);
+    let wrong = run_faults(&chosen, &cases, true);
     assert!(wrong.is_empty(), "{} of {} faults\n{}", wrong.len(), chosen.len(), wrong.join("\n"));
 }
 
 #[test]
-fn each_other_fault_turns_its_cases_red_and_no_others() {
+fn each_other_fault_fails_its_cases_and_no_others() {
     let (cases, profile) = (cases(), Profile::reference().unwrap());
     let chosen: Vec<&Fault> =
-        faults::all().filter(|fault| is_there(fault, &profile) && !is_of_reads(fault)).collect();
-    let wrong = judge(&chosen, &cases, false);
+        faults::all().filter(|fault| is_applicable(fault, &profile) && !affects_reads(fault)).collect();
+    let wrong = run_faults(&chosen, &cases, false);
     assert!(wrong.is_empty(), "{} of {} faults\n{}", wrong.len(), chosen.len(), wrong.join("\n"));
 }
 
 #[test]
-fn a_proxy_without_a_fault_changes_nothing() {
-    assert_eq!(red(&NO_FAULT, &servers(false).unwrap(), &cases()).unwrap(), Vec::<String>::new());
+fn a_proxy_without_a_fault_passes_all_cases() {
+    assert_eq!(failing_cases(&NO_FAULT, &servers(false).unwrap(), &cases()).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -166,8 +172,8 @@ fn every_fault_names_cases_that_exist() {
     }
 }
 
-/// A server that answers every request with the same bytes, or with what it was sent.
-fn stubborn(answer: Option<&'static str>) -> String {
+/// Starts a server that answers every request with fixed bytes, or echoes it.
+fn constant_server(answer: Option<&'static str>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -193,13 +199,13 @@ fn stubborn(answer: Option<&'static str>) -> String {
     format!("http://{address}/mesh")
 }
 
-/// The cases of the first two levels that a server passes that answers everything alike.
+/// Returns the cases of the first two levels that a server with a constant answer passes.
 fn passed(answer: Option<&'static str>) -> Vec<String> {
     let mut profile = Profile::reference().unwrap();
     profile.level = Level::L2;
     profile.profiles = vec!["caching".to_owned()];
     profile.known.clear();
-    profile.servers.insert("open".to_owned(), stubborn(answer));
+    profile.servers.insert("open".to_owned(), constant_server(answer));
     let selection = Selection { skip_probe: true, ..Selection::default() };
     let report = run::run(&cases(), &Target::new(profile).unwrap(), &selection);
     assert_eq!(report.level(), None);
@@ -207,7 +213,7 @@ fn passed(answer: Option<&'static str>) -> Vec<String> {
 }
 
 #[test]
-fn servers_that_answer_everything_alike_pass_next_to_nothing() {
+fn servers_with_a_constant_answer_pass_no_case() {
     let ok =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}";
     let refusal = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 74\r\n\

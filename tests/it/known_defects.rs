@@ -1,5 +1,4 @@
-//! What went wrong in other servers of this kind, and which test would notice it here? The tables name tests for
-//! each, and are checked: every one of them exists.
+//! Known defects of other servers of this kind, mapped to the tests that detect them here.
 
 mod defects;
 mod rules;

@@ -1,4 +1,4 @@
-//! Does the server keep, seen from outside, what the specification promises?
+//! Black-box tests of the server program.
 
 #![allow(
     clippy::unwrap_used,

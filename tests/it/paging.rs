@@ -1,4 +1,4 @@
-//! Does a walk by cursors see each row that stays exactly once and in order, while other rows come and go?
+//! Paging by cursors: each row that persists is visited once and in order while other rows come and go.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use mesh_tests::{Database, Request, Server};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// Ids from here on belong to rows that come and go.
-const PASSING: i64 = 1000;
+/// The first id of the rows that come and go.
+const TRANSIENT: i64 = 1000;
 
-/// Few values in many rows: ties, and NULLs among them.
+/// Creates many rows with few distinct values, so with ties, and with NULLs.
 fn crowd() -> Database {
     let mut rows = String::new();
     for id in 1..=26_i64 {
@@ -31,7 +31,7 @@ fn crowd() -> Database {
     ))
 }
 
-/// A key of an order: field, direction, place of NULL where one is given.
+/// A key of an order: field, direction, and optionally the position of NULL.
 type Key = (&'static str, &'static str, Option<&'static str>);
 
 const ORDERS: &[&[Key]] = &[
@@ -58,7 +58,7 @@ fn json_order(keys: &[Key]) -> Value {
     keys.collect()
 }
 
-/// The same order in SQL, spelt out.
+/// Returns the order as SQL.
 fn sql_order(keys: &[Key], tie: &str) -> String {
     let mut order = String::new();
     for (field, direction, nulls) in keys {
@@ -70,12 +70,12 @@ fn sql_order(keys: &[Key], tie: &str) -> String {
 }
 
 fn ids(connection: &Connection, order: &str) -> Vec<i64> {
-    let sql = format!("SELECT id FROM crowd WHERE id < {PASSING} ORDER BY {order}");
+    let sql = format!("SELECT id FROM crowd WHERE id < {TRANSIENT} ORDER BY {order}");
     let mut statement = connection.prepare(&sql).unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Walks from page to page by POST, since cursors may be long; between pages `meanwhile` is called.
+/// Reads all pages by POST, since cursors may be long. Calls `meanwhile` between pages.
 fn walk(
     server: &Server,
     node: &Value,
@@ -105,21 +105,21 @@ fn walk(
     panic!("no end after 300 pages: {node}");
 }
 
-/// Two rows come, and the oldest of those that came goes: often the very row that the cursor stands at.
-fn come_and_go(connection: &Connection, page: usize) {
-    let come = PASSING + i64::try_from(page).unwrap() * 2;
+/// Inserts two rows and deletes the oldest inserted one, which is often the row of the cursor.
+fn change_transient_rows(connection: &Connection, page: usize) {
+    let come = TRANSIENT + i64::try_from(page).unwrap() * 2;
     if page < 25 {
         let values =
             ["NULL, 'a', 0.1, 1", "2, NULL, NULL, NULL", "1, 'b', 3, 0", "5, 'zz', 1e9, 1"][page % 4];
         let sql = format!("INSERT INTO crowd VALUES ({come}, {values}), ({come} + 1, {values});");
         connection.execute_batch(&sql).unwrap();
     }
-    let sql = format!("DELETE FROM crowd WHERE id BETWEEN {PASSING} AND {come} - 2;");
+    let sql = format!("DELETE FROM crowd WHERE id BETWEEN {TRANSIENT} AND {come} - 2;");
     connection.execute_batch(&sql).unwrap();
 }
 
 #[test]
-fn each_row_that_stays_is_visited_once_and_in_order() {
+fn each_persistent_row_is_visited_once_and_in_order() {
     let crowd = crowd();
     let server = Server::with_database(&crowd);
     let connection = crowd.connect();
@@ -130,17 +130,17 @@ fn each_row_that_stays_is_visited_once_and_in_order() {
         assert_eq!(expected.len(), 26);
         for first in [1, 2, 3] {
             let node = json!({"$select": {"id": true}, "$orderBy": json_order(keys)});
-            let items = walk(&server, &node, "crowd", first, |page| come_and_go(&connection, page));
+            let items = walk(&server, &node, "crowd", first, |page| change_transient_rows(&connection, page));
             let seen: Vec<i64> = items.iter().map(|item| item["id"].as_i64().unwrap()).collect();
-            let stayed: Vec<i64> = seen.iter().copied().filter(|id| *id < PASSING).collect();
+            let stayed: Vec<i64> = seen.iter().copied().filter(|id| *id < TRANSIENT).collect();
             assert_eq!(stayed, expected, "first {first}, order {order}");
-            connection.execute_batch(&format!("DELETE FROM crowd WHERE id >= {PASSING};")).unwrap();
+            connection.execute_batch(&format!("DELETE FROM crowd WHERE id >= {TRANSIENT};")).unwrap();
         }
     }
 }
 
 #[test]
-fn a_filter_and_a_moving_page_size_keep_the_walk_whole() {
+fn a_filter_and_varying_page_sizes_skip_no_row() {
     let crowd = crowd();
     let server = Server::with_database(&crowd);
     let filter = json!({"or": [{"field": "n", "op": "isNull"}, {"field": "t", "op": "gt", "value": "A"}]});
@@ -154,7 +154,7 @@ fn a_filter_and_a_moving_page_size_keep_the_walk_whole() {
 }
 
 #[test]
-fn tables_without_an_id_are_walked_by_their_key_or_row() {
+fn tables_without_an_id_are_paged_by_key_or_rowid() {
     let database = Database::new(
         "CREATE TABLE pair (a TEXT, b INTEGER, v INTEGER, PRIMARY KEY (a, b)) WITHOUT ROWID;
          INSERT INTO pair VALUES ('x', 1, 1), ('x', 2, NULL), ('y', 1, 1), ('y', 2, NULL), ('z', 1, 1);
@@ -183,7 +183,7 @@ fn tables_without_an_id_are_walked_by_their_key_or_row() {
 }
 
 #[test]
-fn grouped_and_distinct_reads_page_too() {
+fn grouped_and_distinct_reads_are_paged() {
     let server = Server::with_database(&crowd());
     let order = json!([{"aggregate": "c", "direction": "desc"}, {"field": "t", "direction": "desc"}]);
     let nodes = [
@@ -204,7 +204,7 @@ fn grouped_and_distinct_reads_page_too() {
 }
 
 #[test]
-fn a_cursor_outlives_the_server() {
+fn a_cursor_is_valid_after_a_restart() {
     let crowd = crowd();
     let query = |after: &Value| {
         let page = json!({"first": 2, "after": after});

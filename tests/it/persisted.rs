@@ -1,4 +1,4 @@
-//! Are registered queries kept, found by all servers, and run by their ids? `SPEC §8`
+//! Persisted queries: registration, storage, and reads by id (SPEC §8).
 
 use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Response, Server};
@@ -8,7 +8,7 @@ use crate::signed::{Deployment, Session, why};
 
 const TITLE: &str = "{ post title }";
 
-/// The id as the specification says. `SPEC §8.2`
+/// Computes the id of a query (SPEC §8.2).
 fn id(format: &str, query: &str) -> String {
     format!("q_{}", &encoding::sha256(format!("{format}\0{query}").as_bytes())[..32])
 }
@@ -27,7 +27,7 @@ fn configured(database: &Database, more: &str) -> String {
 }
 
 #[test]
-fn a_registered_query_outlives_its_server_and_is_known_to_others() {
+fn a_registered_query_survives_a_restart_and_is_shared() {
     let blog = Database::blog();
     let (mut a, b) = (Server::with_database(&blog), Server::with_database(&blog));
     let wanted = id("ql", TITLE);
@@ -47,7 +47,7 @@ fn a_registered_query_outlives_its_server_and_is_known_to_others() {
 }
 
 #[test]
-fn in_memory_it_is_gone_with_the_server() {
+fn a_query_registered_in_memory_is_lost_on_restart() {
     let blog = Database::blog();
     let config = configured(&blog, "[state]\nstore = \"memory\"");
     let server = Server::start(&["--config", &config]);
@@ -59,9 +59,9 @@ fn in_memory_it_is_gone_with_the_server() {
 }
 
 #[test]
-fn a_state_that_cannot_be_written_is_memory_with_a_warning() {
+fn an_unwritable_state_falls_back_to_memory_with_a_warning() {
     let blog = Database::blog();
-    // A folder stands where the file should be.
+    // A folder has the name of the state file.
     std::fs::create_dir(blog.dir.path().join("data.db.mesh-state")).unwrap();
     let log = blog.dir.path().join("log");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--database", &blog.url()];
@@ -74,7 +74,7 @@ fn a_state_that_cannot_be_written_is_memory_with_a_warning() {
 }
 
 #[test]
-fn what_is_no_query_is_refused_at_once() {
+fn an_invalid_query_is_refused_at_registration() {
     let blog = Database::blog();
     let server = Server::with_database(&blog);
     for (body, error) in [
@@ -91,7 +91,7 @@ fn what_is_no_query_is_refused_at_once() {
 }
 
 #[test]
-fn only_what_was_loaded_at_start() {
+fn only_preloaded_queries_run_if_registration_is_closed() {
     let blog = Database::blog();
     let path = blog.dir.write("queries.json", &json!([{"query": TITLE, "format": "ql"}]).to_string());
     let settings = format!("[persisted]\nregistration = \"closed\"\nonly = true\npreload = \"{path}\"");
@@ -127,9 +127,9 @@ fn the_store_is_bounded() {
     assert_eq!(kept, 20);
 }
 
-/// With integrity, registering is signed as well, and so is the id.
+/// With integrity, both the registration and reads by id are signed.
 #[test]
-fn ids_are_signed() {
+fn registrations_and_ids_are_signed() {
     let deployment = Deployment::new("");
     let server = deployment.start();
     let session = Session::begin(&server);
@@ -146,9 +146,9 @@ fn ids_are_signed() {
     assert_eq!(why(&read(&server, "/post/1", &id("ql", TITLE))), (401, "TOKEN_MISSING".to_owned()));
 }
 
-/// A read by id costs no parsing: it goes on when the same text as a query would be over the bound.
+/// A read by id is not subject to the limit on the length of a query header.
 #[test]
-fn ids_stand_for_texts_too_long_for_a_header() {
+fn ids_allow_queries_that_are_too_long_for_a_header() {
     let blog = Database::blog();
     let server = Server::with_database(&blog);
     let long = format!("{{ post {}title }}", " ".repeat(40_000));

@@ -1,4 +1,4 @@
-//! Does the playground do what it shows? A browser uses it as a person would.
+//! The playground, operated in a browser.
 
 mod build;
 mod layout;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use page::{CONTROL, EDITOR, ENTER, ESCAPE, Page, RELEASE, blog, serve};
 
 #[test]
-fn it_loads_and_a_query_is_clicked_together_and_run() {
+fn a_query_is_built_by_clicking_and_run() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -42,11 +42,11 @@ fn it_loads_and_a_query_is_clicked_together_and_run() {
     let shown = browser.text("[data-testid=reader]");
     let (slow, rust) = (shown.find("Slow bread"), shown.find("Rust at dawn"));
     assert!(slow < rust && rust.is_some(), "{shown}");
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn a_collection_is_paged_through_as_a_table() {
+fn a_collection_is_shown_as_a_paged_table() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -61,11 +61,11 @@ fn a_collection_is_paged_through_as_a_table() {
     browser.wait_for(".pager", "page 2");
     browser.click(".pager button");
     browser.wait("the first page again", |browser| browser.count("[data-testid=table] tbody tr") == 50);
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn a_collection_is_counted_by_forms() {
+fn a_collection_is_aggregated_by_forms() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -84,11 +84,11 @@ fn a_collection_is_counted_by_forms() {
         browser.text("[data-testid=table] thead").split_whitespace().collect::<Vec<_>>(),
         ["authorId", "count"]
     );
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn completion_offers_what_the_schema_has() {
+fn completion_offers_names_of_the_schema() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -96,7 +96,7 @@ fn completion_offers_what_the_schema_has() {
     page.type_query("{po");
     browser.wait("entities are offered", |browser| browser.count(offers) > 0);
     assert!(browser.text(".cm-tooltip-autocomplete").starts_with("post"));
-    // An offer that has just appeared is not taken by an Enter that was meant for a new line.
+    // An Enter that follows a completion immediately inserts a new line instead of accepting it.
     std::thread::sleep(Duration::from_millis(150));
     browser.type_into(EDITOR, &ENTER.to_string());
     page.wait_for_query(r#"{"post": { "$select": { "title": true } }}"#);
@@ -110,11 +110,11 @@ fn completion_offers_what_the_schema_has() {
     browser.wait_for(".cm-tooltip-autocomplete", "$groupBy");
     browser.type_into(EDITOR, &ESCAPE.to_string());
     browser.click("[data-testid=format-json]");
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn faults_are_underlined_where_they_are() {
+fn faults_are_underlined_at_their_position() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -128,11 +128,11 @@ fn faults_are_underlined_where_they_are() {
     browser.wait_for(marked, "tru");
     page.type_query(r#"{"post": {"$select": {"id": true"#);
     browser.wait("a right query has no fault", |browser| browser.count(marked) == 0);
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn formats_change_and_the_selection_stays() {
+fn changing_the_format_keeps_the_query() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -145,7 +145,7 @@ fn formats_change_and_the_selection_stays() {
     assert!(page.query().contains(r#""author": { "$select": { "name": true } }"#), "{}", page.query());
     page.run();
     browser.wait_for("[data-testid=status]", "6 objects");
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
@@ -167,11 +167,11 @@ fn plan_and_statements_are_shown() {
     assert_eq!(browser.count(".query-plan"), 0);
     browser.click("[data-testid=explain]");
     browser.wait_for(".query-plan", "SEARCH");
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn statements_can_be_kept_back() {
+fn statements_can_be_hidden() {
     let hidden = || {
         let database = Database::blog();
         let file = database
@@ -189,11 +189,11 @@ fn statements_can_be_kept_back() {
     let body = r#"{"query": "{ post title }", "format": "ql"}"#;
     let reply = page.server.send(&Request::post("/docs/execute", body)).json();
     assert!(reply["meta"].get("sql").is_none() && reply["meta"]["rows"] == 4, "{reply}");
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn the_theme_is_switched_and_kept() {
+fn the_theme_is_switched_and_stored() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let theme = || page.browser.run("return document.documentElement.dataset.theme", &Value::Null);
@@ -205,7 +205,7 @@ fn the_theme_is_switched_and_kept() {
     page.browser.visit(&page.url(""));
     page.wait_for_query("$select");
     assert_eq!((dark, theme()), (json!("dark"), json!("light")));
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn links_carry_the_query_in_their_fragment() {
 }
 
 #[test]
-fn a_query_is_copied_registered_and_remembered() {
+fn a_query_is_copied_registered_and_stored_in_the_history() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -254,11 +254,11 @@ fn a_query_is_copied_registered_and_remembered() {
     browser.wait_for("[data-testid=status]", "50 objects");
     browser.click("#side-panel-saved");
     browser.wait_for(".saved", "post");
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn a_record_is_watched_live() {
+fn changes_of_a_record_are_shown() {
     let database = Database::blog();
     let Some(page) = Page::open(|| serve(&database, &["--docs"])) else { return };
     let page = page.ready();
@@ -271,11 +271,11 @@ fn a_record_is_watched_live() {
     page.browser.wait_for("[data-testid=watch]", "A better map");
     page.browser.click("[data-testid=watch] button");
     page.browser.wait_for("[data-testid=watch]", "not watching");
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn the_keyboard_reaches_everything() {
+fn all_controls_are_reachable_by_keyboard() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -292,11 +292,11 @@ fn the_keyboard_reaches_everything() {
     let before = width();
     browser.type_into("[data-testid=split-side]", "\u{e014}\u{e014}");
     browser.wait("arrow keys make the schema wider", |_| width() > before);
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn no_script_but_its_own_runs() {
+fn injected_scripts_do_not_run() {
     let Some(page) = Page::open(blog) else { return };
     let script = "const done = arguments[arguments.length - 1];
         const blocked = [];
@@ -315,7 +315,7 @@ fn no_script_but_its_own_runs() {
 }
 
 #[test]
-fn its_routes_keep_the_manners_of_all_routes() {
+fn playground_routes_follow_the_rules_of_all_routes() {
     let server = blog();
     let reply = server.send(&Request::new("GET", "/docs/schema").header("X-Request-Id", "mine"));
     assert_eq!((reply.status, reply.header("x-request-id")), (200, Some("mine")));
@@ -365,7 +365,7 @@ fn its_routes_keep_the_manners_of_all_routes() {
 }
 
 #[test]
-fn an_open_playground_is_not_put_before_the_world() {
+fn a_public_playground_requires_confirmation() {
     let database = Database::blog();
     let output = run(&["serve", "--listen", "0.0.0.0:0", "--docs", "--database", &database.url()]);
     assert_eq!(output.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! Does each role see and write what the schema document lets it, and nothing else?
+//! Policies: each role reads and writes what the schema document allows, and nothing else.
 
 use mesh_tests::kit::encoding;
 use mesh_tests::{Cluster, Database, Request, Response, Server, encode, run};
@@ -34,7 +34,7 @@ fn schema() -> Value {
     })
 }
 
-/// What both engines are given, in the words of both.
+/// The tables, in SQL that both databases accept.
 const TABLES: &str = "
 CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT NOT NULL, role TEXT, age INTEGER, password_hash TEXT);
 CREATE TABLE posts (
@@ -50,24 +50,24 @@ INSERT INTO posts VALUES
 INSERT INTO comments VALUES (1, 'first', 1);
 ";
 
-/// A server with sessions of every role.
-struct House {
+/// A server with accounts of every role.
+struct Site {
     server: Server,
-    /// What has to outlast the server.
+    /// Kept until the server has stopped.
     _database: (Database, Option<Cluster>),
 }
 
-/// A session: its token, and the key of its signatures.
+/// The token of a session and its signing key.
 type Session = (String, String);
 
-impl House {
-    /// One over SQLite, and one over PostgreSQL where that is installed.
+impl Site {
+    /// Returns a site over SQLite and, if PostgreSQL is installed, one over PostgreSQL.
     fn both() -> impl Iterator<Item = Self> {
         let sqlite = Database::new(TABLES);
         let url = sqlite.url();
         let sqlite = Self::open(&url, (sqlite, None));
         let postgres = Cluster::start().map(|cluster| {
-            let url = cluster.database("house", TABLES);
+            let url = cluster.database("site", TABLES);
             Self::open(&url, (Database::new(""), Some(cluster)))
         });
         std::iter::once(sqlite).chain(postgres)
@@ -97,7 +97,7 @@ impl House {
         self.server.send(&request.header("X-Mesh-Token", token).header("X-Mesh-Signature", signature))
     }
 
-    /// The items of a list, or the error's message.
+    /// Returns the items of a list or the message of the error.
     fn list(&self, session: &Session, query: &str) -> String {
         let root: Value = serde_json::from_str(query).unwrap();
         let entity = root.as_object().unwrap().keys().next().unwrap().clone();
@@ -121,34 +121,34 @@ impl House {
 }
 
 #[test]
-fn each_role_sees_its_own_part() {
-    for house in House::both() {
-        let (ada, bo, cy, di) = (house.login("Ada"), house.login("Bo"), house.login("Cy"), house.login("Di"));
+fn each_role_reads_its_records_only() {
+    for site in Site::both() {
+        let (ada, bo, cy, di) = (site.login("Ada"), site.login("Bo"), site.login("Cy"), site.login("Di"));
         let ids = r#"{"post":{"$select":{"id":true}}}"#;
-        assert_eq!(house.list(&ada, ids), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#, "an admin");
-        assert_eq!(house.list(&bo, ids), r#"[{"id":2},{"id":3}]"#, "an editor, who owns these");
-        assert_eq!(house.list(&cy, ids), r#"[{"id":4}]"#, "another one, over the same plan");
-        assert_eq!(house.list(&di, ids), r#"[{"id":1},{"id":3}]"#, "nobody in particular");
+        assert_eq!(site.list(&ada, ids), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#, "an admin");
+        assert_eq!(site.list(&bo, ids), r#"[{"id":2},{"id":3}]"#, "an editor, who owns these");
+        assert_eq!(site.list(&cy, ids), r#"[{"id":4}]"#, "another one, over the same plan");
+        assert_eq!(site.list(&di, ids), r#"[{"id":1},{"id":3}]"#, "nobody in particular");
         for (session, id, expected) in
             [(&bo, 2, r#"{"id":2}"#), (&cy, 2, "null"), (&di, 2, "null"), (&di, 3, r#"{"id":3}"#)]
         {
-            assert_eq!(house.read(session, &format!("/post/{id}"), ids).text(), expected);
+            assert_eq!(site.read(session, &format!("/post/{id}"), ids).text(), expected);
         }
         let count = r#"{"post":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}}"#;
-        assert_eq!(house.list(&cy, count), r#"[{"n":1}]"#);
+        assert_eq!(site.list(&cy, count), r#"[{"n":1}]"#);
         let nested =
             r#"{"user":{"$select":{"name":true,"posts":{"$select":{"id":true}}},"$page":{"first":2}}}"#;
         assert_eq!(
-            house.list(&bo, nested),
+            site.list(&bo, nested),
             r#"[{"name":"Ada","posts":[]},{"name":"Bo","posts":[{"id":2},{"id":3}]}]"#
         );
     }
 }
 
 #[test]
-fn what_a_role_may_not_see_has_no_name() {
-    for house in House::both() {
-        let (ada, bo, di) = (house.login("Ada"), house.login("Bo"), house.login("Di"));
+fn hidden_names_are_unknown_names() {
+    for site in Site::both() {
+        let (ada, bo, di) = (site.login("Ada"), site.login("Bo"), site.login("Di"));
         for (session, query, message) in [
             (&bo, r#"{"user":{"$select":{"age":true}}}"#, "Field 'age' not found on entity 'user'"),
             (
@@ -183,38 +183,39 @@ fn what_a_role_may_not_see_has_no_name() {
             ),
             (&di, r#"{"user":{"$select":{"id":true}}}"#, "Entity 'user' not found"),
         ] {
-            assert_eq!(house.list(session, query), message, "{query}");
-            assert!(house.list(&ada, query).starts_with('['), "an admin may: {query}");
+            assert_eq!(site.list(session, query), message, "{query}");
+            assert!(site.list(&ada, query).starts_with('['), "an admin may: {query}");
         }
     }
 }
 
 #[test]
-fn writes_are_held_to_the_same() {
-    for house in House::both() {
-        let (ada, bo, di) = (house.login("Ada"), house.login("Bo"), house.login("Di"));
+fn writes_obey_policies() {
+    for site in Site::both() {
+        let (ada, bo, di) = (site.login("Ada"), site.login("Bo"), site.login("Di"));
         let status = |reply: &Response| (reply.status, reply.json()["code"].as_str().map(str::to_owned));
         let title = json!({"title": "New"});
-        assert_eq!(house.write(&bo, "PUT", "/post/2", &title).status, 200);
-        // Not the editor's own, not to be written away, not for editors, not there, not theirs to write at all.
-        assert_eq!(status(&house.write(&bo, "PUT", "/post/1", &title)), (404, None));
+        assert_eq!(site.write(&bo, "PUT", "/post/2", &title).status, 200);
+        // The record of another editor, a change that would hide it, a field that editors cannot write, a missing
+        // record, and an entity that editors cannot write.
+        assert_eq!(status(&site.write(&bo, "PUT", "/post/1", &title)), (404, None));
         let forbidden = (403, Some("FORBIDDEN".to_owned()));
-        assert_eq!(status(&house.write(&bo, "PUT", "/post/2", &json!({"ownerId": 1}))), forbidden);
-        assert_eq!(status(&house.write(&bo, "PUT", "/post/2", &json!({"published": true}))), (400, None));
-        assert_eq!(status(&house.write(&bo, "PUT", "/user/2", &json!({"name": "Bob"}))), (400, None));
-        assert_eq!(status(&house.write(&di, "PUT", "/post/1", &title)), (400, None));
-        assert_eq!(house.write(&bo, "DELETE", "/post/1", &Value::Null).status, 404);
-        assert_eq!(house.write(&ada, "PUT", "/post/1", &title).status, 200);
+        assert_eq!(status(&site.write(&bo, "PUT", "/post/2", &json!({"ownerId": 1}))), forbidden);
+        assert_eq!(status(&site.write(&bo, "PUT", "/post/2", &json!({"published": true}))), (400, None));
+        assert_eq!(status(&site.write(&bo, "PUT", "/user/2", &json!({"name": "Bob"}))), (400, None));
+        assert_eq!(status(&site.write(&di, "PUT", "/post/1", &title)), (400, None));
+        assert_eq!(site.write(&bo, "DELETE", "/post/1", &Value::Null).status, 404);
+        assert_eq!(site.write(&ada, "PUT", "/post/1", &title).status, 200);
         let titles = r#"{"post":{"$select":{"title":true}}}"#;
         assert_eq!(
-            house.list(&ada, titles),
+            site.list(&ada, titles),
             r#"[{"title":"New"},{"title":"New"},{"title":"A map"},{"title":"Bicycle"}]"#
         );
     }
 }
 
 #[test]
-fn faults_in_policies_are_found_before_anything_is_served() {
+fn invalid_policies_prevent_the_start() {
     let database = Database::blog();
     for (change, place, words) in [
         (json!({"editor": {"poste": true}}), "policies.editor.poste", "did you mean 'post'?"),

@@ -1,4 +1,4 @@
-//! Does all work behind a pooler that gives each transaction another connection?
+//! The server behind pgbouncer in transaction mode.
 
 use std::thread;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use mesh_tests::{Cluster, Pooler, Request, Server, TempDir, command, encode};
 use serde_json::json;
 
 use crate::events;
-use crate::shared_database::{TITLE, is_ended, until, written_is_read_elsewhere};
+use crate::shared_database::{TITLE, assert_writes_are_visible_on_other_servers, is_ended, until};
 use crate::signed::{Session, why};
 
 const TABLES: &str = "
@@ -32,7 +32,7 @@ const SCHEMA: &str = r#"{
 const POST: &str = r#"{"post":{"$select":{"title":true,"author":{"$select":{"name":true,"posts":{"$select":{"id":true},"$page":{"first":1},"$orderBy":[{"field":"id","direction":"asc"}]}}}}}}"#;
 
 #[test]
-fn reads_writes_and_sessions_share_two_connections() {
+fn reads_writes_and_sessions_work_over_two_connections() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(TABLES);
     let Some(pooler) = Pooler::start(&cluster, 2) else { return };
@@ -44,7 +44,7 @@ fn reads_writes_and_sessions_share_two_connections() {
          enabled = true\nsecret = \"the secret of these tests, 32 bytes or more\"\n\
          [integrity.users]\ntable = \"accounts\"\n",
     );
-    // The second one finds the namespace of the first, which has the name of the account.
+    // The second server finds the schema of the first, which is named after the account.
     let serve = || Server::start(&["--config", &config, "--database", &pooler.url(), "--schema", &schema]);
     let servers = [serve(), serve()];
     let session = Session::begin(&servers[0]);
@@ -76,9 +76,9 @@ fn reads_writes_and_sessions_share_two_connections() {
     assert!(connections.is_some_and(|count| count.parse::<u32>().unwrap() <= 2));
 }
 
-/// What has to be heard is heard over connections to the primary itself, and all else goes through the pooler.
+/// Notifications use direct connections to the primary; everything else goes through the pooler.
 #[test]
-fn servers_behind_a_pooler_hear_each_other_at_a_direct_address() {
+fn servers_behind_a_pooler_exchange_notifications_over_a_direct_address() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(TABLES);
     let Some(pooler) = Pooler::start(&cluster, 2) else { return };
@@ -96,7 +96,7 @@ fn servers_behind_a_pooler_hear_each_other_at_a_direct_address() {
     let (a, b) = (serve(), serve());
     let session = Session::begin(&a);
     assert!(!is_ended(&session, &b));
-    // Whoever hears the others asks nobody whether a session has ended.
+    // A server that receives notifications does not query whether a session was revoked.
     cluster.execute("ALTER TABLE mesh.revocation RENAME TO hidden");
     until("answers come from memory", || session.get(&b, "/post/1", TITLE).status == 200);
     cluster.execute("ALTER TABLE mesh.hidden RENAME TO revocation");
@@ -108,12 +108,12 @@ fn servers_behind_a_pooler_hear_each_other_at_a_direct_address() {
     }
     cluster.execute("DROP TABLE posts, users");
     drop((a, b));
-    written_is_read_elsewhere(&cluster, &pooler.url(), &settings);
+    assert_writes_are_visible_on_other_servers(&cluster, &pooler.url(), &settings);
 }
 
-/// Through the pooler alone nobody hears the triggers, and changes are found by looking.
+/// Without a direct connection, notifications of triggers are not received and changes are found by polling.
 #[test]
-fn changes_are_told_of_behind_a_pooler() {
+fn changes_are_found_by_polling_behind_a_pooler() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(TABLES);
     let Some(pooler) = Pooler::start(&cluster, 2) else { return };

@@ -1,4 +1,4 @@
-//! Do two servers over a primary and two replicas answer rightly while one thing after the other is killed?
+//! Two servers over a PostgreSQL primary and two replicas, while processes are killed one after the other.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -22,8 +22,8 @@ const SCHEMA: &str = r#"{
 const QUERY: &str = r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true}}}}}"#;
 const ANSWER: &str = r#"{"name":"Ada","posts":[{"title":"Dawn"},{"title":"Map"}]}"#;
 
-/// One request over a connection of its own; `None` where nobody answers.
-fn ask(address: SocketAddr, head: &str, body: &str) -> Option<(u16, String)> {
+/// Sends one request over a new connection; `None` if there is no reply.
+fn try_send(address: SocketAddr, head: &str, body: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     let length = if body.is_empty() {
@@ -39,14 +39,14 @@ fn ask(address: SocketAddr, head: &str, body: &str) -> Option<(u16, String)> {
 }
 
 fn read(address: SocketAddr) -> Option<(u16, String)> {
-    ask(address, &format!("GET /mesh/user/1 HTTP/1.1\r\nX-Mesh-Query: {}\r\n", encode(QUERY)), "")
+    try_send(address, &format!("GET /mesh/user/1 HTTP/1.1\r\nX-Mesh-Query: {}\r\n", encode(QUERY)), "")
 }
 
 fn write_name(address: SocketAddr, name: &str) -> Option<(u16, String)> {
-    ask(address, "PUT /mesh/user/2 HTTP/1.1\r\n", &format!(r#"{{"name": "{name}"}}"#))
+    try_send(address, "PUT /mesh/user/2 HTTP/1.1\r\n", &format!(r#"{{"name": "{name}"}}"#))
 }
 
-/// Clients that ask one server after the other, as a balancer would have it.
+/// Clients that send requests to the servers in turn, like a load balancer.
 struct Load {
     addresses: Arc<Mutex<Vec<SocketAddr>>>,
     stop: Arc<AtomicBool>,
@@ -84,7 +84,7 @@ impl Load {
                             unavailable.fetch_add(1, Ordering::Relaxed);
                         }
                         Some((status, body)) => panic!("{status} {body}"),
-                        // A server that was killed; the next one is asked.
+                        // The server was killed; the next one is tried.
                         None => {}
                     }
                 }
@@ -93,8 +93,8 @@ impl Load {
         load
     }
 
-    /// Waits until so many further reads were answered.
-    fn goes_on(&self, what: &str) {
+    /// Waits until further reads were answered.
+    fn wait_for_reads(&self, what: &str) {
         let (before, start) = (self.good.load(Ordering::Relaxed), Instant::now());
         while self.good.load(Ordering::Relaxed) < before + 40 {
             assert!(start.elapsed() < Duration::from_secs(5), "no reads within 5 s: {what}");
@@ -109,7 +109,7 @@ impl Load {
 }
 
 #[test]
-fn servers_and_databases_are_killed_in_the_middle_of_load() {
+fn reads_continue_while_servers_and_databases_are_killed() {
     let Some(mut primary) = Cluster::start() else { return };
     primary.execute(TABLES);
     let mut replicas = [primary.replica(), primary.replica()];
@@ -122,22 +122,22 @@ fn servers_and_databases_are_killed_in_the_middle_of_load() {
     let serve = || Server::start(&["--config", &config, "--database", &url, "--schema", &schema]);
     let (one, other) = (serve(), serve());
     let load = Load::start(vec![one.address, other.address]);
-    load.goes_on("at first");
+    load.wait_for_reads("at first");
 
     replicas[0].kill();
-    load.goes_on("without a replica");
+    load.wait_for_reads("without a replica");
     replicas[0].start_server();
-    load.goes_on("with the replica again");
+    load.wait_for_reads("with the replica again");
 
     one.signal("KILL");
-    load.goes_on("without a server");
+    load.wait_for_reads("without a server");
     *load.addresses.lock().unwrap() = vec![other.address];
     let one = serve();
     load.addresses.lock().unwrap().push(one.address);
-    load.goes_on("with a new server");
+    load.wait_for_reads("with a new server");
     assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "nothing so far needs to be refused");
 
-    // While the primary is away only writes are refused.
+    // Without the primary only writes are refused.
     assert_eq!(write_name(one.address, "Bob").map(|(status, _)| status), Some(200));
     thread::sleep(Duration::from_millis(500));
     primary.kill();
@@ -145,14 +145,14 @@ fn servers_and_databases_are_killed_in_the_middle_of_load() {
     while away.elapsed() < Duration::from_secs(3) {
         let (status, body) = write_name(one.address, "nobody").unwrap();
         assert_eq!(status, 503, "{body}");
-        load.goes_on("without the primary");
+        load.wait_for_reads("without the primary");
     }
     primary.start_server();
     let back = Instant::now();
     while write_name(one.address, "Bert").map(|(status, _)| status) != Some(200) {
         assert!(back.elapsed() < Duration::from_secs(5), "no writes within 5 s");
     }
-    let reply = ask(
+    let reply = try_send(
         one.address,
         &format!(
             "GET /mesh/user/2 HTTP/1.1\r\nX-Mesh-Query: {}\r\n",
@@ -161,19 +161,20 @@ fn servers_and_databases_are_killed_in_the_middle_of_load() {
         "",
     );
     assert_eq!(reply, Some((200, r#"{"name":"Bert"}"#.to_owned())), "the own write is seen");
-    load.goes_on("with the primary again");
+    load.wait_for_reads("with the primary again");
     load.end();
 }
 
 const PUT: &str = "PUT /mesh/word";
 
-/// A write of a text, and how it was answered.
+/// Writes a text; returns status and body.
 fn write_text(server: &Server, id: &str, text: &str) -> (u16, String) {
-    ask(server.address, &format!("{PUT}/{id} HTTP/1.1\r\n"), &format!(r#"{{"text": "{text}"}}"#)).unwrap()
+    try_send(server.address, &format!("{PUT}/{id} HTTP/1.1\r\n"), &format!(r#"{{"text": "{text}"}}"#))
+        .unwrap()
 }
 
 #[test]
-fn writes_keep_what_reads_promise_of_ids_and_letters() {
+fn written_ids_and_texts_are_compared_exactly() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute("CREATE TABLE words (id integer PRIMARY KEY, text text, small smallint)");
     cluster.execute("INSERT INTO words VALUES (1, 'été', 1), (2, 'hiver', 2), (3, 'a\\', 3)");
@@ -194,13 +195,13 @@ fn writes_keep_what_reads_promise_of_ids_and_letters() {
     assert_eq!(write_text(&server, "1", "Épée").0, 200, "letters of all of Unicode are folded");
     assert_eq!(write_text(&server, "2", "Épée").0, 404, "outside of what the policy shows");
     assert_eq!(write_text(&server, "1", "hiver").0, 403, "to outside of what it shows");
-    // A backslash at the end of a pattern stands for itself.
+    // A backslash at the end of a pattern is literal.
     assert_eq!(write_text(&server, "3", r"c\\").0, 200, "a text with a backslash at its end");
     assert_eq!(write_text(&server, "3", "d").0, 403, "to a text without one");
     for id in ["4", "2147483648", "99999999999", "9223372036854775807"] {
         let (status, body) = write_text(&server, id, "Épée");
         assert_eq!(status, 404, "{id}: {body}");
     }
-    let wide = ask(server.address, &format!("{PUT}/1 HTTP/1.1\r\n"), r#"{"small": 99999}"#).unwrap();
+    let wide = try_send(server.address, &format!("{PUT}/1 HTTP/1.1\r\n"), r#"{"small": 99999}"#).unwrap();
     assert_eq!(wide.0, 400, "a value that does not fit is another matter: {}", wide.1);
 }

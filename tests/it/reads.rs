@@ -1,9 +1,9 @@
-//! Does a read answer exactly the shape asked for, to the byte?
+//! Reads return exactly the requested shape, compared byte by byte.
 
 use mesh_tests::{Database, Request, Server};
 use serde_json::{Value, json};
 
-/// The text of the items of a collection read, and what follows must be the page's information.
+/// Returns the text of the items of a collection; the rest of the body must be `pageInfo`.
 fn items(server: &Server, path: &str, query: &str) -> String {
     let reply = server.get(path, query);
     let text = reply.text();
@@ -24,7 +24,7 @@ fn assert_items(server: &Server, path: &str, query: &str, expected: &str) {
 }
 
 #[test]
-fn values_are_written_by_the_types_of_their_columns() {
+fn values_are_formatted_by_column_type() {
     let server = Server::with_database(&Database::blog());
     let query = r#"{"post":{"$select":{"title":true,"published":true,"id":true,"score":true,"likes":true,"picture":true,"createdAt":true}}}"#;
     assert_eq!(
@@ -71,7 +71,7 @@ fn relations_nest_in_the_order_of_the_selection() {
 }
 
 #[test]
-fn many_to_many_goes_through_the_junction_both_ways() {
+fn many_to_many_relations_work_in_both_directions() {
     let server = Server::with_database(&Database::blog());
     assert_items(
         &server,
@@ -88,7 +88,7 @@ fn many_to_many_goes_through_the_junction_both_ways() {
 }
 
 #[test]
-fn a_relation_to_the_same_table_goes_both_ways() {
+fn self_relations_work_in_both_directions() {
     let server = Server::with_database(&Database::blog());
     assert_items(
         &server,
@@ -104,7 +104,7 @@ fn a_relation_to_the_same_table_goes_both_ways() {
 }
 
 #[test]
-fn controls_two_levels_down_hold_for_each_parent() {
+fn nested_controls_apply_to_each_parent() {
     let server = Server::with_database(&Database::blog());
     let query = r#"{"user":{"$select":{"name":true,"posts":{"$select":{"title":true,"comments":{
         "$select":{"text":true,"user":{"$select":{"name":true}}},
@@ -124,7 +124,7 @@ fn controls_two_levels_down_hold_for_each_parent() {
         r#"{"user":{"$select":{"id":true,"posts":{"$select":{"id":true},"$orderBy":[{"field":"likes","direction":"desc","nulls":"first"}],"$page":{"first":1,"after":null}}},"$orderBy":[{"field":"role","direction":"desc"}],"$where":{"not":{"field":"id","op":"eq","value":4}}}}"#,
         r#"[{"id":3,"posts":[{"id":4}]},{"id":2,"posts":[{"id":3}]},{"id":1,"posts":[{"id":1}]}]"#,
     );
-    // Without $page all children; with an empty one fifty.
+    // Without $page all children are returned, with an empty $page fifty.
     let many = Server::with_database(&Database::blog_with_posts(70));
     let count = |page: &str| {
         let query = format!(r#"{{"user":{{"$select":{{"posts":{{"$select":{{"id":true}}{page}}}}}}}}}"#);
@@ -163,7 +163,7 @@ fn filters_combine() {
 }
 
 #[test]
-fn rows_are_grouped_and_reckoned() {
+fn rows_are_grouped_and_aggregated() {
     let server = Server::with_database(&Database::blog());
     assert_items(
         &server,

@@ -1,4 +1,4 @@
-//! Do servers over one PostgreSQL agree on what all of them must know?
+//! Several servers over one PostgreSQL database: login counts, revocations and read-your-writes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,7 +17,7 @@ CREATE TABLE posts (id integer PRIMARY KEY, title text NOT NULL);
 INSERT INTO posts VALUES (1, 'Rust at dawn');
 ";
 
-/// A database whose servers sign.
+/// A database with accounts for several servers.
 pub(crate) struct Deployment {
     pub(crate) cluster: Cluster,
     folder: TempDir,
@@ -30,7 +30,7 @@ impl Deployment {
         Some(Self { cluster, folder: TempDir::new() })
     }
 
-    /// One of its servers, with further settings.
+    /// Starts a server with further settings.
     pub(crate) fn start(&self, more: &str) -> Server {
         let config = self.folder.write(
             "mesh.toml",
@@ -46,7 +46,7 @@ impl Deployment {
 }
 
 #[test]
-fn failed_logins_are_counted_by_all_servers_together() {
+fn failed_logins_are_counted_across_servers() {
     let Some(deployment) = Deployment::new() else { return };
     let limits = "[limits]\nlogin_per_minute = 3";
     let (a, b) = (deployment.start(limits), deployment.start(limits));
@@ -58,7 +58,7 @@ fn failed_logins_are_counted_by_all_servers_together() {
     let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=20).contains(&wait), "{wait}");
     assert_eq!(login(&b, "bo@example.org", "guess").status, 401, "others can still try");
-    // What succeeds is not counted, nor is what was refused.
+    // Neither successful nor refused logins are counted.
     deployment.cluster.execute("DELETE FROM mesh.attempt");
     let c = deployment.start(limits);
     for _ in 0..5 {
@@ -70,11 +70,11 @@ fn failed_logins_are_counted_by_all_servers_together() {
 
 pub(crate) const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
-/// Ends the connections of servers that listen.
-const CUT: &str =
+/// Terminates the connections that receive notifications.
+const TERMINATE_LISTENERS: &str =
     "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 7815104";
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, is: impl Fn() -> bool) {
     let start = Instant::now();
     while !is() {
@@ -93,7 +93,7 @@ pub(crate) fn is_ended(session: &Session, server: &Server) -> bool {
 }
 
 #[test]
-fn a_session_that_ends_on_one_server_has_ended_on_all() {
+fn a_session_revoked_on_one_server_is_refused_on_all() {
     let Some(deployment) = Deployment::new() else { return };
     let limits = "[limits]\nlogin_per_minute = 1000";
     let (a, b) = (deployment.start(limits), deployment.start(limits));
@@ -107,7 +107,7 @@ fn a_session_that_ends_on_one_server_has_ended_on_all() {
         session
     };
     let first = ends("at once");
-    // While it hears the others a server asks nobody.
+    // A server that receives notifications does not query the database for revocations.
     let session = Session::begin(&a);
     cluster.execute("ALTER TABLE mesh.revocation RENAME TO hidden");
     until("answers come from memory", || session.get(&b, "/post/1", TITLE).status == 200);
@@ -119,12 +119,12 @@ fn a_session_that_ends_on_one_server_has_ended_on_all() {
     }
     eprintln!("a login, a logout that all have heard and four signed reads: {:?}", start.elapsed() / 50);
 
-    // Nobody hears anything for a while, and what is ended is ended all the same.
+    // Without notifications a revoked session is still refused.
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                let _ = cluster.query(CUT);
+                let _ = cluster.query(TERMINATE_LISTENERS);
                 thread::sleep(Duration::from_millis(30));
             }
         });
@@ -133,13 +133,13 @@ fn a_session_that_ends_on_one_server_has_ended_on_all() {
         }
         stop.store(true, Ordering::Relaxed);
     });
-    // What was ended while nobody listened is known when they do again.
+    // Revocations that were missed are known after reconnecting.
     until("they listen again", || {
         cluster.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").as_deref() == Some("2")
     });
     assert!(is_ended(&first, &a) && is_ended(&first, &b));
 
-    // A server that was out of the world for a while does not go by what it knew before.
+    // A server that was suspended does not rely on its old state.
     let session = Session::begin(&a);
     assert!(!is_ended(&session, &b));
     b.signal("STOP");
@@ -158,13 +158,13 @@ const WRITABLE: &str = r#"{"entities": {"user": {"fields": ["id", "name"], "writ
 const NAME: &str = r#"{"user":{"$select":{"name":true}}}"#;
 
 #[test]
-fn what_one_server_has_written_is_read_on_another() {
+fn a_write_on_one_server_is_visible_on_another() {
     let Some(primary) = Cluster::start() else { return };
-    written_is_read_elsewhere(&primary, &primary.url(), "");
+    assert_writes_are_visible_on_other_servers(&primary, &primary.url(), "");
 }
 
-/// Two servers over a primary at that address, which may be another's than its own, and a replica.
-pub(crate) fn written_is_read_elsewhere(primary: &Cluster, url: &str, settings: &str) {
+/// Tests two servers over a replica and a primary, which is reached at `url`, possibly through a pooler.
+pub(crate) fn assert_writes_are_visible_on_other_servers(primary: &Cluster, url: &str, settings: &str) {
     primary.execute(USERS);
     let replica = primary.replica();
     let folder = TempDir::new();
@@ -182,7 +182,7 @@ pub(crate) fn written_is_read_elsewhere(primary: &Cluster, url: &str, settings: 
     };
     assert_eq!((name(&a), name(&b)), ("Ada".to_owned(), "Ada".to_owned()));
 
-    // The replica stands still: whoever reads there sees what was.
+    // Replication is paused, so the replica returns old values.
     let stands_still = |round: &str| {
         until("the replica has caught up", || {
             primary.query("SELECT pg_current_wal_lsn()") == replica.query("SELECT pg_last_wal_replay_lsn()")
@@ -217,13 +217,13 @@ pub(crate) fn written_is_read_elsewhere(primary: &Cluster, url: &str, settings: 
     }
     eprintln!("a write that all have heard and a read elsewhere: {:?}", start.elapsed() / 100);
 
-    // A server that hears nobody asks the primary.
+    // A server without notifications reads from the primary.
     stands_still("again");
     b.signal("STOP");
     write(&a, "Cleo");
     b.signal("CONT");
     assert_eq!(name(&b), "Cleo");
-    let _ = primary.query(CUT);
+    let _ = primary.query(TERMINATE_LISTENERS);
     write(&a, "Dora");
     assert_eq!(name(&b), "Dora");
 }

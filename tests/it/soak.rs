@@ -1,7 +1,7 @@
-//! What does the server look like after a long time of everything at once? Valid, invalid, aborted and slow traffic
-//! over every route, and then: no failure of its own, no panic, memory level, and nothing left open.
+//! A soak test: valid, invalid, aborted and slow traffic over every route. It requires that nothing panics or logs an
+//! error, that memory stays level, and that all sockets are closed.
 //!
-//! `MESH_SOAK_SECONDS` says how long, 20 unless told; `cargo xtask soak` runs it against a release build.
+//! `MESH_SOAK_SECONDS` sets the duration, 20 by default; `cargo xtask soak` runs it against a release build.
 
 mod traffic;
 
@@ -14,18 +14,18 @@ use mesh_tests::{Database, Server, command};
 
 use traffic::{Client, Outcome};
 
-/// Clients that do one thing after the other, for each server.
+/// The number of concurrent clients per server.
 const CLIENTS: u64 = 3;
-/// A part of the time goes by before anything is measured.
+/// The share of the time before measuring begins.
 const WARM_UP: f64 = 0.3;
-/// What memory may grow by in a minute, where a run is long enough to tell.
-const SLOPE: f64 = 0.5;
-/// A run that is long enough: below it the noise of an allocator is larger than what could be found.
-const LONG: Duration = Duration::from_secs(180);
-/// What a short run may grow by, in MiB.
-const NOISE: f64 = 12.0;
+/// The allowed growth of memory in MiB per minute, checked in long runs.
+const SLOPE_MAX: f64 = 0.5;
+/// The shortest run for which the growth is checked. In shorter runs the noise of the allocator dominates.
+const LONG_RUN: Duration = Duration::from_secs(180);
+/// The allowed growth of memory of any run, in MiB.
+const GROWTH_MAX: f64 = 12.0;
 
-/// A server with everything on, with sessions or without, whose log goes to a file.
+/// A server with all features enabled, with or without sessions, that logs to a file.
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) database: Database,
@@ -79,15 +79,15 @@ impl Site {
         Self { server, database, is_signed }
     }
 
-    /// MiB of memory of its own, files that are mapped left out.
+    /// Returns the anonymous memory in MiB.
     fn memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.process())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
     }
 
-    /// Sockets, and all that is open.
-    fn open(&self) -> (usize, usize) {
+    /// Counts the open sockets and all open descriptors.
+    fn descriptors(&self) -> (usize, usize) {
         let entries = std::fs::read_dir(format!("/proc/{}/fd", self.server.process())).unwrap();
         let links = entries.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
         links.fold((0, 0), |(sockets, all), link| {
@@ -95,15 +95,15 @@ impl Site {
         })
     }
 
-    /// What is open once nobody asks for anything any more.
+    /// Waits until the number of sockets has settled and returns the counts of [`Self::descriptors`].
     fn settled(&self, sockets: Option<usize>) -> (usize, usize) {
         let start = Instant::now();
-        let mut last = self.open();
+        let mut last = self.descriptors();
         loop {
             std::thread::sleep(Duration::from_millis(300));
-            let now = self.open();
-            let is_well = sockets.map_or(now == last, |sockets| now.0 <= sockets);
-            if is_well || start.elapsed() > Duration::from_secs(30) {
+            let now = self.descriptors();
+            let is_settled = sockets.map_or(now == last, |sockets| now.0 <= sockets);
+            if is_settled || start.elapsed() > Duration::from_secs(30) {
                 return now;
             }
             last = now;
@@ -111,7 +111,7 @@ impl Site {
     }
 }
 
-/// Lets clients do as they do for so long, and gathers what was wrong, and the memory over time.
+/// Runs the clients for some time. Collects faults, and returns samples of minutes and MiB for each server.
 fn run(sites: &[Site], time: Duration, seed: u64, faults: &Mutex<Vec<String>>) -> Vec<Vec<(f64, f64)>> {
     let (done, count) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut memory = vec![Vec::new(); sites.len()];
@@ -123,7 +123,7 @@ fn run(sites: &[Site], time: Duration, seed: u64, faults: &Mutex<Vec<String>>) -
                     let mut client = Client::new(site, seed + index * 100 + number);
                     while !done.load(Ordering::Relaxed) {
                         count.fetch_add(1, Ordering::Relaxed);
-                        if let Outcome::Wrong(what) = client.step() {
+                        if let Outcome::Fault(what) = client.step() {
                             faults.lock().unwrap().push(what);
                         }
                     }
@@ -143,7 +143,7 @@ fn run(sites: &[Site], time: Duration, seed: u64, faults: &Mutex<Vec<String>>) -
     memory
 }
 
-/// MiB a minute, by the line that fits best.
+/// Returns the slope of the regression line, in MiB per minute.
 fn slope(samples: &[(f64, f64)]) -> f64 {
     let count = samples.len() as f64;
     let (x, y) =
@@ -155,7 +155,7 @@ fn slope(samples: &[(f64, f64)]) -> f64 {
 }
 
 #[test]
-fn mixed_traffic_leaves_no_trace() {
+fn mixed_traffic_leaks_nothing() {
     let seconds = std::env::var("MESH_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let time = Duration::from_secs(seconds);
     let sites = [Site::start(false), Site::start(true)];
@@ -173,14 +173,14 @@ fn mixed_traffic_leaves_no_trace() {
             "soak, signed {}: open {before:?}, then {after:?}; {first:.1} MiB, then {last:.1}, {slope:.2} MiB a minute",
             site.is_signed
         );
-        // Connections to the database are kept for threads that may need them again.
+        // Database connections stay open in the pool.
         if after.0 > before.0 || after.1 > before.1 + 24 {
             faults.push(format!("open before {before:?}, after {after:?} (sockets, all)"));
         }
-        if time >= LONG && slope > SLOPE {
+        if time >= LONG_RUN && slope > SLOPE_MAX {
             faults.push(format!("memory grows by {slope:.2} MiB a minute"));
         }
-        if last - first > NOISE {
+        if last - first > GROWTH_MAX {
             faults.push(format!("memory grew from {first:.1} to {last:.1} MiB"));
         }
         let log = std::fs::read_to_string(site.database.dir.path().join("log")).unwrap();
@@ -191,7 +191,7 @@ fn mixed_traffic_leaves_no_trace() {
     for mut site in sites {
         site.server.signal("TERM");
         if site.server.wait().code() != Some(0) {
-            faults.push("the server did not end well".to_owned());
+            faults.push("the server did not exit with status 0".to_owned());
         }
     }
     faults.truncate(20);

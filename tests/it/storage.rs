@@ -1,5 +1,4 @@
-//! What becomes of the server when its storage fails? No wrong answer, no end of the process, and all is well again
-//! by itself once the cause is gone.
+//! Storage failures: the server gives no wrong answer, does not exit, and recovers by itself once the cause is gone.
 
 mod truncated;
 
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 const NOTE: &str = r#"{"note":{"$select":{"id":true,"text":true}}}"#;
 const JOURNALS: [&str; 2] = ["WAL", "DELETE"];
 
-/// Notes with that text, in that journal mode.
+/// Creates notes with the given text and journal mode.
 fn notes(journal: &str, text: &str) -> Database {
     Database::new(&format!(
         "PRAGMA journal_mode = {journal};
@@ -44,14 +43,14 @@ fn write(server: &Server, id: u32, text: &str) -> Response {
     server.send(&request.body(json!({"text": text}).to_string()))
 }
 
-/// The text of a note begins with that.
-fn says(server: &Server, id: u32, text: &str) -> bool {
+/// Returns whether the text of a note begins with `text`.
+fn has_text(server: &Server, id: u32, text: &str) -> bool {
     let reply = read(server, id);
     reply.status == 200 && reply.json()["text"].as_str().is_some_and(|it| it.starts_with(text))
 }
 
 #[track_caller]
-fn within(time: Duration, what: &str, mut holds: impl FnMut() -> bool) {
+fn wait_until(time: Duration, what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < time, "{what}: not within {time:?}");
@@ -59,9 +58,9 @@ fn within(time: Duration, what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-const SOON: Duration = Duration::from_secs(10);
+const RECOVERY_TIME: Duration = Duration::from_secs(10);
 
-/// A failure of the server's own, which tells nothing of what lies behind it.
+/// Asserts that a reply is a server error that reveals nothing about its cause.
 #[track_caller]
 fn is_failure(reply: &Response, statuses: &[u16]) {
     let text = reply.text();
@@ -75,70 +74,70 @@ fn is_failure(reply: &Response, statuses: &[u16]) {
 }
 
 #[test]
-fn a_database_that_others_hold_is_waited_for_and_then_given_up() {
+fn a_database_locked_by_a_writer_is_waited_for_until_the_timeout() {
     for journal in JOURNALS {
         let database = notes(journal, "old");
         let config = database.dir.write("mesh.toml", "request_timeout = \"1s\"\n");
         let server = start(&database, &["--config", &config, "--mutations"]);
-        assert!(says(&server, 1, "old"));
-        // The writer has put the file into WAL mode, where nobody but another writer can be held up.
+        assert!(has_text(&server, 1, "old"));
+        // In WAL mode, which the writer has set, a lock blocks other writers only.
         let other = database.connect();
         other.execute_batch("BEGIN IMMEDIATE; UPDATE notes SET text = 'new' WHERE id = 1").unwrap();
-        assert!(says(&server, 1, "old") && says(&server, 2, "old"), "{journal}");
+        assert!(has_text(&server, 1, "old") && has_text(&server, 2, "old"), "{journal}");
         let start = Instant::now();
         is_failure(&write(&server, 2, "mine"), &[503]);
         assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
         other.execute_batch("COMMIT").unwrap();
-        assert!(says(&server, 1, "new"), "{journal}");
+        assert!(has_text(&server, 1, "new"), "{journal}");
         assert_eq!(write(&server, 2, "mine").status, 200);
-        assert!(says(&server, 2, "mine"), "{journal}");
+        assert!(has_text(&server, 2, "mine"), "{journal}");
     }
 }
 
 #[test]
-fn a_database_that_is_locked_whole_is_unavailable_for_so_long() {
+fn an_exclusively_locked_database_is_unavailable_until_it_is_released() {
     let database = notes("DELETE", "old");
     let config = database.dir.write("mesh.toml", "request_timeout = \"1s\"\n");
     let server = start(&database, &["--config", &config]);
-    assert!(says(&server, 1, "old"));
+    assert!(has_text(&server, 1, "old"));
     let other = database.connect();
     other.execute_batch("BEGIN EXCLUSIVE; UPDATE notes SET text = 'new'").unwrap();
     is_failure(&read(&server, 3), &[503, 500]);
     std::thread::scope(|scope| {
-        // A lock that goes within the time of a request is only waited for.
-        let waiting = scope.spawn(|| says(&server, 4, "new"));
+        // A lock that is released within the timeout only delays the request.
+        let waiting = scope.spawn(|| has_text(&server, 4, "new"));
         std::thread::sleep(Duration::from_millis(300));
         other.execute_batch("COMMIT").unwrap();
         assert!(waiting.join().unwrap());
     });
-    assert!(says(&server, 1, "new") && says(&server, 3, "new"));
+    assert!(has_text(&server, 1, "new") && has_text(&server, 3, "new"));
 }
 
 #[test]
-fn another_file_in_its_place_is_served_instead() {
+fn a_replaced_database_file_is_served() {
     for journal in JOURNALS {
         for arguments in [&[][..], &["--mutations"]] {
             let (database, next) = (notes(journal, "old"), notes(journal, "new"));
             let server = start(&database, arguments);
             for id in 1..20 {
-                assert!(says(&server, id, "old"));
+                assert!(has_text(&server, id, "old"));
             }
             if !arguments.is_empty() {
                 assert_eq!(write(&server, 1, "old and changed").status, 200);
-                assert!(says(&server, 1, "old and changed"));
+                assert!(has_text(&server, 1, "old and changed"));
             }
             fs::rename(next.file(), database.file()).unwrap();
-            within(SOON, "the new file", || says(&server, 1, "new"));
+            wait_until(RECOVERY_TIME, "the new file", || has_text(&server, 1, "new"));
             for id in 1..20 {
                 assert!(
-                    says(&server, id, "new"),
+                    has_text(&server, id, "new"),
                     "{journal} {arguments:?} {id}: {}",
                     read(&server, id).text()
                 );
             }
             if !arguments.is_empty() {
                 assert_eq!(write(&server, 1, "new and changed").status, 200);
-                assert!(says(&server, 1, "new and changed"));
+                assert!(has_text(&server, 1, "new and changed"));
                 let text: String = database
                     .connect()
                     .query_row("SELECT text FROM notes WHERE id = 1", [], |row| row.get(0))
@@ -153,31 +152,31 @@ fn another_file_in_its_place_is_served_instead() {
 }
 
 #[test]
-fn a_database_that_is_gone_is_unavailable_until_it_is_back() {
+fn a_missing_database_is_unavailable_until_it_is_restored() {
     for journal in JOURNALS {
         let (database, next) = (notes(journal, "old"), notes(journal, "new"));
         let server = start(&database, &["--mutations"]);
         assert_eq!(write(&server, 1, "old and changed").status, 200);
         fs::remove_file(database.file()).unwrap();
-        // Nothing is written to a file that nobody can find again.
+        // Nothing is written to the deleted file.
         is_failure(&write(&server, 2, "lost"), &[503]);
-        within(SOON, "unavailable", || read(&server, 1).status == 503);
+        wait_until(RECOVERY_TIME, "unavailable", || read(&server, 1).status == 503);
         is_failure(&read(&server, 1), &[503]);
         is_failure(&server.get("/note", NOTE), &[503]);
         fs::rename(next.file(), database.file()).unwrap();
-        within(SOON, "back", || says(&server, 1, "new"));
-        assert!(says(&server, 2, "new"), "{journal}");
-        within(SOON, "written", || write(&server, 2, "new and changed").status == 200);
+        wait_until(RECOVERY_TIME, "back", || has_text(&server, 1, "new"));
+        assert!(has_text(&server, 2, "new"), "{journal}");
+        wait_until(RECOVERY_TIME, "written", || write(&server, 2, "new and changed").status == 200);
     }
 }
 
-/// Pages are read through a map of the file, whose end must not be passed.
+/// Pages are read through a memory map, so reading beyond the end of the file would be fatal.
 #[test]
-fn a_file_that_was_cut_short_or_overwritten_fails_and_nothing_else() {
+fn reads_of_a_truncated_or_overwritten_file_fail() {
     let whole = |server: &Server, id: u32, text: &str| {
         let reply = read(server, id);
-        // What was read before may still be known; anything else than the truth is not.
-        assert!(reply.status != 200 || says(server, id, text), "{}", reply.text());
+        // A reply is either the cached true value or a failure.
+        assert!(reply.status != 200 || has_text(server, id, text), "{}", reply.text());
         if reply.status != 200 {
             is_failure(&reply, &[500, 503]);
         }
@@ -187,7 +186,7 @@ fn a_file_that_was_cut_short_or_overwritten_fails_and_nothing_else() {
             let (database, next) = (notes(journal, "old"), notes(journal, "new"));
             let mut server = start(&database, &[]);
             for id in (1..2000).step_by(97) {
-                assert!(says(&server, id, "old"));
+                assert!(has_text(&server, id, "old"));
             }
             let file = OpenOptions::new().write(true).open(database.file()).unwrap();
             let length = file.metadata().unwrap().len();
@@ -203,24 +202,24 @@ fn a_file_that_was_cut_short_or_overwritten_fails_and_nothing_else() {
             assert!(matches!(list.status, 200 | 500 | 503), "{}", list.status);
             drop(file);
             fs::rename(next.file(), database.file()).unwrap();
-            within(SOON, "a whole file again", || says(&server, 5, "new"));
-            assert!(says(&server, 1, "new") && says(&server, 1999, "new"), "{journal}, {harm}");
+            wait_until(RECOVERY_TIME, "a whole file again", || has_text(&server, 5, "new"));
+            assert!(has_text(&server, 1, "new") && has_text(&server, 1999, "new"), "{journal}, {harm}");
             server.signal("TERM");
             assert_eq!(server.wait().code(), Some(0), "{journal}, {harm}");
         }
     }
 }
 
-/// One that may only be read is read, and a server that should write to it says at start that it cannot.
+/// A read-only database is served; a server with mutations refuses to start on it.
 #[test]
-fn a_database_that_may_only_be_read_is_read() {
+fn a_read_only_database_is_served() {
     let database = notes("DELETE", "old");
     let schema = database.dir.write("schema.json", SCHEMA);
     let url = database.url();
     let arguments =
         ["serve", "--listen", "127.0.0.1:0", "--log", "error", "--database", &url, "--schema", &schema];
     let mut command = command(&arguments);
-    // Whoever may do anything may write to it, too; so be somebody else.
+    // Root can write to read-only files, so the server runs as another user.
     if is_root() {
         command.uid(65_534).gid(65_534);
     }
@@ -231,7 +230,7 @@ fn a_database_that_may_only_be_read_is_read() {
         Command::new(program()).arg("--version").uid_of_nobody().status().is_ok_and(|it| it.success());
     if reachable {
         let server = Server::try_spawn(&mut command, None).unwrap();
-        assert!(says(&server, 1, "old") && says(&server, 2, "old"));
+        assert!(has_text(&server, 1, "old") && has_text(&server, 2, "old"));
         drop(server);
         let log = folder.with_extension("log");
         command.arg("--mutations").stderr(fs::File::create(&log).unwrap());
@@ -240,20 +239,20 @@ fn a_database_that_may_only_be_read_is_read() {
         let _ = fs::remove_file(&log);
         assert!(started.is_err() && said.contains("cannot be written"), "{said}");
     } else {
-        eprintln!("left out: the program cannot be started by another user here");
+        eprintln!("skipped: the program cannot be started by another user here");
     }
     set_mode(folder, 0o755);
 }
 
-/// A limit on the size of files stands for a disk that is full. It needs no right, and can be lifted again.
-struct Narrow(Server);
+/// A server with a limit on the file size, which simulates a full disk without privileges and can be lifted again.
+struct LimitedServer(Server);
 
-impl Narrow {
-    /// A server that takes a failed write for a failure, and not for a reason to end.
+impl LimitedServer {
+    /// Starts a server that ignores `SIGXFSZ`, so that exceeding the limit is a write error.
     fn start(arguments: &[&str]) -> Option<Self> {
         if Command::new("prlimit").arg("--version").stdout(Stdio::null()).status().is_err() {
             assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no prlimit");
-            eprintln!("left out: a full disk, since there is no prlimit");
+            eprintln!("skipped: prlimit is not installed");
             return None;
         }
         let serve = command(arguments);
@@ -270,7 +269,7 @@ impl Narrow {
 }
 
 #[test]
-fn a_full_disk_refuses_writes_and_nothing_else() {
+fn a_full_disk_fails_writes_only() {
     let database = notes("WAL", "old");
     let schema = database.dir.write("schema.json", SCHEMA);
     let url = database.url();
@@ -286,25 +285,25 @@ fn a_full_disk_refuses_writes_and_nothing_else() {
         &schema,
         "--mutations",
     ];
-    let Some(narrow) = Narrow::start(&arguments) else { return };
+    let Some(narrow) = LimitedServer::start(&arguments) else { return };
     let server = &narrow.0;
     assert_eq!(write(server, 1, "before").status, 200);
     narrow.limit("4096");
     let large = "x".repeat(200_000);
     for id in 2..6 {
         is_failure(&write(server, id, &large), &[500, 503]);
-        assert!(says(server, id, "old"), "nothing of it is there");
+        assert!(has_text(server, id, "old"), "nothing of it is there");
     }
-    assert!(says(server, 1, "before") && says(server, 1000, "old"));
+    assert!(has_text(server, 1, "before") && has_text(server, 1000, "old"));
     narrow.limit("unlimited");
-    within(SOON, "written again", || write(server, 2, &large).status == 200);
-    assert!(says(server, 2, "xxx") && says(server, 3, "old"));
+    wait_until(RECOVERY_TIME, "written again", || write(server, 2, &large).status == 200);
+    assert!(has_text(server, 2, "xxx") && has_text(server, 3, "old"));
     let sound: String = database.connect().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");
 }
 
 #[test]
-fn a_full_disk_refuses_files_and_leaves_nothing_of_them() {
+fn a_full_disk_fails_uploads_and_leaves_no_files() {
     let database = Database::new(
         "CREATE TABLE photos (id INTEGER PRIMARY KEY, image TEXT); INSERT INTO photos VALUES (1, NULL);",
     );
@@ -330,7 +329,7 @@ fn a_full_disk_refuses_files_and_leaves_nothing_of_them() {
         "--config",
         &config,
     ];
-    let Some(narrow) = Narrow::start(&arguments) else { return };
+    let Some(narrow) = LimitedServer::start(&arguments) else { return };
     let server = &narrow.0;
     let send = |bytes: usize| {
         let content = "z".repeat(bytes);
@@ -350,7 +349,7 @@ fn a_full_disk_refuses_files_and_leaves_nothing_of_them() {
         is_failure(&send(1_000_000), &[500, 503]);
         assert_eq!(image(), before);
     }
-    within(SOON, "nothing is left", || count() == stored);
+    wait_until(RECOVERY_TIME, "nothing is left", || count() == stored);
     narrow.limit("unlimited");
     assert_eq!(send(1_000_000).status, 200);
     assert!(image() != before && image() != Value::Null);
@@ -371,12 +370,12 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-trait AsNobody {
-    /// The same run by a user who owns nothing, where this one may do anything.
+trait RunAsNobody {
+    /// Runs the command as an unprivileged user if this process is root.
     fn uid_of_nobody(&mut self) -> &mut Self;
 }
 
-impl AsNobody for Command {
+impl RunAsNobody for Command {
     fn uid_of_nobody(&mut self) -> &mut Self {
         if is_root() {
             self.uid(65_534).gid(65_534);

@@ -1,4 +1,4 @@
-//! Do generated types accept right programs and refuse wrong ones, and does the client speak with the server?
+//! The generated TypeScript types and the client, compiled and run against a server.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 use super::signed::Deployment;
 
-/// The programs, and how they are compiled.
+/// Returns the folder of the programs and their compiler settings.
 fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/typescript")
 }
 
-/// The blog with invoices, whose schema has what inference cannot know: big numbers, files, computed fields.
+/// Creates the blog with invoices and a schema with parts that inference cannot find: big numbers, files, computed
+/// fields.
 fn shop() -> (Database, String) {
     let database = Database::blog();
     let table = "CREATE TABLE invoices (id INTEGER PRIMARY KEY, total DECIMAL(10, 2) NOT NULL, number INTEGER, scan TEXT)";
@@ -31,7 +32,7 @@ fn shop() -> (Database, String) {
     (database, schema)
 }
 
-/// A deployment whose requests must be signed and bound, and which takes files.
+/// A deployment with uploads that requires signed and bound requests.
 fn guarded() -> Deployment {
     let uploads = "[uploads]\nenabled = true\n";
     let deployment = Deployment::with("binding = \"require\"", uploads);
@@ -58,7 +59,7 @@ fn guarded() -> Deployment {
     deployment
 }
 
-/// The folder of a program in TypeScript: what the server writes, and the programs of these tests.
+/// Creates a TypeScript project with the generated files and the programs of these tests.
 fn project(schema: &str, database: &Database, guarded: &Deployment) -> TempDir {
     let folder = TempDir::new();
     let at = |name: &str| folder.path().join(name).display().to_string();
@@ -87,12 +88,12 @@ fn node(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn right_programs_compile_and_wrong_ones_do_not() {
+fn valid_programs_compile_and_invalid_ones_do_not() {
     let Some(tools) = node_tools() else { return };
     let (database, schema) = shop();
     let folder = project(&schema, &database, &guarded());
     let tsc = tools.join("node_modules/typescript/bin/tsc").display().to_string();
-    // Each wrong line has a remark that expects an error, and one that finds none is an error itself.
+    // Each wrong line has a `@ts-expect-error` comment, which is an error itself if the line compiles.
     node(folder.path(), &[&tsc, "-p", "."]);
     let wrong = std::fs::read_to_string(programs().join("wrong.ts")).unwrap();
     let count = wrong.matches("@ts-expect-error").count();
@@ -103,7 +104,7 @@ fn right_programs_compile_and_wrong_ones_do_not() {
     let lines: BTreeSet<_> =
         said.lines().filter_map(|line| line.strip_prefix("wrong.ts(")?.split(',').next()).collect();
     assert_eq!(lines.len(), count, "{said}");
-    // Names are found where they stand, and the nearest is named.
+    // Errors name the position and the nearest name.
     assert!(
         said.contains("'titel' does not exist") && said.contains("Did you mean to write 'title'?"),
         "{said}"
@@ -111,7 +112,7 @@ fn right_programs_compile_and_wrong_ones_do_not() {
 }
 
 #[test]
-fn the_client_reads_signs_pages_and_follows() {
+fn the_client_reads_signs_pages_and_streams() {
     let Some(tools) = node_tools() else { return };
     let (database, schema) = shop();
     let guarded = guarded();
@@ -137,7 +138,7 @@ fn the_client_reads_signs_pages_and_follows() {
 }
 
 #[test]
-fn names_of_any_kind_make_types() {
+fn unusual_names_yield_valid_types() {
     let database = Database::new(
         r#"CREATE TABLE "order details" (id INTEGER PRIMARY KEY, "unit price" REAL, "it's ""so""" TEXT, "class" TEXT);
            CREATE TABLE "größe" (id INTEGER PRIMARY KEY, "Länge" INTEGER);
@@ -165,7 +166,7 @@ fn names_of_any_kind_make_types() {
 }
 
 #[test]
-fn types_go_to_standard_output_or_beside_their_client() {
+fn types_are_written_to_standard_output_or_next_to_the_client() {
     let blog = Database::blog();
     let output = run(&["types", "--database", &blog.url()]);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -1,11 +1,11 @@
-//! Do the write routes do what their table says, with its statuses, and nothing else?
+//! Write routes and their statuses.
 
 mod engines;
 
 use mesh_tests::{Database, Request, Response, Server};
 use serde_json::{Value, json};
 
-/// Tables with every kind of link, and rules that writes can go against.
+/// Tables with every kind of relation and with constraints that writes can violate.
 const SHOP: &str = "
 CREATE TABLE users (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE, age INTEGER CHECK (age >= 0),
@@ -132,7 +132,7 @@ fn a_record_is_created_changed_and_deleted() {
 }
 
 #[test]
-fn the_query_shapes_the_reply() {
+fn the_query_determines_the_shape_of_the_reply() {
     let shop = Shop::open();
     let shaped = |method: &str, path: &str, body: &str, query: &str| {
         let request = Request::new(method, &shop.server.path(path)).header("X-Mesh-Format", "ql");
@@ -152,7 +152,7 @@ fn the_query_shapes_the_reply() {
         shaped("PUT", "/post/1/editor", r#"{"entityId": 3}"#, "{ user name posts { id } }"),
         (200, r#"{"name":"Cy","posts":[{"id":4}]}"#.to_owned())
     );
-    // What is wrong with the query keeps the write from being done.
+    // An invalid query prevents the write.
     let (status, text) = shaped("PUT", "/post/1", r#"{"title": "Newer"}"#, "{ user id }");
     assert_eq!(status, 400, "{text}");
     let (status, text) = shaped("PUT", "/post/1", r#"{"title": "Newer"}"#, "{ post nope }");
@@ -161,7 +161,7 @@ fn the_query_shapes_the_reply() {
 }
 
 #[test]
-fn put_without_a_body_still_reads() {
+fn put_without_a_body_is_a_read() {
     let shop = Shop::open();
     let request =
         Request::new("PUT", &shop.server.path("/user/1")).query(r#"{"user": {"$select": {"name": true}}}"#);
@@ -174,7 +174,7 @@ fn put_without_a_body_still_reads() {
 }
 
 #[test]
-fn children_are_created_under_their_parent_and_deleted_there() {
+fn children_are_created_and_deleted_under_their_parent() {
     let shop = Shop::open();
     let reply = shop.write("POST", "/user/2/posts", r#"{"title": "Child"}"#);
     assert_eq!((reply.status, reply.header("location")), (201, Some("/mesh/post/4")));
@@ -191,14 +191,14 @@ fn children_are_created_under_their_parent_and_deleted_there() {
         "ValidationError",
         "'authorId' is set by the relation 'posts' of the path: leave it out",
     );
-    // The child of another parent is none of this one's.
+    // The child of another parent is not found under this one.
     shop.refused(&shop.delete("/user/1/posts/4"), 404, "NotFound", "There is no 'post' with the id '4'");
     assert_eq!(shop.delete("/user/2/posts/4").status, 204);
     assert_eq!(shop.cell("SELECT count(*) FROM posts").as_deref(), Some("3"));
 }
 
 #[test]
-fn many_to_many_links_are_made_once_and_ended() {
+fn many_to_many_links_are_created_once_and_removed() {
     let shop = Shop::open();
     let pairs = || shop.cell("SELECT group_concat(post_id || tag, ',') FROM post_tags");
     for id in [r#"{"entityId": "a/b"}"#, r#"{"entityId": "a/b"}"#, r#"{"entityId": "rust"}"#] {
@@ -214,13 +214,13 @@ fn many_to_many_links_are_made_once_and_ended() {
     shop.refused(&shop.delete("/post/1/tags/a%2Fb"), 404, "NotFound", "There is no 'tag' with the id 'a/b'");
     assert_eq!(pairs().as_deref(), Some("1rust"));
     assert_eq!(shop.cell("SELECT count(*) FROM tags").as_deref(), Some("2"), "tags stay");
-    // Ids may be numbers, too.
+    // Ids may be numbers.
     assert_eq!(shop.write("PUT", "/post/1/editor", r#"{"entityId": "3"}"#).json()["name"], "Cy");
     assert_eq!(shop.write("PUT", "/post/1/editor", r#"{"entityId": 1}"#).json()["name"], "Ada");
 }
 
 #[test]
-fn to_one_relations_are_connected_replaced_and_ended() {
+fn to_one_relations_are_connected_replaced_and_disconnected() {
     let shop = Shop::open();
     let reply = shop.write("PUT", "/post/2/editor", r#"{"entityId": 3}"#);
     assert_eq!(reply.status, 200);
@@ -233,13 +233,13 @@ fn to_one_relations_are_connected_replaced_and_ended() {
     shop.refused(&shop.write("PUT", "/post/2/editor", r#"{"entityId": 9}"#), 404, "NotFound", missing);
     let missing = "There is no 'post' with the id '9'";
     shop.refused(&shop.delete("/post/9/editor"), 404, "NotFound", missing);
-    // Its key may not be empty.
+    // A required key cannot be cleared.
     let reply = shop.delete("/post/2/author");
     shop.refused(&reply, 409, "ConflictError", "'authorId' may not be empty");
 }
 
 #[test]
-fn a_key_on_the_other_side_moves() {
+fn a_foreign_key_on_the_other_side_is_updated() {
     let shop = Shop::open();
     let owners = || shop.cell("SELECT group_concat(coalesce(user_id, '-'), ',') FROM profiles").unwrap();
     let reply = shop.write("PUT", "/user/1/profile", r#"{"entityId": 2}"#);
@@ -249,7 +249,7 @@ fn a_key_on_the_other_side_moves() {
     assert_eq!(owners(), "-,2");
     assert_eq!(shop.delete("/user/2/profile").status, 204);
     assert_eq!(owners(), "-,-");
-    // A badge has to belong to somebody: it can go to who has none, not to who would lose one.
+    // The key of a badge is required, so a badge can move only to a record that has none.
     let reply = shop.write("PUT", "/user/1/badge", r#"{"entityId": 2}"#);
     shop.refused(&reply, 409, "ConflictError", "A value would be empty that may not be");
     assert_eq!(shop.write("PUT", "/user/3/badge", r#"{"entityId": 2}"#).status, 200);
@@ -258,7 +258,7 @@ fn a_key_on_the_other_side_moves() {
 }
 
 #[test]
-fn only_what_is_writable_is_written() {
+fn only_writable_fields_are_written() {
     let shop = Shop::open();
     let refused = |method: &str, path: &str, body: &str, message: &str| {
         shop.refused(&shop.write(method, path, body), 400, "ValidationError", message);
@@ -285,7 +285,7 @@ fn only_what_is_writable_is_written() {
 }
 
 #[test]
-fn values_are_checked_and_stored_by_type() {
+fn values_are_validated_and_stored_by_type() {
     let shop = Shop::open();
     let body = r#"{"title": "T", "data": {"b": [1, null], "a": true}, "picture": "AP8Q", "balance": "1.10",
         "createdAt": "2024-05-01T12:30:00+02:00"}"#;
@@ -307,7 +307,7 @@ fn values_are_checked_and_stored_by_type() {
 }
 
 #[test]
-fn rules_of_the_database_are_conflicts() {
+fn constraint_violations_are_conflicts() {
     let shop = Shop::open();
     let refused = |method: &str, path: &str, body: &str, message: &str| {
         shop.refused(&shop.write(method, path, body), 409, "ConflictError", message);
@@ -336,7 +336,7 @@ fn rules_of_the_database_are_conflicts() {
 }
 
 #[test]
-fn methods_fit_the_kind_of_relation() {
+fn methods_must_match_the_kind_of_relation() {
     let shop = Shop::open();
     let refused = |reply: Response, allow: &str| {
         assert_eq!((reply.status, reply.header("allow")), (405, Some(allow)), "{}", reply.text());
@@ -357,7 +357,7 @@ fn methods_fit_the_kind_of_relation() {
 }
 
 #[test]
-fn bodies_are_json_objects() {
+fn bodies_must_be_json_objects() {
     let shop = Shop::open();
     let body = |body: &str| shop.write("PUT", "/user/1", body);
     for text in ["[]", "1", "{", "null", r#"{"name": "a", "name": "b"}"#, "{\"name\": \"\u{7}\"}"] {
@@ -379,7 +379,7 @@ fn bodies_are_json_objects() {
 }
 
 #[test]
-fn without_the_profile_nothing_is_written() {
+fn writes_are_refused_if_mutations_are_disabled() {
     let shop = Shop::with(&[]);
     for (method, path, allow) in [
         ("DELETE", "/user/1", "GET, HEAD, PUT, OPTIONS"),
@@ -399,7 +399,7 @@ fn without_the_profile_nothing_is_written() {
 }
 
 #[test]
-fn the_file_alone_is_the_database_after_a_stop() {
+fn a_stopped_server_leaves_no_write_ahead_log() {
     let Shop { server, database } = Shop::open();
     assert_eq!(server.send(&Request::post(&server.path("/user"), r#"{"name": "Di"}"#)).status, 201);
     let copy = database.dir.path().join("copy.db");
@@ -411,7 +411,7 @@ fn the_file_alone_is_the_database_after_a_stop() {
 }
 
 #[test]
-fn what_was_answered_is_there_after_a_crash_and_nothing_is_half_there() {
+fn acknowledged_writes_survive_a_crash_and_none_is_partial() {
     let shop = Shop::open();
     let database = shop.database;
     let mut server = shop.server;
@@ -436,7 +436,7 @@ fn what_was_answered_is_there_after_a_crash_and_nothing_is_half_there() {
             })
         })
         .collect();
-    // A third of a second of writes, then the process is no more.
+    // The process is killed after a third of a second of writes.
     std::thread::sleep(std::time::Duration::from_millis(350));
     server.signal("KILL");
     let _ = server.wait();
@@ -452,7 +452,7 @@ fn what_was_answered_is_there_after_a_crash_and_nothing_is_half_there() {
     for title in &answered {
         assert!(there.contains(title), "{title} was answered and is gone");
     }
-    // At most one write of each client was under way without an answer.
+    // At most one write of each client was pending without a reply.
     assert!(there.len() <= 3 + answered.len() + 3, "{} rows, {} answers", there.len(), answered.len());
     let schema = database.dir.path().join("schema.json").display().to_string();
     let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);

@@ -1,5 +1,5 @@
-//! Where does a request end? Every form in which a proxy and a server might not agree on it: either there is one
-//! meaning, or the connection is closed before anything that follows is taken for a request.
+//! Request smuggling: wherever a proxy and the server might disagree about the end of a request, the end is unambiguous
+//! or the connection is closed before the following bytes are read as a request.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use super::{POST, is_well};
 
 const BODY: &str = r#"{"query":"{ post id }","format":"ql","id":1}"#;
 
-/// A read by GET with those further lines.
+/// Returns a GET read with further header lines.
 fn get(id: u32, lines: &str) -> String {
     let query = encode(POST);
     format!("GET /mesh/post/{id} HTTP/1.1\r\nHost: a\r\nX-Mesh-Query: {query}\r\n{lines}\r\n")
@@ -25,11 +25,11 @@ fn chunked(body: &str) -> String {
     format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len())
 }
 
-/// The statuses of all replies up to the end of the connection, and what came.
+/// Sends bytes; returns the statuses of all replies up to the end of the connection, and the bytes received.
 fn talk(server: &Server, bytes: &[u8]) -> (Vec<u16>, String) {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
-    // A server that refuses may close before it has read all.
+    // The server may refuse and close before it has read everything.
     let _ = stream.write_all(bytes);
     let mut received = Vec::new();
     let mut buffer = [0; 4096];
@@ -49,12 +49,12 @@ fn talk(server: &Server, bytes: &[u8]) -> (Vec<u16>, String) {
 }
 
 #[test]
-fn a_request_has_one_end_or_none_follows_it() {
+fn an_ambiguous_end_of_a_request_closes_the_connection() {
     let server = Server::with_database(&Database::blog());
     let length = BODY.len();
     let both = chunked(BODY);
     let te = "Transfer-Encoding: chunked\r\n";
-    // What comes first, and the statuses; where the first is the only one, the connection was closed after it.
+    // The first request and the statuses; a single status means that the connection was closed after it.
     let table: Vec<(&str, String, &[u16])> = vec![
         ("one length", post(&format!("Content-Length: {length}\r\n"), BODY), &[200, 200]),
         ("chunks", post(te, &both), &[200, 200]),
@@ -124,9 +124,9 @@ fn a_request_has_one_end_or_none_follows_it() {
     is_well(&server);
 }
 
-/// A body that holds a request stays a body, whether it is read or not.
+/// A body that contains a request is never read as a request.
 #[test]
-fn a_request_inside_of_a_body_is_never_answered() {
+fn a_request_inside_a_body_is_never_answered() {
     let server = Server::with_database(&Database::blog());
     let hidden = get(2, "");
     let length = hidden.len();
@@ -145,7 +145,7 @@ fn a_request_inside_of_a_body_is_never_answered() {
     ] {
         let (statuses, text) = talk(&server, format!("{first}{hidden}{last}").as_bytes());
         assert!(!text.contains(r#"{"id":2}"#), "{first}{text}");
-        // Either the body was skipped and the next request answered, or the connection closed.
+        // The body was skipped and the next request answered, or the connection was closed.
         assert!(statuses.len() == 1 || text.contains(r#"{"id":3}"#), "{first}{text}");
     }
     is_well(&server);

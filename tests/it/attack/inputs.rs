@@ -1,11 +1,11 @@
-//! Are names only names, and values only values? In paths, queries and bodies, over every route that takes them.
+//! Injection: hostile names, values, paths, headers and nesting over every route that accepts them.
 
 use mesh_tests::{Request, Server};
 use serde_json::{Value, json};
 
 use super::{POST, everything, is_well, refusal_faults};
 
-/// Values that mean something to databases, shells, patterns, templates or pages.
+/// Values with a special meaning in databases, shells, patterns, templates or pages.
 const HOSTILE: [&str; 16] = [
     "'; DROP TABLE posts; --",
     "\"; DROP TABLE posts; --",
@@ -25,7 +25,7 @@ const HOSTILE: [&str; 16] = [
     "\u{202e}😀",
 ];
 
-/// Names that mean something to objects of scripts, and to databases.
+/// Names with a special meaning in scripts and databases.
 const NAMES: [&str; 12] = [
     "__proto__",
     "constructor",
@@ -41,7 +41,7 @@ const NAMES: [&str; 12] = [
     "$select",
 ];
 
-/// Runs a query in the playground, which tells its statements.
+/// Runs a query in the playground and returns its statements and result.
 fn statements(server: &Server, query: &Value) -> (Vec<String>, Value) {
     let body = json!({"query": query.to_string()}).to_string();
     let reply = server.send(&Request::post("/docs/execute", &body));
@@ -51,7 +51,7 @@ fn statements(server: &Server, query: &Value) -> (Vec<String>, Value) {
     (sql.map(|one| one["sql"].as_str().unwrap().to_owned()).collect(), body["data"].clone())
 }
 
-/// Every place of a query that takes text, with that text in it.
+/// Returns queries with the text in each position that accepts text.
 fn with_text(text: &str) -> Vec<Value> {
     let like = |op: &str| json!({"field": "title", "op": op, "value": text});
     let posts = |controls: Value| {
@@ -72,9 +72,9 @@ fn with_text(text: &str) -> Vec<Value> {
     queries
 }
 
-/// A pattern has two statements: one where it begins with what an index finds, one where it does not.
+/// A pattern has two statements: one for patterns with a literal prefix, which use an index, and one for others.
 #[test]
-fn a_hostile_value_leaves_the_statement_as_it_is() {
+fn a_hostile_value_does_not_change_the_statement() {
     let (server, _blog) = everything();
     let tame = ["tame", "%tame"]
         .map(|tame| -> Vec<_> { with_text(tame).iter().map(|query| statements(&server, query).0).collect() });
@@ -90,7 +90,7 @@ fn a_hostile_value_leaves_the_statement_as_it_is() {
 }
 
 #[test]
-fn a_hostile_value_is_stored_and_read_as_it_is() {
+fn a_hostile_value_is_stored_and_read_unchanged() {
     let (server, blog) = everything();
     for text in HOSTILE {
         let body = json!({"title": text, "authorId": 1}).to_string();
@@ -116,7 +116,7 @@ fn a_hostile_value_is_stored_and_read_as_it_is() {
 }
 
 #[test]
-fn a_strange_name_is_refused_wherever_names_stand() {
+fn an_unknown_name_is_refused_in_every_position() {
     let (server, _blog) = everything();
     let mut faults = Vec::new();
     for name in NAMES {
@@ -142,7 +142,7 @@ fn a_strange_name_is_refused_wherever_names_stand() {
             node(json!({"$page": {"first": 1, name: null}})),
         ];
         for query in queries {
-            // A control in its own place, and `*` where it counts rows, are no strange names.
+            // A control in a valid position and `*` in a count are not unknown names.
             if name == "$select" && query["post"].get(name).is_some_and(|it| it == &json!({})) {
                 continue;
             }
@@ -159,7 +159,7 @@ fn a_strange_name_is_refused_wherever_names_stand() {
         faults.extend(wrong.iter().map(|fault| format!("a write of {name:?}: {fault}: {}", reply.text())));
     }
     crate::table::report(&faults);
-    // An alias is the client's to choose, and still only a key of the answer.
+    // An alias is chosen by the client and is only a key of the result.
     let query = json!({"post": {"$select": {}, "$aggregate": {"__proto__": {"fn": "count"}, "constructor": {"fn": "max", "field": "id"}}}});
     let (sql, data) = statements(&server, &query);
     assert_eq!(data["items"], json!([{"__proto__": 4, "constructor": 4}]));
@@ -168,7 +168,7 @@ fn a_strange_name_is_refused_wherever_names_stand() {
 }
 
 #[test]
-fn a_path_is_decoded_once_and_leads_to_records_only() {
+fn a_path_is_decoded_once_and_addresses_records_only() {
     let (server, _blog) = everything();
     let long = "9".repeat(4096);
     for (segment, status) in [
@@ -281,7 +281,7 @@ fn depth_and_repetition_are_refused_without_delay() {
         ),
         ("many fields of QL", "ql", format!("{{ post {} }}", "title ".repeat(10_000))),
     ];
-    // The text's own bound would refuse most of these before they are read, so it is put aside, too.
+    // Without raising the limit on the query length, most of these would be refused before parsing.
     let blog = mesh_tests::Database::blog();
     let config = blog.dir.write("mesh.toml", "[limits]\nquery_bytes = 8000000\nbody_bytes = 16000000\n");
     let wide = Server::start(&["--config", &config, "--database", &blog.url()]);
@@ -294,7 +294,7 @@ fn depth_and_repetition_are_refused_without_delay() {
             let taken = start.elapsed();
             let (status, error) = match reply.status {
                 413 => (413, "TransportError"),
-                // QL lets a field be named twice, and takes it once.
+                // QL allows a repeated field and returns it once.
                 200 if *name == "many fields of QL" => continue,
                 _ => (400, "ValidationError"),
             };
@@ -323,9 +323,9 @@ fn depth_and_repetition_are_refused_without_delay() {
     is_well(&wide);
 }
 
-/// Every header of the protocol is taken once or refused, and never the first or the last of two.
+/// Every repeated header of the protocol is refused; neither the first nor the last value is used.
 #[test]
-fn a_header_that_stands_twice_is_refused() {
+fn a_repeated_header_is_refused() {
     let (server, _blog) = everything();
     let read = Request::get("/mesh/post/1", POST);
     for (name, values) in [

@@ -1,12 +1,12 @@
-//! Can names, titles, data or links put script into a page? A database and settings that try, and the replies that
-//! they get into. What a browser makes of it is for the tests of the playground.
+//! Cross-site scripting: names, titles, data and links with markup, and the replies that contain them. The tests of the
+//! playground cover the behavior of a browser.
 
 use mesh_tests::{Database, Request, Server, command};
 use serde_json::json;
 
 pub(crate) const SCRIPT: &str = "</script><script>window.ran=1</script><img src=x onerror=window.ran=1>";
 
-/// What of a server can be named by others says [`SCRIPT`].
+/// Starts a server with [`SCRIPT`] in every name and text that others can choose.
 pub(crate) fn hostile() -> Server {
     let table = format!("\"{}\"", SCRIPT.replace('"', "\"\""));
     let database = Database::new(&format!(
@@ -23,7 +23,7 @@ pub(crate) fn hostile() -> Server {
 }
 
 #[test]
-fn no_reply_is_a_page_but_the_page() {
+fn only_the_playground_is_served_as_html() {
     let server = hostile();
     let page = server.send(&Request::new("GET", "/docs"));
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));

@@ -1,5 +1,4 @@
-//! Do clients that are slow, silent or gone hold up the others? Many connections that ask for nothing in many
-//! ways, beside one that asks.
+//! Resource exhaustion: many slow, silent or disconnected clients next to one that sends requests.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -9,7 +8,7 @@ use mesh_tests::{Connection, Database, Request, Server, encode};
 
 use super::{POST, is_well};
 
-/// The longest of many reads over one connection.
+/// Returns the longest duration of many reads over one connection.
 fn slowest(server: &Server) -> Duration {
     let mut connection: Connection = server.connect();
     let request = Request::get("/mesh/post/1", POST);
@@ -25,7 +24,7 @@ fn descriptors(server: &Server) -> usize {
     std::fs::read_dir(format!("/proc/{}/fd", server.process())).map_or(0, Iterator::count)
 }
 
-/// Waits until the server has as few files and connections open as before.
+/// Waits until the server has no more open descriptors than before.
 fn settles(server: &Server, before: usize) {
     let start = Instant::now();
     while descriptors(server) > before {
@@ -35,7 +34,7 @@ fn settles(server: &Server, before: usize) {
 }
 
 #[test]
-fn slow_clients_hold_up_nobody() {
+fn slow_clients_do_not_delay_others() {
     let server = Server::with_database(&Database::blog());
     is_well(&server);
     let before = descriptors(&server);
@@ -54,7 +53,7 @@ fn slow_clients_hold_up_nobody() {
         stream.write_all(beginnings[index % beginnings.len()].as_bytes()).unwrap();
         waiting.push(stream);
     }
-    // They send a byte now and then, as those do that wish to keep a connection busy.
+    // They send single bytes to keep their connections alive.
     for _ in 0..5 {
         for stream in &mut waiting {
             let _ = stream.write_all(b"a");
@@ -67,9 +66,9 @@ fn slow_clients_hold_up_nobody() {
     is_well(&server);
 }
 
-/// Clients that go in the middle of everything, also without saying so.
+/// Clients disconnect at any point, with and without closing the connection properly.
 #[test]
-fn clients_that_go_leave_nothing_behind() {
+fn disconnected_clients_leave_no_descriptors_open() {
     let server = Server::with_database(&Database::blog_with_posts(5_000));
     is_well(&server);
     let before = descriptors(&server);
@@ -82,7 +81,7 @@ fn clients_that_go_leave_nothing_behind() {
         let mut client = TcpStream::connect(server.address).unwrap();
         let part = if round % 2 == 0 { bytes.len() } else { round % bytes.len() };
         let _ = client.write_all(&bytes[..part]);
-        // Bytes that were sent and not read make the system answer with a reset when this is dropped.
+        // Dropping a connection with unread bytes sends a reset.
     }
     settles(&server, before + 2);
     assert!(slowest(&server) < Duration::from_secs(2));

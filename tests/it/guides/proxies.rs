@@ -1,4 +1,4 @@
-//! Does the deployment of the guide hold behind a real nginx and a real Caddy? Its own files are what is run.
+//! The deployment guide behind nginx and Caddy, with the configuration files of the guide.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -29,7 +29,7 @@ fn deployment() {
     }
 }
 
-/// A proxy of the page, and a session with the server behind it.
+/// A proxy of the page and a session with the server behind it.
 struct Proxy {
     url: String,
     folder: std::path::PathBuf,
@@ -63,7 +63,7 @@ impl Proxy {
         self.command(path, arguments).output().expect("curl runs")
     }
 
-    /// The headers of a request whose signature is good for it alone.
+    /// Returns the headers of a request with a bound signature.
     fn signed(&self, method: &str, path: &str, query: &str) -> Vec<String> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let (query, nonce) = (encode(query), encoding::random(24));
@@ -80,7 +80,7 @@ impl Proxy {
         ]
     }
 
-    /// A signed read: its status and body.
+    /// Sends a signed read; returns status and body.
     fn read(&self, path: &str, query: &str, more: &[&str]) -> (u16, String) {
         let headers = self.signed("GET", path, query);
         let mut arguments = vec!["-w", "\n%{http_code}"];
@@ -94,7 +94,7 @@ impl Proxy {
 
     fn passes_queries_of_any_allowed_size(&self) {
         assert_eq!(self.read("/mesh/member/1", NAME, &[]), (200, r#"{"name":"Ines"}"#.to_owned()));
-        // Over HTTP/1.1 too, whose headers a proxy reads into other buffers.
+        // Over HTTP/1.1 too, because proxies use other header buffers for it.
         let large = format!("{NAME}{}", " ".repeat(22_000));
         for version in ["--http2", "--http1.1"] {
             let (status, body) = self.read("/mesh/member/1", &large, &[version]);
@@ -141,7 +141,7 @@ impl Proxy {
     }
 }
 
-/// Behind the proxy clients are told apart by their addresses, whatever they say themselves.
+/// Rate limits behind the proxy use the address of the client, not an address from its headers.
 fn counts_clients(site: &Site<'_>) {
     site.run_checked("MESH_LIMITS__PER_ADDRESS=6/h mesh-server serve --config mesh.toml");
     for port in [8443, 8444] {
@@ -150,7 +150,7 @@ fn counts_clients(site: &Site<'_>) {
             let forged = format!("X-Forwarded-For: {forged}");
             proxy.read("/mesh/member/1", NAME, &["--interface", address, "-H", &forged]).0
         };
-        // Each proxy has clients of its own, of which this is one.
+        // Each proxy is used by another client address.
         let client = if port == 8443 { "127.0.0.5" } else { "127.0.0.6" };
         let statuses: Vec<u16> = (0..8).map(|n| from(client, &format!("192.0.2.{n}"))).collect();
         assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 429, 429], "{}", proxy.url);
@@ -163,12 +163,12 @@ fn restarts_unnoticed(site: &Site<'_>) {
     site.run_checked("mesh-server serve --config mesh.toml");
     let second = format!("mesh-server serve --config mesh.toml --listen 127.0.0.1:{}", site.port(4001));
     site.run_checked(&second);
-    // The two servers of the page in place of the one that it begins with.
+    // The page starts with one server and then replaces it by two.
     site.run_checked(
         "sed '/^upstream/,/^}/d' mesh.nginx > rest.nginx && cat upstream.nginx rest.nginx > mesh.nginx",
     );
     site.run_checked("nginx -p \"$PWD\" -e nginx.log -c try.nginx -t");
-    // Workers that know one server only may still take connections for a moment after the signal.
+    // Old workers, which know one server only, may accept connections for a moment after the signal.
     site.run_checked(
         "workers=$(grep -ls \"^PPid:[[:space:]]*$(cat nginx.pid)$\" /proc/[0-9]*/status | cut -d/ -f3)
          kill -HUP $(cat nginx.pid)
@@ -190,7 +190,7 @@ fn restarts_unnoticed(site: &Site<'_>) {
             (answered, failed)
         });
         for _ in 0..2 {
-            // One that is started at a taken port ends the one that has it, and waits for that.
+            // Starting a server on a used port stops the old one first.
             site.run_checked("mesh-server serve --config mesh.toml");
             site.run_checked(&second);
         }

@@ -1,11 +1,11 @@
-//! Do the queries in tables answer on the sample data? They are sent as a row names them.
+//! Queries in the tables of guides, sent to the sample data.
 
 use std::fs;
 
 use mesh_tests::guide::root;
 use mesh_tests::{Request, Server, command};
 
-/// The last cell of each row of the tables of a page, but for heads and rules.
+/// Returns the last cell of each table row, without headings and separators.
 fn cells(page: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join(page)).unwrap();
     let rows = text.lines().filter(|line| line.starts_with("| ") && line.ends_with(" |"));
@@ -14,11 +14,11 @@ fn cells(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_row_of_migrating_answers_on_the_sample() {
+fn every_query_of_the_migration_guide_is_answered() {
     let server = Server::spawn(&mut command(&["demo", "--listen", "127.0.0.1:0", "--log", "off"]));
     let mut sent = 0;
     for cell in cells("docs/migrating.md") {
-        // Where there is nothing to send, a row says so by a dash.
+        // A dash marks a row without a query.
         if cell.starts_with('–') {
             continue;
         }

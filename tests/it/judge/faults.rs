@@ -1,4 +1,4 @@
-//! Which rules does a wrong server break, and which cases must tell? One entry for each fault.
+//! The injected faults, each with the cases that must detect it.
 
 mod integrity;
 mod profiles;
@@ -12,24 +12,24 @@ use serde_json::{Map, Value, json};
 
 use super::proxy::ProxyState;
 
-/// A rule that is broken.
+/// A fault, which violates one rule.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// What the server does wrong.
+    /// The wrong behavior.
     pub(crate) name: &'static str,
-    /// What has to be claimed for the fault to show: a level or a profile.
+    /// The level or profile that the server must claim.
     pub(crate) requires: &'static str,
     /// Cases that must fail.
     pub(crate) must_fail: &'static [&'static str],
-    /// Beginnings of the ids of other cases that may fail, since they need the same rule.
+    /// Prefixes of the ids of other cases that may fail, because they depend on the rule.
     pub(crate) may_fail: &'static [&'static str],
-    /// Changes a request on its way, or answers it.
+    /// Modifies a request or answers it.
     pub(crate) on_request: fn(&mut Request, &ProxyState) -> Option<Response>,
-    /// Changes a response on its way; sees the request as it came.
+    /// Modifies a response, given the original request.
     pub(crate) on_response: fn(&Request, &mut Response, &ProxyState),
 }
 
-/// A fault that changes nothing; entries differ from it.
+/// A fault that changes nothing, the base of all others.
 pub(crate) const NO_FAULT: Fault = Fault {
     name: "none",
     requires: "L1",
@@ -39,14 +39,14 @@ pub(crate) const NO_FAULT: Fault = Fault {
     on_response: |_, _, _| {},
 };
 
-/// All faults.
+/// Returns all faults.
 pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
     [transport::FAULTS, query::FAULTS, results::FAULTS, integrity::FAULTS, profiles::FAULTS]
         .into_iter()
         .flatten()
 }
 
-/// A reply of JSON.
+/// Returns a JSON response.
 pub(crate) fn reply(status: u16, body: &Value) -> Response {
     let headers = vec![
         ("content-type".to_owned(), "application/json; charset=utf-8".to_owned()),
@@ -56,24 +56,24 @@ pub(crate) fn reply(status: u16, body: &Value) -> Response {
     Response { status, headers, body: body.to_string().into_bytes() }
 }
 
-/// An error of that kind.
+/// Returns an error response.
 pub(crate) fn error(status: u16, kind: &str) -> Response {
     reply(status, &json!({"error": kind, "message": "of the proxy", "requestId": "of-the-proxy"}))
 }
 
-/// Sets a header of a request, or takes it away.
+/// Sets or removes a header of a request.
 pub(crate) fn set(request: &mut Request, name: &str, value: Option<String>) {
     request.headers.retain(|(header, _)| !header.eq_ignore_ascii_case(name));
     request.headers.extend(value.map(|value| (name.to_owned(), value)));
 }
 
-/// Sets a header of a response, or takes it away.
+/// Sets or removes a header of a response.
 pub(crate) fn put(response: &mut Response, name: &str, value: Option<&str>) {
     response.headers.retain(|(header, _)| header != name);
     response.headers.extend(value.map(|value| (name.to_owned(), value.to_owned())));
 }
 
-/// Changes the text of the query, whether it is in the header or in a body.
+/// Edits the text of the query in the header or the body.
 pub(crate) fn edit_text(request: &mut Request, edit: impl Fn(&str) -> Option<String>) {
     let count = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("X-Mesh-Query")).count();
     if let Some(text) = request.header("X-Mesh-Query").and_then(encoding::from_base64).filter(|_| count == 1)
@@ -90,19 +90,19 @@ pub(crate) fn edit_text(request: &mut Request, edit: impl Fn(&str) -> Option<Str
     }
 }
 
-/// Changes the query as JSON; nothing is touched where `edit` changes nothing.
+/// Edits the query as JSON. The request is not modified if `edit` changes nothing.
 pub(crate) fn edit(request: &mut Request, edit: impl Fn(&mut Value)) {
     edit_text(request, |text| {
         let before: Value = serde_json::from_str(text).ok().filter(|_| text.len() < 20_000)?;
         let mut after = before.clone();
         edit(&mut after);
-        // Compared as text, for the order of members counts.
+        // Compared as text, because the order of members is significant.
         let (before, after) = (before.to_string(), after.to_string());
         (after != before).then_some(after)
     });
 }
 
-/// Changes the node at the root of a query.
+/// Edits the root node of a query.
 pub(crate) fn edit_root(request: &mut Request, edit_node: impl Fn(&mut Map<String, Value>)) {
     edit(request, |query| {
         let root = query.as_object_mut().and_then(|query| query.values_mut().next());
@@ -112,7 +112,7 @@ pub(crate) fn edit_root(request: &mut Request, edit_node: impl Fn(&mut Map<Strin
     });
 }
 
-/// Changes the nodes of all relations.
+/// Edits the nodes of all relations.
 pub(crate) fn edit_relations(
     request: &mut Request,
     edit_node: impl Fn(&str, &mut Map<String, Value>) + Copy,
@@ -129,7 +129,7 @@ pub(crate) fn edit_relations(
     edit_root(request, |root| walk(root, edit_node));
 }
 
-/// Changes all filters at the root and below, leaf by leaf and combinator by combinator.
+/// Edits all filters of the root and of relations, the innermost first.
 pub(crate) fn edit_filters(request: &mut Request, edit_filter: impl Fn(&mut Value) + Copy) {
     fn walk(filter: &mut Value, edit_filter: impl Fn(&mut Value) + Copy) {
         for name in ["and", "or"] {
@@ -154,7 +154,7 @@ pub(crate) fn edit_filters(request: &mut Request, edit_filter: impl Fn(&mut Valu
     });
 }
 
-/// Changes the body of a response of that status, where it is JSON.
+/// Edits the JSON body of a response with a matching status.
 pub(crate) fn edit_body(response: &mut Response, is_right: impl Fn(u16) -> bool, edit: impl Fn(&mut Value)) {
     if is_right(response.status)
         && let Ok(mut body) = serde_json::from_slice::<Value>(&response.body)
@@ -164,17 +164,17 @@ pub(crate) fn edit_body(response: &mut Response, is_right: impl Fn(u16) -> bool,
     }
 }
 
-/// Changes the body of a success.
+/// Edits the body of a response with status 200.
 pub(crate) fn edit_ok(response: &mut Response, edit: impl Fn(&mut Value)) {
     edit_body(response, |status| status == 200, edit);
 }
 
-/// Changes the body of a failure.
+/// Edits the body of an error response.
 pub(crate) fn edit_error(response: &mut Response, edit: impl Fn(&mut Value)) {
     edit_body(response, |status| status >= 400, edit);
 }
 
-/// Changes every value within a value, the innermost first, with the name that it stands under.
+/// Edits every nested value, the innermost first, given the name of its member.
 pub(crate) fn deep(value: &mut Value, name: &str, edit: &impl Fn(&str, &mut Value)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| deep(item, name, edit)),
@@ -184,13 +184,13 @@ pub(crate) fn deep(value: &mut Value, name: &str, edit: &impl Fn(&str, &mut Valu
     edit(name, value);
 }
 
-/// The segments of the path after the base.
+/// Returns the segments of the path after the base path.
 pub(crate) fn segments(request: &Request) -> Vec<&str> {
     let path = request.target.split('?').next().unwrap_or_default();
     path.trim_start_matches("/mesh").split('/').filter(|segment| !segment.is_empty()).collect()
 }
 
-/// Whether a request reads one record.
+/// Returns whether a request reads one record.
 pub(crate) fn is_point(request: &Request) -> bool {
     let posted = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
     segments(request).len() == 2 || posted.is_some_and(|body| body.get("id").is_some())

@@ -1,4 +1,4 @@
-//! How is a right server made a wrong one? By a proxy that breaks one rule in what goes through it.
+//! A proxy that injects one fault into the requests and responses of a server.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 
 use super::faults::Fault;
 
-/// What the proxy remembers of what went through it.
+/// State that the proxy collects from requests and responses.
 #[derive(Debug, Default)]
 pub(crate) struct ProxyState {
     cursors: Mutex<HashSet<String>>,
-    /// Tokens with their keys, the newest last.
+    /// Tokens with their signing keys, the newest last.
     sessions: Mutex<Vec<(String, String)>>,
-    /// Requests that faults want to know again.
+    /// Requests that were recorded by faults.
     seen: Mutex<HashSet<String>>,
     upstream: Option<BaseUrl>,
 }
 
-/// A proxy before one server; it ends with this value.
+/// A proxy in front of one server, stopped when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
@@ -34,12 +34,12 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Listens at a free port and passes everything on to the server, but for what the fault breaks.
+    /// Listens on a free port and forwards everything to the server, modified by the fault.
     pub(crate) fn start(upstream: &BaseUrl, fault: &'static Fault) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let memory = Arc::new(ProxyState { upstream: Some(upstream.clone()), ..ProxyState::default() });
+        let state = Arc::new(ProxyState { upstream: Some(upstream.clone()), ..ProxyState::default() });
         let (upstream, stopped) = (upstream.clone(), Arc::clone(&stop));
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -47,8 +47,8 @@ impl Proxy {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let (memory, upstream) = (Arc::clone(&memory), upstream.clone());
-                thread::spawn(move || exchange(stream, &upstream, fault, &memory));
+                let (state, upstream) = (Arc::clone(&state), upstream.clone());
+                thread::spawn(move || handle_connection(stream, &upstream, fault, &state));
             }
         });
         Self { address, stop }
@@ -58,30 +58,32 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Wakes the listener, which then sees that it is to stop.
+        // Wakes the listener, which then checks the stop flag.
         let _ = TcpStream::connect(self.address);
     }
 }
 
-fn exchange(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, memory: &ProxyState) {
+fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, state: &ProxyState) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
     let Some(mut request) = read_request(&stream) else { return };
     let original = request.clone();
-    let response = match (fault.on_request)(&mut request, memory) {
+    let response = match (fault.on_request)(&mut request, state) {
         Some(response) => response,
         None => {
-            let Ok(mut begun) = http::begin(&upstream.authority, &request) else { return };
-            let is_stream =
-                begun.head.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+            let Ok(mut exchange) = http::begin(&upstream.authority, &request) else { return };
+            let is_stream = exchange
+                .head
+                .header("content-type")
+                .is_some_and(|kind| kind.starts_with("text/event-stream"));
             if is_stream {
-                let mut response = begun.head.clone();
-                (fault.on_response)(&original, &mut response, memory);
+                let mut response = exchange.head.clone();
+                (fault.on_response)(&original, &mut response, state);
                 let _ = stream.write_all(&head(&response, None));
-                return pass_on(&mut begun.stream, &mut stream);
+                return forward(&mut exchange.stream, &mut stream);
             }
-            let Ok(mut response) = http::finish(begun) else { return };
-            memory.remember(&request, &response);
-            (fault.on_response)(&original, &mut response, memory);
+            let Ok(mut response) = http::finish(exchange) else { return };
+            state.record(&request, &response);
+            (fault.on_response)(&original, &mut response, state);
             response
         }
     };
@@ -95,11 +97,11 @@ fn exchange(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, memory: &P
 }
 
 fn head(response: &Response, length: Option<usize>) -> Vec<u8> {
-    let mut head = format!("HTTP/1.1 {} Whatever\r\n", response.status);
+    let mut head = format!("HTTP/1.1 {} Status\r\n", response.status);
     let chunked = response.header("transfer-encoding").is_some();
     for (name, value) in &response.headers {
-        let own = ["content-length", "transfer-encoding", "connection"].contains(&name.as_str());
-        if !own || (length.is_none() && name == "transfer-encoding") {
+        let is_framing = ["content-length", "transfer-encoding", "connection"].contains(&name.as_str());
+        if !is_framing || (length.is_none() && name == "transfer-encoding") {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
     }
@@ -110,7 +112,7 @@ fn head(response: &Response, length: Option<usize>) -> Vec<u8> {
     head.into_bytes()
 }
 
-fn pass_on(from: &mut BufReader<TcpStream>, to: &mut TcpStream) {
+fn forward(from: &mut BufReader<TcpStream>, to: &mut TcpStream) {
     let _ = from.get_ref().set_read_timeout(None);
     let mut buffer = [0; 4096];
     while let Ok(count) = from.read(&mut buffer) {
@@ -151,7 +153,7 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
 }
 
 impl ProxyState {
-    fn remember(&self, request: &Request, response: &Response) {
+    fn record(&self, request: &Request, response: &Response) {
         let Ok(body) = serde_json::from_slice::<Value>(&response.body) else { return };
         let mut cursors = self.cursors.lock().unwrap();
         for name in ["startCursor", "endCursor"] {
@@ -166,18 +168,18 @@ impl ProxyState {
         }
     }
 
-    /// Whether a server gave out this cursor.
+    /// Returns whether the server issued the cursor.
     pub(crate) fn has_issued_cursor(&self, cursor: &str) -> bool {
         self.cursors.lock().unwrap().contains(cursor)
     }
 
-    /// The key of a token that a server gave out.
+    /// Returns the signing key of an issued token.
     pub(crate) fn signing_key(&self, token: &str) -> Option<String> {
         let sessions = self.sessions.lock().unwrap();
         sessions.iter().find(|(own, _)| own == token).map(|(_, key)| key.clone())
     }
 
-    /// The token that a server gave out and that one was made of by changing few characters.
+    /// Returns the issued token that differs from the given one in few characters.
     pub(crate) fn issued_token_like(&self, token: &str) -> Option<String> {
         let sessions = self.sessions.lock().unwrap();
         let differ = |own: &str| own.bytes().zip(token.bytes()).filter(|(a, b)| a != b).count();
@@ -185,25 +187,25 @@ impl ProxyState {
         near.map(|(own, _)| own.clone())
     }
 
-    /// A token of the default account.
+    /// Returns a token of the default account.
     pub(crate) fn token(&self) -> String {
         self.login().0
     }
 
-    /// Whether this was noted before; it is from now on.
+    /// Records a text; returns whether it was recorded before.
     pub(crate) fn insert_seen(&self, what: &str) -> bool {
         !self.seen.lock().unwrap().insert(what.to_owned())
     }
 
-    /// Signs a request if the server has logins.
+    /// Signs a request if the server supports logins.
     pub(crate) fn sign_if_possible(&self, request: &mut Request) {
         if !self.login().0.is_empty() {
             self.sign(request);
         }
     }
 
-    /// Signs a request as it should be: with the session of its token where that is known, else with one that
-    /// the proxy gets for itself.
+    /// Signs a request correctly, with the session of its token if that is known and otherwise with a session of the
+    /// proxy.
     pub(crate) fn sign(&self, request: &mut Request) {
         let own = request
             .header("X-Mesh-Token")

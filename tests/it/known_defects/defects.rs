@@ -1,29 +1,29 @@
-//! What went wrong elsewhere, one line each, and the tests that would notice it here.
+//! Defects of other servers, and the tests that detect them here.
 
-/// What went wrong, and the tests that hold the opposite, as `file::name`.
+/// Each defect with the tests that detect it, as `file::name`.
 pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
-        "a field of an order was pasted into the statement",
-        &["tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand"],
+        "a field of `$orderBy` was copied into the statement",
+        &["tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position"],
     ),
     (
-        "a column that was not listed could be grouped by",
+        "a column that is not listed could be grouped by",
         &[
-            "tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand",
+            "tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
             "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
         ],
     ),
     (
-        "an aggregate took a column that was not listed",
+        "an aggregate accepted a column that is not listed",
         &[
-            "tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand",
+            "tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
             "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
         ],
     ),
     (
         "an alias became part of the statement",
         &[
-            "tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand",
+            "tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
             "mesh-ql/src/tests/wrong_controls.rs::aggregates",
         ],
     ),
@@ -36,138 +36,135 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "an entity called like a member of every object failed inside",
-        &["tests/it/attack/inputs.rs::a_strange_name_is_refused_wherever_names_stand"],
+        "an entity named like a member of every script object caused an internal error",
+        &["tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position"],
     ),
+    ("controls beside the root were ignored", &["tests/it/errors.rs::a_query_of_another_shape_is_refused"]),
     (
-        "controls beside the root were passed over",
-        &["tests/it/errors.rs::a_query_of_another_shape_is_refused"],
-    ),
-    (
-        "groups within a relation were passed over",
+        "groups within a relation were ignored",
         &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"],
     ),
     (
-        "a page was counted in joined rows",
+        "page sizes were counted in joined rows",
         &[
-            "tests/it/reads.rs::controls_two_levels_down_hold_for_each_parent",
+            "tests/it/reads.rs::nested_controls_apply_to_each_parent",
             "mesh-server/tests/differential.rs::databases_and_memory_agree",
         ],
     ),
     (
-        "controls of a relation were read and not obeyed",
+        "controls of a relation were parsed but not applied",
         &[
-            "tests/it/reads.rs::controls_two_levels_down_hold_for_each_parent",
+            "tests/it/reads.rs::nested_controls_apply_to_each_parent",
             "mesh-plan/src/memory/tests.rs::nested_controls_hold_for_each_parent",
         ],
     ),
     (
-        "lists of children were cut without a word",
+        "lists of children were truncated silently",
         &[
-            "tests/it/reads.rs::controls_two_levels_down_hold_for_each_parent",
-            "tests/it/errors.rs::a_result_of_too_many_objects_is_refused_rather_than_truncated",
+            "tests/it/reads.rs::nested_controls_apply_to_each_parent",
+            "tests/it/errors.rs::a_result_of_too_many_objects_is_refused_and_not_cut",
         ],
     ),
     (
-        "pages over mixed directions lost and repeated rows",
-        &["tests/it/paging.rs::each_row_that_stays_is_visited_once_and_in_order"],
+        "pages over mixed directions skipped and repeated rows",
+        &["tests/it/paging.rs::each_persistent_row_is_visited_once_and_in_order"],
     ),
     (
-        "rows whose sort key is NULL vanished",
+        "rows with a NULL sort key were skipped",
         &[
-            "tests/it/paging.rs::each_row_that_stays_is_visited_once_and_in_order",
+            "tests/it/paging.rs::each_persistent_row_is_visited_once_and_in_order",
             "mesh-plan/src/sql/sqlite/tests.rs::keyset",
         ],
     ),
     (
-        "a page after a key that was not selected was empty",
+        "the page after a key that is not selected was empty",
         &["tests/it/known_defects.rs::pages_follow_keys_that_are_not_selected"],
     ),
     (
-        "cursors could be made up",
+        "cursors could be forged",
         &["tests/it/errors.rs::a_cursor_of_another_read_is_refused", "mesh-server/tests/fuzz.rs::cursor"],
     ),
     (
-        "conditions on groups were passed over",
+        "conditions on groups were ignored",
         &[
-            "tests/it/reads.rs::rows_are_grouped_and_reckoned",
+            "tests/it/reads.rs::rows_are_grouped_and_aggregated",
             "mesh-plan/src/memory/tests/group.rs::having_filters_groups",
         ],
     ),
     (
-        "distinct was passed over",
+        "`$distinct` was ignored",
         &[
             "mesh-plan/src/memory/tests/group.rs::distinct_combinations",
             "mesh-plan/src/sql/sqlite/tests.rs::distinct",
         ],
     ),
     (
-        "aggregates without groups failed inside",
+        "aggregates without groups caused an internal error",
         &[
             "mesh-plan/src/sql/sqlite/tests.rs::one_group_of_all",
-            "tests/it/reads.rs::rows_are_grouped_and_reckoned",
+            "tests/it/reads.rs::rows_are_grouped_and_aggregated",
         ],
     ),
-    (
-        "a record that is missing was an empty object",
-        &["tests/it/transport.rs::a_record_with_an_impossible_id_is_null"],
-    ),
-    ("controls on one record were dropped", &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"]),
+    ("a missing record was an empty object", &["tests/it/transport.rs::a_record_that_cannot_be_is_null"]),
+    ("controls on one record were ignored", &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"]),
     (
         "the path's entity was not compared with the query's",
-        &["tests/it/errors.rs::an_unknown_name_is_refused_with_its_path_and_a_suggestion"],
+        &["tests/it/errors.rs::an_unknown_name_is_refused_by_name_place_and_nearest_name"],
     ),
-    ("the declared id was not the one looked up", &["tests/it/cli.rs::unusual_keys_are_served"]),
     (
-        "a relation of a table to itself joined the wrong sides",
+        "records were looked up by another column than the declared id",
+        &["tests/it/cli.rs::unusual_keys_are_served"],
+    ),
+    (
+        "a self-relation joined the wrong sides",
         &[
             "mesh-plan/src/sql/sqlite/tests.rs::self_relation_both_ways",
-            "tests/it/reads.rs::a_relation_to_the_same_table_goes_both_ways",
+            "tests/it/reads.rs::self_relations_work_in_both_directions",
         ],
     ),
     (
-        "relations of one name in two entities were mixed up",
+        "relations of equal name in two entities were confused",
         &["tests/it/known_defects.rs::relations_of_one_name_belong_to_their_entities"],
     ),
     (
-        "names of tables were taken for patterns",
+        "table names were used as patterns",
         &[
             "tests/it/known_defects.rs::names_of_tables_are_no_patterns",
             "mesh-schema/src/on/tests.rs::conditions_are_parsed",
         ],
     ),
-    ("of a relation that was written twice one was lost", &["mesh-ql/src/tests/wrong.rs::ql_names"]),
+    ("one of two equal relations in a query was dropped", &["mesh-ql/src/tests/wrong.rs::ql_names"]),
     (
-        "parts of a filter were dropped",
+        "parts of a filter were ignored",
         &[
             "tests/it/reads.rs::filters_combine",
             "mesh-server/tests/differential.rs::databases_and_memory_agree",
         ],
     ),
     (
-        "whether more follows was never told; patterns were taken literally",
+        "`hasNextPage` was missing; patterns were compared literally",
         &[
             "mesh-plan/src/shape/tests.rs::a_page_is_cut_and_tells_that_more_follow",
             "mesh-plan/src/like.rs::wildcards_and_escapes",
         ],
     ),
     (
-        "a list that is none, an object or nothing as a value failed inside",
+        "an invalid list, an object or null as a value caused an internal error",
         &[
-            "tests/it/errors.rs::operators_and_values_of_the_wrong_type_are_refused",
+            "tests/it/errors.rs::an_operator_or_a_value_that_does_not_fit_is_refused",
             "tests/it/errors.rs::a_malformed_control_is_refused",
         ],
     ),
     (
-        "a PUT without an id read a list; any word was a format; a POST read no record",
+        "a PUT without an id read a list; any format name was accepted; a POST read no record",
         &[
-            "tests/it/transport.rs::unknown_paths_and_methods_are_refused",
-            "tests/it/transport.rs::post_accepts_json_only",
+            "tests/it/transport.rs::a_path_or_a_method_that_is_not_served_is_refused",
+            "tests/it/transport.rs::post_takes_json_and_nothing_else",
         ],
     ),
-    ("a join read the whole other side", &["mesh-plan/src/sql/sqlite/tests.rs::point_with_relations"]),
+    ("a join scanned the whole joined table", &["mesh-plan/src/sql/sqlite/tests.rs::point_with_relations"]),
     (
-        "what was kept for a user was looked up under another key",
+        "an entry cached for a user was looked up under another key",
         &[
             "mesh-plan/src/policy/tests.rs::plans_are_shared_by_a_class_and_by_nobody_else",
             "mesh-server/src/events/tests.rs::results_that_depend_on_the_principal_are_not_shared",
@@ -181,39 +178,36 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "what a token says could be changed",
+        "the claims of a token could be changed",
         &[
             "mesh-server/tests/integrity/codes.rs::what_a_token_says_cannot_be_changed",
             "mesh-integrity/src/token/tests.rs::any_altered_character_is_refused",
         ],
     ),
     (
-        "a token's end could be put off",
-        &[
-            "mesh-integrity/src/token/tests.rs::every_altered_bit_is_refused",
-            "tests/it/integrity.rs::tokens_expire",
-        ],
+        "the expiry of a token could be extended",
+        &["mesh-integrity/src/token/tests.rs::every_byte_is_covered", "tests/it/integrity.rs::tokens_expire"],
     ),
     (
-        "a forged logout ended sessions of others",
+        "a forged logout ended the sessions of others",
         &["mesh-server/tests/integrity/codes.rs::a_forged_logout_ends_nobodys_session"],
     ),
     (
-        "another process accepted an ended session, and ended ones were kept for ever",
+        "another process accepted a revoked session, and revocations were kept forever",
         &[
-            "tests/it/integrity.rs::a_logout_applies_to_all_servers_and_after_restarts",
-            "mesh-integrity/src/revocations.rs::expired_entries_are_removed",
+            "tests/it/integrity.rs::a_logout_reaches_all_servers_and_outlives_them",
+            "mesh-integrity/src/revocations.rs::entries_go_when_they_are_not_needed_any_more",
         ],
     ),
-    ("wrong credentials were no reply", &["mesh-server/tests/integrity/codes.rs::refusals_are_replies"]),
+    ("wrong credentials got no reply", &["mesh-server/tests/integrity/codes.rs::refusals_are_replies"]),
     (
-        "a signature without its prefix passed",
+        "a signature without its prefix was accepted",
         &["mesh-server/tests/integrity/codes.rs::a_signature_without_its_prefix_is_none"],
     ),
     (
         "a signature could be used for another path",
         &[
-            "mesh-integrity/src/gate/tests.rs::bound_signatures_are_valid_for_their_target_only",
+            "mesh-integrity/src/gate/tests.rs::bound_signatures_are_aimed",
             "mesh-server/tests/integrity/binding.rs::a_bound_signature_is_good_for_one_use",
         ],
     ),
@@ -222,54 +216,54 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         &["mesh-server/tests/integrity/persisted.rs::ids_are_signed_like_queries"],
     ),
     (
-        "an upload signed for one field was taken for another",
-        &["tests/it/integrity.rs::a_signed_upload_is_valid_for_its_field_only"],
+        "an upload signed for one field was accepted for another",
+        &["tests/it/integrity.rs::a_signed_upload_is_good_for_its_field_only"],
     ),
     (
-        "the fields of a form changed what the server knew of the request",
-        &["tests/it/integrity.rs::form_data_sets_fields_only"],
+        "form fields overrode properties of the request",
+        &["tests/it/integrity.rs::what_a_form_says_besides_is_fields_and_nothing_else"],
     ),
     (
-        "rules of access held for the root only",
+        "access rules applied to the root only",
         &[
             "mesh-plan/src/policy/tests.rs::conditions_hold_in_relations_of_every_kind",
             "mesh-plan/src/policy/tests.rs::hidden_entities_are_not_there_in_roots_paths_or_relations",
         ],
     ),
     (
-        "a role was taken from a header or a body",
+        "the role was read from a header or a body",
         &[
-            "tests/it/integrity.rs::claims_outside_the_token_are_ignored",
-            "tests/it/playground/session.rs::others_than_admins_are_kept_out",
+            "tests/it/integrity.rs::what_a_request_claims_of_itself_is_worth_nothing",
+            "tests/it/playground/session.rs::only_admins_have_access",
         ],
     ),
     (
-        "an entity that was hidden could be queried in the playground",
+        "a hidden entity could be queried in the playground",
         &["mesh-docs/src/docs/tests.rs::hidden_entities_do_not_exist"],
     ),
     (
-        "the page came before the check, and loaded from others",
+        "the page was served before authentication and loaded third-party files",
         &[
             "mesh-docs/src/docs/tests.rs::page_is_public_and_its_data_is_not",
             "mesh-docs/src/docs/tests.rs::page_escapes_text_and_loads_only_local_files",
         ],
     ),
     (
-        "errors had words that no table has",
+        "errors had undocumented codes",
         &[
-            "mesh-wire/src/error/tests.rs::kinds_have_the_statuses_of_the_protocol",
+            "mesh-wire/src/error/tests.rs::the_table",
             "tests/it/transport.rs::exactly_one_query_header_is_taken",
         ],
     ),
     (
-        "a method that is not served was an unknown path",
-        &["tests/it/transport.rs::unknown_paths_and_methods_are_refused"],
+        "an unsupported method was reported as an unknown path",
+        &["tests/it/transport.rs::a_path_or_a_method_that_is_not_served_is_refused"],
     ),
     (
-        "errors told of statements and files",
+        "errors revealed statements and files",
         &[
-            "tests/it/errors.rs::errors_of_resolvers_do_not_reveal_the_storage",
-            "tests/it/storage.rs::a_file_that_was_cut_short_or_overwritten_fails_and_nothing_else",
+            "tests/it/errors.rs::a_failing_resolver_tells_nothing_of_the_storage",
+            "tests/it/storage.rs::reads_of_a_truncated_or_overwritten_file_fail",
         ],
     ),
     (
@@ -280,18 +274,15 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "rates went by an address that the client chose",
+        "rate limits used an address chosen by the client",
         &[
             "tests/it/rates.rs::a_client_cannot_choose_its_address",
             "mesh-server/src/rates.rs::a_million_addresses_take_no_more_memory_and_free_nobody",
         ],
     ),
+    ("responses had no `Vary` header", &["tests/it/transport.rs::reads_are_revalidated_by_their_tag"]),
     (
-        "caches were not told what answers depend on",
-        &["tests/it/transport.rs::reads_are_revalidated_by_their_tag"],
-    ),
-    (
-        "registered queries were unbounded, and servers disagreed about ids",
+        "the number of registered queries was unbounded, and ids differed between servers",
         &[
             "tests/it/persisted.rs::the_store_is_bounded",
             "mesh-plan/src/persisted/tests.rs::ids_follow_from_format_and_text",
@@ -299,14 +290,14 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "a client asked again without end, and put ids into paths as they are",
+        "a client retried endlessly and did not escape ids in paths",
         &[
-            "mesh-wire/src/client/operation/tests.rs::a_refusal_ends_the_operation",
-            "mesh-wire/src/client/tests.rs::empty_and_overlong_segments_are_refused",
+            "mesh-wire/src/client/operation/tests.rs::what_is_refused_ends_it",
+            "mesh-wire/src/client/tests.rs::names_that_would_change_the_route",
         ],
     ),
     (
-        "a stream began before its query was checked, and missed changes",
+        "a stream began before its query was validated, and missed changes",
         &[
             "tests/it/events.rs::invalid_requests_are_refused_without_a_stream",
             "mesh-server/src/events/tests.rs::no_change_is_lost_between_subscribing_and_reading",
@@ -321,18 +312,18 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "a lost connection for changes was never made again",
+        "a lost connection for change notifications was not reestablished",
         &["mesh-postgres/src/tests/writes.rs::changes_are_told_with_and_without_triggers"],
     ),
     (
-        "bounds on files were declared and not kept",
+        "limits on files were declared but not enforced",
         &[
             "mesh-server/tests/uploads.rs::every_refusal_of_the_table",
-            "tests/it/uploads.rs::memory_does_not_depend_on_the_size_of_a_file",
+            "tests/it/uploads.rs::a_large_file_takes_no_memory",
         ],
     ),
     (
-        "a database was supported and never tested",
+        "a supported database was not tested",
         &["tests/it/conformance.rs::postgresql_answers_every_case_as_sqlite_does"],
     ),
 ];

@@ -1,49 +1,52 @@
-//! What others learned from attacks and failures, and the tests that hold it here.
+//! Rules learned from attacks on and failures of other servers, and the tests that enforce them here.
 
-/// Rules that others learned the hard way, and the tests that hold them.
+/// Each rule with the tests that enforce it, as `file::name`.
 pub(super) const RULES: &[(&str, &[&str])] = &[
     (
-        "what is hidden leaks through no filter and no unknown key",
+        "hidden fields do not leak through filters or unknown keys",
         &[
             "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
-            "tests/it/policies.rs::what_a_role_may_not_see_has_no_name",
+            "tests/it/policies.rs::hidden_names_are_unknown_names",
         ],
     ),
     (
-        "small things many times over are counted",
+        "repetition of small elements is limited",
         &[
             "tests/it/attack/inputs.rs::depth_and_repetition_are_refused_without_delay",
-            "tests/it/errors.rs::queries_are_answered_up_to_each_limit_and_refused_above",
+            "tests/it/errors.rs::each_bound_holds_and_what_lies_within_is_answered",
         ],
     ),
-    ("reading stops at a bound", &["mesh-ql/src/tests/hostile.rs::wide_texts_take_linear_time"]),
+    ("parsing stops at a limit", &["mesh-ql/src/tests/hostile.rs::wide_texts_take_linear_time"]),
     (
-        "a form or plain text of a foreign page writes nothing",
+        "a form or plain text of another origin writes nothing",
         &[
-            "tests/it/transport.rs::post_accepts_json_only",
+            "tests/it/transport.rs::post_takes_json_and_nothing_else",
             "mesh-server/tests/uploads.rs::the_header_must_be_there_and_the_form_must_be_right",
         ],
     ),
     (
-        "the playground runs no script of others",
+        "the playground runs no injected script",
         &[
-            "tests/it/playground/script.rs::what_others_write_is_shown_as_text",
-            "tests/it/playground/script.rs::links_bring_no_script",
-            "tests/it/attack/page.rs::no_reply_is_a_page_but_the_page",
-        ],
-    ),
-    ("slow heads and bodies hold up nobody", &["tests/it/attack/pressure.rs::slow_clients_hold_up_nobody"]),
-    (
-        "parts of forms have bounds, and nothing stays of those broken off",
-        &[
-            "mesh-uploads/src/receive/tests/hostile.rs::endless_input_is_read_up_to_its_limit",
-            "tests/it/uploads/hostile.rs::a_disconnected_client_leaves_nothing",
+            "tests/it/playground/script.rs::foreign_text_is_shown_as_text",
+            "tests/it/playground/script.rs::links_do_not_inject_scripts",
+            "tests/it/attack/page.rs::only_the_playground_is_served_as_html",
         ],
     ),
     (
-        "a hostile value leaves the statement as it is",
+        "slow heads and bodies do not delay other clients",
+        &["tests/it/attack/pressure.rs::slow_clients_do_not_delay_others"],
+    ),
+    (
+        "parts of forms are limited, and aborted uploads leave nothing behind",
         &[
-            "tests/it/attack/inputs.rs::a_hostile_value_leaves_the_statement_as_it_is",
+            "mesh-uploads/src/receive/tests/hostile.rs::endless_input_is_read_no_further_than_its_bound",
+            "tests/it/uploads/hostile.rs::a_client_that_breaks_off_leaves_nothing",
+        ],
+    ),
+    (
+        "a hostile value does not change the statement",
+        &[
+            "tests/it/attack/inputs.rs::a_hostile_value_does_not_change_the_statement",
             "mesh-server/tests/fuzz.rs::plan",
         ],
     ),
@@ -52,45 +55,45 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         &["mesh-server/tests/integrity/binding.rs::a_bound_signature_has_its_time"],
     ),
     (
-        "no text means something in both formats",
+        "no text is valid in both formats",
         &["mesh-ql/src/tests/roundtrip.rs::ql_is_refused_as_json_and_json_as_ql"],
     ),
-    ("printing and reading undo each other", &["mesh-ql/src/tests/roundtrip.rs::json_to_ql_to_json"]),
+    ("printing and parsing are inverse", &["mesh-ql/src/tests/roundtrip.rs::json_to_ql_to_json"]),
     ("one altered bit is refused", &["tests/it/integrity.rs::one_altered_character_is_refused"]),
     (
-        "a header that stands twice is refused",
+        "a repeated header is refused",
         &[
-            "tests/it/attack/inputs.rs::a_header_that_stands_twice_is_refused",
+            "tests/it/attack/inputs.rs::a_repeated_header_is_refused",
             "mesh-server/tests/integrity/codes.rs::headers_that_stand_twice_are_refused",
         ],
     ),
     (
-        "a request has one end",
+        "the end of a request is unambiguous",
         &[
-            "tests/it/attack/framing.rs::a_request_has_one_end_or_none_follows_it",
-            "tests/it/attack/framing.rs::a_request_inside_of_a_body_is_never_answered",
+            "tests/it/attack/framing.rs::an_ambiguous_end_of_a_request_closes_the_connection",
+            "tests/it/attack/framing.rs::a_request_inside_a_body_is_never_answered",
         ],
     ),
     (
         "paths are decoded once and lead to records only",
         &[
-            "tests/it/attack/inputs.rs::a_path_is_decoded_once_and_leads_to_records_only",
+            "tests/it/attack/inputs.rs::a_path_is_decoded_once_and_addresses_records_only",
             "mesh-server/tests/uploads.rs::no_other_path_leads_to_a_file",
         ],
     ),
     (
-        "heads and bodies have bounds, and replies that say so",
-        &["tests/it/transport.rs::too_large_requests_get_an_error_body"],
+        "oversized heads and bodies are refused with an error body",
+        &["tests/it/transport.rs::what_is_too_large_is_refused_with_a_body_of_json"],
     ),
     (
-        "a database that is held, gone, replaced, cut short or full",
+        "a database may be locked, missing, replaced, truncated or full",
         &[
-            "tests/it/storage.rs::a_database_that_others_hold_is_waited_for_and_then_given_up",
-            "tests/it/storage.rs::a_database_that_is_gone_is_unavailable_until_it_is_back",
-            "tests/it/storage.rs::another_file_in_its_place_is_served_instead",
-            "tests/it/storage.rs::a_full_disk_refuses_writes_and_nothing_else",
-            "tests/it/storage.rs::a_full_disk_refuses_files_and_leaves_nothing_of_them",
-            "tests/it/storage.rs::a_database_that_may_only_be_read_is_read",
+            "tests/it/storage.rs::a_database_locked_by_a_writer_is_waited_for_until_the_timeout",
+            "tests/it/storage.rs::a_missing_database_is_unavailable_until_it_is_restored",
+            "tests/it/storage.rs::a_replaced_database_file_is_served",
+            "tests/it/storage.rs::a_full_disk_fails_writes_only",
+            "tests/it/storage.rs::a_full_disk_fails_uploads_and_leaves_no_files",
+            "tests/it/storage.rs::a_read_only_database_is_served",
         ],
     ),
     (
@@ -101,37 +104,37 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "a clock that jumps brings nothing back",
-        &["mesh-integrity/src/gate/tests.rs::clock_changes_do_not_revive_sessions_or_signatures"],
+        "a clock that jumps does not revive anything that expired",
+        &["mesh-integrity/src/gate/tests.rs::the_clock_may_jump"],
     ),
     (
         "a signal under load loses no request",
         &["tests/it/faults.rs::no_request_is_lost_in_a_shutdown_under_load"],
     ),
     (
-        "what was ended or registered outlives a crash",
+        "revocations and registered queries survive a crash",
         &[
-            "tests/it/integrity.rs::a_logout_applies_to_all_servers_and_after_restarts",
-            "tests/it/persisted.rs::a_registered_query_outlives_its_server_and_is_known_to_others",
+            "tests/it/integrity.rs::a_logout_reaches_all_servers_and_outlives_them",
+            "tests/it/persisted.rs::a_registered_query_survives_a_restart_and_is_shared",
         ],
     ),
     (
-        "a database that is killed comes back",
+        "connections recover after the database was killed",
         &[
-            "tests/it/postgres.rs::servers_and_databases_are_killed_in_the_middle_of_load",
+            "tests/it/postgres.rs::reads_continue_while_servers_and_databases_are_killed",
             "mesh-postgres/src/tests/failures.rs::replicas_come_and_go_under_load",
         ],
     ),
     (
-        "a faulty schema leaves the old one serving",
+        "an invalid schema keeps the old one in use",
         &["tests/it/reload.rs::faulty_schema_keeps_the_old_one_in_use"],
     ),
     (
-        "no descriptors, or a log that nobody reads, end nothing",
+        "missing descriptors or a blocked log do not stop the server",
         &[
             "tests/it/faults.rs::a_server_recovers_from_exhausted_descriptors",
             "tests/it/faults.rs::a_blocked_log_does_not_block_requests",
         ],
     ),
-    ("a long time of everything leaves nothing behind", &["tests/it/soak.rs::mixed_traffic_leaves_no_trace"]),
+    ("a long run of mixed traffic leaks nothing", &["tests/it/soak.rs::mixed_traffic_leaks_nothing"]),
 ];

@@ -1,4 +1,4 @@
-//! Is the page what its sources give, and can everybody use it?
+//! The committed page matches its sources and is accessible.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::page::{CONTROL, Page, RELEASE, blog};
 
-/// The page's sources.
+/// Returns the folder of the page's sources.
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui")
 }
 
 #[test]
-fn everybody_can_read_and_use_it() {
+fn the_page_has_no_accessibility_violations() {
     let Some(tools) = node_tools() else { return };
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
@@ -60,7 +60,7 @@ fn everybody_can_read_and_use_it() {
 }
 
 #[test]
-fn the_committed_files_are_what_the_sources_give() {
+fn the_committed_files_match_the_sources() {
     let Some(tools) = node_tools() else { return };
     let made = TempDir::new();
     let node = |arguments: &[&str]| {

@@ -1,11 +1,11 @@
-//! Does the page have room for everything, on a narrow screen and with long names?
+//! The layout on a narrow screen and with long names.
 
 use serde_json::{Value, json};
 
 use super::page::{Page, blog};
 
 #[test]
-fn it_fits_a_narrow_screen() {
+fn the_page_fits_a_narrow_screen() {
     let Some(page) = Page::open_in(blog, 360, 740) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -19,18 +19,18 @@ fn it_fits_a_narrow_screen() {
         let shown = "return [...document.querySelectorAll('.pane')].filter((it) => it.offsetParent).length";
         assert_eq!(browser.run(shown, &Value::Null), json!(1), "{part}");
     }
-    page.is_clean();
+    page.assert_clean();
 }
 
 #[test]
-fn what_does_not_fit_is_cut_off_and_not_drawn_over_others() {
+fn long_names_are_truncated_and_do_not_overlap() {
     let Some(page) = Page::open_in(blog, 1280, 800) else { return };
     let page = page.ready();
     let browser = &page.browser;
     browser.choose("[data-testid=entity]", "post");
     page.tick("post.comments");
     browser.wait("a choice of lists", |browser| browser.count("[data-testid=controls-node]") == 1);
-    // Names are as long as they like in databases.
+    // Databases allow names of any length.
     let lengthen = "for (const name of document.querySelectorAll('.member-name')) name.textContent += '_as_it_is_called';";
     let _ = browser.run(lengthen, &Value::Null);
     let spills = "const spills = (it) => it.scrollWidth > it.clientWidth + 1 && getComputedStyle(it).overflowX === 'visible';
@@ -42,5 +42,5 @@ fn what_does_not_fit_is_cut_off_and_not_drawn_over_others() {
         browser.click(&format!(".pane-switch button:nth-child({part})"));
         assert_eq!(browser.run(spills, &Value::Null), json!([]), "part {part} of a narrow screen");
     }
-    page.is_clean();
+    page.assert_clean();
 }

@@ -1,4 +1,4 @@
-//! How is the playground opened and used in a test?
+//! Operations of the playground for tests.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,20 +7,20 @@ use mesh_tests::{Browser, Database, Server, command};
 use serde_json::Value;
 
 pub(super) const EDITOR: &str = ".query-editor .cm-content";
-/// Keys as WebDriver writes them.
+/// The codes of keys in WebDriver.
 pub(super) const CONTROL: char = '\u{e009}';
 pub(super) const RELEASE: char = '\u{e000}';
 const BACKSPACE: char = '\u{e003}';
 pub(super) const ENTER: char = '\u{e007}';
 pub(super) const ESCAPE: char = '\u{e00c}';
 
-/// One browser at a time: there is little memory and few cores to share.
-fn alone() -> MutexGuard<'static, ()> {
+/// Serializes the tests with a browser, to save memory.
+fn lock() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A page that is loaded and has its schema.
+/// A loaded page with its schema.
 pub(super) struct Page {
     pub(super) browser: Browser,
     pub(super) server: Server,
@@ -33,7 +33,7 @@ impl Page {
     }
 
     pub(super) fn open_in(server: impl FnOnce() -> Server, width: u32, height: u32) -> Option<Self> {
-        let turn = alone();
+        let turn = lock();
         let browser = Browser::open(width, height)?;
         let page = Self { browser, server: server(), _turn: turn };
         page.browser.visit(&page.url(""));
@@ -45,15 +45,14 @@ impl Page {
         format!("http://{}/docs{more}", self.server.address)
     }
 
-    /// What the editor holds.
+    /// Returns the text of the editor.
     pub(super) fn query(&self) -> String {
         let script = "return [...document.querySelectorAll('.query-editor .cm-line')]
             .map((line) => line.textContent).join('\\n')";
         self.browser.run(script, &Value::Null).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Types a text in place of what the editor holds. It closes brackets by itself, so only opening ones are
-    /// to be typed.
+    /// Replaces the text of the editor by typing. The editor closes brackets, so only opening ones are typed.
     pub(super) fn type_query(&self, text: &str) {
         self.browser.type_into(EDITOR, &format!("{CONTROL}a{RELEASE}{BACKSPACE}"));
         self.browser.wait("the editor is empty", |_| {
@@ -74,7 +73,7 @@ impl Page {
         self.browser.click("[data-testid=run]");
     }
 
-    /// The page must be loaded and have something to query.
+    /// Waits until the page is loaded and has a schema.
     pub(super) fn ready(self) -> Self {
         self.wait_for_query("$select");
         self
@@ -84,13 +83,13 @@ impl Page {
         self.browser.click(&format!("input[data-path='{path}']"));
     }
 
-    /// Nothing went wrong unseen, and nothing was asked of anybody else.
-    pub(super) fn is_clean(&self) {
+    /// Asserts that the console has no errors and that no other host was contacted.
+    pub(super) fn assert_clean(&self) {
         assert_eq!(self.browser.console_errors(), [""; 0]);
-        self.is_alone();
+        self.assert_no_foreign_requests();
     }
 
-    pub(super) fn is_alone(&self) {
+    pub(super) fn assert_no_foreign_requests(&self) {
         let own = format!("http://{}/", self.server.address);
         let requests = self.browser.requests();
         assert!(!requests.is_empty());

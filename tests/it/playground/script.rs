@@ -1,19 +1,19 @@
-//! Does a browser run what names, titles, data and links say? It must show it.
+//! Script injection in the playground: names, titles, data and links are shown as text.
 
 use serde_json::{Value, json};
 
 use super::page::Page;
 use crate::attack::page::{SCRIPT, hostile};
 
-/// Nothing ran, and nothing that could became part of the page.
-fn nothing_ran(page: &Page, place: &str) {
+/// Asserts that no script ran and that none became part of the page.
+fn assert_nothing_ran(page: &Page, place: &str) {
     let script = "return [window.ran ?? null, document.querySelectorAll('img[src=x], [onerror], [onfocus], [autofocus]').length,
         [...document.querySelectorAll('a[href]')].filter((it) => it.href.startsWith('javascript:')).length]";
     assert_eq!(page.browser.run(script, &Value::Null), json!([null, 0, 0]), "{place}");
 }
 
 #[test]
-fn what_others_write_is_shown_as_text() {
+fn foreign_text_is_shown_as_text() {
     let Some(page) = Page::open(hostile) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -22,18 +22,18 @@ fn what_others_write_is_shown_as_text() {
             .as_str()
             .is_some_and(|text| text.contains(SCRIPT))
     });
-    nothing_ran(&page, "the page itself");
+    assert_nothing_ran(&page, "the page itself");
     page.type_query(r#"{"note": {"$select": {"id": true, "body": true"#);
     page.run();
     browser.wait_for("[data-testid=reader]", "window.ran");
-    nothing_ran(&page, "the answer");
+    assert_nothing_ran(&page, "the answer");
     browser.click("#result-panel-table");
     browser.wait_for("[data-testid=table]", "window.ran");
-    nothing_ran(&page, "the table");
+    assert_nothing_ran(&page, "the table");
 }
 
 #[test]
-fn links_bring_no_script() {
+fn links_do_not_inject_scripts() {
     let Some(page) = Page::open(hostile) else { return };
     let escaped = SCRIPT.replace('<', "%3C").replace('>', "%3E").replace(' ', "%20");
     // ["<script>window.ran=1</script>", "<img onerror=window.ran=1>", "javascript:window.ran=1"]
@@ -48,6 +48,6 @@ fn links_bring_no_script() {
         page.browser.visit("about:blank");
         page.browser.visit(&page.url(&more));
         page.browser.wait("the page is there", |browser| browser.count(".panes") == 1);
-        nothing_ran(&page, &more);
+        assert_nothing_ran(&page, &more);
     }
 }

@@ -1,4 +1,4 @@
-//! Who is let in, and are requests signed?
+//! Logins and signed requests of the playground.
 
 use mesh_tests::{Database, Request, Server, command};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn an_admin_logs_in_and_requests_are_signed() {
     browser.click("[data-testid=register]");
     browser.wait_for("[data-testid=query-id]", "q_");
     browser.click("dialog button[aria-label=Close]");
-    // What is copied is a signed call that the server takes.
+    // The copied call is signed and accepted by the server.
     let script = "const done = arguments[arguments.length - 1];
         navigator.clipboard.writeText = (text) => (window.copied = text, Promise.resolve());
         document.querySelector('[data-testid=copy-as]').click();
@@ -67,17 +67,17 @@ fn an_admin_logs_in_and_requests_are_signed() {
     assert_eq!(names, ["X-Mesh-Query", "X-Mesh-Token", "X-Mesh-Signature"]);
     let reply = page.server.send(&request);
     assert_eq!((reply.status, reply.json()["items"][0]["title"].as_str()), (200, Some("Rust at dawn")));
-    // The session outlives a reload, and ends at once.
+    // The session survives a reload and ends at once on logout.
     browser.visit(&page.url(""));
     browser.wait_for("[data-testid=account]", "ada");
     browser.click("[data-testid=account] button");
     browser.wait_for("[data-testid=login]", "Log in");
     browser.wait("the session is ended on the server", |_| page.server.send(&request).status == 401);
-    page.is_alone();
+    page.assert_no_foreign_requests();
 }
 
 #[test]
-fn others_than_admins_are_kept_out() {
+fn only_admins_have_access() {
     let Some(page) = Page::open(with_accounts) else { return };
     log_in(&page, "bo", "bread");
     page.browser.wait_for(".side .form-error", "");

@@ -1,5 +1,5 @@
-//! What becomes of reads that are under way when their file is cut short? They fail and the process goes on, where the
-//! file is not mapped into memory.
+//! Reads in progress while their file is truncated: they fail and the process continues, if the file is not mapped into
+//! memory.
 
 use std::fs::{self, OpenOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use mesh_tests::Database;
 
-use super::{SOON, is_failure, notes, says, start, within};
+use super::{RECOVERY_TIME, has_text, is_failure, notes, start, wait_until};
 
-/// Goes through the whole table, which takes longer than cutting the file.
+/// A full table scan, which takes longer than truncating the file.
 const SEARCH: &str =
     r#"{"note":{"$select":{"id":true},"$where":{"field":"text","op":"like","value":"%no such text%"}}}"#;
-/// Of this many rows, so that most of the file is still to be read when it is cut.
+/// The number of rows, large enough that most of the file is unread when it is truncated.
 const ROWS: u32 = 60_000;
 const ROUNDS: usize = 4;
 
@@ -28,11 +28,11 @@ fn many(text: &str) -> Database {
 }
 
 #[test]
-fn reads_under_way_fail_where_the_file_is_not_mapped() {
+fn reads_in_progress_fail_if_the_file_is_not_mapped() {
     let database = many("old");
     let config = database.dir.write("mesh.toml", "request_timeout = \"20s\"\n[sqlite]\nmmap = false\n");
     let mut server = start(&database, &["--config", &config]);
-    assert!(says(&server, 1, "old"));
+    assert!(has_text(&server, 1, "old"));
     let mut failed = 0;
     for round in 0..ROUNDS {
         let done = AtomicBool::new(false);
@@ -53,7 +53,7 @@ fn reads_under_way_fail_where_the_file_is_not_mapped() {
                     })
                 })
                 .collect();
-            // At another place of a search in each round.
+            // At another point of the scan in each round.
             thread::sleep(Duration::from_millis(50 + 37 * round as u64));
             let file = OpenOptions::new().write(true).open(database.file()).unwrap();
             file.set_len(8_192).unwrap();
@@ -63,7 +63,7 @@ fn reads_under_way_fail_where_the_file_is_not_mapped() {
         });
         let next = many("new");
         fs::rename(next.file(), database.file()).unwrap();
-        within(SOON, "a whole file again", || says(&server, 5, "new"));
+        wait_until(RECOVERY_TIME, "a whole file again", || has_text(&server, 5, "new"));
     }
     assert!(failed > 0, "no read met the end of the file");
     server.signal("TERM");

@@ -1,4 +1,4 @@
-//! Do both databases refuse a write with the same status, whatever it goes against?
+//! Equal refusals of writes by SQLite and PostgreSQL.
 
 use mesh_tests::{Cluster, Database, Request, Server, TempDir};
 
@@ -7,7 +7,7 @@ const SCHEMA: &str = r#"{"entities": {
     "kid": {"table": "kids", "fields": ["id", "age"], "writable": true}
 }}"#;
 
-/// What a write goes against, and how it has to be answered.
+/// Writes that violate a constraint, and the expected statuses.
 const REFUSED: [(&str, &str, &str, u16); 6] = [
     ("POST", "/tag", r#"{"id": 2, "loud": "X"}"#, 400),
     ("PUT", "/tag/1", r#"{"loud": "X"}"#, 400),
@@ -33,7 +33,7 @@ fn check(url: &str) {
 }
 
 #[test]
-fn columns_triggers_and_conditions_refuse_alike() {
+fn violations_of_columns_triggers_and_checks_have_equal_statuses() {
     let database = Database::new(
         "CREATE TABLE tags (id INTEGER PRIMARY KEY, label TEXT NOT NULL, loud TEXT AS (upper(label)));
          CREATE TRIGGER refuse BEFORE UPDATE ON tags WHEN new.label = 'forbidden'

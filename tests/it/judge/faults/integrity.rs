@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Fault, NO_FAULT, edit_error, put, reply, segments, set};
 use crate::judge::proxy::ProxyState;
 
-/// Cases that need signatures to be looked at.
+/// Prefixes of cases that require signatures to be verified.
 const OF_SIGNATURES: &[&str] =
     &["7.4-", "7.7-", "7.9-", "7.6-", "7.5-", "7.2-", "8.", "9.", "10.", "11-", "13.3-"];
 
@@ -295,7 +295,7 @@ fn is_docs(request: &Request) -> bool {
     request.target.starts_with("/docs")
 }
 
-/// Signs anew what has a token that is known.
+/// Signs a request again if its token is known.
 fn resign(request: &mut Request, memory: &ProxyState) {
     if request.header("X-Mesh-Token").is_some_and(|token| memory.signing_key(token).is_some()) {
         memory.sign(request);

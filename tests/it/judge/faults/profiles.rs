@@ -394,7 +394,7 @@ fn is_upload(request: &Request) -> bool {
     request.header("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"))
 }
 
-/// The bytes of the first file of an upload.
+/// Returns the bytes of the first file of an upload.
 fn file_of(request: &Request) -> Option<Vec<u8>> {
     let boundary = request.header("Content-Type")?.split_once("boundary=")?.1.to_owned();
     let body = request.body.as_deref()?;

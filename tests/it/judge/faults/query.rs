@@ -1,4 +1,4 @@
-//! Faults of selections, filters, orders and groups: what a query says and a server does otherwise.
+//! Faults of selections, filters, orders and groups.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{
     Fault, NO_FAULT, edit, edit_filters, edit_relations, edit_root, edit_text, is_point, reply, set,
 };
 
-/// What may stand in a read node besides the selection.
+/// The controls of a read node besides the selection.
 const CONTROLS: [&str; 7] = ["$where", "$orderBy", "$page", "$distinct", "$groupBy", "$aggregate", "$having"];
 
 pub(super) const FAULTS: &[Fault] = &[

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fault, NO_FAULT, deep, edit_ok, edit_relations, edit_root, error, is_point, put, reply, set};
 
-/// What leads to one record in the fixture.
+/// The to-one relations of the fixture.
 const TO_ONE: [&str; 7] = ["author", "manager", "profile", "boss", "country", "post", "user"];
 
 pub(super) const FAULTS: &[Fault] = &[
