@@ -54,7 +54,7 @@ fn failed_logins_are_counted_across_servers() {
     assert_eq!([fails(&a), fails(&b), fails(&a)], [401; 3]);
     assert_eq!([fails(&b), fails(&a)], [429; 2]);
     let refused = login(&b, "ada@example.org", PASSWORD);
-    assert_eq!(refused.status, 429, "nobody learns whether a further guess was right");
+    assert_eq!(refused.status, 429, "the limit applies before the password is checked");
     let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=20).contains(&wait), "{wait}");
     assert_eq!(login(&b, "bo@example.org", "guess").status, 401, "others can still try");
@@ -145,7 +145,7 @@ fn a_session_revoked_on_one_server_is_refused_on_all() {
     b.signal("STOP");
     let start = Instant::now();
     assert_eq!(session.logout(&a).status, 200);
-    eprintln!("a logout while a server stands still: {:?}", start.elapsed());
+    eprintln!("a logout while a server is suspended: {:?}", start.elapsed());
     b.signal("CONT");
     assert!(is_ended(&session, &b));
 }

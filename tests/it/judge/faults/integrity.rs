@@ -13,7 +13,7 @@ const OF_SIGNATURES: &[&str] =
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
-        name: "unsigned posts are let in",
+        name: "unsigned POST requests are accepted",
         requires: "L3",
         must_fail: &["7.4-post-unsigned"],
         on_request: |request, memory| {
@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "unsigned reads are let in",
+        name: "unsigned reads are accepted",
         requires: "L3",
         must_fail: &["7.6-no-token", "7.7-collection", "7.7-point", "7.7-put"],
         may_fail: &["7.6-", "7.7-", "9.7-signed", "10.1-unsigned", "2.", "13."],
@@ -45,7 +45,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a token is enough without a signature",
+        name: "a token without a signature is accepted",
         requires: "L3",
         must_fail: &["7.6-no-signature", "7.4-post-unsigned"],
         may_fail: &["7.9-required"],
@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "signatures are not checked",
+        name: "signatures are not verified",
         requires: "L3",
         must_fail: &[
             "7.4-other-query",
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "signatures without their prefix are taken",
+        name: "signatures without their prefix are accepted",
         requires: "L3",
         must_fail: &["7.4-without-prefix"],
         on_request: |request, _| {
@@ -116,7 +116,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "what the query decodes to is signed",
+        name: "the decoded query is signed instead of the encoded one",
         requires: "L3",
         must_fail: &["7.4-get", "7.4-decoded"],
         may_fail: &[""],
@@ -152,7 +152,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a logout ends nothing",
+        name: "a logout does not revoke the session",
         requires: "L3",
         must_fail: &["7.5-logout", "7.5-signed", "7.5-all-routes"],
         may_fail: &["7.5-", "10.4-logout"],
@@ -163,7 +163,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a logout with a wrong signature is taken",
+        name: "a logout with a wrong signature is accepted",
         requires: "L3",
         must_fail: &["7.5-wrong-signature"],
         on_request: |request, _| {
@@ -175,7 +175,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a login tells whether the account exists",
+        name: "a login reveals whether the account exists",
         requires: "L3",
         must_fail: &["7.1-no-account"],
         on_response: |request, response, _| {
@@ -187,7 +187,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "ends of tokens in seconds",
+        name: "the expiry of tokens is in seconds",
         requires: "L3",
         must_fail: &["7.1-expires-in-milliseconds"],
         on_response: |request, response, _| {
@@ -202,7 +202,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "refusals without a code",
+        name: "integrity errors have no code",
         requires: "L3",
         must_fail: &["7.6-no-token", "7.6-no-signature", "7.4-altered"],
         may_fail: &["7", "8.", "9.", "10.", "11-", "12.", "5.4-", "3.1", "13."],
@@ -214,7 +214,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "wrong signatures as 401",
+        name: "wrong signatures are 401",
         requires: "L3",
         must_fail: &["7.4-altered", "7.4-other-query"],
         may_fail: OF_SIGNATURES,
@@ -226,14 +226,14 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "no challenge with 401",
+        name: "401 has no challenge",
         requires: "L3",
         must_fail: &["7.6-challenge", "7.6-challenge-at-login"],
         on_response: |_, response, _| put(response, "www-authenticate", None),
         ..NO_FAULT
     },
     Fault {
-        name: "the token is looked at after the query",
+        name: "the token is verified after the query is parsed",
         requires: "L3",
         must_fail: &["7.7-token-before-transport"],
         may_fail: &["7.7-"],
@@ -247,7 +247,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "binding is not looked at",
+        name: "bindings are ignored",
         requires: "L3",
         must_fail: &[
             "7.9-other-path",
@@ -268,7 +268,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "everybody may see the docs for admins",
+        name: "the docs for admins are public",
         requires: "L3",
         must_fail: &["13.3-editor"],
         may_fail: &["13.3-"],

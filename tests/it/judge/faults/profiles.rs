@@ -8,7 +8,7 @@ use super::{Fault, NO_FAULT, deep, edit, edit_body, edit_error, edit_ok, put, re
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
-        name: "the hash of a file is not checked",
+        name: "the hash of a file is not verified",
         requires: "L4",
         must_fail: &["9.4-mismatch-leaves-nothing", "9.1-hash-checked", "9.4-no-record-without-file"],
         may_fail: &["9.1-bad-hash"],
@@ -30,7 +30,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "the statement of an upload is not compared with the path",
+        name: "the statement of an upload may contradict the path",
         requires: "L4",
         must_fail: &["9.1-other-field", "9.1-other-entity"],
         may_fail: &["9.6-", "9.1-not-upload"],
@@ -56,7 +56,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "any content type is stored",
+        name: "content types are not restricted",
         requires: "L4",
         must_fail: &["9.6-type-not-allowed"],
         may_fail: &["9.7-attachment", "9.5-"],
@@ -69,7 +69,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "files are shown by browsers",
+        name: "files have no attachment disposition",
         requires: "L4",
         must_fail: &["9.7-attachment"],
         may_fail: &["9.7-bytes"],
@@ -81,14 +81,14 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "browsers may guess types of files",
+        name: "files allow content sniffing",
         requires: "L4",
         must_fail: &["9.7-bytes", "9.7-attachment"],
         on_response: |_, response, _| put(response, "x-content-type-options", None),
         ..NO_FAULT
     },
     Fault {
-        name: "ranges are not looked at",
+        name: "ranges are ignored",
         requires: "L4",
         must_fail: &["9.7-range"],
         on_request: |request, _| {
@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "large files as 400",
+        name: "oversized files are 400",
         requires: "L4",
         must_fail: &["9.6-too-large"],
         may_fail: &["12.2-body", "11-body"],
@@ -110,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "created records without an address",
+        name: "created records have no Location",
         requires: "L4",
         must_fail: &["9.3-location"],
         may_fail: &["9.3-create", "11-create", "11-child"],
@@ -118,7 +118,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "unknown query ids as 404",
+        name: "unknown query ids are 404",
         requires: "persisted",
         must_fail: &["8.4-unknown", "8.4-no-id"],
         on_response: |_, response, _| {
@@ -129,7 +129,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "query ids of another making",
+        name: "query ids are computed differently",
         requires: "persisted",
         must_fail: &["8.2-id", "8.2-id-ql"],
         may_fail: &["8."],
@@ -152,7 +152,7 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     },
     Fault {
-        name: "queries are kept without being checked",
+        name: "queries are registered without validation",
         requires: "persisted",
         must_fail: &["8.1-invalid-syntax", "8.1-invalid-field", "8.1-base64"],
         on_response: |request, response, _| {
@@ -164,7 +164,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "queries that are not known run on a server of known ones",
+        name: "unregistered queries run on a server that requires registration",
         requires: "persisted",
         must_fail: &["8.5-query", "8.5-post"],
         on_response: |request, response, _| {
@@ -176,7 +176,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "fields that are not writable are dropped in silence",
+        name: "read-only fields are ignored silently",
         requires: "mutations",
         must_fail: &["11-create-not-writable", "11-update-not-writable", "11-create-id"],
         may_fail: &["11-create-", "11-child-", "11-hidden-column", "11-update-"],
@@ -197,7 +197,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "conflicts as 500",
+        name: "conflicts are 500",
         requires: "mutations",
         must_fail: &["11-create-unique", "11-create-required", "11-delete-referenced"],
         may_fail: &["11-"],
@@ -209,7 +209,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "writes to what is not there succeed",
+        name: "writes to missing records succeed",
         requires: "mutations",
         must_fail: &["11-update-missing", "11-delete-missing", "11-link-missing"],
         may_fail: &["11-", "9.3-missing"],
@@ -221,7 +221,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "deletes with a body and status 200",
+        name: "deletes have a body and status 200",
         requires: "mutations",
         must_fail: &["11-delete", "11-unlink", "11-disconnect"],
         may_fail: &["11-", "10.2-deleted"],
@@ -233,7 +233,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "what is linked twice is a conflict",
+        name: "a repeated link is a conflict",
         requires: "mutations",
         must_fail: &["11-link-twice"],
         on_request: |request, memory| {
@@ -245,7 +245,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "streams of another type",
+        name: "streams have another content type",
         requires: "events",
         must_fail: &["10.1-stream"],
         may_fail: &["10."],
@@ -257,7 +257,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "streams that caches keep",
+        name: "streams are cacheable",
         requires: "events",
         must_fail: &["10.1-stream"],
         on_response: |_, response, _| {
@@ -268,7 +268,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "Last-Event-ID is not looked at",
+        name: "Last-Event-ID is ignored",
         requires: "events",
         must_fail: &["10.3-resume"],
         on_request: |request, _| {
@@ -278,7 +278,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "computed fields bring what they are made of",
+        name: "computed fields include their dependencies",
         requires: "computed",
         must_fail: &["13.5-select", "13.5-dependencies-not-returned"],
         may_fail: &["13.5-"],
@@ -295,7 +295,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "NULL in computed fields as the word null",
+        name: "NULL in computed fields is the text null",
         requires: "computed",
         must_fail: &["13.5-null"],
         on_response: |_, response, _| {
@@ -319,14 +319,14 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "scripts cannot read our headers",
+        name: "headers are not exposed to scripts",
         requires: "cors",
         must_fail: &["12.5-exposed"],
         on_response: |_, response, _| put(response, "access-control-expose-headers", None),
         ..NO_FAULT
     },
     Fault {
-        name: "errors without CORS",
+        name: "errors have no CORS headers",
         requires: "cors",
         must_fail: &["12.5-error-readable"],
         on_response: |_, response, _| {
@@ -337,7 +337,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "introspection shows storage",
+        name: "introspection reveals names of the storage",
         requires: "docs",
         must_fail: &["13.1-no-storage"],
         may_fail: &["13.1-"],
@@ -349,7 +349,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "statements are always shown",
+        name: "statements are always returned",
         requires: "docs",
         must_fail: &["13.2-no-sql"],
         on_response: |request, response, _| {
@@ -364,7 +364,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "hidden entities can be run",
+        name: "hidden entities can be queried",
         requires: "docs",
         must_fail: &["13.2-allowlist-execute", "13.2-allowlist-relation"],
         may_fail: &["13.2-invalid", "13.2-no-query"],
@@ -377,7 +377,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "errors of execute in a form of their own",
+        name: "errors of execute have another form",
         requires: "docs",
         must_fail: &["13.2-invalid"],
         may_fail: &["13.2-", "13.3-"],

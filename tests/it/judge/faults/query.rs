@@ -11,7 +11,7 @@ const CONTROLS: [&str; 7] = ["$where", "$orderBy", "$page", "$distinct", "$group
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
-        name: "unknown keys of a node are dropped in silence",
+        name: "unknown keys of a node are ignored silently",
         must_fail: &["3.2-unknown-key", "3.2-key-without-dollar", "3.2-nested-unknown-key"],
         on_request: |request, _| {
             let keep = |name: &String| name == "$select" || CONTROLS.contains(&name.as_str());
@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a selection without its wrapping is taken",
+        name: "a selection without $select is accepted",
         must_fail: &["3.2-unwrapped"],
         on_request: |request, _| {
             edit(request, |query| {
@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "commas separate in the short format",
+        name: "QL accepts commas",
         must_fail: &["4-comma"],
         on_request: |request, _| {
             if request.header("X-Mesh-Format") == Some("ql") {
@@ -85,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "text behind a query of the short format is ignored",
+        name: "text after a QL query is ignored",
         must_fail: &["4-trailing", "4-extra-brace"],
         on_request: |request, _| {
             if request.header("X-Mesh-Format") == Some("ql") {
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "the short format needs inner braces",
+        name: "QL requires inner braces",
         must_fail: &["4-no-inner-braces"],
         may_fail: &["4-", "2.5-ql", "2.7-ql", "2.10-put-ql"],
         on_request: |request, _| {
@@ -119,7 +119,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "controls on a record are dropped in silence",
+        name: "controls on a record are ignored silently",
         requires: "L2",
         must_fail: &["3.6-point-where", "3.6-point-page", "3.6-posted-point", "3.6-point-having"],
         may_fail: &["3.6-point-", "3.8-null-"],
@@ -132,7 +132,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "controls on a relation to one are dropped in silence",
+        name: "controls on a to-one relation are ignored silently",
         requires: "L2",
         must_fail: &["3.6-to-one-where", "3.6-to-one-orderby", "3.6-to-one-page"],
         on_request: |request, _| {
@@ -146,7 +146,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "grouping of relations is dropped in silence",
+        name: "grouping of relations is ignored silently",
         requires: "L2",
         must_fail: &[
             "3.6-relation-groupby",
@@ -223,7 +223,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "an empty list filters nothing",
+        name: "an empty list matches everything",
         requires: "L2",
         must_fail: &["3.7-in-empty"],
         on_request: |request, _| {
@@ -237,7 +237,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "like does not mind letter case",
+        name: "like ignores case",
         requires: "L2",
         must_fail: &["3.7-like-any", "3.7-like-case"],
         on_request: |request, _| {
@@ -251,7 +251,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "ilike minds letter case",
+        name: "ilike is case-sensitive",
         requires: "L2",
         must_fail: &["3.7-ilike", "3.7-ilike-lower"],
         on_request: |request, _| {
@@ -295,7 +295,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "not is dropped",
+        name: "not is ignored",
         requires: "L2",
         must_fail: &["3.8-not", "3.8-nested"],
         may_fail: &["3.8-not-list", "3.8-leaf-and-combinator"],
@@ -325,7 +325,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "an integer takes any number",
+        name: "an integer field accepts any number",
         requires: "L2",
         must_fail: &["3.7-fraction-for-integer"],
         on_request: |request, _| {
@@ -341,7 +341,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "text is taken for numbers and booleans",
+        name: "text is accepted as a number or boolean",
         requires: "L2",
         must_fail: &["3.7-text-for-integer", "3.7-text-for-boolean"],
         on_request: |request, _| {
@@ -357,7 +357,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "NULL stands first",
+        name: "NULL sorts first",
         requires: "L2",
         must_fail: &["3.9-nulls-last-asc", "3.9-nulls-last-desc"],
         may_fail: &["3.9-", "3.14-", "3.13-distinct-desc", "5.4-walk-", "5.4-other-nulls"],
@@ -374,7 +374,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "nulls is not looked at",
+        name: "nulls is ignored",
         requires: "L2",
         must_fail: &[
             "3.9-nulls-first-asc",
@@ -394,7 +394,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "ties go the other way",
+        name: "ties are ordered in the opposite direction",
         requires: "L2",
         must_fail: &["3.9-ties-asc", "3.9-ties-desc"],
         may_fail: &["3.9-", "5.4-walk-"],
@@ -418,7 +418,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "ties always go up",
+        name: "ties are always ascending",
         requires: "L2",
         must_fail: &["3.9-ties-desc"],
         may_fail: &["3.9-", "5.4-walk-"],
@@ -491,7 +491,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "aliases of any form are taken",
+        name: "aliases are not validated",
         requires: "L2",
         must_fail: &["3.8-alias-digit", "3.8-alias-quote", "3.8-alias-long"],
         may_fail: &["3.8-alias-"],
@@ -508,7 +508,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "the format of a posted query is not looked at",
+        name: "the format of a posted query is ignored",
         must_fail: &["2.7-ql", "2.7-format-unknown"],
         may_fail: &["4-deep", "2.7-"],
         on_request: |request, _| {

@@ -9,7 +9,7 @@ const TO_ONE: [&str; 7] = ["author", "manager", "profile", "boss", "country", "p
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
-        name: "empty lists as null",
+        name: "empty lists are null",
         must_fail: &["5.3-many-empty"],
         may_fail: &["5.3-", "3.10-", "10.", "2.", "1-"],
         on_response: |_, response, _| {
@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "relations to one that lead nowhere as empty objects",
+        name: "missing to-one relations are empty objects",
         must_fail: &["5.3-one-missing", "5.3-one-unique", "5.3-self-one"],
         may_fail: &["5.3-", "4-relations"],
         on_response: |_, response, _| {
@@ -39,7 +39,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "relations to one as lists",
+        name: "to-one relations are lists",
         must_fail: &["5.3-one", "5.3-self-one", "5.3-there-and-back"],
         may_fail: &["5.3-", "4-relations", "1-core", "5.4-select-may-change"],
         on_response: |_, response, _| {
@@ -54,7 +54,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "relations without $page have one page",
+        name: "relations without $page are paged",
         requires: "L2",
         must_fail: &["3.10-relation-all"],
         may_fail: &["3.11-result-", "3.2-duplicate-"],
@@ -77,7 +77,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "booleans as numbers",
+        name: "booleans are numbers",
         must_fail: &["5.5-boolean", "5.5-types-usual"],
         may_fail: &["5.5-", "3.9-boolean", "3.12-", "3.13-"],
         on_response: |_, response, _| {
@@ -92,7 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "64-bit integers as numbers",
+        name: "64-bit integers are numbers",
         must_fail: &["5.5-bigint-text", "5.5-types-usual"],
         may_fail: &["5.5-", "3.12-bigint"],
         on_response: |_, response, _| {
@@ -108,7 +108,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "decimals as numbers",
+        name: "decimals are numbers",
         must_fail: &["5.5-types-usual", "5.5-types-low"],
         may_fail: &["5.5-types-"],
         on_response: |_, response, _| {
@@ -125,7 +125,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "times as they are stored",
+        name: "times are not normalized",
         must_fail: &["5.5-stored-blank"],
         may_fail: &["5.5-", "3.12-min-max-time", "6-columns"],
         on_response: |_, response, _| {
@@ -140,7 +140,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "JSON columns as text",
+        name: "JSON columns are text",
         must_fail: &["5.5-json-nested", "5.5-types-usual"],
         may_fail: &["5.5-types-"],
         on_response: |_, response, _| {
@@ -166,7 +166,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "lists without hasNextPage",
+        name: "lists have no hasNextPage",
         requires: "L2",
         must_fail: &["5.2-envelope", "5.2-more", "5.2-exactly-full"],
         may_fail: &["5.2-", "5.4-", "3.10-", "3.12-count", "3.14-", "6-"],
@@ -194,7 +194,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a full page promises another",
+        name: "hasNextPage is true for every full page",
         requires: "L2",
         must_fail: &["5.2-exactly-full"],
         may_fail: &["5.4-walk", "3.14-walk", "3.10-", "3.12-", "5.2-"],
@@ -212,7 +212,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "empty lists with cursors",
+        name: "empty lists have cursors",
         requires: "L2",
         must_fail: &["5.2-empty", "5.4-behind-the-end"],
         on_response: |_, response, _| {
@@ -226,7 +226,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "lists in a wrapping",
+        name: "lists have an outer object",
         requires: "L2",
         must_fail: &["5.2-envelope", "5.2-ql"],
         may_fail: &["1", "2.", "3.", "4-", "5.", "6-"],
@@ -255,7 +255,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "pages over the bound are cut in silence",
+        name: "oversized pages are truncated silently",
         requires: "L2",
         must_fail: &["3.10-too-large", "3.10-relation-too-large"],
         may_fail: &["3.10-first-huge"],
@@ -306,7 +306,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "pages of relations are for all parents together",
+        name: "pages of relations apply to all parents together",
         requires: "L2",
         must_fail: &["3.10-relation-per-parent", "3.10-relation-through-page"],
         may_fail: &["3.10-"],
@@ -328,7 +328,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "cursors that were altered are read",
+        name: "altered cursors are accepted",
         requires: "L2",
         must_fail: &["5.4-altered", "5.4-altered-at-start", "5.4-cut", "5.4-garbage", "5.4-empty"],
         on_request: |request, memory| {
@@ -343,7 +343,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "cursors of other queries are read",
+        name: "cursors of other queries are accepted",
         requires: "L2",
         must_fail: &[
             "5.4-other-order",
@@ -361,7 +361,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "pages begin with the row that the cursor names",
+        name: "pages include the row of the cursor",
         requires: "L2",
         must_fail: &["5.4-walk", "5.4-walk-ties", "5.4-walk-mixed", "3.14-walk-groups"],
         may_fail: &["5.4-", "3.14-"],
@@ -384,7 +384,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "cursors of another alphabet",
+        name: "cursors use another alphabet",
         requires: "L2",
         must_fail: &["5.4-form", "5.2-envelope"],
         may_fail: &["5.4-", "3.14-"],
@@ -400,7 +400,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "sums of nothing as zero",
+        name: "sums of no rows are zero",
         requires: "L2",
         must_fail: &["3.12-no-rows"],
         on_response: |_, response, _| {
@@ -415,7 +415,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "groups of NULL are left out",
+        name: "groups of NULL are omitted",
         requires: "L2",
         must_fail: &["3.12-group-null", "3.13-distinct-null"],
         may_fail: &["3.12-", "3.13-", "3.14-"],
@@ -433,7 +433,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "large answers are cut in silence",
+        name: "large results are truncated silently",
         requires: "L2",
         must_fail: &["3.11-result-too-large"],
         on_response: |_, response, _| {
@@ -444,7 +444,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "bounds that answer 500",
+        name: "exceeded limits are 500",
         requires: "L2",
         must_fail: &["3.5-too-deep", "3.11-filter-too-deep", "3.11-in-too-long"],
         may_fail: &["3.5-", "3.11-", "3.10-", "4-deep"],
@@ -456,7 +456,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "weak tags",
+        name: "entity tags are weak",
         requires: "caching",
         must_fail: &["12.3-etag"],
         may_fail: &["12.3-"],
@@ -468,7 +468,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "If-None-Match is not looked at",
+        name: "If-None-Match is ignored",
         requires: "caching",
         must_fail: &["12.3-not-modified", "12.3-list-of-tags", "12.3-star"],
         may_fail: &["12.3-vary-not-modified", "12.4-tag"],
@@ -479,7 +479,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "one tag for all shapes",
+        name: "the entity tag does not depend on the shape",
         requires: "caching",
         must_fail: &["12.3-tag-of-shape"],
         may_fail: &["12.3-", "12.4-"],
@@ -491,7 +491,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "no Vary",
+        name: "Vary is missing",
         requires: "caching",
         must_fail: &["12.3-vary", "12.3-vary-not-modified"],
         may_fail: &["12.5-vary"],
@@ -499,7 +499,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "errors that may be stored",
+        name: "errors are cacheable",
         requires: "caching",
         must_fail: &["12.3-errors-not-stored"],
         on_response: |_, response, _| {

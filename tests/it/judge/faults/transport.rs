@@ -9,7 +9,7 @@ use super::{
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
-        name: "null as 404",
+        name: "a missing record is 404",
         must_fail: &["5.1-missing", "2.9-letters", "2.7-missing-record", "2.10-put-missing"],
         may_fail: &["2.9-", "5.1-", "2.12-null", "12.3-null", "5.3-one"],
         on_response: |_, response, _| {
@@ -20,7 +20,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a missing record as an empty object",
+        name: "a missing record is an empty object",
         must_fail: &["5.1-missing", "2.9-letters"],
         may_fail: &["2.9-", "2.7-missing", "2.10-put-missing", "2.12-null", "12.3-null"],
         on_response: |_, response, _| {
@@ -49,7 +49,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "unknown paths as bad requests",
+        name: "unknown paths are 400",
         must_fail: &["2.1-unknown-path", "2.1-unknown-path-before-query", "12.1-not-found"],
         may_fail: &["12.3-errors-not-stored", "2.12-errors"],
         on_response: |_, response, _| {
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "unknown entities as missing pages",
+        name: "unknown entities are 404",
         must_fail: &["2.1-unknown-entity", "2.1-entity-constructor"],
         may_fail: &[
             "2.1-entity-",
@@ -83,7 +83,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "405 without Allow",
+        name: "405 has no Allow",
         must_fail: &["2.1-wrong-method", "2.1-get-on-base"],
         may_fail: &["2.1-wrong-method-on-collection", "2.1-delete-record"],
         on_response: |_, response, _| {
@@ -119,7 +119,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "the URL-safe alphabet is taken",
+        name: "the URL-safe alphabet is accepted",
         must_fail: &["2.4-url-alphabet"],
         on_request: |request, _| {
             let query = request.header("X-Mesh-Query").map(|query| query.replace('-', "+").replace('_', "/"));
@@ -131,7 +131,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "blanks in base64 are skipped",
+        name: "white space in base64 is ignored",
         must_fail: &["2.4-blank-inside"],
         on_request: |request, _| {
             let query = request.header("X-Mesh-Query").filter(|query| query.contains(' '));
@@ -143,7 +143,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "padding is demanded",
+        name: "padding is required",
         must_fail: &["2.4-unpadded"],
         may_fail: &["2.4-trailing-bits", "12.2-size"],
         on_request: |request, _| {
@@ -153,7 +153,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "of two equal headers the first counts",
+        name: "the first of two equal headers is used",
         must_fail: &["2.3-repeated"],
         may_fail: &["2.3-repeated-id"],
         on_request: |request, _| {
@@ -166,7 +166,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "of both query headers one counts",
+        name: "one of both query headers is used",
         must_fail: &["2.3-both"],
         on_request: |request, _| {
             if request.header("X-Mesh-Query").is_some_and(|query| !query.is_empty()) {
@@ -189,7 +189,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "formats in any letter case",
+        name: "format names are case-insensitive",
         must_fail: &["2.5-unknown-json-capitals", "2.5-unknown-ql-capitals"],
         on_request: |request, _| {
             let format = request.header("X-Mesh-Format").map(str::to_ascii_lowercase);
@@ -204,7 +204,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "controls in the URL are dropped in silence",
+        name: "controls in the URL are ignored silently",
         must_fail: &["2.6-url-where", "2.6-url-query", "2.6-url-on-point", "2.6-url-on-post"],
         may_fail: &["2.6-url-"],
         on_request: |request, _| {
@@ -217,7 +217,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "controls in the URL only count in these letters",
+        name: "controls in the URL are refused in exact case only",
         must_fail: &["2.6-url-order-capitals", "2.6-url-query-lower"],
         may_fail: &["2.6-url-format", "2.6-url-query-id", "2.6-url-token"],
         on_request: |request, _| {
@@ -231,7 +231,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "bodies of any content type are read",
+        name: "bodies of any content type are parsed",
         must_fail: &["2.7-type-text", "2.7-type-form", "2.7-type-missing"],
         may_fail: &["2.7-type-"],
         on_request: |request, _| {
@@ -243,7 +243,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "posted reads in a wrapping",
+        name: "posted reads have an outer object",
         must_fail: &["2.7-point-number", "2.7-as-get"],
         may_fail: &["2.7-", "5.2-posted", "5.4-posted", "3.5-longest", "1-core", "2.9-posted"],
         on_response: |request, response, _| {
@@ -268,7 +268,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "PUT is not taken",
+        name: "PUT is not supported",
         must_fail: &["2.10-put-reads", "2.10-put-ql"],
         may_fail: &["2.10-"],
         on_request: |request, _| {
@@ -281,7 +281,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "request ids are always new",
+        name: "request ids of clients are ignored",
         must_fail: &["2.11-echoed", "2.11-in-errors", "2.11-longest"],
         on_request: |request, _| {
             set(request, "X-Request-Id", None);
@@ -290,7 +290,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "request ids of any length are taken",
+        name: "request ids are not limited in length",
         must_fail: &["2.11-unfit"],
         on_response: |request, response, _| {
             if let Some(id) = request.header("X-Request-Id") {
@@ -300,7 +300,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "errors without a request id",
+        name: "errors have no request id",
         must_fail: &["2.11-in-errors", "12.1-members"],
         may_fail: &["12.1-"],
         on_response: |_, response, _| {
@@ -313,7 +313,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "bodies without their charset",
+        name: "bodies have no charset",
         must_fail: &["2.12-reads", "2.12-null", "2.12-errors"],
         on_response: |_, response, _| {
             if response.header("content-type").is_some() {
@@ -323,7 +323,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "errors that name nothing",
+        name: "errors name nothing",
         must_fail: &["3.4-field-named", "3.4-relation-named", "4-unknown-field", "3.7-unknown-field"],
         may_fail: &["2.", "3.", "4-", "6-", "13."],
         on_response: |_, response, _| {
@@ -332,7 +332,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "errors without a path",
+        name: "errors have no path",
         must_fail: &["3.4-field-named", "3.4-nested-field-named"],
         may_fail: &["3.4-", "3.6-to-one-"],
         on_response: |_, response, _| {
@@ -343,7 +343,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "syntax errors without a place",
+        name: "syntax errors have no position",
         must_fail: &["3.4-syntax-place", "4-comma", "4-place"],
         may_fail: &["3.4-syntax", "4-"],
         on_response: |_, response, _| {
@@ -367,7 +367,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "errors that show statements",
+        name: "errors reveal statements",
         must_fail: &["12.1-no-internals"],
         on_response: |_, response, _| {
             edit_error(response, |body| {
@@ -379,7 +379,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "errors as HTML",
+        name: "errors are HTML",
         must_fail: &["3.4-field-named", "2.12-errors", "12.1-members"],
         may_fail: &["1", "2.", "3.", "4-", "5.4-", "6-"],
         on_response: |_, response, _| {
@@ -391,7 +391,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "refusals with status 200",
+        name: "errors have status 200",
         must_fail: &["3.4-field-named", "2.3-no-query", "4-comma", "3.7-null-value"],
         may_fail: &["1", "2.", "3.", "4-", "5.4-", "6-"],
         on_response: |_, response, _| {
@@ -402,7 +402,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "unknown fields are left out in silence",
+        name: "unknown fields are omitted silently",
         must_fail: &["3.4-field-named", "6-hidden-column", "4-unknown-field"],
         may_fail: &[
             "3.4-",
@@ -425,7 +425,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "large headers as 400",
+        name: "oversized headers are 400",
         must_fail: &["12.2-header-too-large", "12.2-target-too-long"],
         may_fail: &["12.2-"],
         on_response: |_, response, _| {
@@ -437,7 +437,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "large bodies as 400",
+        name: "oversized bodies are 400",
         must_fail: &["12.2-body-too-large"],
         on_response: |_, response, _| {
             if response.status == 413 {
@@ -447,21 +447,21 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "HEAD is not taken",
+        name: "HEAD is not supported",
         must_fail: &["2.1-head", "2.1-head-of-error"],
         may_fail: &["12.3-head"],
         on_request: |request, _| (request.method == "HEAD").then(|| error(405, "MethodNotAllowed")),
         ..NO_FAULT
     },
     Fault {
-        name: "OPTIONS is not taken",
+        name: "OPTIONS is not supported",
         must_fail: &["2.1-options"],
         may_fail: &["12.5-preflight"],
         on_request: |request, _| (request.method == "OPTIONS").then(|| error(405, "MethodNotAllowed")),
         ..NO_FAULT
     },
     Fault {
-        name: "ids that cannot exist are bad requests",
+        name: "impossible ids are 400",
         must_fail: &["2.9-letters", "2.9-huge"],
         may_fail: &["2.9-"],
         on_request: |request, _| {
@@ -474,7 +474,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "of duplicate keys the last counts",
+        name: "the last of duplicate keys is used",
         must_fail: &[
             "3.2-duplicate-root",
             "3.2-duplicate-field",
@@ -492,7 +492,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "further roots are dropped in silence",
+        name: "further roots are ignored silently",
         must_fail: &["3.1-two-roots", "3.1-root-control", "3.1-root-control-after"],
         on_request: |request, _| {
             edit(request, |query| {
