@@ -1,6 +1,9 @@
 //! The injected faults, each with the cases that must detect it.
 
+mod errors;
+mod filters;
 mod integrity;
+mod pages;
 mod profiles;
 mod query;
 mod results;
@@ -41,9 +44,18 @@ pub(crate) const NO_FAULT: Fault = Fault {
 
 /// Returns all faults.
 pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
-    [transport::FAULTS, query::FAULTS, results::FAULTS, integrity::FAULTS, profiles::FAULTS]
-        .into_iter()
-        .flatten()
+    [
+        transport::FAULTS,
+        errors::FAULTS,
+        query::FAULTS,
+        filters::FAULTS,
+        results::FAULTS,
+        pages::FAULTS,
+        integrity::FAULTS,
+        profiles::FAULTS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Returns a JSON response.
