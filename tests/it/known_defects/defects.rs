@@ -62,7 +62,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "lists of children were truncated silently",
         &[
             "tests/it/reads.rs::nested_controls_apply_to_each_parent",
-            "tests/it/errors.rs::a_result_of_too_many_objects_is_refused_and_not_cut",
+            "tests/it/errors.rs::a_result_of_too_many_objects_is_refused_rather_than_truncated",
         ],
     ),
     (
@@ -105,11 +105,14 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
             "tests/it/reads.rs::rows_are_grouped_and_aggregated",
         ],
     ),
-    ("a missing record was an empty object", &["tests/it/transport.rs::a_record_that_cannot_be_is_null"]),
+    (
+        "a missing record was an empty object",
+        &["tests/it/transport.rs::a_record_with_an_impossible_id_is_null"],
+    ),
     ("controls on one record were ignored", &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"]),
     (
         "the path's entity was not compared with the query's",
-        &["tests/it/errors.rs::an_unknown_name_is_refused_by_name_place_and_nearest_name"],
+        &["tests/it/errors.rs::an_unknown_name_is_refused_with_its_path_and_a_suggestion"],
     ),
     (
         "records were looked up by another column than the declared id",
@@ -151,15 +154,15 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "an invalid list, an object or null as a value caused an internal error",
         &[
-            "tests/it/errors.rs::an_operator_or_a_value_that_does_not_fit_is_refused",
+            "tests/it/errors.rs::operators_and_values_of_the_wrong_type_are_refused",
             "tests/it/errors.rs::a_malformed_control_is_refused",
         ],
     ),
     (
         "a PUT without an id read a list; any format name was accepted; a POST read no record",
         &[
-            "tests/it/transport.rs::a_path_or_a_method_that_is_not_served_is_refused",
-            "tests/it/transport.rs::post_takes_json_and_nothing_else",
+            "tests/it/transport.rs::unknown_paths_and_methods_are_refused",
+            "tests/it/transport.rs::post_accepts_json_only",
         ],
     ),
     ("a join scanned the whole joined table", &["mesh-plan/src/sql/sqlite/tests.rs::point_with_relations"]),
@@ -186,7 +189,10 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ),
     (
         "the expiry of a token could be extended",
-        &["mesh-integrity/src/token/tests.rs::every_byte_is_covered", "tests/it/integrity.rs::tokens_expire"],
+        &[
+            "mesh-integrity/src/token/tests.rs::every_altered_bit_is_refused",
+            "tests/it/integrity.rs::tokens_expire",
+        ],
     ),
     (
         "a forged logout ended the sessions of others",
@@ -195,8 +201,8 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "another process accepted a revoked session, and revocations were kept forever",
         &[
-            "tests/it/integrity.rs::a_logout_reaches_all_servers_and_outlives_them",
-            "mesh-integrity/src/revocations.rs::entries_go_when_they_are_not_needed_any_more",
+            "tests/it/integrity.rs::a_logout_applies_to_all_servers_and_after_restarts",
+            "mesh-integrity/src/revocations.rs::expired_entries_are_removed",
         ],
     ),
     ("wrong credentials got no reply", &["mesh-server/tests/integrity/codes.rs::refusals_are_replies"]),
@@ -207,7 +213,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "a signature could be used for another path",
         &[
-            "mesh-integrity/src/gate/tests.rs::bound_signatures_are_aimed",
+            "mesh-integrity/src/gate/tests.rs::bound_signatures_are_valid_for_their_target_only",
             "mesh-server/tests/integrity/binding.rs::a_bound_signature_is_good_for_one_use",
         ],
     ),
@@ -217,11 +223,11 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ),
     (
         "an upload signed for one field was accepted for another",
-        &["tests/it/integrity.rs::a_signed_upload_is_good_for_its_field_only"],
+        &["tests/it/integrity.rs::a_signed_upload_is_valid_for_its_field_only"],
     ),
     (
         "form fields overrode properties of the request",
-        &["tests/it/integrity.rs::what_a_form_says_besides_is_fields_and_nothing_else"],
+        &["tests/it/integrity.rs::form_data_sets_fields_only"],
     ),
     (
         "access rules applied to the root only",
@@ -233,7 +239,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "the role was read from a header or a body",
         &[
-            "tests/it/integrity.rs::what_a_request_claims_of_itself_is_worth_nothing",
+            "tests/it/integrity.rs::claims_outside_the_token_are_ignored",
             "tests/it/playground/session.rs::only_admins_have_access",
         ],
     ),
@@ -251,18 +257,18 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "errors had undocumented codes",
         &[
-            "mesh-wire/src/error/tests.rs::the_table",
+            "mesh-wire/src/error/tests.rs::kinds_have_the_statuses_of_the_protocol",
             "tests/it/transport.rs::exactly_one_query_header_is_taken",
         ],
     ),
     (
         "an unsupported method was reported as an unknown path",
-        &["tests/it/transport.rs::a_path_or_a_method_that_is_not_served_is_refused"],
+        &["tests/it/transport.rs::unknown_paths_and_methods_are_refused"],
     ),
     (
         "errors revealed statements and files",
         &[
-            "tests/it/errors.rs::a_failing_resolver_tells_nothing_of_the_storage",
+            "tests/it/errors.rs::errors_of_resolvers_do_not_reveal_the_storage",
             "tests/it/storage.rs::reads_of_a_truncated_or_overwritten_file_fail",
         ],
     ),
@@ -292,8 +298,8 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "a client retried endlessly and did not escape ids in paths",
         &[
-            "mesh-wire/src/client/operation/tests.rs::what_is_refused_ends_it",
-            "mesh-wire/src/client/tests.rs::names_that_would_change_the_route",
+            "mesh-wire/src/client/operation/tests.rs::a_refusal_ends_the_operation",
+            "mesh-wire/src/client/tests.rs::empty_and_overlong_segments_are_refused",
         ],
     ),
     (
@@ -319,7 +325,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "limits on files were declared but not enforced",
         &[
             "mesh-server/tests/uploads.rs::every_refusal_of_the_table",
-            "tests/it/uploads.rs::a_large_file_takes_no_memory",
+            "tests/it/uploads.rs::memory_does_not_depend_on_the_size_of_a_file",
         ],
     ),
     (

@@ -13,14 +13,14 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         "repetition of small elements is limited",
         &[
             "tests/it/attack/inputs.rs::depth_and_repetition_are_refused_without_delay",
-            "tests/it/errors.rs::each_bound_holds_and_what_lies_within_is_answered",
+            "tests/it/errors.rs::queries_are_answered_up_to_each_limit_and_refused_above",
         ],
     ),
     ("parsing stops at a limit", &["mesh-ql/src/tests/hostile.rs::wide_texts_take_linear_time"]),
     (
         "a form or plain text of another origin writes nothing",
         &[
-            "tests/it/transport.rs::post_takes_json_and_nothing_else",
+            "tests/it/transport.rs::post_accepts_json_only",
             "mesh-server/tests/uploads.rs::the_header_must_be_there_and_the_form_must_be_right",
         ],
     ),
@@ -39,8 +39,8 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     (
         "parts of forms are limited, and aborted uploads leave nothing behind",
         &[
-            "mesh-uploads/src/receive/tests/hostile.rs::endless_input_is_read_no_further_than_its_bound",
-            "tests/it/uploads/hostile.rs::a_client_that_breaks_off_leaves_nothing",
+            "mesh-uploads/src/receive/tests/hostile.rs::endless_input_is_read_up_to_its_limit",
+            "tests/it/uploads/hostile.rs::a_disconnected_client_leaves_nothing",
         ],
     ),
     (
@@ -83,7 +83,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     ),
     (
         "oversized heads and bodies are refused with an error body",
-        &["tests/it/transport.rs::what_is_too_large_is_refused_with_a_body_of_json"],
+        &["tests/it/transport.rs::too_large_requests_get_an_error_body"],
     ),
     (
         "a database may be locked, missing, replaced, truncated or full",
@@ -105,7 +105,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     ),
     (
         "a clock that jumps does not revive anything that expired",
-        &["mesh-integrity/src/gate/tests.rs::the_clock_may_jump"],
+        &["mesh-integrity/src/gate/tests.rs::clock_changes_do_not_revive_sessions_or_signatures"],
     ),
     (
         "a signal under load loses no request",
@@ -114,7 +114,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     (
         "revocations and registered queries survive a crash",
         &[
-            "tests/it/integrity.rs::a_logout_reaches_all_servers_and_outlives_them",
+            "tests/it/integrity.rs::a_logout_applies_to_all_servers_and_after_restarts",
             "tests/it/persisted.rs::a_registered_query_survives_a_restart_and_is_shared",
         ],
     ),
