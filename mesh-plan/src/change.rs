@@ -1,8 +1,8 @@
-//! What has changed? The notice board between those who write and those who watch.
+//! Notification of changed records.
 //!
-//! Whoever writes tells [`Changes`] about it; whoever watches holds a [`Listener`]. Neither waits for the
-//! other: the board keeps the newest notices only, and a listener that is too far behind is told that
-//! anything may have changed, which is always true and never less than what it missed.
+//! Writers call [`Changes::notify`], and each [`Listener`] receives all changes in order. Neither waits for the other:
+//! only the newest changes are kept, and a listener that falls too far behind receives [`Change::anything`], which
+//! covers all that it missed.
 
 #[cfg(test)]
 mod tests;
@@ -10,48 +10,50 @@ mod tests;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream;
 use mesh_schema::{Link, Schema, TableName};
+use parking_lot::Mutex;
 
 use crate::plan::{Node, Plan, Target};
 use crate::planner::literal;
 
-/// Notices that the board keeps for listeners that are behind.
-const KEPT: usize = 1_024;
+/// The number of changes that are kept for slow listeners.
+const CAPACITY: usize = 1_024;
 
-/// Something that was written, as far as it is known.
+/// A change of records, as precise as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Change {
-    /// The key of the entity; `None`: it may have been any.
+    /// The key of the entity; `None` if any entity may have changed.
     pub entity: Option<Arc<str>>,
-    /// The id of the record as it stands in a URL; `None`: it may have been any of the entity's.
+    /// The id of the record as in a URL, before percent encoding; `None` if any record of the entity may have changed.
     pub id: Option<Arc<str>>,
 }
 
 impl Change {
-    /// One record was created, changed or removed.
+    /// Creates a change of one record, which was created, updated or deleted.
     pub fn record(entity: impl Into<Arc<str>>, id: impl Into<Arc<str>>) -> Self {
         Self { entity: Some(entity.into()), id: Some(id.into()) }
     }
 
-    /// Some records of an entity were.
+    /// Creates a change of unknown records of an entity.
     pub fn entity(entity: impl Into<Arc<str>>) -> Self {
         Self { entity: Some(entity.into()), id: None }
     }
 
-    /// Anything may have changed.
+    /// Creates a change after which any record may differ.
     pub fn anything() -> Self {
         Self { entity: None, id: None }
     }
 }
 
 impl Plan {
-    /// Whether its answer may be another after a change. Entities over one table change together, and so does
-    /// an entity over a junction with the relations through it; what a view is made of is not known here.
+    /// Returns whether a change may affect the response. Entities over one table change together, and relations through
+    /// a junction table change with the entity over it. The tables that a view reads are unknown, so changes of them do
+    /// not count as changes of the view.
     pub fn is_touched_by(&self, change: &Change, schema: &Schema) -> bool {
         let Some(key) = &change.entity else { return true };
         let Some(id) = schema.find(key) else { return true };
@@ -69,7 +71,7 @@ impl Plan {
     }
 }
 
-/// Plans are nested as deep as queries, which is bounded.
+/// The recursion is bounded by the depth of queries.
 fn touches(node: &Node, table: &TableName) -> bool {
     node.table == *table
         || node.joins.iter().any(|join| touches(&join.node, table) || passes(&join.link, table))
@@ -79,7 +81,7 @@ fn passes(link: &Link, junction: &TableName) -> bool {
     matches!(link, Link::Through { table, .. } if table == junction)
 }
 
-/// The notice board. Cheap to clone; all clones are one.
+/// Distributes changes to listeners. Clones share one queue.
 ///
 /// ```
 /// use mesh_plan::{Change, Changes};
@@ -92,95 +94,92 @@ fn passes(link: &Link, junction: &TableName) -> bool {
 /// ```
 #[derive(Clone, Default)]
 pub struct Changes {
-    board: Arc<Mutex<Board>>,
+    queue: Arc<Mutex<Queue>>,
 }
 
 #[derive(Default)]
-struct Board {
-    /// The newest notices.
+struct Queue {
+    /// The newest changes.
     kept: VecDeque<Change>,
-    /// How many notices were dropped before the first one kept.
+    /// The number of changes that were dropped before the first of `kept`.
     dropped: u64,
     listeners: HashMap<u64, Option<Waker>>,
     next_listener: u64,
-    /// Those who wait for the first listener.
+    /// Wakers of tasks that wait for the first listener.
     waiting: Vec<Waker>,
 }
 
-impl Board {
+impl Queue {
     fn end(&self) -> u64 {
         self.dropped + self.kept.len() as u64
     }
 }
 
 impl Changes {
-    /// A board without notices.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts up a notice. Where nobody listens it is forgotten at once.
+    /// Sends a change to all listeners. Without listeners it is dropped.
     pub fn notify(&self, change: Change) {
-        let mut board = self.lock();
-        if board.listeners.is_empty() {
+        let mut queue = self.queue.lock();
+        if queue.listeners.is_empty() {
             return;
         }
-        if board.kept.len() == KEPT {
-            board.kept.pop_front();
-            board.dropped += 1;
+        if queue.kept.len() == CAPACITY {
+            queue.kept.pop_front();
+            queue.dropped += 1;
         }
-        board.kept.push_back(change);
-        let wakers: Vec<Waker> = board.listeners.values_mut().filter_map(Option::take).collect();
-        drop(board);
+        queue.kept.push_back(change);
+        let wakers: Vec<Waker> = queue.listeners.values_mut().filter_map(Option::take).collect();
+        drop(queue);
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Listens from now on.
+    /// Returns a listener of all later changes.
     pub fn listen(&self) -> Listener {
-        let mut board = self.lock();
-        let number = board.next_listener;
-        board.next_listener += 1;
-        board.listeners.insert(number, None);
-        let next = board.end();
-        let waiting = std::mem::take(&mut board.waiting);
-        drop(board);
+        let mut queue = self.queue.lock();
+        let number = queue.next_listener;
+        queue.next_listener += 1;
+        queue.listeners.insert(number, None);
+        let next = queue.end();
+        let waiting = std::mem::take(&mut queue.waiting);
+        drop(queue);
         waiting.into_iter().for_each(Waker::wake);
         Listener { changes: self.clone(), number, next }
     }
 
-    /// Whether anybody listens. A source that has to look for changes need not look while nobody does.
+    /// Returns whether there are listeners. A source that polls for changes can pause while there are none.
     pub fn is_wanted(&self) -> bool {
-        !self.lock().listeners.is_empty()
+        !self.queue.lock().listeners.is_empty()
     }
 
-    /// Done as soon as somebody listens.
+    /// Completes when there is a listener.
     pub async fn wanted(&self) {
         std::future::poll_fn(|cx| {
-            let mut board = self.lock();
-            if !board.listeners.is_empty() {
+            let mut queue = self.queue.lock();
+            if !queue.listeners.is_empty() {
                 return Poll::Ready(());
             }
-            if !board.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
-                board.waiting.push(cx.waker().clone());
+            if !queue.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                queue.waiting.push(cx.waker().clone());
             }
             Poll::Pending
         })
         .await;
     }
-
-    fn lock(&self) -> MutexGuard<'_, Board> {
-        // Every change of the board is whole before anything can panic.
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl fmt::Debug for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Changes").field("listeners", &self.lock().listeners.len()).finish_non_exhaustive()
+        f.debug_struct("Changes")
+            .field("listeners", &self.queue.lock().listeners.len())
+            .finish_non_exhaustive()
     }
 }
 
-/// Hears of changes, in their order. A stream that never ends.
+/// Receives changes in order. As a stream, it never ends.
 #[derive(Debug)]
 pub struct Listener {
     changes: Changes,
@@ -189,21 +188,21 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The next notice that is already there.
+    /// Returns the next change if there is one already.
     pub fn next_now(&mut self) -> Option<Change> {
         let changes = self.changes.clone();
-        let mut board = changes.lock();
-        self.take(&mut board)
+        let mut queue = changes.queue.lock();
+        self.take(&mut queue)
     }
 
-    fn take(&mut self, board: &mut Board) -> Option<Change> {
-        if self.next < board.dropped {
-            // What came between is gone, so all of it may have been.
-            self.next = board.end();
+    fn take(&mut self, queue: &mut Queue) -> Option<Change> {
+        if self.next < queue.dropped {
+            // The changes in between were dropped.
+            self.next = queue.end();
             return Some(Change::anything());
         }
-        let place = usize::try_from(self.next - board.dropped).ok()?;
-        let change = board.kept.get(place)?.clone();
+        let index = usize::try_from(self.next - queue.dropped).ok()?;
+        let change = queue.kept.get(index)?.clone();
         self.next += 1;
         Some(change)
     }
@@ -214,11 +213,11 @@ impl Stream for Listener {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
         let changes = self.changes.clone();
-        let mut board = changes.lock();
-        if let Some(change) = self.take(&mut board) {
+        let mut queue = changes.queue.lock();
+        if let Some(change) = self.take(&mut queue) {
             return Poll::Ready(Some(change));
         }
-        if let Some(waker) = board.listeners.get_mut(&self.number) {
+        if let Some(waker) = queue.listeners.get_mut(&self.number) {
             *waker = Some(cx.waker().clone());
         }
         Poll::Pending
@@ -227,11 +226,11 @@ impl Stream for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let mut board = self.changes.lock();
-        board.listeners.remove(&self.number);
-        if board.listeners.is_empty() {
-            board.dropped = board.end();
-            board.kept.clear();
+        let mut queue = self.changes.queue.lock();
+        queue.listeners.remove(&self.number);
+        if queue.listeners.is_empty() {
+            queue.dropped = queue.end();
+            queue.kept.clear();
         }
     }
 }

@@ -1,15 +1,15 @@
-//! How much may one read ask for and build? The bounds of planning and shaping.
+//! Bounds of planning and shaping.
 
 /// Bounds on one read, with the protocol's defaults. `SPEC §3.10`, `SPEC §3.11`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// What the parser holds a query to.
+    /// Bounds of the query text.
     pub query: mesh_ql::Limits,
-    /// Page size where `first` is left out.
+    /// The page size of a query without `first`.
     pub page_default: u32,
-    /// Objects built for one response.
+    /// The number of objects in one response.
     pub rows: usize,
-    /// Entries of the plan cache.
+    /// The number of entries of the plan cache.
     pub plans: usize,
 }
 

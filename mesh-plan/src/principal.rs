@@ -1,35 +1,34 @@
-//! Who is asking?
+//! The identity behind a request.
 
 use std::fmt;
 
-/// The identity behind a request, taken from a session that was checked before. Nothing here is ever filled
-/// from what a client merely says of itself.
+/// The user and session of a request. It is taken from a verified session, never from unverified input of the client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal {
     /// The user's id.
     pub user: String,
-    /// What the user may do, in a word of the application's.
+    /// The user's role, with a meaning that the application defines.
     pub role: Option<String>,
-    /// For whom the user acts, where several share one database.
+    /// The tenant that the user acts for, if several tenants share one database.
     pub tenant: Option<String>,
     /// The session's id.
     pub session: String,
 }
 
 impl Principal {
-    /// A user with a session, without role and tenant.
+    /// Creates a principal without role and tenant.
     pub fn new(user: impl Into<String>, session: impl Into<String>) -> Self {
         Self { user: user.into(), role: None, tenant: None, session: session.into() }
     }
 
-    /// The same with a role.
+    /// Sets the role.
     #[must_use]
     pub fn with_role(mut self, role: impl Into<String>) -> Self {
         self.role = Some(role.into());
         self
     }
 
-    /// The same with a tenant.
+    /// Sets the tenant.
     #[must_use]
     pub fn with_tenant(mut self, tenant: impl Into<String>) -> Self {
         self.tenant = Some(tenant.into());
@@ -37,7 +36,7 @@ impl Principal {
     }
 }
 
-/// The session's id is left out: logs are read by more people than may know it.
+/// Omits the session's id, which must not appear in logs.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")

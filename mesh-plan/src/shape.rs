@@ -1,8 +1,8 @@
-//! How do rows become the response? The one nesting algorithm, pulling rows from wherever they are.
+//! Nesting of rows into the JSON of a response.
 //!
-//! The shaper walks the plan and asks a [`RowSource`] for the rows of each node, parent by parent, writing
-//! JSON as they come: nothing is kept but the bytes of the response. A SQL back end answers from its
-//! driver's borrowed cells; flat rows of a custom resolver are a source too ([`crate::Rows`]).
+//! The shaper walks the plan, pulls the rows of each node from a [`RowSource`], parent by parent, and writes JSON while
+//! they arrive, so only the bytes of the response are kept. SQL back ends lend the cells of their driver; the flat rows of a
+//! custom resolver ([`crate::Rows`]) are a source as well.
 
 mod json;
 mod key;
@@ -23,31 +23,31 @@ pub(crate) use scalar::{number_text, write_text};
 const SIZE_MIN: usize = 512;
 const SIZE_MAX: usize = 64 * 1_024;
 
-/// The cells of one row, by their place in [`Node::columns`].
+/// The cells of one row, by their index in [`Node::columns`].
 pub trait Cells {
-    /// The cell of that column; NULL where there is none.
+    /// Returns the cell of a column; NULL if there is none.
     fn cell(&self, column: usize) -> ValueRef<'_>;
 }
 
-/// Whether the shaper wants more rows.
+/// Whether a source continues to visit rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// The next row, please.
+    /// Visit the next row.
     Continue,
-    /// That was the last one needed.
+    /// No more rows are needed.
     Stop,
 }
 
-/// Where the rows of one plan node come from, with a source for each of its joins.
+/// A source of the rows of one plan node, with a source for each of its joins.
 pub trait RowSource: Sized {
     /// A row of this node, valid while it is visited.
     type Row<'r>: Cells;
 
-    /// Visits the node's rows in the plan's order: all of them at the root, below it those that belong to
-    /// `parent`, which are none where its key is NULL. The visitor is given the sources of the node's joins, in the plan's order.
+    /// Visits the rows of the node in the order of the plan: all rows of the root node, or the rows that belong to `parent`,
+    /// which are none if its key is NULL. The visitor receives the sources of the node's joins in the order of the plan.
     ///
     /// # Errors
-    /// What fetching meets, and what the visitor returns.
+    /// Fails if the rows cannot be fetched, and passes on errors of the visitor.
     fn visit<'p>(
         &mut self,
         parent: Option<&Self::Row<'p>>,
@@ -60,15 +60,14 @@ pub trait RowSource: Sized {
 pub struct JsonBody {
     /// The JSON text.
     pub bytes: Bytes,
-    /// Objects in it.
+    /// The number of objects in it.
     pub rows: usize,
-    /// A digest of the text ([`JsonBody::digest`]), where somebody has it already.
+    /// The digest of the text ([`JsonBody::digest`]), if it is known already.
     pub digest: Option<u128>,
 }
 
 impl JsonBody {
-    /// A digest of some text: equal texts have one, and different ones do not by accident. It is no proof
-    /// against somebody who looks for two texts with one digest.
+    /// Returns a digest of a text for entity tags. It is not cryptographic: collisions can be constructed.
     pub fn digest(bytes: &[u8]) -> u128 {
         twox_hash::XxHash3_128::oneshot(bytes)
     }
@@ -90,12 +89,12 @@ impl Plan {
         Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows, digest: None })
     }
 
-    /// The body of a read that finds nothing, without asking anyone.
+    /// Returns the response of a point read without a record.
     pub fn empty(&self) -> JsonBody {
         JsonBody { bytes: Bytes::from_static(b"null"), rows: 0, digest: None }
     }
 
-    /// `{items, pageInfo}`. The row past the page only tells that there is one. `SPEC §5.2`
+    /// Writes `{items, pageInfo}`. A row past the page is not written; it sets `hasNextPage`. `SPEC §5.2`
     fn collection<S: RowSource>(&self, shaper: &mut Shaper, source: &mut S) -> Result<(), ResolveError> {
         let node = self.node();
         let first = node.page.as_ref().map_or(u32::MAX, |page| page.first);
@@ -148,7 +147,7 @@ struct Shaper {
 }
 
 impl Shaper {
-    /// The first row as an object, `null` where there is none.
+    /// Writes the first row as an object, or `null` if there is none.
     fn one<S: RowSource>(
         &mut self,
         node: &Node,
@@ -167,7 +166,7 @@ impl Shaper {
         Ok(())
     }
 
-    /// The rows of a to-many relation, never more than its page.
+    /// Writes the rows of a to-many relation, at most one page.
     fn many<S: RowSource>(
         &mut self,
         node: &Node,
@@ -193,7 +192,7 @@ impl Shaper {
         Ok(())
     }
 
-    /// One object. Nodes are nested as deep as the query, which is bounded, and so is this recursion.
+    /// Writes one object. The recursion is bounded by the depth of queries.
     fn object<S: RowSource>(
         &mut self,
         node: &Node,
@@ -235,7 +234,7 @@ impl Shaper {
         Ok(())
     }
 
-    /// A template's text, or what code makes of the row. `SPEC §13.5`
+    /// Writes the text of a template or the result of a function. `SPEC §13.5`
     fn computed(&mut self, node: &Node, row: &impl Cells, template: &[TemplatePiece]) {
         if let [TemplatePiece::Code { function, columns }] = template {
             let value = function.call(&ComputedInputs::new(row, function, columns));

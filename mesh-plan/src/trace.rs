@@ -1,12 +1,13 @@
-//! What did the back end do for one read? Its statements, for whoever develops against the server.
+//! A record of the statements that a back end runs for one read, for development.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::Value;
 
-/// Collects the statements of one read, when its [`crate::Context`] carries one. Meant for development: what
-/// is in it names tables and columns, and has values of the query.
+/// Collects the statements of one read if its [`crate::Context`] carries it. It contains names of tables and columns and
+/// values of the query, so it is meant for development.
 ///
 /// ```
 /// use std::time::Duration;
@@ -23,48 +24,48 @@ pub struct Trace {
     query_plans: bool,
 }
 
-/// A statement that ran for a read.
+/// A statement that was run for a read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TracedStatement {
-    /// The dotted refs of the plan node that it fetched; empty where it belongs to none.
+    /// The dotted path of the plan node that it fetched; empty if it belongs to no node.
     pub path: String,
-    /// The text, values left out.
+    /// The text, with placeholders for values.
     pub sql: String,
-    /// What was bound; of a statement that ran for many parents, what was bound in its first run.
+    /// The bound values; those of the first run if the statement was run for several parents.
     pub params: Vec<Value>,
-    /// How long it took, all runs together and without the statements below it.
+    /// The duration of all runs, without that of statements of nested nodes.
     pub duration: Duration,
-    /// How many rows came, all runs together.
+    /// The number of rows of all runs.
     pub rows: u64,
-    /// How many times it ran.
+    /// The number of runs.
     pub runs: u64,
-    /// The database's own account of how it runs, a line for each step, if [`Trace::wants_query_plans`].
+    /// The database's query plan, one line for each step, if [`Trace::wants_query_plans`].
     pub query_plan: Vec<String>,
 }
 
 impl TracedStatement {
-    /// A statement without parameters that ran once.
+    /// Creates a statement without parameters that ran once.
     pub fn new(sql: impl Into<String>, duration: Duration, rows: u64) -> Self {
         let (path, sql) = (String::new(), sql.into());
         Self { path, sql, params: Vec::new(), duration, rows, runs: 1, query_plan: Vec::new() }
     }
 
-    /// The same with what was bound.
+    /// Sets the bound values.
     #[must_use]
     pub fn with_params(mut self, params: impl IntoIterator<Item = Value>) -> Self {
         self.params = params.into_iter().collect();
         self
     }
 
-    /// The same with the plan node that it fetched, and how many times it ran for that.
+    /// Sets the plan node that it fetched and the number of runs.
     #[must_use]
-    pub fn of_node(mut self, path: impl Into<String>, runs: u64) -> Self {
+    pub fn with_node(mut self, path: impl Into<String>, runs: u64) -> Self {
         (self.path, self.runs) = (path.into(), runs);
         self
     }
 
-    /// The same with the database's account of it.
+    /// Sets the database's query plan.
     #[must_use]
     pub fn with_query_plan(mut self, steps: impl IntoIterator<Item = String>) -> Self {
         self.query_plan = steps.into_iter().collect();
@@ -73,30 +74,30 @@ impl TracedStatement {
 }
 
 impl Trace {
-    /// An empty one.
+    /// Creates an empty trace.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, asking back ends for the database's query plan of each statement, which costs time.
+    /// Requests the database's query plan of each statement, which takes additional time.
     #[must_use]
     pub fn with_query_plans(mut self) -> Self {
         self.query_plans = true;
         self
     }
 
-    /// Whether the database's query plans are asked for.
+    /// Returns whether query plans are requested.
     pub fn wants_query_plans(&self) -> bool {
         self.query_plans
     }
 
-    /// Adds statements. A back end that has to begin a read again records only the run that counted.
+    /// Adds statements. A back end that repeats a read records only the last attempt.
     pub fn record(&self, statements: impl IntoIterator<Item = TracedStatement>) {
-        self.statements.lock().unwrap_or_else(PoisonError::into_inner).extend(statements);
+        self.statements.lock().extend(statements);
     }
 
-    /// Takes what was recorded, in its order.
+    /// Removes and returns the recorded statements in their order.
     pub fn take(&self) -> Vec<TracedStatement> {
-        std::mem::take(&mut *self.statements.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.statements.lock())
     }
 }

@@ -1,6 +1,6 @@
-//! How is a scalar held between a back end and the response? Owned values, and borrowed ones for the hot path.
+//! Scalars between a back end and the response: owned values, and borrowed ones for the hot path.
 
-/// A scalar as a resolver hands it over, or as it is bound to a statement.
+/// A scalar that a resolver returns or that is bound to a statement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// SQL NULL, JSON `null`.
@@ -12,14 +12,14 @@ pub enum Value {
     Integer(i64),
     /// A double; NaN and the infinities become `null` in a response.
     Real(f64),
-    /// Text; dates, times, UUIDs, exact decimals and JSON columns travel as text too.
+    /// Text, also of dates, times, UUIDs, exact decimals and JSON.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
 }
 
 impl Value {
-    /// The same value, borrowed.
+    /// Borrows the value.
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
             Self::Null => ValueRef::Null,
@@ -86,7 +86,7 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// A scalar borrowed from where it lies, a driver's row for instance.
+/// A borrowed scalar, for example from a driver's row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRef<'a> {
     /// SQL NULL.
@@ -97,14 +97,14 @@ pub enum ValueRef<'a> {
     Integer(i64),
     /// A double.
     Real(f64),
-    /// Text, UTF-8 as a rule: SQLite does not promise it, and what is not is replaced when it is written.
+    /// Text, normally UTF-8. SQLite does not guarantee that; invalid bytes become U+FFFD when they are written.
     Text(&'a [u8]),
     /// Bytes.
     Bytes(&'a [u8]),
 }
 
 impl ValueRef<'_> {
-    /// The same value, owned.
+    /// Copies the value.
     pub fn to_value(self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -116,7 +116,7 @@ impl ValueRef<'_> {
         }
     }
 
-    /// Whether it is NULL.
+    /// Returns whether the value is NULL.
     pub fn is_null(self) -> bool {
         matches!(self, Self::Null)
     }

@@ -223,7 +223,7 @@ impl Database {
             .map(|param| param.for_read(plan).map_or(Value::Null, |text| Value::Text(text.into_owned())));
         let traced =
             TracedStatement::new(&*statement.statement.sql, took, body.rows as u64).with_params(params);
-        let traced = traced.of_node(plan.node().path.clone(), 1);
+        let traced = traced.with_node(plan.node().path.clone(), 1);
         if !trace.wants_query_plans() {
             return traced;
         }

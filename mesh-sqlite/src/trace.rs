@@ -119,7 +119,7 @@ impl<'c> TimedStatement<'c> {
     /// Adds the costs of this statement and its joins. The depth of the recursion is that of the query, which is bounded.
     fn costs(&self, tree: &Statements, node: &Node, costs: &mut Vec<TracedStatement>) {
         let cost = TracedStatement::new(tree.statement.sql.as_str(), self.duration, self.rows);
-        costs.push(cost.with_params(self.params.iter().cloned()).of_node(&node.path, self.runs));
+        costs.push(cost.with_params(self.params.iter().cloned()).with_node(&node.path, self.runs));
         for ((join, tree), below) in self.joins.iter().zip(&tree.joins).zip(&node.joins) {
             join.costs(tree, &below.node, costs);
         }

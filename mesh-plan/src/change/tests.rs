@@ -1,4 +1,4 @@
-//! Is every change heard, and does a slow listener cost no memory?
+//! Delivery of changes, and bounded memory for slow listeners.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,10 +36,10 @@ fn all_listeners_hear_what_comes_after_they_began() {
 fn a_listener_too_far_behind_hears_that_anything_may_have_changed() {
     let changes = Changes::new();
     let mut slow = changes.listen();
-    for id in 0..KEPT + 5 {
+    for id in 0..CAPACITY + 5 {
         changes.notify(Change::record("post", id.to_string()));
     }
-    assert_eq!(changes.lock().kept.len(), KEPT, "no more is kept");
+    assert_eq!(changes.queue.lock().kept.len(), CAPACITY, "no more is kept");
     assert_eq!(slow.next_now(), Some(Change::anything()));
     assert_eq!(slow.next_now(), None);
     changes.notify(Change::entity("post"));
@@ -75,7 +75,7 @@ fn sources_know_whether_anybody_listens() {
     changes.notify(Change::anything());
     drop(listener);
     assert!(!changes.is_wanted());
-    assert_eq!(changes.lock().kept.len(), 0, "nothing is kept for nobody");
+    assert_eq!(changes.queue.lock().kept.len(), 0, "nothing is kept for nobody");
 }
 
 mod touched {

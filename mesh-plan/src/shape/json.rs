@@ -1,6 +1,6 @@
-//! How is text written as JSON?
+//! Writing of JSON strings.
 
-/// Writes text that should be UTF-8; what is not becomes U+FFFD.
+/// Writes text as a JSON string. Invalid UTF-8 becomes U+FFFD.
 pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_plain(bytes) {
         return write_plain(out, bytes);
@@ -11,7 +11,7 @@ pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Writes text in quotes, escaping what JSON requires and no more.
+/// Writes a JSON string with only the escapes that JSON requires.
 pub(super) fn write_str(out: &mut Vec<u8>, text: &str) {
     if is_plain(text.as_bytes()) { write_plain(out, text.as_bytes()) } else { write_escaped(out, text) }
 }
@@ -37,16 +37,16 @@ fn write_escaped(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// One in each byte of a word, and the highest bit of each.
+/// The number 1 in each byte of a word, and the highest bit of each byte.
 const ONES: u64 = u64::MAX / 255;
 const HIGHS: u64 = ONES << 7;
 
-/// Whether the text is written as it is: ASCII, nothing of which is escaped. Most texts are, so it is found out for all of one
-/// at once, without an end at the first byte that is not.
+/// Returns whether the text is ASCII without escapes. Most texts are, so all bytes are tested without an early exit, which
+/// the compiler vectorizes.
 fn is_plain(text: &[u8]) -> bool {
     let (words, rest) = text.as_chunks();
     let special = words.iter().fold(0, |any, word| any | special_in(u64::from_ne_bytes(*word)));
-    // The last word begins where it has to, over some of the one before it.
+    // The last word overlaps the one before it.
     let last = match text.last_chunk() {
         Some(last) => special_in(u64::from_ne_bytes(*last)),
         None => rest.iter().fold(0, |any, byte| any | u64::from(is_special(*byte) | !byte.is_ascii())),
@@ -54,8 +54,8 @@ fn is_plain(text: &[u8]) -> bool {
     special | last == 0
 }
 
-/// Not zero where a byte of the word is special or not ASCII: a subtraction borrows from the highest bit of a byte that is too
-/// small, and of none else if no byte is.
+/// Returns a non-zero value if a byte of the word is special or not ASCII. A subtraction borrows from the highest bit of a
+/// byte that is too small, and from no other byte if there is no such byte.
 fn special_in(word: u64) -> u64 {
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
     let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
@@ -63,24 +63,24 @@ fn special_in(word: u64) -> u64 {
 }
 
 fn is_special(byte: u8) -> bool {
-    // Without an early end, so that many are looked at together.
+    // `|` has no early exit, so that the compiler vectorizes it.
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// Bytes that are looked at together; the compiler turns a loop over them into a few instructions.
+/// The number of bytes that are tested together with vector instructions.
 const BLOCK: usize = 32;
 
-/// How many bytes stand before the first that must be escaped.
+/// Returns the number of bytes before the first that must be escaped.
 fn plain(text: &[u8]) -> usize {
-    let mut place = 0;
+    let mut length = 0;
     for block in text.as_chunks::<BLOCK>().0 {
         if block.iter().fold(false, |any, byte| any | is_special(*byte)) {
             break;
         }
-        place += BLOCK;
+        length += BLOCK;
     }
-    let tail = text.get(place..).unwrap_or_default();
-    place + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
+    let tail = text.get(length..).unwrap_or_default();
+    length + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
 }
 
 #[cold]
@@ -102,15 +102,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_byte_is_found_at_any_place() {
+    fn special_bytes_are_found_at_every_index() {
         for length in [1, 7, 8, 9, 16, 30, 31, 32, 33, 39, 40, 64, 71, 100] {
             let text = vec![b'x'; length];
             assert!(is_plain(&text), "{length}");
-            for (place, byte) in (0..length).flat_map(|place| (0..=255).map(move |byte| (place, byte))) {
+            for (index, byte) in (0..length).flat_map(|index| (0..=255).map(move |byte| (index, byte))) {
                 let mut text = text.clone();
-                text[place] = byte;
+                text[index] = byte;
                 let expected = (0x20..0x80).contains(&byte) && byte != b'"' && byte != b'\\';
-                assert_eq!(is_plain(&text), expected, "{byte:#x} at {place} of {length}");
+                assert_eq!(is_plain(&text), expected, "{byte:#x} at {index} of {length}");
                 let mut out = Vec::new();
                 write_bytes(&mut out, &text);
                 let read: String = serde_json::from_slice(&out).unwrap();

@@ -1,11 +1,11 @@
-//! How is a key of an object written? Ready made, with all that stands between the value before it and its own.
+//! Keys of JSON objects, stored as the bytes between two values.
 
 use std::fmt;
 
 use super::json;
 
-/// Bytes of a key that are copied together, whether it has as many or fewer. Copying a number of bytes that is known when
-/// the program is built takes a few instructions, and a call otherwise.
+/// The number of bytes that are copied for a short key. Copying a constant number of bytes takes a few instructions
+/// instead of a call.
 const SHORT: usize = 24;
 
 /// A key of an object.
@@ -14,12 +14,12 @@ pub struct OutputKey {
     name: Box<str>,
     /// `{` or `,`, the name in quotes, and a colon.
     text: Box<[u8]>,
-    /// The same where it is short, with zeros after it.
+    /// The text if it is short, padded with zeros.
     short: [u8; SHORT],
 }
 
 impl OutputKey {
-    /// The first key of an object, or a later one.
+    /// Creates the first key of an object or a later one.
     pub(crate) fn new(name: &str, is_first: bool) -> Self {
         let mut text = vec![if is_first { b'{' } else { b',' }];
         json::write_str(&mut text, name);
@@ -29,17 +29,17 @@ impl OutputKey {
         Self { name: name.into(), text: text.into(), short }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes it, with what stands before it and the colon.
+    /// Writes the separator, the name and the colon.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match SHORT.checked_sub(self.text.len()) {
-            Some(too_many) => {
+            Some(padding) => {
                 out.extend_from_slice(&self.short);
-                out.truncate(out.len() - too_many);
+                out.truncate(out.len() - padding);
             }
             None => out.extend_from_slice(&self.text),
         }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_any_length() {
+    fn keys_of_all_lengths_are_written_in_full() {
         for length in [0, 1, SHORT - 5, SHORT - 4, SHORT - 3, 100] {
             let name = "k".repeat(length);
             let mut out = b"1".to_vec();

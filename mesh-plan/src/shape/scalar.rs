@@ -1,6 +1,6 @@
-//! How does a scalar look in a response? The one place that decides the text of every type. `SPEC §5.5`
+//! Text of scalars in responses. `SPEC §5.5`
 //!
-//! A cell that does not fit its field's type (SQLite lets a column hold anything) is written as what it is.
+//! A cell that does not fit its field's type, which SQLite allows, is written by the type of the cell.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use mesh_schema::{FieldType, TimeForm};
 use super::json;
 use crate::{ValueRef, time};
 
-/// Writes a cell as JSON. What most cells are comes first.
+/// Writes a cell as JSON. The most frequent types are tested first.
 #[inline]
 pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
     match (ty, cell) {
@@ -28,7 +28,7 @@ fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
     }
 }
 
-/// Whatever is not text.
+/// Writes a cell that is not text.
 fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
     use FieldType::{Bigint, Boolean, Date, Datetime, Decimal, String, Uuid};
     match (ty, cell) {
@@ -54,7 +54,7 @@ fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>,
     }
 }
 
-/// Writes a cell as plain text, NULL as none; what is text in JSON loses its quotes.
+/// Writes a cell as plain text without quotes. NULL is written as empty text.
 pub(crate) fn write_text(
     out: &mut Vec<u8>,
     ty: Option<FieldType>,
@@ -85,7 +85,7 @@ fn integer(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// The shortest text that reads back as the same number; whole reals have no fraction.
+/// Writes the shortest text that parses to this number; whole reals have no fraction.
 fn number(out: &mut Vec<u8>, cell: ValueRef<'_>) {
     match cell {
         ValueRef::Integer(value) => integer(out, value),
@@ -97,7 +97,7 @@ fn number(out: &mut Vec<u8>, cell: ValueRef<'_>) {
     }
 }
 
-/// A real as it stands in responses.
+/// Returns the text of a real in responses.
 pub(crate) fn number_text(value: f64) -> String {
     without_fraction(zmij::Buffer::new().format(value)).to_owned()
 }
@@ -106,7 +106,7 @@ fn without_fraction(text: &str) -> &str {
     text.strip_suffix(".0").unwrap_or(text)
 }
 
-/// A time as stored, with a `T` where a blank parts day and time.
+/// Writes a stored time, with `T` in place of a blank between date and time.
 fn moment(out: &mut Vec<u8>, text: &[u8]) {
     const SEPARATOR: usize = 10;
     if text.get(SEPARATOR) != Some(&b' ') {
@@ -114,7 +114,7 @@ fn moment(out: &mut Vec<u8>, text: &[u8]) {
     }
     let start = out.len() + 1;
     json::write_bytes(out, text);
-    // What stands before the blank is a day, so nothing before it was escaped; if it was, it is no time.
+    // A date has no escapes. If something was escaped, the text is no time.
     if let Some(byte) = out.get_mut(start + SEPARATOR).filter(|byte| **byte == b' ') {
         *byte = b'T';
     }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_by_type() {
+    fn scalars_are_written_by_the_type_of_their_field() {
         check(FieldType::Boolean, ValueRef::Integer(1), "true");
         check(FieldType::Boolean, ValueRef::Integer(7), "7");
         check(FieldType::Bigint, ValueRef::Integer(i64::MAX), r#""9223372036854775807""#);
