@@ -1,8 +1,8 @@
-//! How does an application add its own writes? A blog: `cargo run -p mesh-server --example blog`.
+//! A blog with its own write routes: `cargo run -p mesh-server --example blog`.
 //!
-//! Reads are the service's, writes are the routes below: they decide who may write what, and set what no
-//! client may choose. The page at `/` shows posts as they change. Log in as `ada` (admin), `bo` or `cy`
-//! (authors) or `gil` (guest); everybody's password is `blog`.
+//! Reads are served by Mesh. The routes below decide who may write what, and set the fields that clients must not choose. The
+//! page at `/` shows posts as they change. Log in as `ada` (admin), `bo` or `cy` (authors) or `gil` (guest) with the password
+//! `blog`.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -41,7 +41,7 @@ impl Authenticator for Accounts {
             let text =
                 |field| sent.get(field).and_then(|it| it.as_str()).ok_or(LoginError::Missing { field });
             let (login, password) = (text("login")?, text("password")?);
-            // One password in the open is enough for an example; `mesh_server::accounts` has the real thing.
+            // A real application stores hashes, for example with `mesh_server::accounts`.
             let known = ACCOUNTS.iter().find(|(own, ..)| *own == login && password == "blog");
             let (_, user, role) = known.ok_or(LoginError::Wrong)?;
             Ok(Identity::new(*user).with_role(*role))
@@ -49,7 +49,7 @@ impl Authenticator for Accounts {
     }
 }
 
-/// What is not published is there for its author and for admins only, wherever a query meets it.
+/// Unpublished posts are visible to their authors and to admins only, in every query.
 fn policy(role: &str, entity: &Entity) -> Access {
     let published = Condition::equal("published", true);
     match (role, entity.key.as_str()) {
@@ -83,7 +83,7 @@ async fn change_post(call: Call) -> Result<Reply, WireError> {
     Ok(call.write(request).await?.into())
 }
 
-/// `POST {base}/comment`: everybody comments on what they can see.
+/// `POST {base}/comment`: users comment on posts that they can see.
 async fn create_comment(call: Call) -> Result<Reply, WireError> {
     let fields = call.fields()?;
     let post: i64 = fields.read("postId").ok_or_else(|| WireError::validation("'postId' is missing"))?;
@@ -114,7 +114,7 @@ async fn delete(call: &Call, entity: &str) -> Result<Reply, WireError> {
     Ok(call.write(WriteRequest::new(target)).await?.into())
 }
 
-/// Only admins change what others have written.
+/// Refuses changes by others than the owner and admins.
 async fn check_owner(call: &Call, entity: &str, field: &str) -> Result<(), WireError> {
     let id = call.param("id");
     let record = read(call, entity, id, field).await?;
@@ -128,7 +128,7 @@ async fn check_owner(call: &Call, entity: &str, field: &str) -> Result<(), WireE
     }
 }
 
-/// One field of one record, as the caller may see it.
+/// Reads one field of one record as the caller.
 async fn read(call: &Call, entity: &str, id: &str, field: &str) -> Result<serde_json::Value, WireError> {
     let query = format!("{{ {entity} {field} }}");
     let request = mesh_plan::Request::point(mesh_ql::Format::Ql, &query, id);
@@ -140,14 +140,14 @@ fn role(call: &Call) -> &str {
     call.principal().and_then(|principal| principal.role.as_deref()).unwrap_or("guest")
 }
 
-/// The user's id, from the session and from nowhere else.
+/// Returns the user's id from the session.
 fn user(call: &Call) -> Result<Value, WireError> {
     let id = call.principal().and_then(|principal| principal.user.parse::<i64>().ok());
     id.map(Value::from).ok_or_else(WireError::internal)
 }
 
-fn forbidden(words: &'static str) -> WireError {
-    WireError::integrity(Code::Forbidden, words)
+fn forbidden(message: &'static str) -> WireError {
+    WireError::integrity(Code::Forbidden, message)
 }
 
 fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
@@ -177,7 +177,7 @@ fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
     Ok(app)
 }
 
-/// The page at `/`, the service under its base path.
+/// Serves the page at `/` and passes other requests to Mesh.
 async fn answer(mesh: MeshService, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     if request.uri().path() != "/" {
         return mesh.call(request).await;

@@ -1,10 +1,10 @@
-//! How does a Rust program ask? `cargo run -p mesh-server --example client -- http://127.0.0.1:4000/mesh`.
+//! A client in Rust: `cargo run -p mesh-server --example client -- http://127.0.0.1:4000/mesh`.
 //!
-//! The server is to have posts, as those of `mesh-server demo` and of the example `blog` have. For the latter add
-//! a login and its password. Where posts can be written (`--mutations`), a title after those makes a post and deletes
-//! it again. `client/http.rs` beside this file carries requests; all else is mesh-wire.
+//! The server must have posts, as `mesh-server demo` and the example `blog` do. For the latter, add a login and its password
+//! as arguments. With a title as a third argument, the client creates a post and deletes it again, if the server allows
+//! writes (`--mutations`). `client/http.rs` sends the requests; mesh-wire does the rest.
 
-#![expect(clippy::print_stdout, reason = "showing what came is what it is for")]
+#![expect(clippy::print_stdout, reason = "the example prints what it receives")]
 
 #[path = "client/http.rs"]
 mod http;
@@ -52,24 +52,24 @@ async fn main() -> Result<(), BoxError> {
         }
     }
 
-    // One record. The server is sent an id in place of the query, and the query only if it does not know it.
+    // One record. The id of the query is sent in its place; the query is registered if the server does not have it.
     let last = last.ok_or("there is no post")?.id.to_string();
-    let body = http.ask(client.clone().with_persisted_queries().point(&post.clone().build(), &last)).await?;
+    let body = http.run(client.clone().with_persisted_queries().point(&post.clone().build(), &last)).await?;
     println!("the last one again: {}", serde_json::from_slice::<Post>(&body)?.title);
 
-    // The same record as it changes. Once is enough here.
+    // The first event of a stream of changes.
     let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), &last)));
     match seen.try_next().await? {
         Some(StreamEvent::Update(record)) => println!("watched: {record}"),
-        Some(StreamEvent::Failed(error)) => println!("watched in vain: {error}"),
+        Some(StreamEvent::Failed(error)) => println!("watching failed: {error}"),
         None => {}
     }
 
-    // A record of one's own, which is answered as the query says.
+    // A new record. The reply has the shape of the query.
     if let Some(title) = arguments.next() {
         let create = client.create("post", &json!({ "title": title })).select(&post.build());
-        let Post { id, title } = serde_json::from_slice(&http.ask(create).await?)?;
-        http.ask(client.delete("post", &id.to_string())).await?;
+        let Post { id, title } = serde_json::from_slice(&http.run(create).await?)?;
+        http.run(client.delete("post", &id.to_string())).await?;
         println!("made and deleted: {title}");
     }
     if logged_in {

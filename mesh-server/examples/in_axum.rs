@@ -1,4 +1,4 @@
-//! How does Mesh live in an axum application? Beside its routes: `cargo run -p mesh-server --example in_axum`.
+//! Mesh in an axum application, next to its routes: `cargo run -p mesh-server --example in_axum`.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ fn planets() -> Result<AppBuilder, Box<dyn Error>> {
     Ok(App::builder(Mesh::builder(schema).default_resolver(tables).build()?))
 }
 
-/// Middleware of the application holds for Mesh as well. This one tells it who asks, for limits by address.
+/// Middleware of the application, which also wraps Mesh. It passes the client's address on for rate limits.
 async fn around(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(ClientAddress(peer.ip()));
     let mut response = next.run(request).await;
@@ -34,7 +34,7 @@ async fn around(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The base is the path that clients see. A nested service sees the rest of it only, and is told so.
+    // The base path is what clients see. A nested service is passed the rest of the path, so it must restore the prefix.
     let base = BasePath::parse("/api/mesh")?;
     let mesh = planets()?.base_path(base.clone()).build()?.into_service().with_stripped_prefix(base);
     let router = Router::new()

@@ -1,4 +1,4 @@
-//! How does Mesh live in a plain hyper server? As its service: `cargo run -p mesh-server --example in_hyper`.
+//! Mesh as the service of a hyper server: `cargo run -p mesh-server --example in_hyper`.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -23,7 +23,7 @@ fn planets() -> Result<App, Box<dyn Error>> {
     Ok(App::builder(Mesh::builder(schema).default_resolver(tables).build()?).build()?)
 }
 
-/// A route of the server's own comes first; Mesh answers whatever else there is, if only with 404.
+/// Answers the server's own route. Mesh answers all other paths, unknown ones with 404.
 async fn answer(mesh: MeshService, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     match request.uri().path() {
         "/health" => Ok(Response::new(Body::from(Bytes::from_static(b"ok\n")))),
@@ -33,7 +33,7 @@ async fn answer(mesh: MeshService, request: Request<Incoming>) -> Result<Respons
 
 async fn serve(mesh: MeshService, stream: TcpStream, peer: ClientAddress) {
     let service = service_fn(move |mut request: Request<Incoming>| {
-        // Who asks, for limits by address.
+        // For rate limits by address.
         request.extensions_mut().insert(peer);
         answer(mesh.clone(), request)
     });

@@ -1,6 +1,6 @@
-//! How does an application check credentials by itself? `cargo run -p mesh-server --example own_login`.
+//! Credentials checked by the application: `cargo run -p mesh-server --example own_login`.
 //!
-//! Guests of a hotel log in with room and code, and see the bookings of their own room.
+//! Guests of a hotel log in with room and code and see the bookings of their room.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -13,7 +13,7 @@ use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::{App, Integrity, Server};
 use tokio::net::TcpListener;
 
-/// Which code opens which room.
+/// Guest, room and code.
 const CODES: [(i64, &str, &str); 2] = [(1, "101", "4711"), (2, "102", "1234")];
 
 struct Rooms;
@@ -24,23 +24,23 @@ impl Authenticator for Rooms {
             let text =
                 |field| sent.get(field).and_then(|it| it.as_str()).ok_or(LoginError::Missing { field });
             let (room, code) = (text("room")?, text("code")?);
-            // A real list would hold hashes; see `mesh_server::accounts` for logins with passwords.
+            // A real application stores hashes; see `mesh_server::accounts` for logins with passwords.
             let known = CODES.iter().find(|(_, own, _)| *own == room);
             let (guest, ..) = known.filter(|(_, _, own)| *own == code).ok_or(LoginError::Wrong)?;
             let mut identity = Identity::new(guest.to_string()).with_role("guest").with_tenant(room);
-            // The reply of the login shows this beside the token.
+            // Part of the login reply, next to the token.
             identity.extra.insert("checkout".to_owned(), "11:00".into());
             Ok(identity)
         })
     }
 
-    /// Guesses are counted for each room.
+    /// Failed logins are counted per room.
     fn account<'a>(&self, sent: &'a Credentials) -> Option<Cow<'a, str>> {
         sent.get("room").and_then(|room| room.as_str()).map(Cow::Borrowed)
     }
 }
 
-/// Bookings of the guest's own room: whose that is stands in the token, where no client can change it.
+/// Returns the bookings of the guest's room, which is part of the signed token.
 async fn bookings(plan: Plan, context: Context) -> Result<Rows, ResolveError> {
     let room = context.principal.as_ref().and_then(|principal| principal.tenant.clone());
     let mut rows = Rows::new(&plan);
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let schema = Schema::builder()
         .entity("booking", |it| it.field("id", FieldType::Integer).field("room", FieldType::String))
         .build()?;
-    // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
+    // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let integrity = Integrity::new(Gate::new(Keys::new(&secret)), Rooms).login_per_minute(5);
     let mesh = Mesh::builder(schema).resolver("booking", bookings).build()?;

@@ -1,7 +1,7 @@
-//! Where do uploaded files go? Wherever the application wants: `cargo run -p mesh-server --example own_storage`.
+//! A custom store for uploaded files: `cargo run -p mesh-server --example own_storage`.
 //!
-//! Portraits of members are kept in memory here. A file goes through three states: staged while its bytes come,
-//! sealed when they are checked, and published when its record is written; nobody sees it before.
+//! Portraits of members are kept in memory. A file passes three states: staged while its bytes arrive, sealed when they are
+//! checked, and published when its record is written. Only published files are visible.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -21,7 +21,7 @@ use mesh_server::{App, Server, Uploads};
 use mesh_sqlite::Database;
 use tokio::net::TcpListener;
 
-/// Published files, by the hash of their bytes.
+/// Published files by the hash of their bytes.
 #[derive(Clone, Debug, Default)]
 struct Memory(Arc<Mutex<HashMap<StorageKey, (ContentType, Bytes)>>>);
 
@@ -56,7 +56,7 @@ impl BlobStore for Memory {
         Box::pin(async { Ok(blob) })
     }
 
-    // What is not published ends with the process, so nothing is ever left over.
+    // Unpublished files end with the process, so there is nothing to recover.
     fn sealed(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
@@ -66,7 +66,7 @@ impl BlobStore for Memory {
     }
 }
 
-/// A file on its way.
+/// A file that is being received.
 struct InMemory {
     store: Memory,
     ty: ContentType,
@@ -84,7 +84,7 @@ impl Staged for InMemory {
     }
 }
 
-/// A whole file that nobody sees yet.
+/// A complete file that is not yet published.
 struct Checked {
     key: StorageKey,
     file: InMemory,

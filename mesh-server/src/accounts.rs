@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// The decoy costs what the table's hashes cost.
+    /// The decoy has the parameters of the table's hashes.
     #[tokio::test]
     async fn unknown_accounts_take_as_much_work() {
         let accounts = accounts().await;

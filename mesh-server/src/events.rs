@@ -2,7 +2,7 @@
 //!
 //! The [`Hub`] starts listening for changes before the first reading, so no change in between is lost. A change that can
 //! affect a record causes a new reading, and subscriptions send its result when their client accepts more data. Only the
-//! newest result is kept, so a slow client skips results and delays nobody else.
+//! newest result is kept, so a slow client skips results and delays no other client.
 
 mod hub;
 mod registry;

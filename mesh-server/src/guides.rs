@@ -1,4 +1,4 @@
-//! Does the Rust of the guides compile? Each page with Rust is documentation of an item here, in doc tests only.
+//! The guides that contain Rust, included as documentation so that doc tests compile their examples.
 
 #[doc = include_str!("../../docs/events.md")]
 struct Events;

@@ -1,8 +1,8 @@
-//! Serves reads over HTTP: a finished server, and the parts to put one together.
+//! A server for field-selection reads over HTTP, and the parts to embed it in an application.
 //!
-//! [`App`] turns any `http` request into a reply; it can be called from within a server of one's own, to which
-//! [`App::into_service`] makes it a service of hyper or tower. [`Server`] is a listener around it, with timeouts, limits and a graceful stop. The crates
-//! `mesh-sqlite` and `mesh-postgres` serve the tables of a database. The `mesh-server` command is made of these.
+//! [`App`] turns any `http` request into a reply. [`Server`] serves it on a listener, with timeouts, limits, TLS and a
+//! graceful shutdown. [`App::into_service`] makes it a service of hyper or tower for an existing server. The crates
+//! `mesh-sqlite` and `mesh-postgres` resolve queries from the tables of a database; any function can be a resolver too.
 //!
 //! ```
 //! use mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
@@ -26,21 +26,24 @@
 //! # }
 //! ```
 //!
+//! # Overview
+//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`Integrity`] (sessions and signatures), [`Events`] (event
+//!   streams), [`Uploads`], [`Admin`] ([`Health`] checks and [`Metrics`]) and routes of the application ([`Handler`],
+//!   [`Call`], [`Reply`]).
+//! - Serving: [`Server`] with [`Timeouts`] and [`Workers`], or [`MeshService`]. [`Current`] replaces the application while
+//!   it is served.
+//!
 //! # Features
-//! Each brings something and changes nothing of what is there without it. `cli` and `tower` are on unless turned off.
+//! Features are additive. `cli` and `tower` are on by default.
 //!
-//! - `cli`: the `mesh-server` command, and all of the following but `s3`, `otlp` and `tower`;
-//! - `tls`: connections under a certificate;
-//! - `accounts`: logins with argon2id hashes, in [`accounts`];
-//! - `compression`: replies packed as gzip, br or zstd;
-//! - `s3`: stored files in a bucket that speaks the S3 protocol;
-//! - `otlp`: spans of requests for a collector of OpenTelemetry;
+//! - `cli`: the `mesh-server` command, with `tls`, `accounts` and `compression`. Libraries should turn it off with
+//!   `default-features = false`.
+//! - `tls`: HTTPS.
+//! - `accounts`: logins with argon2id hashes.
+//! - `compression`: gzip, br and zstd.
+//! - `s3`: file storage in a bucket with the S3 protocol.
+//! - `otlp`: export of requests as OpenTelemetry spans.
 //! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
-//!
-//! # Invariants
-//! - [`App::handle`] always answers: every failure, a panic included, becomes an error reply in one place.
-//! - Errors become replies only here and in `mesh-wire`; nothing below knows a status.
-//! - No database driver: those are in the back-end crates, which have nothing of HTTP.
 
 #![deny(missing_docs)]
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod authenticate;
+pub(crate) mod caller;
 #[cfg(feature = "compression")]
 pub(crate) mod compress;
 pub(crate) mod context;

@@ -113,7 +113,7 @@ pub struct Upload {
     pub id: Option<String>,
     /// The field that takes the file.
     pub field: String,
-    /// StorageKey, hash, size and type of the file.
+    /// Storage key, hash, size and type of the file.
     pub file: StoredFile,
     /// Further fields from the client, unchecked.
     pub meta: Fields,

@@ -1,4 +1,4 @@
-//! How often does a request ask for memory? A few times, and never for a row. SQLite's own memory is not counted.
+//! Limits of allocations per request, which do not depend on the number of rows. SQLite's allocations are not counted.
 
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
@@ -14,7 +14,7 @@ use mesh_sqlite::Database;
 use rusqlite::Connection;
 use tokio::runtime::{Builder, Runtime};
 
-/// A blog whose posts have as many comments as their id says.
+/// A blog in which each post has as many comments as its id.
 const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, author_id INTEGER REFERENCES users (id));
     CREATE TABLE comments (id INTEGER PRIMARY KEY, body TEXT NOT NULL,
@@ -50,7 +50,7 @@ impl Blog {
         Self { folder, app, runtime: Builder::new_current_thread().enable_all().build().unwrap() }
     }
 
-    /// The cursor at the end of a page.
+    /// Returns the cursor at the end of a page.
     fn cursor(&self, path: &str, query: &str) -> String {
         let request = Request::get(path).header("x-mesh-query", mesh_wire::base64::encode(query));
         let reply = self.app.handle(request.body(Full::<Bytes>::default()).unwrap());
@@ -60,8 +60,7 @@ impl Blog {
         body.pointer("/pageInfo/endCursor").and_then(serde_json::Value::as_str).unwrap().to_owned()
     }
 
-    /// How often memory is asked for from a request's arrival to its reply, once everything is warm; and the
-    /// reply's length.
+    /// Returns the number of allocations from a request's arrival to its reply, with warm caches, and the length of the reply.
     fn count(&self, path: &str, query: &str) -> (u64, usize) {
         let format = if query.starts_with("{\"") { "json" } else { "ql" };
         let query = mesh_wire::base64::encode(query);
@@ -88,13 +87,13 @@ impl Drop for Blog {
 
 const NESTED: &str = "{ post title author { name } comments { body author { name } } }";
 
-/// The least of some counts, each of a server of its own: on a busy machine a read may take so long that it is
-/// moved to another thread, which costs a few pieces more.
+/// Returns the smallest of several counts, each of a new server: on a busy machine a read may move to another thread, which
+/// allocates more.
 fn least(path: &str, query: &str) -> (u64, usize) {
     (0..5).map(|_| Blog::new(0).count(path, query)).min().unwrap()
 }
 
-/// The second page of the posts.
+/// Returns the second page of the posts.
 fn later_page() -> String {
     let page = |after: &str| {
         format!(
@@ -105,7 +104,7 @@ fn later_page() -> String {
 }
 
 #[test]
-fn rows_cost_no_memory_of_their_own() {
+fn allocations_do_not_depend_on_the_number_of_rows() {
     let (few, short) = least("/mesh/post/10", NESTED);
     let (many, long) = least("/mesh/post/200", NESTED);
     assert!(long > 10 * short, "{short} and {long} bytes");
@@ -120,17 +119,17 @@ fn rows_cost_no_memory_of_their_own() {
 }
 
 #[test]
-fn a_request_costs_a_few_pieces_of_memory() {
+fn a_request_allocates_a_few_times() {
     let reads = [
         ("/mesh/post/1", "{ post id title }"),
         ("/mesh/post/1", NESTED),
         ("/mesh/post", "{ post id title }"),
     ];
-    // The headers of the reply, the request id, the tag and the body; relations take none, and the cursors of a page two.
+    // The headers of the reply, the request id, the tag and the body. Relations add none, the cursors of a page two.
     assert_eq!(reads.map(|(path, query)| least(path, query).0), [7, 7, 9]);
-    // The text of a later page, what its plan is found by, and its cursor's bytes and values.
+    // The text of a later page, the key of its plan, and its cursor's bytes and values.
     assert_eq!(least("/mesh/post", &later_page()).0, 14);
-    // Out of the response cache bodies take none.
+    // Bodies from the response cache add none.
     let cached = Blog::new(1 << 20);
     assert_eq!(reads.map(|(path, query)| cached.count(path, query).0), [5, 5, 5]);
 }

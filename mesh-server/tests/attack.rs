@@ -1,4 +1,4 @@
-//! Can a value reach the text of a statement? Hostile ones in every place of a query that takes text.
+//! Hostile values in every part of a query that takes text: none reaches the text of a statement.
 
 #[cfg(test)]
 mod attack {
@@ -14,10 +14,10 @@ mod attack {
     use rusqlite::Connection;
     use serde_json::{Value as Json, json};
 
-    /// Every condition that takes text, and how it takes it.
+    /// Every condition with text, and the form of its value.
     const OPERATORS: [&str; 10] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"];
 
-    /// Values that mean something to databases, shells, patterns or C.
+    /// Returns values with a meaning in SQL, shells, patterns or C.
     fn hostile() -> Vec<String> {
         let mut texts: Vec<String> = [
             "'",
@@ -60,7 +60,7 @@ mod attack {
         texts
     }
 
-    /// Names that end an identifier, unless they are quoted with care.
+    /// Names that end an identifier unless they are quoted correctly.
     const TABLE: &str = "my notes";
     const NAME: &str = "na\"me; DROP TABLE x --";
     const PARENT: &str = "parent' \"id";
@@ -79,7 +79,7 @@ mod attack {
             .unwrap_or_else(|faults| panic!("{}", faults[0]))
     }
 
-    /// The hostile texts as data: in memory, in a file, and the folder of that file.
+    /// The hostile texts as data, in memory and in a file, and the folder of that file.
     struct World {
         memory: Mesh,
         sqlite: Mesh,
@@ -119,7 +119,7 @@ mod attack {
             connection.execute_batch("COMMIT").unwrap();
             drop(connection);
 
-            // Queries may be as long as the longest of the texts wants them to be.
+            // The longest texts exceed the default limit.
             let mut limits = Limits::default();
             limits.query.query_bytes = 1 << 20;
             let schema = Arc::new(schema());
@@ -139,7 +139,7 @@ mod attack {
             self.sqlite.plan(request).unwrap_or_else(|error| panic!("{error}: {request:?}"))
         }
 
-        /// The bytes of the body, which are the same from both.
+        /// Returns the body, which both resolvers must agree on.
         #[track_caller]
         fn bytes(&self, request: &Request<'_>) -> Vec<u8> {
             let [memory, sqlite] = [&self.memory, &self.sqlite].map(|mesh| {
@@ -151,7 +151,7 @@ mod attack {
             sqlite.to_vec()
         }
 
-        /// The same as JSON.
+        /// Reads and parses the body.
         #[track_caller]
         fn read(&self, request: &Request<'_>) -> Json {
             serde_json::from_slice(&self.bytes(request)).unwrap()
@@ -160,7 +160,7 @@ mod attack {
 
     impl Drop for World {
         fn drop(&mut self) {
-            // What is left behind harms nobody.
+            // A folder that is left behind is harmless.
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
@@ -175,7 +175,7 @@ mod attack {
         out
     }
 
-    /// A query with that text in a condition of the root, of a relation, and of the groups.
+    /// Returns queries with a text in a condition of the root, of a relation, and of groups.
     fn conditions(op: &str, text: &str) -> [String; 3] {
         let value = if matches!(op, "in" | "nin") { json!([text, "tame"]) } else { json!(text) };
         let field = json!({"field": "name", "op": op, "value": value});
@@ -196,9 +196,9 @@ mod attack {
         .map(|query| query.to_string())
     }
 
-    /// A pattern has two texts: one for those that begin with what an index finds, one for the others.
+    /// A pattern has two statements: one for a prefix that an index can find, one for others.
     #[test]
-    fn a_condition_has_one_text_whatever_it_compares_with() {
+    fn the_statement_of_a_condition_does_not_depend_on_its_value() {
         let world = World::new("conditions");
         for op in OPERATORS {
             let tame = ["tame", "%tame"].map(|tame| {
@@ -211,7 +211,7 @@ mod attack {
                     let known = tame.each_ref().map(|tame| &tame[place]);
                     let found = sql(&world.plan(&request));
                     assert!(known.contains(&&found), "{op} {text:?}: {found:?} is none of {known:?}");
-                    // The long ones take their time, and all comparisons bind alike.
+                    // Long values are slow, and all comparisons bind in the same way.
                     if text.len() < 1_000 || matches!(op, "eq" | "in" | "like" | "ilike") {
                         world.bytes(&request);
                     }
@@ -221,7 +221,7 @@ mod attack {
     }
 
     #[test]
-    fn an_id_is_only_ever_an_id() {
+    fn an_id_is_bound_as_a_value() {
         let world = World::new("ids");
         let query = r#"{"note":{"$select":{"id":true,"kids":{"$select":{"id":true}}}}}"#;
         let tame = sql(&world.plan(&Request::point(Format::Json, query, "tame")));
@@ -234,7 +234,7 @@ mod attack {
     }
 
     #[test]
-    fn a_cursor_brings_values_only() {
+    fn values_of_a_cursor_are_bound() {
         let world = World::new("cursors");
         for direction in ["asc", "desc"] {
             let mut after = Json::Null;
@@ -265,7 +265,7 @@ mod attack {
     }
 
     #[test]
-    fn equal_means_the_very_text() {
+    fn equality_compares_the_exact_text() {
         let world = World::new("equal");
         let texts = hostile();
         for (at, text) in texts.iter().enumerate() {
@@ -293,7 +293,7 @@ mod attack {
             world.read(&request);
             for text in sql(&world.plan(&request)) {
                 assert!(text.contains("\"my notes\""), "{text}");
-                // Without its quoted names and the doubled quotes in them, nothing of the names is left.
+                // Without quoted identifiers, nothing of the names remains.
                 let bare: String = text.split('"').step_by(2).collect();
                 assert!(!bare.contains("DROP") && !bare.contains('\'') && !bare.contains(';'), "{text}");
             }

@@ -1,5 +1,4 @@
-//! Does the blog of the examples let everybody write what is theirs, and nothing else? It is started and
-//! spoken to over sockets.
+//! The example `blog`: users can write what is theirs and nothing else. The example is started and used over sockets.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "this is a test")]
 
@@ -12,11 +11,11 @@ use mesh_server::mesh_wire::base64;
 use ring::{digest, hmac};
 use serde_json::{Value, json};
 
-/// The running example, which ends with the test.
+/// The running example, stopped on drop.
 struct Blog {
     child: Child,
     address: String,
-    /// Kept open, for an example that cannot write to it would panic.
+    /// Kept open, since an example that cannot write to it would panic.
     _stderr: BufReader<ChildStderr>,
 }
 
@@ -102,7 +101,7 @@ impl Blog {
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// Somebody who is logged in.
+/// A logged-in user.
 struct User<'b> {
     blog: &'b Blog,
     key: hmac::Key,
@@ -158,7 +157,7 @@ fn authors_write_and_change_their_own_posts() {
     );
     let reply = bo.write("PATCH", "post/4", &json!({"title": "Sun"}));
     assert_eq!((reply.status, reply.json()["title"].as_str()), (200, Some("Sun")));
-    // Nobody writes in another's name.
+    // Users cannot write in the name of others.
     let reply = bo.write("POST", "post", &json!({"title": "Forged", "authorId": 1}));
     assert_eq!((reply.status, reply.json()["error"].as_str()), (400, Some("ValidationError")));
     let cy = blog.login("cy");
@@ -172,13 +171,13 @@ fn authors_write_and_change_their_own_posts() {
 }
 
 #[test]
-fn guests_comment_on_what_they_see() {
+fn guests_comment_on_posts_that_they_see() {
     let blog = Blog::start();
     let gil = blog.login("gil");
     gil.write("POST", "post", &json!({"title": "No"})).refused(403, "FORBIDDEN");
     let reply = gil.write("POST", "comment", &json!({"postId": 1, "text": "Thanks!"}));
     assert_eq!((reply.status, reply.json()["userId"].as_i64()), (201, Some(4)), "{}", reply.text);
-    // The third post is not published: for a guest it is not there.
+    // The third post is not published, so it does not exist for a guest.
     assert_eq!(gil.read("post/3", "{ post title }"), Value::Null);
     assert_eq!(gil.write("POST", "comment", &json!({"postId": 3, "text": "?"})).status, 400);
     assert_eq!(blog.login("bo").read("post/3", "{ post title }")["title"], "Notes for a talk");
@@ -197,7 +196,7 @@ fn bodies_are_signed_in_either_form() {
     let body = r#"{"title":"By digest"}"#;
     assert_eq!(bo.write_by_digest("POST", "post", body, body).status, 201);
     bo.write_by_digest("POST", "post", r#"{"title":"Another"}"#, body).refused(403, "SIGNATURE_INVALID");
-    // The header's value signed, and another body sent.
+    // The signature covers the header's value; another body is sent.
     let statement = base64::encode(body);
     let headers = format!("{JSON}X-Mesh-Query: {statement}\r\n{}", bo.signed(&statement));
     for other in [r#"{"title":"Another"}"#, ""] {
@@ -211,7 +210,7 @@ fn bodies_are_signed_in_either_form() {
 }
 
 #[test]
-fn paths_tell_what_they_take() {
+fn paths_list_their_methods() {
     let blog = Blog::start();
     let allow = |path: &str| {
         let head = blog.send("OPTIONS", path, "", "").head;
@@ -230,7 +229,7 @@ fn paths_tell_what_they_take() {
 }
 
 #[test]
-fn the_page_hears_of_comments_as_they_come() {
+fn the_page_shows_new_comments() {
     let blog = Blog::start();
     let (bo, gil) = (blog.login("bo"), blog.login("gil"));
     let head = bo.head("{ post comments { text } }");

@@ -1,4 +1,4 @@
-//! Does the client get on with a server? Over sockets, with signatures that are good for one use, and files.
+//! The client of mesh-wire with a server: over sockets, with bound signatures and files.
 
 #![allow(
     clippy::unwrap_used,
@@ -47,7 +47,7 @@ impl Authenticator for Everybody {
     }
 }
 
-/// A store of registered queries that can lose them, and counts.
+/// A store of registered queries that counts them and can drop them.
 #[derive(Clone, Default)]
 struct Forgetful {
     kept: Arc<Mutex<Vec<(QueryId, mesh_ql::Format, String)>>>,
@@ -69,7 +69,7 @@ impl QueryStore for Forgetful {
     }
 }
 
-/// Five posts, of which the database is gone with the test.
+/// A server with five posts, whose database is removed on drop.
 struct Site {
     folder: PathBuf,
     at: Endpoint,
@@ -124,7 +124,7 @@ impl Site {
             .build()
             .unwrap();
         let queries = Forgetful::default();
-        // No memory worth the name, so that what the store forgets is forgotten.
+        // Almost no memory, so that dropped queries are unknown.
         let persisted = Persisted::new(Registration::Open)
             .memory(MemoryQueries::new(0, 0))
             .store(Arc::new(queries.clone()));
@@ -174,20 +174,20 @@ async fn lists_are_read_to_their_end() {
 }
 
 #[tokio::test]
-async fn queries_are_registered_when_the_server_does_not_know_them() {
+async fn unknown_queries_are_registered() {
     let (site, http) = (Site::open(true).await, Http::new());
     let client = site.signed(&http).await.with_persisted_queries();
     let title = query("post").field("title").build();
     let registered = || site.queries.registered.load(Ordering::Relaxed);
     for (id, body) in [("1", r#"{"title":"One"}"#), ("2", r#"{"title":"Two"}"#), ("9", "null")] {
-        assert_eq!(http.ask(client.point(&title, id)).await.unwrap(), body);
+        assert_eq!(http.run(client.point(&title, id)).await.unwrap(), body);
         assert_eq!(registered(), 1);
     }
     site.queries.kept.lock().unwrap().clear();
-    assert_eq!(http.ask(client.point(&title, "3")).await.unwrap(), r#"{"title":"Three"}"#);
-    assert_eq!(registered(), 2, "the server had forgotten it");
+    assert_eq!(http.run(client.point(&title, "3")).await.unwrap(), r#"{"title":"Three"}"#);
+    assert_eq!(registered(), 2, "the store dropped it");
 
-    let wrong = http.ask(client.point(&query("post").field("titel").build(), "1")).await.unwrap_err();
+    let wrong = http.run(client.point(&query("post").field("titel").build(), "1")).await.unwrap_err();
     let ReplyError::Refused { status, body } = wrong.downcast_ref().unwrap() else { panic!("{wrong}") };
     assert_eq!((status.as_u16(), body.error.as_str(), registered()), (400, "ValidationError", 2));
 }
@@ -199,12 +199,12 @@ async fn long_queries_are_posted_and_unsigned_ones_refused() {
     let many =
         query("post").field("title").filter(field("title").none_of((0..200).map(|n| format!("{n:060}"))));
     let all: Value =
-        serde_json::from_slice(&http.ask(client.collection(&many.clone().build())).await.unwrap()).unwrap();
+        serde_json::from_slice(&http.run(client.collection(&many.clone().build())).await.unwrap()).unwrap();
     assert_eq!(all["items"].as_array().map(Vec::len), Some(5));
-    let nobody = Client::new(site.at.clone());
-    let refused = http.ask(nobody.collection(&many.build())).await.unwrap_err();
+    let unsigned = Client::new(site.at.clone());
+    let refused = http.run(unsigned.collection(&many.build())).await.unwrap_err();
     assert!(refused.to_string().contains("[TOKEN_MISSING]"), "{refused}");
-    // A signature that is good for one use is good for one use.
+    // A bound signature is accepted once.
     let request = client.collection(&query("post").field("title").build()).request().unwrap();
     assert_eq!(http.send(request.clone()).await.unwrap().status().as_u16(), 200);
     assert_eq!(http.send(request).await.unwrap().status().as_u16(), 401);
@@ -217,17 +217,17 @@ async fn changes_are_seen() {
     let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), "2")));
     let update = |title: &str| StreamEvent::Update(json!({ "title": title }).to_string());
     assert_eq!(seen.try_next().await.unwrap(), Some(update("Two")));
-    http.ask(client.update("post", "2", &json!({ "title": "Second" }))).await.unwrap();
+    http.run(client.update("post", "2", &json!({ "title": "Second" }))).await.unwrap();
     assert_eq!(seen.try_next().await.unwrap(), Some(update("Second")));
-    // The end of the session is the end of its streams.
+    // Streams end with the session.
     http.send(client.sign(client::logout(&site.at).unwrap()).unwrap()).await.unwrap();
     let Some(Ok(StreamEvent::Failed(over))) = seen.next().await else { panic!("an error") };
     assert_eq!(over.code.as_deref(), Some("TOKEN_REVOKED"));
-    assert!(seen.next().await.unwrap().is_err(), "nor does another one begin");
+    assert!(seen.next().await.unwrap().is_err(), "no other stream starts");
 }
 
 #[tokio::test]
-async fn every_write_is_done_signed_or_not() {
+async fn every_write_works_with_and_without_signatures() {
     for signs in [false, true] {
         let (site, http) = (Site::open(signs).await, Http::new());
         let client = if signs {
@@ -236,7 +236,7 @@ async fn every_write_is_done_signed_or_not() {
             Client::new(site.at.clone())
         };
         let ask = async |asking| -> Value {
-            let body = http.ask(asking).await.unwrap();
+            let body = http.run(asking).await.unwrap();
             if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() }
         };
         let post = ask(client.create("post", &json!({ "title": "Six" }))).await;
@@ -263,7 +263,7 @@ async fn every_write_is_done_signed_or_not() {
             changed,
             json!({ "title": "Sixth", "author": { "name": "Ada" }, "tags": tags, "comments": [{ "id": 1 }] })
         );
-        assert_eq!(registered() - before, usize::from(signs), "a shape has an id like any other query");
+        assert_eq!(registered() - before, usize::from(signs), "the query of a shape is registered too");
 
         assert_eq!(ask(client.disconnect("post", "6", "author")).await, Value::Null);
         assert_eq!(ask(client.remove("post", "6", "tags", "1")).await, Value::Null);
@@ -278,7 +278,7 @@ async fn every_write_is_done_signed_or_not() {
             (client.update("post", "1", &json!({ "cover": "x" })), (400, "ValidationError")),
             (client.create("post", &json!({ "title": null })), (409, "ConflictError")),
         ] {
-            let error = http.ask(asking).await.unwrap_err();
+            let error = http.run(asking).await.unwrap_err();
             let ReplyError::Refused { status, body } = error.downcast_ref().unwrap() else {
                 panic!("{error}")
             };
@@ -286,7 +286,7 @@ async fn every_write_is_done_signed_or_not() {
         }
         if signs {
             let unsigned = Client::new(site.at.clone()).delete("post", "1");
-            assert!(http.ask(unsigned).await.unwrap_err().to_string().contains("[TOKEN_MISSING]"));
+            assert!(http.run(unsigned).await.unwrap_err().to_string().contains("[TOKEN_MISSING]"));
             let mut altered = client.update("post", "1", &json!({ "title": "A" })).request().unwrap();
             *altered.body_mut() = r#"{"title":"B"}"#.into();
             assert_eq!(http.send(altered).await.unwrap().status().as_u16(), 403);
@@ -317,9 +317,9 @@ async fn files_are_sent_under_a_signature_of_their_bytes() {
         .unwrap();
     assert_eq!(http.send(request).await.unwrap().status().as_u16(), 201);
     let last = query("post").fields(["title", "cover"]).order_by(asc("id")).after("").build();
-    assert!(http.ask(client.collection(&last)).await.is_err(), "an empty cursor is none of the server's");
+    assert!(http.run(client.collection(&last)).await.is_err(), "an empty cursor is invalid");
     let posts = query("post").fields(["title", "cover"]).filter(field("cover").is_not_null()).build();
-    let answer: Value = serde_json::from_slice(&http.ask(client.collection(&posts)).await.unwrap()).unwrap();
+    let answer: Value = serde_json::from_slice(&http.run(client.collection(&posts)).await.unwrap()).unwrap();
     let covers =
         json!([{ "title": "One", "cover": stored["cover"] }, { "title": "Six", "cover": stored["cover"] }]);
     assert_eq!(answer["items"], covers);

@@ -1,4 +1,4 @@
-//! Do the examples do what they say? Each is started and spoken to over sockets.
+//! Tests of the examples, which are started and used over sockets.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "this is a test")]
 
@@ -13,16 +13,16 @@ use mesh_server::mesh_wire::client::{self, Endpoint, Session};
 use mesh_server::mesh_wire::{QuerySource, base64};
 use serde_json::{Value, json};
 
-/// A running example, which ends with the test.
+/// A running example, stopped on drop.
 struct Example {
     child: Child,
     address: String,
-    /// Kept open, for an example that cannot write to it would panic.
+    /// Kept open, since an example that cannot write to it would panic.
     _stderr: BufReader<ChildStderr>,
 }
 
 impl Example {
-    /// Cargo puts examples beside the folder of the test executables, and builds them before the tests run.
+    /// Starts an example. Cargo builds examples before the tests run, in a folder next to that of the test executables.
     fn start(name: &str) -> Self {
         let test = std::env::current_exe().unwrap();
         let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
@@ -40,7 +40,7 @@ impl Example {
         Self { child, address: address.to_owned(), _stderr: stderr }
     }
 
-    /// Status and body of a GET with a query in the brace format, or without one.
+    /// Sends a GET, with a query in the QL format unless it is empty. Returns status and body.
     fn get(&self, path: &str, query: &str) -> (u16, String) {
         let (head, body) = self.ask(path, query);
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
@@ -65,7 +65,7 @@ impl Example {
         (format!("{head}\r\n"), body.to_owned())
     }
 
-    /// Status and body of a request that was put together elsewhere.
+    /// Sends a request and returns status and body.
     fn send(&self, request: &Request<Bytes>) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -98,7 +98,7 @@ impl Drop for Example {
 }
 
 #[test]
-fn a_resolver_of_ones_own_gives_what_was_asked_for_and_no_more() {
+fn a_custom_resolver_answers_exactly_the_query() {
     let example = Example::start("own_resolver");
     let (status, body) = example.get("/mesh/post/1", "{ post title }");
     assert_eq!((status, body.as_str()), (200, r#"{"title":"Hello"}"#));
@@ -120,7 +120,7 @@ fn a_resolver_of_ones_own_gives_what_was_asked_for_and_no_more() {
 }
 
 #[test]
-fn a_resolver_of_ones_own_is_never_asked_for_what_the_schema_lacks() {
+fn a_custom_resolver_is_not_called_for_unknown_names() {
     let example = Example::start("own_resolver");
     let (status, body) = example.json("/mesh/post/1", "{ post title post_id }");
     assert_eq!((status, &body["error"]), (400, &json!("ValidationError")));
@@ -176,7 +176,7 @@ fn one_read_joins_a_table_and_a_service() {
 }
 
 #[test]
-fn a_policy_of_ones_own_tells_what_has_a_name() {
+fn a_custom_policy_hides_names() {
     let example = Example::start("own_policy");
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
     let session = |login: &str| {
@@ -191,7 +191,7 @@ fn a_policy_of_ones_own_tells_what_has_a_name() {
     };
     let (doctor, desk) = (session("doc"), session("desk"));
     let (_, body) = read(&doctor, "{ patient name diagnosis }");
-    assert_eq!(body["items"], json!([{ "name": "Ines", "diagnosis": "Measles" }]), "of the own ward only");
+    assert_eq!(body["items"], json!([{ "name": "Ines", "diagnosis": "Measles" }]), "of the user's ward only");
     let (_, body) = read(&desk, "{ patient name ward }");
     assert_eq!(body["items"], json!([{ "name": "Ines", "ward": "A" }, { "name": "Tom", "ward": "B" }]));
     let (status, body) = read(&desk, "{ patient name diagnosis }");
@@ -199,7 +199,7 @@ fn a_policy_of_ones_own_tells_what_has_a_name() {
 }
 
 #[test]
-fn files_go_where_the_application_keeps_them() {
+fn files_are_kept_in_the_custom_store() {
     let example = Example::start("own_storage");
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
     let send = |content_type: &str| {
@@ -222,7 +222,7 @@ fn files_go_where_the_application_keeps_them() {
 }
 
 #[test]
-fn a_login_of_ones_own_tells_whose_data_is_read() {
+fn a_custom_login_selects_the_data() {
     let example = Example::start("own_login");
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
     let login = |room: &str, code: &str| {
@@ -234,7 +234,7 @@ fn a_login_of_ones_own_tells_whose_data_is_read() {
     let (status, body) = example.send(&client::login(&at, &serde_json::Map::new()).unwrap());
     assert_eq!((status, &body["error"]), (400, &json!("TransportError")));
     let (status, body) = login("101", "4711");
-    assert_eq!((status, &body["checkout"]), (200, &json!("11:00")), "what the application adds");
+    assert_eq!((status, &body["checkout"]), (200, &json!("11:00")), "added by the application");
 
     let session = Session::from_login_reply(body.to_string().as_bytes()).unwrap();
     let query = QuerySource::Text { format: mesh_ql::Format::Ql, text: "{ booking id room }".to_owned() };

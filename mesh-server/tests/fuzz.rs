@@ -1,6 +1,6 @@
-//! Do the fuzz targets hold on a stable compiler? All inputs of their corpora, and random changes of these.
+//! The fuzz targets on a stable compiler, with the inputs of their corpora and random mutations.
 //!
-//! `MESH_FUZZ_SECONDS` makes each target go on for that long; `MESH_FUZZ_SEED` throws other dice.
+//! `MESH_FUZZ_SECONDS` runs each target for that long; `MESH_FUZZ_SEED` seeds the mutations.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,9 +21,9 @@ use bodies::corpus::{Dice, load};
 #[path = "../../fuzz/src/lib.rs"]
 mod bodies;
 
-/// Changed inputs for each target, unless told to go on.
+/// Mutated inputs for each target without `MESH_FUZZ_SECONDS`.
 const ROUNDS: u32 = 2_000;
-/// An input that takes longer hangs; a busy machine and a build without optimization are allowed for.
+/// An input that takes longer is considered to hang, even on a busy machine without optimization.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn folder() -> PathBuf {

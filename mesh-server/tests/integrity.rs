@@ -1,4 +1,4 @@
-//! Does nothing pass that should not? Requests to an application with sessions, without sockets.
+//! Requests to an application with sessions, without sockets.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Is an application the same behind a router of axum? Nested under any prefix, as a fallback, and in hyper.
+//! An application as a service: nested in an axum router, as its fallback, and in hyper.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
@@ -22,7 +22,7 @@ use mesh_server::mesh_wire::{BasePath, QuerySource};
 use mesh_server::{App, AppBuilder, Integrity};
 use tower_service::Service;
 
-/// Lets everybody in.
+/// Accepts all credentials.
 struct Open;
 
 impl Authenticator for Open {
@@ -61,7 +61,7 @@ fn read(path: &str) -> Request<Bytes> {
 }
 
 #[tokio::test]
-async fn it_reads_behind_any_router() {
+async fn reads_work_behind_any_router() {
     for (base, router) in [
         ("/mesh", Router::new().fallback_service(app("/mesh").build().unwrap().into_service())),
         ("", Router::new().fallback_service(app("/").build().unwrap().into_service())),
@@ -81,7 +81,7 @@ async fn it_reads_behind_any_router() {
 }
 
 #[tokio::test]
-async fn the_base_itself_takes_posts_behind_a_router() {
+async fn the_base_path_accepts_posts_behind_a_router() {
     let router = nested("/api/mesh", "/api/mesh", app("/"));
     let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
     let posted = client::post(&at, mesh_ql::Format::Ql, "{ post id }", Some("1")).unwrap();
@@ -108,7 +108,7 @@ async fn signatures_cover_the_path_that_was_sent() {
     assert_eq!(ask(&untold, sign("0123456789abcdeg")).await.0, StatusCode::FORBIDDEN);
 }
 
-/// A body that says nothing of its length, as of a stream of another server.
+/// A body of unknown length.
 struct Pieces(Vec<&'static str>);
 
 impl hyper::body::Body for Pieces {
@@ -124,7 +124,7 @@ impl hyper::body::Body for Pieces {
 }
 
 #[tokio::test]
-async fn any_body_will_do_and_none_is_needed_to_be_ready() {
+async fn any_body_type_is_accepted_and_the_service_is_always_ready() {
     let mut mesh = app("/mesh").build().unwrap().into_service();
     let ready =
         Service::<Request<Pieces>>::poll_ready(&mut mesh, &mut Context::from_waker(std::task::Waker::noop()));

@@ -1,4 +1,4 @@
-//! Do the tables of SPEC.md say what the code does? Names, codes, statuses and bounds, held against the constants.
+//! The tables of SPEC.md compared with the constants of the code: names, codes, statuses and limits.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,20 +19,20 @@ fn specification() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../SPEC.md")).unwrap()
 }
 
-/// The part of the text between a beginning and an end.
+/// Returns the text between two markers.
 fn part<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
     let (_, rest) = text.split_once(from).unwrap_or_else(|| panic!("SPEC.md has no {from:?}"));
     rest.split_once(to).unwrap_or_else(|| panic!("SPEC.md has no {to:?} after {from:?}")).0
 }
 
-/// The rows of the first table in a text, cell by cell, without its head.
+/// Returns the cells of the first table in a text, without its head.
 fn table(text: &str) -> Vec<Vec<String>> {
     let lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with('|'));
     let rows = lines.take_while(|line| line.starts_with('|')).skip(2);
     rows.map(|row| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 
-/// The words in code type of a text.
+/// Returns the code spans of a text.
 fn code(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -98,7 +98,7 @@ fn codes_of_errors_are_those_of_the_code() {
 }
 
 #[test]
-fn statuses_of_integrity_are_told_for_each_code() {
+fn each_code_of_integrity_has_its_status() {
     let text = specification();
     let rows = table(part(&text, "6. **Failures**", "7. **Reach"));
     let listed: Vec<&str> = rows.iter().flat_map(|row| code(&row[1])).collect();
@@ -125,7 +125,7 @@ fn headers_are_those_of_the_code() {
     assert!(part(&text, "3. **Caching.**", "4. **Compression").contains(headers::VARY));
 }
 
-/// A number as the text writes it.
+/// Formats a number as SPEC.md does.
 fn written(number: usize) -> String {
     if number < 1_000 { number.to_string() } else { format!("{},{:03}", number / 1_000, number % 1_000) }
 }

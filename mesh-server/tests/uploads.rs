@@ -1,5 +1,4 @@
-//! What does an application that takes files say, and what does its own handler get? Without a database: what
-//! is written is only remembered.
+//! Uploads and downloads of an application, with columns and with a custom handler. Writes are recorded in memory.
 
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
@@ -50,7 +49,7 @@ impl Fixture {
         Self::with(Value::Null, |mesh| mesh, |uploads| uploads)
     }
 
-    /// With that avatar in the record, and changes to what the application is made of.
+    /// Creates an application with an avatar in the record, after changes to its parts.
     fn with(
         avatar: Value,
         of_mesh: impl FnOnce(MeshBuilder) -> MeshBuilder,
@@ -124,7 +123,7 @@ impl Fixture {
         self.send(request.body(Full::default()).unwrap()).await
     }
 
-    /// What lies in the folder of files that are not visible.
+    /// Returns the number of unpublished files.
     fn pending(&self) -> usize {
         std::fs::read_dir(self.folder.join("pending")).unwrap().count()
     }
@@ -206,7 +205,7 @@ async fn a_file_is_attached_and_served() {
 }
 
 #[tokio::test]
-async fn ranges() {
+async fn ranges_are_served() {
     let fixture = Fixture::new();
     let (_, _, body) = fixture.upload("user/7/avatar", AVATAR, &file("0123456789")).await;
     let url = body["url"].as_str().unwrap();
@@ -233,11 +232,11 @@ async fn ranges() {
     assert_eq!(headers["content-range"], "bytes */10");
     let head = Request::head(url).header("Range", "bytes=2-4").body(Full::default()).unwrap();
     let (status, headers, _) = fixture.send(head).await;
-    assert_eq!((status, headers["content-length"].to_str().unwrap()), (200, "10"), "ranges are for GET");
+    assert_eq!((status, headers["content-length"].to_str().unwrap()), (200, "10"), "ranges apply to GET only");
 }
 
 #[tokio::test]
-async fn what_a_browser_could_run_is_only_saved() {
+async fn content_that_a_browser_could_run_is_an_attachment() {
     let fixture = Fixture::new();
     for content_type in ["text/html", "image/svg+xml", "application/pdf", "application/octet-stream"] {
         let (_, _, body) = fixture
@@ -247,7 +246,7 @@ async fn what_a_browser_could_run_is_only_saved() {
                 &part("file", content_type, content_type),
             )
             .await;
-        // The field has a name of the reply's own: it shows the key.
+        // The field has the name of a member of the reply, which then shows the key.
         let url = format!("/mesh/files/{}", body["url"].as_str().unwrap());
         let (status, headers, _) = fixture.get(&url, &[]).await;
         assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, content_type));
@@ -269,7 +268,7 @@ async fn a_record_is_created() {
 }
 
 #[tokio::test]
-async fn an_own_handler_gets_all_there_is_to_know() {
+async fn a_custom_handler_is_given_all_details() {
     let fixture = Fixture::new();
     let meta = part("meta", "application/json", r#"{"free": 1.50}"#);
     let (status, headers, body) = fixture.upload("user", BANNER, &(file("hi") + &meta)).await;
@@ -348,13 +347,13 @@ async fn every_refusal_of_the_table() {
 }
 
 #[tokio::test]
-async fn a_failure_inside_keeps_the_file_out_of_sight_and_its_cause_to_itself() {
+async fn after_an_internal_failure_the_file_is_hidden_and_the_cause_not_sent() {
     let fixture = Fixture::new();
     let parts = part("meta", "application/json", r#"{"name": "broken"}"#) + &file("x");
     let (status, _, body) = fixture.upload("user/7/avatar", AVATAR, &parts).await;
     assert_eq!(status, 500);
     assert!(!body.to_string().contains("secret"), "{body}");
-    assert_eq!(fixture.pending(), 1, "nobody knows whether the record was written");
+    assert_eq!(fixture.pending(), 1, "the record may have been written");
     assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await.0, 404);
     let recovered = fixture.app.recover_uploads().await.unwrap();
     assert_eq!((recovered.discarded, fixture.pending()), (1, 0));
@@ -363,7 +362,7 @@ async fn a_failure_inside_keeps_the_file_out_of_sight_and_its_cause_to_itself() 
 const BROKEN: &str = r#"{"name": "broken"}"#;
 
 #[tokio::test]
-async fn a_record_that_was_written_after_all_leads_to_its_file() {
+async fn a_written_record_publishes_its_file_later() {
     let key = ContentHash::digest(b"x").key().to_string();
     let fixture = Fixture::with(key.as_str().into(), |mesh| mesh, |uploads| uploads);
     let parts = part("meta", "application/json", BROKEN) + &file("x");
@@ -372,7 +371,7 @@ async fn a_record_that_was_written_after_all_leads_to_its_file() {
     let (status, _, body) = fixture.get(&format!("/mesh/files/{key}"), &[]).await;
     assert_eq!((status, &body[..], fixture.pending()), (200, &b"x"[..], 0));
 
-    // The same at the next start, where nobody asked in between.
+    // Recovery at the next start does the same.
     let parts = part("meta", "application/json", BROKEN) + &file("x");
     std::fs::remove_file(fixture.folder.join(&key)).unwrap();
     assert_eq!(fixture.upload("user/7/avatar", AVATAR, &parts).await.0, 500);
@@ -381,17 +380,17 @@ async fn a_record_that_was_written_after_all_leads_to_its_file() {
 }
 
 #[tokio::test]
-async fn what_a_policy_hides_is_not_taken_for_missing() {
+async fn records_hidden_by_a_policy_are_not_considered_missing() {
     let hidden = |_: &str, entity: &Entity| match entity.key.as_str() {
         "user" => Access::all().when(Condition::equal("name", "Somebody")),
         _ => Access::all(),
     };
-    // A caller of some other class wrote the record; this one cannot see it.
+    // The record was written by a caller of another class; this one cannot see it.
     let fixture = Fixture::with(Value::Null, |mesh| mesh.policy(hidden), |uploads| uploads);
     let parts = part("meta", "application/json", BROKEN) + &file("x");
     let (status, _, _) = fixture.upload("user", AVATAR, &parts).await;
     assert_eq!((status, fixture.pending()), (500, 1));
-    // Whoever asks for the file sees too little to decide.
+    // The caller of the download sees too little to decide.
     let (status, ..) = fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await;
     assert!(status != 200 && fixture.pending() == 1, "{status}");
     // The server itself sees all records.
@@ -400,7 +399,7 @@ async fn what_a_policy_hides_is_not_taken_for_missing() {
 }
 
 #[tokio::test]
-async fn who_may_not_write_a_field_may_not_send_it_a_file() {
+async fn a_read_only_field_accepts_no_file() {
     let readers = |_: &str, entity: &Entity| match entity.key.as_str() {
         "user" => Access::all().read_only(),
         "file" => Access::none(),
@@ -416,7 +415,7 @@ async fn who_may_not_write_a_field_may_not_send_it_a_file() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_go_on_is_given_up() {
+async fn a_stalled_body_is_refused() {
     let fixture =
         Fixture::with(Value::Null, |mesh| mesh, |uploads| uploads.pace(1000, Duration::from_millis(300)));
     let begin = Frame::data(Bytes::from(part("file", "text/plain", "begun")));
@@ -433,7 +432,7 @@ async fn a_body_that_does_not_go_on_is_given_up() {
     assert_eq!(fixture.pending(), 0);
 }
 
-/// A store whose files are fetched elsewhere.
+/// A store that redirects downloads.
 #[derive(Debug)]
 struct Elsewhere(FileStore);
 
@@ -471,7 +470,7 @@ impl BlobStore for Elsewhere {
 }
 
 #[tokio::test]
-async fn a_store_elsewhere_is_pointed_to() {
+async fn downloads_are_redirected_to_a_remote_store() {
     let folder = std::env::temp_dir().join(format!("mesh-server-elsewhere-{}", std::process::id()));
     let store = Elsewhere(FileStore::open(&folder).unwrap());
     let fixture = Fixture::with(Value::Null, |mesh| mesh, |_| Uploads::new(store));
@@ -488,7 +487,7 @@ async fn a_store_elsewhere_is_pointed_to() {
 }
 
 #[tokio::test]
-async fn the_header_must_be_there_and_the_form_must_be_right() {
+async fn an_upload_needs_its_header_and_a_valid_form() {
     let fixture = Fixture::new();
     let send = async |headers: &[(&str, &str)]| {
         let mut request = Request::post("/mesh/user/7/avatar");
@@ -518,7 +517,7 @@ async fn the_header_must_be_there_and_the_form_must_be_right() {
 }
 
 #[tokio::test]
-async fn no_other_path_leads_to_a_file() {
+async fn files_have_no_other_paths() {
     let fixture = Fixture::new();
     fixture.upload("user/7/avatar", AVATAR, &file("x")).await;
     let key = ContentHash::digest(b"x").key().to_string();

@@ -1,4 +1,4 @@
-//! How do requests and replies of a client travel? Over hyper-util, whose connections are kept for the next one.
+//! The transport of the client: hyper-util, which reuses connections.
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Carries what a [`Client`] asks.
+/// Sends the requests of a [`Client`].
 #[derive(Clone)]
 pub(crate) struct Http(legacy::Client<HttpConnector, Full<Bytes>>);
 
@@ -28,13 +28,13 @@ impl Http {
         Self(legacy::Client::builder(TokioExecutor::new()).build_http())
     }
 
-    /// Sends a request and waits for the whole reply.
+    /// Sends a request and reads the whole reply.
     pub(crate) async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, BoxError> {
         let (head, body) = self.0.request(request.map(Full::new)).await?.into_parts();
         Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 
-    /// A client with a session, whose signatures are good for one use.
+    /// Logs in. Returns a client whose signatures are valid for one request each.
     pub(crate) async fn log_in(
         &self,
         at: Endpoint,
@@ -45,17 +45,17 @@ impl Http {
         Ok(Client::new(at).with_session(session).with_bound_signatures(fresh))
     }
 
-    /// The answer to a read or a write.
-    pub(crate) async fn ask(&self, mut asking: Operation) -> Result<Bytes, BoxError> {
+    /// Runs a read or a write and returns its result.
+    pub(crate) async fn run(&self, mut operation: Operation) -> Result<Bytes, BoxError> {
         loop {
-            let reply = self.send(asking.request()?).await?;
-            if let Some(body) = asking.receive(reply)? {
+            let reply = self.send(operation.request()?).await?;
+            if let Some(body) = operation.receive(reply)? {
                 return Ok(body);
             }
         }
     }
 
-    /// The pages of a list, each fetched when it is wanted.
+    /// Returns the pages of a list, which are fetched on demand.
     pub(crate) fn pages(&self, pages: Pages) -> impl Stream<Item = Result<Page, BoxError>> {
         stream::try_unfold((self.clone(), pages), async |(http, mut pages)| {
             while let Some(request) = pages.request() {
@@ -68,8 +68,7 @@ impl Http {
         })
     }
 
-    /// What happens to a record, for as long as somebody wants to know. A connection that breaks off is made
-    /// again; a server that refuses the stream ends it.
+    /// Returns the changes of a record. A broken connection is opened again; the stream ends if the server refuses it.
     pub(crate) fn watch(&self, watching: Subscription) -> impl Stream<Item = Result<StreamEvent, BoxError>> {
         let begin = (self.clone(), watching, None::<Incoming>, Vec::new());
         stream::try_unfold(begin, async |(http, mut watching, mut body, mut seen)| {
@@ -104,11 +103,11 @@ impl Http {
     }
 }
 
-/// The time, and bytes that were never given before.
+/// Returns the time in seconds and a nonce.
 pub(crate) fn fresh() -> (u64, [u8; 16]) {
     let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
     let mut bytes = [0; 16];
-    // Without them the server refuses the signature, which is all that can happen.
+    // If this fails, the server refuses the repeated nonce.
     let _ = SystemRandom::new().fill(&mut bytes);
     (now, bytes)
 }

@@ -67,6 +67,7 @@ impl Admin {
     }
 }
 
+/// Answers a request to the listener. Paths without a page get 404.
 async fn answer(admin: &Admin, request: &Request<Incoming>, shared: &Shared) -> Response<Body> {
     match Page::from_path(request.uri().path()) {
         Some(page) => admin.show(page, request.method(), |out| gauges::write(shared, out)).await,

@@ -22,7 +22,7 @@ impl Current {
         Self { sender: Arc::new(watch::Sender::new(app)) }
     }
 
-    /// Returns the application that answers now.
+    /// Returns the current application.
     pub fn get(&self) -> App {
         self.sender.borrow().clone()
     }
@@ -65,7 +65,7 @@ pub(crate) struct CurrentApp {
 }
 
 impl CurrentApp {
-    /// Returns the application that answers now.
+    /// Returns the current application.
     pub(crate) fn latest(&mut self) -> &Arc<App> {
         if self.receiver.has_changed().unwrap_or(false) {
             self.app = Arc::new(self.receiver.borrow_and_update().clone());

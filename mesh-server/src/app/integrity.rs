@@ -22,20 +22,20 @@ pub struct Integrity {
 }
 
 impl Integrity {
-    /// Failed logins per minute for one account from one address, unless told otherwise. `SPEC §12.6`
+    /// The default limit of failed logins per minute for one account from one address. `SPEC §12.6`
     pub const LOGIN_PER_MINUTE: u32 = 10;
 
-    /// A gate, and who checks credentials.
+    /// Creates signed requests from a gate, and an authenticator that checks credentials.
     pub fn new(gate: Gate, authenticator: impl Authenticator) -> Self {
         Self {
             gate: Arc::new(gate),
             authenticator: Arc::new(authenticator),
             attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE, None)),
-            tokens: Arc::default(),
+            tokens: Arc::new(OpenedTokens::new()),
         }
     }
 
-    /// Opens a token, from the cache where it was opened recently. Whether its session has ended is not checked.
+    /// Opens a token, or returns it from the cache. Does not check whether its session has ended.
     pub(crate) fn open_token(&self, token: Option<&[u8]>) -> Result<Arc<KnownToken>, IntegrityError> {
         if let Some(known) = token.and_then(|token| self.tokens.get(token)) {
             return Ok(known);
@@ -47,15 +47,15 @@ impl Integrity {
         Ok(known)
     }
 
-    /// Sets how many failed logins a minute are let pass for one account from one address. Ten times as many
-    /// are for one account from all addresses, and for all accounts from one address.
+    /// Sets the limit of failed logins per minute for one account from one address. The limits for one account from all
+    /// addresses, and for all accounts from one address, are ten times as high.
     #[must_use]
     pub fn login_per_minute(mut self, attempts: u32) -> Self {
         self.attempts = Arc::new(Attempts::new(attempts, self.attempts.store().cloned()));
         self
     }
 
-    /// Has failed logins counted where other servers see them too.
+    /// Sets a store of failed logins that several servers share.
     #[must_use]
     pub fn attempts(mut self, store: Arc<dyn AttemptStore>) -> Self {
         self.attempts = Arc::new(Attempts::new(self.attempts.per_minute(), Some(store)));

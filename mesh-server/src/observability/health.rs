@@ -1,4 +1,4 @@
-//! Named health checks, whose states are set directly or found by probes.
+//! Named health checks. Their states are set directly or by probes.
 
 use std::collections::BTreeMap;
 use std::fmt;

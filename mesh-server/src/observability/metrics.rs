@@ -1,33 +1,33 @@
-//! What does this server do, in numbers? Counted beside the requests, written as Prometheus reads it.
+//! Metrics in Prometheus' text format.
 //!
-//! A request costs a few additions to counters that its thread hardly ever shares with another, and one look at the
-//! clock. Everything else is found out when somebody asks.
+//! A request adds to a few atomic counters. Everything else is computed when the metrics are read.
 
+mod counters;
+mod exposition;
 mod process;
-mod shard;
-mod text;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_wire::{Code, WireError};
+use parking_lot::Mutex;
 
 use crate::observability::record::{RequestRecord, RouteKind};
-use shard::Shards;
-pub use text::Exposition;
+use counters::RequestCounters;
+pub use exposition::Exposition;
 
-/// Adds what it knows when the numbers are asked for.
+/// Adds metrics when they are read.
 type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 
-/// The counters of one server, for [`crate::AppBuilder::metrics`]. Cheap to clone; all clones are one.
+/// The counters of one server, for [`crate::AppBuilder::metrics`]. Cheap to clone; clones share the counters.
 ///
 /// ```
 /// use mesh_server::Metrics;
 ///
 /// let metrics = Metrics::new();
-/// metrics.add(|out| out.gauge("blog_drafts", "Posts that wait.", &[(&[], 3.0)]));
+/// metrics.add(|out| out.gauge("blog_drafts", "Unpublished posts.", &[(&[], 3.0)]));
 /// assert!(metrics.text().contains("\nblog_drafts 3\n"));
 /// ```
 #[derive(Clone)]
@@ -37,16 +37,17 @@ pub struct Metrics {
 
 #[derive(Default)]
 struct Shared {
-    shards: Shards,
-    /// Connections that were accepted, and those that have ended.
+    requests: RequestCounters,
+    /// Connections that were accepted.
     accepted: AtomicU64,
+    /// Connections that have ended.
     ended: AtomicU64,
     hits: [AtomicU64; Limit::ALL.len()],
     panics: AtomicU64,
     sources: Mutex<Vec<Source>>,
 }
 
-/// A bound that requests may meet.
+/// A limit that refuses requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     Head,
@@ -67,8 +68,8 @@ impl Limit {
         (Self::Rate, "rate"),
     ];
 
-    /// The bound that a refusal is about, where it is about one.
-    fn of(error: &WireError) -> Option<Self> {
+    /// Returns the limit that causes an error, if one does.
+    fn from_error(error: &WireError) -> Option<Self> {
         match (error.status.as_u16(), error.code) {
             (_, Some(Code::ResultTooLarge)) => Some(Self::Rows),
             (_, Some(Code::Timeout)) => Some(Self::Time),
@@ -82,17 +83,17 @@ impl Limit {
 }
 
 impl Metrics {
-    /// Counters that stand at zero.
+    /// Creates metrics with counters at zero.
     pub fn new() -> Self {
         Self { shared: Arc::default() }
     }
 
-    /// Has something told whenever the numbers are asked for.
+    /// Adds a source, which is called whenever the metrics are read.
     pub fn add(&self, source: impl Fn(&mut Exposition) + Send + Sync + 'static) {
-        self.shared.sources.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(source));
+        self.shared.sources.lock().push(Box::new(source));
     }
 
-    /// The numbers as Prometheus reads them.
+    /// Returns the metrics in Prometheus' text format.
     pub fn text(&self) -> String {
         let mut out = Exposition::default();
         self.write(&mut out);
@@ -100,13 +101,13 @@ impl Metrics {
     }
 
     /// Counts a request that was answered.
-    pub(crate) fn answered(&self, record: &RequestRecord, status: u16, took: Duration) {
-        self.shared.shards.own(|shard| shard.answered(record, status, took));
+    pub(crate) fn answered(&self, record: &RequestRecord, status: u16, duration: Duration) {
+        self.shared.requests.answered(record, status, duration);
     }
 
     /// Counts a refusal.
     pub(crate) fn refused(&self, error: &WireError) {
-        let hit = Limit::of(error).and_then(|limit| self.shared.hits.get(limit as usize));
+        let hit = Limit::from_error(error).and_then(|limit| self.shared.hits.get(limit as usize));
         if let Some(hit) = hit {
             hit.fetch_add(1, Ordering::Relaxed);
         }
@@ -117,12 +118,13 @@ impl Metrics {
         self.shared.panics.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection, which is open for as long as the value lives.
+    /// Counts a connection, which is open until the value is dropped.
     pub(crate) fn connected(&self) -> Connected {
         self.shared.accepted.fetch_add(1, Ordering::Relaxed);
         Connected(self.clone())
     }
 
+    /// Writes all metrics.
     pub(crate) fn write(&self, out: &mut Exposition) {
         let shared = &self.shared;
         self.write_requests(out);
@@ -130,7 +132,7 @@ impl Metrics {
         let hits: Vec<_> =
             hits.map(|((_, name), hit)| ([("limit", *name)], hit.load(Ordering::Relaxed))).collect();
         let hits: Vec<_> = hits.iter().map(|(labels, count)| (&labels[..], *count as f64)).collect();
-        out.counter("mesh_limit_hits_total", "Requests refused for passing a limit.", &hits);
+        out.counter("mesh_limit_hits_total", "Requests refused by a limit.", &hits);
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (ended, accepted) = (load(&shared.ended), load(&shared.accepted));
         out.counter(
@@ -140,17 +142,17 @@ impl Metrics {
         );
         out.counter("mesh_connections_total", "Connections accepted.", &[(&[], accepted as f64)]);
         let open = accepted.saturating_sub(ended);
-        out.gauge("mesh_connections_open", "Connections open now.", &[(&[], open as f64)]);
+        out.gauge("mesh_connections_open", "Open connections.", &[(&[], open as f64)]);
         let version = [("version", env!("CARGO_PKG_VERSION"))];
-        out.gauge("mesh_build_info", "The version that runs.", &[(&version, 1.0)]);
+        out.gauge("mesh_build_info", "The version of the server.", &[(&version, 1.0)]);
         process::write(out);
-        for source in &*shared.sources.lock().unwrap_or_else(PoisonError::into_inner) {
+        for source in &*shared.sources.lock() {
             source(out);
         }
     }
 
     fn write_requests(&self, out: &mut Exposition) {
-        let sum = self.shared.shards.sum();
+        let sum = self.shared.requests.sum();
         out.begin("mesh_requests_total", "counter", "Requests answered, by route and status.");
         for kind in RouteKind::ALL {
             let (method, route) = kind.labels();
@@ -163,7 +165,7 @@ impl Metrics {
         out.begin(
             name,
             "histogram",
-            "Time from a request's head until its reply begins, by route and class of status.",
+            "Time from a request's head until the head of its reply, by route and status class.",
         );
         for kind in RouteKind::ALL {
             let (method, route) = kind.labels();
@@ -173,10 +175,10 @@ impl Metrics {
             }
         }
         let [rows, reads, nanoseconds] = sum.totals();
-        out.counter("mesh_rows_total", "Objects of answers to reads.", &[(&[], rows as f64)]);
-        out.counter("mesh_reads_total", "Reads that were planned.", &[(&[], reads as f64)]);
+        out.counter("mesh_rows_total", "Objects in the responses of reads.", &[(&[], rows as f64)]);
+        out.counter("mesh_reads_total", "Reads.", &[(&[], reads as f64)]);
         let help =
-            "Time of reads in the back end: waiting for a connection, SQL, and shaping rows as they come.";
+            "Time of reads in the back end: waiting for a connection, SQL, and shaping rows.";
         out.counter("mesh_sql_seconds_total", help, &[(&[], nanoseconds as f64 / 1e9)]);
     }
 }

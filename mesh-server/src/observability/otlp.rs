@@ -1,6 +1,6 @@
-//! How does a collector learn of requests? Each is a span, sent in batches as OTLP over HTTP, in JSON.
+//! Export of requests as OpenTelemetry spans, in batches of OTLP over HTTP in JSON.
 //!
-//! Requests never wait for it: what a collector does not take in time is dropped and counted.
+//! Requests never wait for the collector: spans that it does not accept in time are dropped and counted.
 
 mod encode;
 mod post;
@@ -18,23 +18,23 @@ use crate::observability::record::{RequestRecord, RouteKind};
 use crate::observability::trace_context::TraceContext;
 pub use post::{Endpoint, EndpointError};
 
-/// Spans that wait to be sent; later ones are dropped.
-const WAITING: usize = 8_192;
-/// Spans of one batch.
+/// Spans that wait to be sent. Further ones are dropped.
+const QUEUE: usize = 8_192;
+/// The maximum number of spans in a batch.
 const BATCH: usize = 512;
-/// How long a span waits for others at the most.
-const PAUSE: Duration = Duration::from_secs(1);
-/// How long the collector may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a batch waits for further spans.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
+/// The time limit for sending a batch.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where spans of requests go, for [`crate::AppBuilder::spans`]. Cheap to clone; all clones are one.
+/// Sends spans of requests to a collector, for [`crate::AppBuilder::spans`]. Cheap to clone; clones share the queue.
 #[derive(Clone)]
 pub struct Spans {
     sender: mpsc::Sender<Span>,
     lost: Arc<AtomicU64>,
 }
 
-/// One request, as collectors see it.
+/// The span of one request.
 #[derive(Clone, Debug)]
 struct Span {
     trace: TraceContext,
@@ -48,27 +48,30 @@ struct Span {
 }
 
 impl Spans {
-    /// Sends spans to that collector in a task of its own, under that name of the service. Needs a runtime.
-    pub fn to(endpoint: Endpoint, service: &str) -> Self {
-        let (sender, receiver) = mpsc::channel(WAITING);
+    /// Starts a task that sends spans to a collector under the name of a service.
+    ///
+    /// # Panics
+    /// There is no current tokio runtime.
+    pub fn new(endpoint: Endpoint, service: &str) -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE);
         let lost = Arc::new(AtomicU64::new(0));
         tokio::spawn(send(endpoint, service.to_owned(), receiver, Arc::clone(&lost)));
         Self { sender, lost }
     }
 
-    /// Spans that no collector has taken.
+    /// Returns the number of spans that were dropped or that the collector did not accept.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Tells of a request that took so long until now. One whose caller does not record it is not told of.
+    /// Queues the span of a request that ends now, if the caller records the trace.
     pub(crate) fn record(
         &self,
         trace: TraceContext,
         record: &RequestRecord,
         request_id: &RequestId,
         status: u16,
-        took: Duration,
+        duration: Duration,
     ) {
         if !trace.sampled {
             return;
@@ -81,7 +84,7 @@ impl Spans {
             request_id: request_id.as_str().to_owned(),
             status,
             rows: record.read().map(|read| read.rows),
-            start: nanoseconds(end.saturating_sub(took)),
+            start: nanoseconds(end.saturating_sub(duration)),
             end: nanoseconds(end),
         };
         if self.sender.try_send(span).is_err() {
@@ -96,12 +99,12 @@ impl fmt::Debug for Spans {
     }
 }
 
-/// Sends what comes, until nobody can tell of anything any more.
+/// Sends batches until all senders are dropped.
 async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Span>, lost: Arc<AtomicU64>) {
     let mut batch = Vec::with_capacity(BATCH);
     let mut failing = false;
     while spans.recv_many(&mut batch, BATCH).await > 0 {
-        let until = tokio::time::Instant::now() + PAUSE;
+        let until = tokio::time::Instant::now() + BATCH_DELAY;
         while batch.len() < BATCH {
             let room = BATCH - batch.len();
             match tokio::time::timeout_at(until, spans.recv_many(&mut batch, room)).await {
@@ -110,11 +113,11 @@ async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Spa
             }
         }
         let body = Bytes::from(encode::batch(&service, &batch));
-        let sent = tokio::time::timeout(PATIENCE, endpoint.post(body)).await;
-        let sent = sent.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")));
+        let sent = tokio::time::timeout(SEND_TIMEOUT, endpoint.post(body)).await;
+        let sent = sent.unwrap_or_else(|_| Err(format!("no answer within {SEND_TIMEOUT:?}")));
         if let Err(error) = &sent {
             lost.fetch_add(batch.len() as u64, Ordering::Relaxed);
-            // Once, not with each batch: a collector may be away for long.
+            // Logged once per outage, which may be long.
             if !failing {
                 tracing::warn!("traces cannot be sent to {endpoint}: {error}");
             }

@@ -1,25 +1,24 @@
-//! How is a reply told what it took? `Server-Timing`, in steps of a hundredth of a millisecond.
+//! The header `Server-Timing` of reads, in milliseconds with two decimals.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use http::header::{HeaderName, HeaderValue};
 
-use std::time::Duration;
-
 use super::record::{ReadRecord, nanoseconds};
 
-/// What browsers show beside a request.
+/// The name of the header.
 pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
-/// Nanoseconds of a step. Whoever wants to learn from times what answers do not say gets no finer ones here.
+/// The resolution in nanoseconds. A finer one would make timing attacks easier.
 const STEP: u64 = 10_000;
 
 thread_local! {
-    /// The last value of this thread. Most reads take as many steps as the one before.
+    /// The last value of this thread, which is often the next one too.
     static LAST: RefCell<Option<([u64; 3], HeaderValue)>> = const { RefCell::new(None) };
 }
 
-/// `plan` until the read could begin, `sql` in the back end, which shapes rows as they come, and all together.
+/// Returns the header: `plan` until the read starts, `sql` in the back end including shaping, and `total`.
 pub(crate) fn header(read: ReadRecord, total: Duration) -> Option<HeaderValue> {
     let steps = [read.until_start, read.duration, total].map(|duration| nanoseconds(duration) / STEP);
     LAST.with_borrow_mut(|last| {
@@ -41,7 +40,7 @@ fn value(steps: [u64; 3]) -> Option<HeaderValue> {
     HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).ok()
 }
 
-/// Milliseconds with two places.
+/// Appends milliseconds with two decimals.
 fn push(text: &mut Vec<u8>, steps: u64) {
     let (mut whole, part) = (steps / 100, (steps % 100) as u8);
     let first = text.len();
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_milliseconds() {
+    fn times_are_milliseconds_with_two_decimals() {
         let read = ReadRecord {
             rows: 1,
             until_start: Duration::from_nanos(12_345),

@@ -9,38 +9,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
-use mesh_integrity::{IntegrityError, Message, Session, SignatureHeaders, SignatureTarget};
-use mesh_plan::Principal;
+use mesh_integrity::{IntegrityError, Message, SignatureHeaders, SignatureTarget};
 use mesh_wire::WireError;
 use mesh_wire::headers::MeshHeaders;
 use mesh_wire::request::decode_body;
 
+use super::caller::{Caller, PUBLIC};
 use super::context::RequestContext;
 use super::query;
 use crate::app::integrity::{Integrity, KnownToken};
 use crate::body::RequestBody;
-
-/// The authenticated caller of a request.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    session: Option<Arc<Session>>,
-    principal: Option<Arc<Principal>>,
-}
-
-/// The caller of what needs no session.
-pub(crate) const PUBLIC: Caller = Caller { session: None, principal: None };
-
-impl Caller {
-    /// Returns the caller's session; `None` without integrity.
-    pub(crate) fn session(&self) -> Option<&Arc<Session>> {
-        self.session.as_ref()
-    }
-
-    /// Returns the session as policies and resolvers see it.
-    pub(crate) fn principal(&self) -> Option<Arc<Principal>> {
-        self.principal.clone()
-    }
-}
 
 /// Authenticates a request without a body, or whose body is described by its statement: the signature covers the value
 /// of the query header. `SPEC §7.4`
@@ -151,7 +129,7 @@ async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
     Ok(Pending { headers, token: Some((integrity, known)) })
 }
 
-/// The formats that are tried if only the query could tell which one is in effect.
+/// The formats that are tried if the format of the signed query is unknown.
 const FORMATS: [&str; 2] = ["json", "ql"];
 
 impl Pending<'_> {
@@ -220,7 +198,7 @@ pub(crate) fn proof<'r>(headers: &MeshHeaders<'r>) -> SignatureHeaders<'r> {
     }
 }
 
-/// Returns what a bound signature covers besides the message.
+/// Returns what a bound signature covers in addition to the message.
 pub(crate) fn aim<'a>(cx: &'a RequestContext<'_>, format: &'a str) -> SignatureTarget<'a> {
     SignatureTarget { method: cx.head.method.as_str(), path: cx.uri.path(), format }
 }

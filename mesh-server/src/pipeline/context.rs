@@ -12,7 +12,7 @@ use mesh_wire::headers::MeshHeaders;
 use mesh_wire::{RequestHead, RequestId};
 use tracing::Span;
 
-use super::authenticate::Caller;
+use super::caller::Caller;
 use crate::app::shared::Shared;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;

@@ -5,7 +5,7 @@ use std::future::Future;
 use mesh_plan::{Either, Error, JsonBody, Plan, ResolveError};
 use mesh_wire::WireError;
 
-use super::authenticate::Caller;
+use super::caller::Caller;
 use super::context::RequestContext;
 use crate::observability::error_log;
 

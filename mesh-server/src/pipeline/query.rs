@@ -12,7 +12,7 @@ use mesh_ql::Format;
 use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{QuerySource, RawQuery, WireError};
 
-use super::authenticate::Caller;
+use super::caller::Caller;
 use super::context::RequestContext;
 use super::header_plans::HeaderQuery;
 use crate::observability::error_log;

@@ -1,4 +1,4 @@
-//! How is a rate written? A number of requests and the time that they are for: `100/s`.
+//! Rates such as `100/s`: a number of requests per second, minute or hour.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use governor::Quota;
 
-/// More in a second is as good as no limit.
-const MOST: u32 = 1_000_000;
+/// The largest number of requests in a rate.
+const MAX_COUNT: u32 = 1_000_000;
 
-/// So many requests in a second, a minute or an hour.
+/// A number of requests per second, minute or hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     count: NonZeroU32,
@@ -29,7 +29,7 @@ impl Unit {
 }
 
 impl Rate {
-    /// Reads `100/s`, `30/m` or `500/h`; a rate of 0 is `None`, no limit.
+    /// Parses `100/s`, `30/m` or `500/h`. Returns `None`, which is no limit, for a rate of 0.
     ///
     /// ```
     /// use mesh_server::Rate;
@@ -40,24 +40,25 @@ impl Rate {
     /// ```
     ///
     /// # Errors
-    /// A text of another form, or more than a million requests.
+    /// The text has another form, or its number is above a million.
     pub fn parse(text: &str) -> Result<Option<Self>, RateError> {
         let refused = || RateError { text: text.to_owned() };
         let (count, unit) = text.trim().split_once('/').ok_or_else(refused)?;
         let (_, unit, _) = Unit::ALL.iter().find(|(name, ..)| *name == unit.trim()).ok_or_else(refused)?;
         let count: u32 = count.trim().parse().map_err(|_| refused())?;
-        if count > MOST {
+        if count > MAX_COUNT {
             return Err(refused());
         }
         Ok(NonZeroU32::new(count).map(|count| Self { count, unit: *unit }))
     }
 
+    /// Returns the name of the unit and its length in seconds.
     fn seconds(self) -> (&'static str, u64) {
         let found = Unit::ALL.iter().find(|(_, unit, _)| *unit == self.unit);
         found.map_or(("s", 1), |(name, _, seconds)| (name, *seconds))
     }
 
-    /// The same as the limiter knows it: all of them may come at once.
+    /// Returns the quota of the limiter, which admits all requests of the rate in one burst.
     pub(super) fn quota(self) -> Quota {
         let each = Duration::from_secs(self.seconds().1) / self.count.get();
         let quota = Quota::with_period(each).unwrap_or_else(|| Quota::per_second(self.count));
@@ -71,7 +72,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A text that is no rate.
+/// A text is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateError {
     text: String,
@@ -79,7 +80,7 @@ pub struct RateError {
 
 impl fmt::Display for RateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a rate such as '100/s', '30/m' or '500/h', of at most {MOST}", self.text)
+        write!(f, "'{}' is not a rate such as '100/s', '30/m' or '500/h', of at most {MAX_COUNT}", self.text)
     }
 }
 
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn rates_are_parsed_and_printed() {
         for (text, shown) in [("1/s", "1/s"), (" 20 / m ", "20/m"), ("1000000/h", "1000000/h")] {
             assert_eq!(Rate::parse(text).unwrap().unwrap().to_string(), shown);
         }

@@ -1,26 +1,25 @@
-//! What is remembered of each key? A table of fixed size, so that no flood of keys can make it grow.
+//! The state of a rate limiter: a hash table of fixed size, so that many keys cannot exhaust memory.
 
 use std::sync::{Mutex, PoisonError};
 
 use governor::nanos::Nanos;
 use governor::state::StateStore;
 
-/// Groups of places, with a lock each.
+/// Groups of slots, with a lock each.
 const GROUPS: usize = 8_192;
-/// Places of one group; a key belongs to one group.
-const PLACES: usize = 8;
+/// Slots of one group. A key belongs to one group.
+const SLOTS: usize = 8;
 
-/// For each key the time at which all its requests will have been paid off. A key that finds its group full takes
-/// the place of the one that owes least: mostly one that owes nothing any more, and never one that is being
-/// refused while there is another.
+/// The time at which the requests of each key are paid off. A new key in a full group replaces the one with the earliest
+/// time: usually one whose requests are paid off, and one that is being refused only if all others are, too.
 pub(super) struct Table {
-    groups: Box<[Mutex<[Place; PLACES]>]>,
+    groups: Box<[Mutex<[Slot; SLOTS]>]>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Slot {
     key: u64,
-    /// 0: nobody's.
+    /// 0 if the slot is unused.
     paid_off: u64,
 }
 
@@ -37,19 +36,19 @@ impl StateStore for Table {
     where
         F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
     {
-        // There is always a group; without one every request would be a first.
+        // The index is always in range.
         let Some(group) = self.groups.get(*key as usize % GROUPS) else {
             return decide(None).map(|(passed, _)| passed);
         };
-        let mut places = group.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = places.iter_mut().find(|place| place.key == *key && place.paid_off > 0);
-        let (passed, paid_off) = decide(own.as_ref().map(|place| Nanos::from(place.paid_off)))?;
-        let place = match own {
-            Some(place) => Some(place),
-            None => places.iter_mut().min_by_key(|place| place.paid_off),
+        let mut slots = group.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = slots.iter_mut().find(|slot| slot.key == *key && slot.paid_off > 0);
+        let (passed, paid_off) = decide(known.as_ref().map(|slot| Nanos::from(slot.paid_off)))?;
+        let slot = match known {
+            Some(slot) => Some(slot),
+            None => slots.iter_mut().min_by_key(|slot| slot.paid_off),
         };
-        if let Some(place) = place {
-            *place = Place { key: *key, paid_off: paid_off.as_u64() };
+        if let Some(slot) = slot {
+            *slot = Slot { key: *key, paid_off: paid_off.as_u64() };
         }
         Ok(passed)
     }

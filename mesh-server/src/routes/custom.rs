@@ -14,7 +14,8 @@ use http::{Method, Response};
 use mesh_wire::{WireError, base64, response};
 
 use crate::body::{Body, RequestBody};
-use crate::pipeline::authenticate::{self, Caller};
+use crate::pipeline::authenticate;
+use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::execute;
 use crate::routes::write;

@@ -12,6 +12,7 @@ use mesh_wire::{AllowedMethods, WireError, headers};
 
 use crate::body::{Body, RequestBody};
 use crate::observability::error_log;
+use crate::pipeline::caller::PUBLIC;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::{authenticate, execute};
 
@@ -25,7 +26,7 @@ pub(crate) async fn answer(
     let caller = if call.is_guarded() && cx.mesh_headers.token.is_some() {
         authenticate::by_token(cx).await?
     } else {
-        authenticate::PUBLIC
+        PUBLIC
     };
     let body = if call.takes_body() { authenticate::read_body(cx, body).await? } else { Bytes::new() };
     let context = cx.resolver_context(&caller);

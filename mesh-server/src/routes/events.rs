@@ -10,7 +10,8 @@ use mesh_wire::{WireError, sse};
 
 use crate::body::Body;
 use crate::events::{SessionCheck, Subscriber};
-use crate::pipeline::authenticate::{self, Caller};
+use crate::pipeline::authenticate;
+use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::{self, Target};
 

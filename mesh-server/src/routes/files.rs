@@ -15,7 +15,8 @@ use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
 use crate::body::Body;
 use crate::observability::error_log;
-use crate::pipeline::authenticate::{self, Caller};
+use crate::pipeline::authenticate;
+use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::uploads::Uploads;
 use crate::uploads::recovery::{View, is_recorded};

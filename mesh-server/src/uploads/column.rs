@@ -1,4 +1,4 @@
-//! Writes the key of an uploaded file into the field's column, and `meta` into the other fields, as an ordinary write.
+//! Recording of an uploaded file: a write of its storage key to the field's column, and of `meta` to other fields.
 
 use mesh_plan::{
     Changes, Context, Error, Fields, Mesh, Request, Value, WriteError, WriteRequest, WriteTarget,

@@ -36,7 +36,7 @@ pub(crate) async fn sweep(
     let mut fields = mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);
     if !fields.any(|field| field.upload.is_some()) {
         // All files would be considered unused.
-        return Err(StoreError::new("tell which files are needed", "no field of the schema takes files"));
+        return Err(StoreError::new("find unused files", "no field of the schema takes files"));
     }
     let recorded = |key| is_recorded(mesh, uploads, key, View::All);
     mesh_uploads::sweep_orphans(&*uploads.store, (min_age, remove), recorded).await

@@ -1,4 +1,4 @@
-//! Can a captured request be used for anything else, or again? `SPEC §7.9`
+//! Bound signatures: a captured request cannot be reused or altered. `SPEC §7.9`
 
 use std::time::Duration;
 

@@ -283,7 +283,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "rate limits used an address chosen by the client",
         &[
             "tests/it/rates.rs::a_client_cannot_choose_its_address",
-            "mesh-server/src/rates.rs::a_million_addresses_take_no_more_memory_and_free_nobody",
+            "mesh-server/src/rates.rs::a_million_addresses_use_no_more_memory_and_lift_no_limit",
         ],
     ),
     ("responses had no `Vary` header", &["tests/it/transport.rs::reads_are_revalidated_by_their_tag"]),
@@ -292,7 +292,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         &[
             "tests/it/persisted.rs::the_store_is_bounded",
             "mesh-plan/src/persisted/tests.rs::ids_follow_from_format_and_text",
-            "mesh-server/tests/client.rs::queries_are_registered_when_the_server_does_not_know_them",
+            "mesh-server/tests/client.rs::unknown_queries_are_registered",
         ],
     ),
     (

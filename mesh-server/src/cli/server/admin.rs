@@ -55,7 +55,7 @@ pub(crate) fn spans(config: &Config) -> Result<Option<mesh_server::otlp::Spans>,
     let Some(endpoint) = &config.otlp.endpoint else { return Ok(None) };
     let endpoint =
         Endpoint::parse(endpoint).map_err(|error| Failure::start(format!("'otlp.endpoint': {error}")))?;
-    Ok(Some(Spans::to(endpoint, &config.otlp.service)))
+    Ok(Some(Spans::new(endpoint, &config.otlp.service)))
 }
 
 /// Refuses a collector in a build without the feature.

@@ -1,4 +1,4 @@
-//! Are the numbers right, and written as Prometheus reads them?
+//! Tests of counting and of the text format.
 
 use super::*;
 
@@ -67,7 +67,7 @@ fn refusals_are_counted_by_limit() {
 }
 
 #[test]
-fn connections_come_and_go() {
+fn open_connections_are_counted() {
     let metrics = Metrics::new();
     let (one, two) = (metrics.connected(), metrics.connected());
     drop(one);
@@ -79,7 +79,7 @@ fn connections_come_and_go() {
 }
 
 #[test]
-fn every_family_is_announced_once_and_its_samples_follow() {
+fn every_family_has_one_head_followed_by_its_samples() {
     let metrics = Metrics::new();
     metrics.answered(&record(RouteKind::Login), 401, Duration::from_millis(300));
     metrics.add(|out| out.gauge("own", "Two\nlines \\.", &[(&[("name", "a \"b\"\\\n")], 1.5)]));
@@ -94,7 +94,7 @@ fn every_family_is_announced_once_and_its_samples_follow() {
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             family = rest.split(' ').next().unwrap();
-            assert!(families.insert(family), "{family} comes twice");
+            assert!(families.insert(family), "{family} occurs twice");
         } else if !line.starts_with('#') {
             assert!(line.starts_with(family), "{line} in the family {family}");
             let (_, value) = line.rsplit_once(' ').unwrap();

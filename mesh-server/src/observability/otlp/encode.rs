@@ -1,15 +1,15 @@
-//! How is a batch of spans written? As the JSON form of OTLP has it.
+//! Encoding of spans as OTLP in JSON.
 
 use serde_json::{Value, json};
 
 use super::Span;
 
-/// The kind of a span that answers somebody.
+/// The kind of a server's span.
 const SERVER: u8 = 2;
-/// The status of one that failed.
+/// The status code of a failed span.
 const FAILED: u8 = 2;
 
-/// The body that takes spans to a collector.
+/// Returns the body of a request to the collector.
 pub(super) fn batch(service: &str, spans: &[Span]) -> String {
     let spans: Vec<Value> = spans.iter().map(span).collect();
     json!({"resourceSpans": [{
@@ -19,7 +19,7 @@ pub(super) fn batch(service: &str, spans: &[Span]) -> String {
     .to_string()
 }
 
-/// Ids are hexadecimal, and integers of 64 bits are text.
+/// Encodes a span: ids as hex digits, 64-bit integers as text.
 fn span(span: &Span) -> Value {
     let (method, route) = span.route.labels();
     let mut attributes = vec![

@@ -1,4 +1,4 @@
-//! Does a collector get what it should, and does nobody wait for one that is away?
+//! Tests of the export to a collector, available or not.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::App;
 
-/// A collector on loopback, which keeps what it is sent.
+/// Starts a collector on loopback. Returns its address and the bodies that it has received.
 async fn collector() -> (Endpoint, Arc<Mutex<Vec<Value>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = Endpoint::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
@@ -65,7 +65,7 @@ async fn get(app: &App, path: &str, traceparent: Option<&str>) -> Response<crate
 #[tokio::test]
 async fn each_request_is_a_span() {
     let (endpoint, kept) = collector().await;
-    let app = app(Spans::to(endpoint, "blog"));
+    let app = app(Spans::new(endpoint, "blog"));
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let sampled = format!("00-{trace}-00f067aa0ba902b7-01");
     let reply = get(&app, "/mesh/post/1", Some(&sampled)).await;
@@ -86,7 +86,7 @@ async fn each_request_is_a_span() {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
-    assert_eq!(spans.len(), 2, "what the caller does not record is not told");
+    assert_eq!(spans.len(), 2, "traces that the caller does not record are not sent");
     assert_eq!(spans[0]["traceId"], trace);
     assert_eq!(spans[0]["parentSpanId"], "00f067aa0ba902b7");
     assert_eq!(spans[0]["spanId"], ours.split('-').nth(2).unwrap());
@@ -106,7 +106,7 @@ async fn nobody_waits_for_a_collector_that_is_away() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = Endpoint::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     // It takes connections, and never answers.
-    let spans = Spans::to(endpoint, "blog");
+    let spans = Spans::new(endpoint, "blog");
     let app = app(spans.clone());
     for _ in 0..WAITING + BATCH + 100 {
         assert_eq!(get(&app, "/mesh/post/1", None).await.status(), 200);

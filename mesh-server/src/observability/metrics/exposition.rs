@@ -1,25 +1,25 @@
-//! How are numbers written for Prometheus? Families of samples, each with a word on what it is.
+//! Prometheus' text format: families of samples, each with a help text and a type.
 
 use std::fmt::Write as _;
 
-use super::shard::Histogram;
+use super::counters::Histogram;
 
-/// Names and values that tell the samples of a family apart.
+/// The names and values of a sample's labels.
 pub(crate) type Labels<'a> = &'a [(&'a str, &'a str)];
 
-/// Numbers as they are written for whoever asks. A family may be written once only.
+/// Metrics in Prometheus' text format. Each family must be written only once.
 #[derive(Debug, Default)]
 pub struct Exposition {
     text: String,
 }
 
 impl Exposition {
-    /// A family of numbers that only grow; by custom its name ends in `_total`.
+    /// Writes a family of values that only grow. By convention its name ends in `_total`.
     pub fn counter(&mut self, name: &str, help: &str, samples: &[(Labels<'_>, f64)]) {
         self.family(name, "counter", help, samples);
     }
 
-    /// A family of numbers that come and go.
+    /// Writes a family of values that grow and shrink.
     pub fn gauge(&mut self, name: &str, help: &str, samples: &[(Labels<'_>, f64)]) {
         self.family(name, "gauge", help, samples);
     }
@@ -31,9 +31,10 @@ impl Exposition {
         }
     }
 
+    /// Writes the head of a family.
     pub(super) fn begin(&mut self, name: &str, kind: &str, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
-        // Writing into a text cannot fail.
+        // Writing to a String cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
@@ -54,8 +55,8 @@ impl Exposition {
     pub(super) fn histogram(&mut self, name: &str, labels: Labels<'_>, histogram: &Histogram) {
         let bucket = format!("{name}_bucket");
         let mut count = 0;
-        for (end, own) in &histogram.buckets {
-            count += own;
+        for (end, bucket_count) in &histogram.buckets {
+            count += bucket_count;
             let end = if end.is_finite() { end.to_string() } else { "+Inf".to_owned() };
             let labels: Vec<_> = labels.iter().copied().chain([("le", end.as_str())]).collect();
             self.sample(&bucket, &labels, count as f64);
