@@ -232,7 +232,11 @@ async fn ranges_are_served() {
     assert_eq!(headers["content-range"], "bytes */10");
     let head = Request::head(url).header("Range", "bytes=2-4").body(Full::default()).unwrap();
     let (status, headers, _) = fixture.send(head).await;
-    assert_eq!((status, headers["content-length"].to_str().unwrap()), (200, "10"), "ranges apply to GET only");
+    assert_eq!(
+        (status, headers["content-length"].to_str().unwrap()),
+        (200, "10"),
+        "ranges apply to GET only"
+    );
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ mod exposition;
 mod process;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mesh_wire::{Code, WireError};
@@ -177,8 +177,7 @@ impl Metrics {
         let [rows, reads, nanoseconds] = sum.totals();
         out.counter("mesh_rows_total", "Objects in the responses of reads.", &[(&[], rows as f64)]);
         out.counter("mesh_reads_total", "Reads.", &[(&[], reads as f64)]);
-        let help =
-            "Time of reads in the back end: waiting for a connection, SQL, and shaping rows.";
+        let help = "Time of reads in the back end: waiting for a connection, SQL, and shaping rows.";
         out.counter("mesh_sql_seconds_total", help, &[(&[], nanoseconds as f64 / 1e9)]);
     }
 }
