@@ -31,30 +31,10 @@ pub(crate) fn header(read: ReadRecord, total: Duration) -> Option<HeaderValue> {
     })
 }
 
-fn value(steps: [u64; 3]) -> Option<HeaderValue> {
-    let mut text = Vec::with_capacity(64);
-    for (name, steps) in [&b"plan;dur="[..], b", sql;dur=", b", total;dur="].into_iter().zip(steps) {
-        text.extend_from_slice(name);
-        push(&mut text, steps);
-    }
-    HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).ok()
-}
-
-/// Appends milliseconds with two decimals.
-fn push(text: &mut Vec<u8>, steps: u64) {
-    let (mut whole, part) = (steps / 100, (steps % 100) as u8);
-    let first = text.len();
-    loop {
-        text.push(b'0' + (whole % 10) as u8);
-        whole /= 10;
-        if whole == 0 {
-            break;
-        }
-    }
-    if let Some(digits) = text.get_mut(first..) {
-        digits.reverse();
-    }
-    text.extend_from_slice(&[b'.', b'0' + part / 10, b'0' + part % 10]);
+fn value([plan, sql, total]: [u64; 3]) -> Option<HeaderValue> {
+    let milliseconds = |steps: u64| format!("{}.{:02}", steps / 100, steps % 100);
+    let (plan, sql, total) = (milliseconds(plan), milliseconds(sql), milliseconds(total));
+    HeaderValue::try_from(format!("plan;dur={plan}, sql;dur={sql}, total;dur={total}")).ok()
 }
 
 #[cfg(test)]
