@@ -108,7 +108,7 @@ async fn nobody_waits_for_a_collector_that_is_away() {
     // It takes connections, and never answers.
     let spans = Spans::new(endpoint, "blog");
     let app = app(spans.clone());
-    for _ in 0..WAITING + BATCH + 100 {
+    for _ in 0..QUEUE + BATCH + 100 {
         assert_eq!(get(&app, "/mesh/post/1", None).await.status(), 200);
     }
     assert!(spans.lost() > 0);
