@@ -1,27 +1,28 @@
-//! Queries in both formats: what is read can be printed and read again, and what is refused says where and why.
+//! Queries in both formats: accepted ones print as a text that parses to the same query, and errors have a position
+//! and a message.
 
 use std::sync::OnceLock;
 
 use mesh_plan::{Error, Mesh, Request};
-use mesh_ql::{Format, Limits, Query, ReadNode, Selection, parse, print_json, print_ql};
+use mesh_ql::{Format, Limits, Position, Query, ReadNode, Selection, parse, print_json, print_ql};
 
 use super::identifiers;
 
-/// A text in the JSON format.
+/// Parses a text in the JSON format.
 pub fn json(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         check(Format::Json, text);
     }
 }
 
-/// A text in the brace format.
+/// Parses a text in the brace format.
 pub fn ql(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         check(Format::Ql, text);
     }
 }
 
-/// A text of the one or the other, planned for a small schema, as a list and as a record.
+/// Plans a text in each format for a small schema, as a list and as a record.
 pub fn plan(data: &[u8]) {
     static MESH: OnceLock<Mesh> = OnceLock::new();
     let mesh = MESH.get_or_init(|| Mesh::builder(identifiers::schema()).build().unwrap());
@@ -49,23 +50,23 @@ fn check(format: Format, text: &str) {
             let (fields, depth) = size(&query.root);
             assert!(fields <= limits.fields, "{fields} fields");
             assert!(depth <= limits.depth, "{depth} levels");
-            reads_back(&query);
-            assert!(parse(other, text, &limits).is_err(), "a text means something in both formats");
+            check_round_trip(&query);
+            assert!(parse(other, text, &limits).is_err(), "both formats accept the text");
         }
         Err(error) => {
             assert!(!error.message.is_empty());
             assert!(error.message.len() < 4_000, "a message of {} bytes", error.message.len());
-            if let Some(line) = error.line {
-                let lines = text.split('\n').count();
-                assert!(line >= 1 && line as usize <= lines, "line {line} of {lines}");
-            }
-            assert!(error.column.is_none_or(|column| column >= 1));
+            let Position { line, column } = error.position;
+            let lines = text.split('\n').count();
+            assert!(line >= 1 && line as usize <= lines, "line {line} of {lines}");
+            assert!(column >= 1);
+            assert!(error.span.start <= error.span.end && error.span.end as usize <= text.len());
         }
     }
 }
 
-/// What is printed may be longer than the text that was read.
-fn reads_back(query: &Query) {
+/// Checks that the query prints as a text that parses to it, which may be longer than the original.
+fn check_round_trip(query: &Query) {
     let wide = Limits { query_bytes: usize::MAX, ..Limits::default() };
     let printed = print_json(query);
     assert_eq!(parse(Format::Json, &printed, &wide).as_ref(), Ok(query), "{printed}");
@@ -74,7 +75,7 @@ fn reads_back(query: &Query) {
     }
 }
 
-/// Selected fields and relations in all, and levels of relations.
+/// Returns the number of selected fields and relations, and the levels of relations.
 fn size(node: &ReadNode) -> (usize, usize) {
     node.select.iter().fold((0, 0), |(fields, depth), selection| match selection {
         Selection::Field(_) => (fields + 1, depth),

@@ -9,7 +9,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use mesh_plan::{Context, JsonBody, Mesh, Plan, Principal, Request, Trace};
-use mesh_ql::Limits;
 
 use crate::visible::Visible;
 use crate::{Error, Sql};
@@ -53,14 +52,11 @@ fn plan(
     posted: &Posted,
     principal: Option<&Principal>,
 ) -> Result<Plan, Error> {
-    if visible.is_partial() {
-        let limits: &Limits = &mesh.limits().query;
-        let query = mesh_ql::parse(posted.format, &posted.text, limits).map_err(mesh_plan::Error::Syntax)?;
-        visible.check(&query)?;
-    }
-    let request = match &posted.id {
-        Some(id) => Request::point(posted.format, &posted.text, id),
-        None => Request::collection(posted.format, &posted.text),
-    };
-    Ok(mesh.plan(&request.by(principal)).map_err(|error| visible.redact(error))?)
+    let limits = &mesh.limits().query;
+    let query = mesh_ql::parse(posted.format, &posted.text, limits).map_err(mesh_plan::Error::Syntax)?;
+    let mut request = Request::new(&query).by(principal);
+    request.id = posted.id.as_deref();
+    let planned =
+        visible.check(&query).and_then(|()| mesh.plan(&request).map_err(|error| visible.redact(error)));
+    planned.map_err(|error| Error::Read(error.with_position_in(&posted.text)))
 }

@@ -49,11 +49,6 @@ impl Visible {
         shown
     }
 
-    /// Whether any entity is hidden.
-    pub(crate) fn is_partial(&self) -> bool {
-        self.allowed.is_some()
-    }
-
     fn shows(&self, id: EntityId) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&id))
     }
@@ -71,8 +66,8 @@ impl Visible {
         // The planner refuses unknown roots.
         let Some(root) = self.schema.find(&query.entity) else { return Ok(()) };
         if !self.shows(root) {
-            let kind = PlanErrorKind::UnknownEntity { entity: query.entity.clone(), nearest: None };
-            return Err(Error::Plan(PlanError { kind, path: String::new() }));
+            let kind = PlanErrorKind::UnknownEntity { entity: query.entity.value.clone(), nearest: None };
+            return Err(Error::Plan(PlanError::new(kind, "").with_span(query.entity.span)));
         }
         self.check_node(self.schema.entity(root), &query.root, &query.entity)
     }
@@ -82,10 +77,8 @@ impl Visible {
         for selection in &node.select {
             let name = selection.name();
             if self.hides(entity, name) {
-                return Err(Error::Plan(PlanError {
-                    kind: unknown(&entity.key, name),
-                    path: path.to_owned(),
-                }));
+                let error = PlanError::new(unknown(&entity.key, name), path);
+                return Err(Error::Plan(error.with_span(name.span)));
             }
             if let (Selection::Relation(_, below), Some(Member::Relation(id))) =
                 (selection, entity.member(name))
@@ -99,12 +92,12 @@ impl Visible {
 
     /// Removes hidden names from an error of the planner: hints, and relations in controls.
     pub(crate) fn redact(&self, error: Error) -> Error {
-        let Error::Plan(PlanError { kind, path }) = error else { return error };
+        let Error::Plan(mut error) = error else { return error };
         let hidden = |entity: &str, name: &str| {
             let entity = self.schema.find(entity).map(|id| self.schema.entity(id));
             entity.is_some_and(|entity| self.hides(entity, name))
         };
-        let kind = match kind {
+        error.kind = match error.kind {
             PlanErrorKind::UnknownEntity { entity, nearest } => {
                 let shown = |name: &String| self.schema.find(name).is_some_and(|id| self.shows(id));
                 PlanErrorKind::UnknownEntity { entity, nearest: nearest.filter(shown) }
@@ -118,7 +111,7 @@ impl Visible {
             }
             other => other,
         };
-        Error::Plan(PlanError { kind, path })
+        Error::Plan(error)
     }
 }
 

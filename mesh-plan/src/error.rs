@@ -1,27 +1,38 @@
-//! Why was a read refused, or why did it fail? Facts, not statuses: those are the wire's.
+//! Errors of reads and writes. mesh-wire maps them to statuses.
 
 mod write;
 
 use std::error::Error as StdError;
 use std::fmt;
 
-use mesh_ql::{AggregateFn, FilterOp, SyntaxError};
+use mesh_ql::{AggregateFn, FilterOp, Position, Span, SyntaxError};
 use mesh_schema::FieldType;
 
 pub use write::{Rule, WriteError, WriteFault};
 
-/// Whatever can go wrong between a query's text and its answer.
+/// An error between the text of a query and its answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is no query, or one past a bound.
+    /// The text is no query, or exceeds a bound.
     Syntax(SyntaxError),
     /// The query does not fit the schema.
     Plan(PlanError),
-    /// The query was fine; fetching or shaping the rows failed.
+    /// The query is valid; fetching or shaping the rows failed.
     Resolve(ResolveError),
-    /// The write was fine; carrying it out failed, and nothing of it was done.
+    /// The write is valid; carrying it out failed, and nothing was written.
     Write(WriteError),
+}
+
+impl Error {
+    /// Sets the position of a [`PlanError`] in `text`, from which the query was parsed.
+    #[must_use]
+    pub fn with_position_in(self, text: &str) -> Self {
+        match self {
+            Self::Plan(error) => Self::Plan(error.with_position_in(text)),
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for Error {
@@ -69,19 +80,43 @@ impl From<ResolveError> for Error {
     }
 }
 
-/// A query that does not fit the schema: what is wrong, and where in the query.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlanError {
-    /// What is wrong.
-    pub kind: PlanErrorKind,
-    /// Dotted refs from the root entity to the node at fault; empty where there is no node yet.
-    pub path: String,
-}
-
-/// What is wrong with a query.
+/// The query does not fit the schema.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the sentences below say what each means")]
+pub struct PlanError {
+    /// The violated rule, with the names involved.
+    pub kind: PlanErrorKind,
+    /// Dotted names from the root entity to the read node at fault; empty if the root is unknown.
+    pub path: String,
+    /// The offender in the query, if that was parsed from a text.
+    pub span: Option<Span>,
+    /// Line and column of the offender, if the text is known.
+    pub position: Option<Position>,
+}
+
+impl PlanError {
+    /// An error without location.
+    pub fn new(kind: impl Into<PlanErrorKind>, path: impl Into<String>) -> Self {
+        Self { kind: kind.into(), path: path.into(), span: None, position: None }
+    }
+
+    /// Sets the location of the offender.
+    #[must_use]
+    pub fn with_span(self, span: Option<Span>) -> Self {
+        Self { span, ..self }
+    }
+
+    /// Sets the position that the span has in `text`, from which the query was parsed.
+    #[must_use]
+    pub fn with_position_in(self, text: &str) -> Self {
+        Self { position: self.span.map(|span| span.position(text)), ..self }
+    }
+}
+
+/// A rule that a query violates.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages explain each")]
 pub enum PlanErrorKind {
     UnknownEntity { entity: String, nearest: Option<String> },
     RootMismatch { query: String, path: String },
@@ -117,7 +152,7 @@ impl fmt::Display for PlanError {
 impl StdError for PlanError {}
 
 impl fmt::Display for PlanErrorKind {
-    #[expect(clippy::too_many_lines, reason = "one arm for each sentence")]
+    #[expect(clippy::too_many_lines, reason = "one arm for each message")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownEntity { entity, nearest } => {
@@ -128,7 +163,7 @@ impl fmt::Display for PlanErrorKind {
                 write!(f, "The query reads entity '{query}', but the URL names '{path}'")
             }
             Self::NoId { entity } => {
-                write!(f, "Entity '{entity}' has no id field: it can be read as a collection only")
+                write!(f, "Entity '{entity}' has no id field; read it as a collection")
             }
             Self::UnknownField { entity, field, nearest } => {
                 write!(f, "Field '{field}' not found on entity '{entity}'")?;
@@ -137,39 +172,45 @@ impl fmt::Display for PlanErrorKind {
             Self::FieldWithSelection { entity, field } => {
                 write!(
                     f,
-                    "'{field}' on entity '{entity}' is a scalar field, not a relation: select it with `true`"
+                    "'{field}' on entity '{entity}' is a scalar field, not a relation; select it with `true`"
                 )
             }
             Self::RelationWithoutSelection { entity, relation } => write!(
                 f,
-                "'{relation}' on entity '{entity}' is a relation: say which of its fields to read with `$select`"
+                "'{relation}' on entity '{entity}' is a relation; select fields of it with `$select`"
             ),
             Self::RelationAsField { entity, relation, control } => {
                 write!(
                     f,
-                    "'{relation}' on entity '{entity}' is a relation: {control} takes scalar fields only"
+                    "'{relation}' on entity '{entity}' is a relation; {control} takes scalar fields only"
                 )
             }
             Self::ComputedAsField { field, control } => {
-                write!(f, "'{field}' is a computed field: it can be selected, but not used in {control}")
+                write!(f, "'{field}' is a computed field; it can be selected, but not used in {control}")
             }
             Self::ControlOnPoint { control } => {
-                write!(f, "{control} is for collections: a read of one record takes no controls at its root")
+                write!(f, "{control} is not allowed here; a read of one record takes no controls at its root")
             }
             Self::ControlOnToOne { control, relation } => {
-                write!(f, "{control} is for lists: '{relation}' leads to one record at most")
+                write!(
+                    f,
+                    "{control} is not allowed on '{relation}', which leads to one record at most; use it on lists"
+                )
             }
             Self::ControlOnNested { control, relation } => {
-                write!(f, "{control} is for the root of a collection read, not for the relation '{relation}'")
+                write!(
+                    f,
+                    "{control} is not allowed on the relation '{relation}'; use it at the root of a collection read"
+                )
             }
             Self::CursorOnNested { relation } => write!(
                 f,
-                "`after` on the relation '{relation}' may only be null: nested lists have no cursors, so read the related entity as a collection to page through it"
+                "A cursor is not allowed on the relation '{relation}', since nested lists have none; read the related entity as a collection to page through it"
             ),
             Self::NotSelectable { field, control } => {
                 write!(
                     f,
-                    "'{field}' cannot be selected here: beside {control}, `$select` may name its fields only"
+                    "'{field}' cannot be selected here; `$select` may name only the fields of {control}"
                 )
             }
             Self::RelationInGroup { relation } => {
@@ -179,10 +220,7 @@ impl fmt::Display for PlanErrorKind {
                 write!(f, "{control} names the aggregate '{alias}', which `$aggregate` does not define")
             }
             Self::NotAGroupKey { field, control } => {
-                write!(
-                    f,
-                    "{control} names '{field}', which is not among the fields that the read is grouped by"
-                )
+                write!(f, "{control} names '{field}', which is no field that the read is grouped by")
             }
             Self::Operator { field, op, ty } => {
                 write!(
@@ -194,7 +232,7 @@ impl fmt::Display for PlanErrorKind {
             }
             Self::Literal { field, ty, found } => write!(f, "'{field}' takes {ty}, not {found}"),
             Self::Unordered { field, ty, control } => {
-                write!(f, "{control} cannot use '{field}': values of type {} have no order", ty.name())
+                write!(f, "{control} cannot use '{field}'; values of type {} have no order", ty.name())
             }
             Self::Function { function, field, ty } => {
                 write!(
@@ -204,7 +242,7 @@ impl fmt::Display for PlanErrorKind {
                     ty.name()
                 )
             }
-            Self::CursorMismatch => f.write_str(OTHER_CURSOR),
+            Self::CursorMismatch => f.write_str(CURSOR_MISMATCH),
             Self::Policy { entity, fault } => {
                 write!(f, "The condition of a policy on entity '{entity}' does not fit it: {fault}")
             }
@@ -213,17 +251,17 @@ impl fmt::Display for PlanErrorKind {
     }
 }
 
-const OTHER_CURSOR: &str = "The cursor does not belong to this read: page on with the entity, order, filter and grouping it came from, or start over without `after`";
+const CURSOR_MISMATCH: &str = "The cursor does not belong to this read; use the entity, order, filter and grouping that it came from, or start over without `after`";
 
 fn hint(f: &mut fmt::Formatter<'_>, nearest: Option<&str>) -> fmt::Result {
     nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean '{nearest}'?"))
 }
 
-/// Fetching or shaping failed.
+/// Fetching or shaping rows failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// The resolver reported a failure. Its text is for the log, never for the client.
+    /// The resolver reported a failure. Its text is for the log and is never sent to clients.
     Failed(Box<dyn StdError + Send + Sync>),
     /// The resolver panicked.
     Panicked(String),
@@ -231,20 +269,19 @@ pub enum ResolveError {
     Missing(String),
     /// The deadline passed.
     TimedOut,
-    /// Too much is under way for this read to start now.
+    /// Too many reads are running or waiting.
     Busy,
-    /// The response would hold more objects than the bound allows. `SPEC §3.11`
+    /// The response has more objects than the bound allows. `SPEC §3.11`
     TooLarge {
         /// The bound.
         rows: usize,
     },
-    /// A sum does not fit 64 bits: one of integers, or one of reals where the database has no infinity for it.
-    /// `SPEC §3.12`
+    /// A sum does not fit 64 bits: one of integers, or one of reals if the database has no infinity. `SPEC §3.12`
     SumOverflow,
 }
 
 impl ResolveError {
-    /// A failure with a text for the log.
+    /// A failure with a message for the log.
     pub fn new(message: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Failed(message.into())
     }
@@ -257,13 +294,13 @@ impl fmt::Display for ResolveError {
             Self::Panicked(message) => write!(f, "the resolver panicked: {message}"),
             Self::Missing(entity) => write!(f, "no resolver is registered for entity '{entity}'"),
             Self::TimedOut => f.write_str("the resolver ran out of time"),
-            Self::Busy => f.write_str("too many reads are under way"),
+            Self::Busy => f.write_str("too many reads are running"),
             Self::TooLarge { rows } => write!(
                 f,
-                "The answer would hold more than {rows} objects (bound `rows`): ask for fewer with `$page`, at the root or on a relation"
+                "The answer has more than {rows} objects (bound `rows`); read fewer with `$page`, at the root or on a relation"
             ),
             Self::SumOverflow => {
-                f.write_str("A sum does not fit 64 bits: narrow it with `$where`, or use `avg` where it is one of integers")
+                f.write_str("A sum does not fit 64 bits; narrow it with `$where`, or use `avg` for integers")
             }
         }
     }

@@ -41,6 +41,7 @@ mod plan;
 mod planner;
 pub mod policy;
 mod principal;
+mod query_source;
 mod resolver;
 mod rows;
 mod shape;
@@ -74,6 +75,7 @@ pub use plan::{
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use principal::Principal;
+pub use query_source::QuerySource;
 pub use resolver::{Answer, BoxFuture, Context, MaybeReady, Resolver};
 pub use rows::{Applied, Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};

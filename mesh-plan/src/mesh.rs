@@ -23,7 +23,7 @@ use crate::policy::{View, Views};
 use crate::resolver::{Answer, Context, Resolvers};
 use crate::{
     CursorKey, Error, Generations, JsonBody, Limits, MaybeReady, PersistedQuery, PlanError, PlanErrorKind,
-    Principal, ResolveError,
+    Principal, QuerySource, ResolveError,
 };
 
 pub use builder::{BuildError, BuildFault, MeshBuilder};
@@ -71,10 +71,8 @@ pub struct Mesh {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// How the text is written.
-    pub format: Format,
     /// The query.
-    pub text: &'a str,
+    pub query: QuerySource<'a>,
     /// The id of a point read; `None` reads a collection.
     pub id: Option<&'a str>,
     /// The entity that the path names, where there is a path; the query must read the same one.
@@ -84,14 +82,25 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// A read of a collection by a query, which may be parsed.
+    pub fn new(query: impl Into<QuerySource<'a>>) -> Self {
+        Self { query: query.into(), id: None, entity: None, principal: None }
+    }
+
     /// A read of a collection.
     pub fn collection(format: Format, text: &'a str) -> Self {
-        Self { format, text, id: None, entity: None, principal: None }
+        Self::new((format, text))
     }
 
     /// A read of one record.
     pub fn point(format: Format, text: &'a str, id: &'a str) -> Self {
-        Self { format, text, id: Some(id), entity: None, principal: None }
+        Self::new((format, text)).with_id(id)
+    }
+
+    /// Reads the record with that id.
+    #[must_use]
+    pub fn with_id(self, id: &'a str) -> Self {
+        Self { id: Some(id), ..self }
     }
 
     /// The same, for a path that names an entity.
@@ -102,6 +111,12 @@ impl<'a> Request<'a> {
 
     fn kind(&self) -> Kind {
         if self.id.is_some() { Kind::Point } else { Kind::Collection }
+    }
+
+    /// The key under which the plan is cached for a class of principals.
+    fn cache_key(&self, class: &str) -> String {
+        let (format, text) = self.query.canonical();
+        cache::key(class, format, self.kind(), &text)
     }
 
     /// The same on behalf of somebody.
@@ -160,13 +175,16 @@ impl Mesh {
 
     fn plan_for(&self, view: &View, request: &Request<'_>) -> Result<Plan, Error> {
         if let Some(entity) = request.entity {
-            planner::find_entity(&view.schema, entity)?;
+            planner::find_entity(&view.schema, entity, None)?;
         }
         if let Some(later) = Later::of(request, &self.limits) {
             return self.later_page(view, request, later);
         }
-        let key = cache::key(&view.class, request.format, request.kind(), request.text);
-        if let Some(root) = self.cache.get(key.as_str()) {
+        let key = request.cache_key(&view.class);
+        // A plan of another entity is refused below, with the location in the text.
+        if let Some(root) = self.cache.get(key.as_str())
+            && request.entity.is_none_or(|entity| entity == root.node.entity)
+        {
             return aim(root, request);
         }
         let root = Arc::new(self.root(view, request, &key)?);
@@ -193,7 +211,7 @@ impl Mesh {
             return aim(root, request);
         }
         // Nothing that is known: it has words of its own for what is wrong.
-        let key = cache::key(&view.class, request.format, request.kind(), request.text);
+        let key = request.cache_key(&view.class);
         aim(Arc::new(self.root(view, request, &key)?), request)
     }
 
@@ -210,16 +228,16 @@ impl Mesh {
         entity: Option<&str>,
         principal: Option<&Principal>,
     ) -> Result<Plan, Error> {
-        let request = Request { format: query.format(), text: query.text(), id, entity, principal };
+        let request = Request { id, entity, principal, ..Request::collection(query.format(), query.text()) };
         let view = self.views.of(principal);
         if !view.class.is_empty() {
             return self.plan(&request);
         }
         if let Some(entity) = entity {
-            planner::find_entity(&view.schema, entity)?;
+            planner::find_entity(&view.schema, entity, None)?;
         }
         let root = query.root(request.kind(), || {
-            let key = cache::key(&view.class, request.format, request.kind(), request.text);
+            let key = request.cache_key(&view.class);
             self.root(&view, &request, &key)
         })?;
         aim(root, &request)
@@ -233,11 +251,15 @@ impl Mesh {
 
     /// Parses and checks: the part of a plan that does not depend on an id.
     fn root(&self, view: &View, request: &Request<'_>, key: &str) -> Result<PlannedQuery, Error> {
-        let query = mesh_ql::parse(request.format, request.text, &self.limits.query)?;
-        if let Some(path) = request.entity.filter(|path| *path != query.entity) {
-            return Err(mismatch(&query.entity, path));
-        }
-        let mut root = planner::plan(view, &self.limits, &self.cursors, &query, request.kind())?;
+        let query = request.query.parse(&self.limits.query)?;
+        let planned = match request.entity.filter(|path| query.entity != *path) {
+            Some(path) => Err(mismatch(&query.entity, path).with_span(query.entity.span)),
+            None => planner::plan(view, &self.limits, &self.cursors, &query, request.kind()),
+        };
+        let mut root = planned.map_err(|error| match request.query {
+            QuerySource::Text { text, .. } => error.with_position_in(text),
+            QuerySource::Parsed(_) => error,
+        })?;
         self.functions.apply_to(&mut root.node);
         Ok(root.made_from(key))
     }
@@ -286,7 +308,7 @@ impl Answer {
 /// Aims a plan at a record or a list.
 fn aim(root: Arc<PlannedQuery>, request: &Request<'_>) -> Result<Plan, Error> {
     if let Some(path) = request.entity.filter(|path| *path != root.node.entity) {
-        return Err(mismatch(&root.node.entity, path));
+        return Err(mismatch(&root.node.entity, path).into());
     }
     let target = target(&root, request.id);
     let session = root.session(request.principal);
@@ -318,9 +340,8 @@ impl Plan {
     }
 }
 
-fn mismatch(query: &str, path: &str) -> Error {
-    let kind = PlanErrorKind::RootMismatch { query: query.to_owned(), path: path.to_owned() };
-    Error::Plan(PlanError { kind, path: query.to_owned() })
+fn mismatch(query: &str, path: &str) -> PlanError {
+    PlanError::new(PlanErrorKind::RootMismatch { query: query.to_owned(), path: path.to_owned() }, query)
 }
 
 impl fmt::Debug for Mesh {

@@ -262,14 +262,15 @@ impl Persisted {
     /// [`RegisterError::Query`] for those of [`Mesh::plan`], and [`RegisterError::Store`].
     pub async fn register(&self, mesh: &Mesh, query: &Request<'_>) -> Result<QueryId, RegisterError> {
         // Known already: nothing is read again, and nothing is written.
-        let id = QueryId::of(query.format, query.text);
+        let (format, text) = query.query.canonical();
+        let id = QueryId::of(format, &text);
         if self.memory.find(id).is_some() {
             return Ok(id);
         }
         // Whatever can be read as one record can be read as a list.
         let list = Request { id: None, entity: None, ..*query };
         mesh.plan(&list).map_err(RegisterError::Query)?;
-        let query = PersistedQuery::new(query.format, query.text);
+        let query = PersistedQuery::new(format, text);
         if let Some(store) = &self.store {
             store.keep(&query).await.map_err(RegisterError::Store)?;
         }

@@ -1,18 +1,20 @@
-//! Does the query fit the schema, and what does it come to? Checks and lowers a syntax tree in one pass.
+//! The planner: checks a query against the schema and lowers it to a plan in one pass.
 
 mod columns;
+mod context;
 mod filter;
 mod group;
-pub(crate) mod guard;
 pub(crate) mod literal;
 mod order;
+pub(crate) mod policy_filter;
 mod select;
+mod subject;
 pub(crate) mod write;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mesh_ql::{Controls, Query, ReadNode};
+use mesh_ql::{Controls, Name, Query, ReadNode, Span};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 use ring::digest;
 
@@ -21,23 +23,24 @@ use crate::plan::{Column, Node, Page, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::{SessionBinding, View};
 use crate::{Limits, PlanError, PlanErrorKind, Value};
 use columns::Columns;
+use context::{NodeContext, nearest};
 
-/// Whether a query is for one record or for many; controls differ.
+/// Whether a query reads one record or many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Point,
     Collection,
 }
 
-/// Where a node stands in its query.
+/// The role of a node in its query, which decides on the controls that are allowed.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum Role<'a> {
     Point,
     Collection,
-    Relation(&'a str, Cardinality),
+    Relation(&'a Name, Cardinality),
 }
 
-/// Plans a query. The path's entity, if there is a path, must be the query's root. `SPEC §2.8`
+/// Plans a query. `SPEC §2.8`
 pub(crate) fn plan(
     view: &View,
     limits: &Limits,
@@ -46,20 +49,21 @@ pub(crate) fn plan(
     kind: Kind,
 ) -> Result<PlannedQuery, PlanError> {
     let mut planner = Planner { view, schema: &view.schema, limits, slots: Vec::new() };
-    let entity = find_entity(&view.schema, &query.entity)?;
-    let place = match kind {
-        Kind::Point => Place::Point,
-        Kind::Collection => Place::Collection,
+    let entity = find_entity(&view.schema, &query.entity, query.entity.span)?;
+    let role = match kind {
+        Kind::Point => Role::Point,
+        Kind::Collection => Role::Collection,
     };
-    let mut node = planner.node(entity, query.entity.clone(), &query.root, place)?;
+    let mut node = planner.node(entity, query.entity.value.clone(), &query.root, role)?;
     let seal = cursors.seal(&cursor_scope(&node));
     let mut after = None;
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
         && let Some(text) = &page.after
     {
-        let values = UnverifiedCursor::read(text)
-            .and_then(|sealed| seal.open(sealed, node.order.len()))
-            .ok_or_else(|| PlanError { kind: PlanErrorKind::CursorMismatch, path: node.path.clone() })?;
+        let values =
+            UnverifiedCursor::read(text).and_then(|sealed| seal.open(sealed, node.order.len())).ok_or_else(
+                || PlanError::new(PlanErrorKind::CursorMismatch, node.path.as_str()).with_span(text.span),
+            )?;
         planned.after = Some(values.iter().map(|value| *value == Value::Null).collect());
         after = Some(typed(&node.columns, &node.order, values));
     }
@@ -92,7 +96,7 @@ fn cursor_scope(node: &Node) -> [u8; 32] {
     scope
 }
 
-/// The values of a cursor, truth values as such again: cursors hold them as the numbers that some storages do.
+/// Restores the booleans among the values of a cursor, which are numbers there as in some storages.
 pub(crate) fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -> Arc<[Value]> {
     let ty = |key: &SortKey| key.column.and_then(|column| columns.get(column)).and_then(|column| column.ty);
     let values = order.iter().zip(values).map(|(key, value)| match (ty(key), value) {
@@ -102,14 +106,11 @@ pub(crate) fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -
     values.collect()
 }
 
-/// The entity of that key.
-pub(crate) fn find_entity(schema: &Schema, key: &str) -> Result<EntityId, PlanError> {
-    schema.find(key).ok_or_else(|| PlanError {
-        kind: PlanErrorKind::UnknownEntity {
-            entity: key.to_owned(),
-            nearest: nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str())),
-        },
-        path: String::new(),
+/// Finds the entity with that key; `span` is where a query names it.
+pub(crate) fn find_entity(schema: &Schema, key: &str, span: Option<Span>) -> Result<EntityId, PlanError> {
+    schema.find(key).ok_or_else(|| {
+        let nearest = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
+        PlanError::new(PlanErrorKind::UnknownEntity { entity: key.to_owned(), nearest }, "").with_span(span)
     })
 }
 
@@ -117,7 +118,7 @@ struct Planner<'a> {
     view: &'a View,
     schema: &'a Schema,
     limits: &'a Limits,
-    /// The session's values that conditions need.
+    /// The session values that conditions of policies need.
     slots: Vec<SessionBinding>,
 }
 
@@ -127,126 +128,110 @@ impl<'a> Planner<'a> {
         id: EntityId,
         path: String,
         read: &ReadNode,
-        place: Place<'_>,
+        role: Role<'_>,
     ) -> Result<Node, PlanError> {
-        let at = At { entity: self.schema.entity(id), path: &path };
-        check_place(&read.controls, place, &at)?;
+        let entity = self.schema.entity(id);
+        let context = NodeContext { entity, path: &path };
+        check_controls(&context, &read.controls, role)?;
         let mut columns = Columns::default();
         let grouped = group::is_grouped(&read.controls);
         let (output, joins, grouping) = if grouped {
-            let (output, grouping) = group::plan(&at, read, &mut columns)?;
+            let (output, grouping) = group::plan(&context, read, &mut columns)?;
             (output, Vec::new(), Some(grouping))
         } else {
-            let (output, joins) = self.select(&at, id, &read.select, &mut columns)?;
+            let (output, joins) = self.select(&context, id, &read.select, &mut columns)?;
             (output, joins, None)
         };
-        let asked = read.controls.filter.as_ref().map(|tree| filter::plan(&at, tree)).transpose()?;
-        let filter = match (self.guard(id)?, asked) {
-            (Some(guard), Some(asked)) => Some(Predicate::All(vec![guard, asked])),
-            (guard, asked) => guard.or(asked),
+        let lookup = |named| subject::of_record(&context, named, "$where");
+        let tree = read.controls.filter.as_ref();
+        let written = tree.map(|tree| filter::plan(&context, tree, &lookup)).transpose()?;
+        let filter = match (self.policy_filter(id)?, written) {
+            (Some(policy), Some(written)) => Some(Predicate::All(vec![policy, written])),
+            (policy, written) => policy.or(written),
         };
-        let order = match place {
-            Place::Point => Vec::new(),
-            Place::Relation(_, Cardinality::One) => order::tie_break(&at),
-            _ => order::plan(&at, &read.controls.order, grouping.as_ref(), &columns)?,
+        let order = match role {
+            Role::Point => Vec::new(),
+            Role::Relation(_, Cardinality::One) => order::tie_break(entity),
+            _ => order::plan(&context, &read.controls.order, grouping.as_ref(), &columns)?,
         };
         let mut node = Node {
-            entity: at.entity.key.clone(),
-            table: at.entity.table.clone(),
+            entity: entity.key.clone(),
+            table: entity.table.clone(),
             output,
             joins,
             filter,
             order,
-            page: self.page(&read.controls, place),
-            row_key: if grouped { Vec::new() } else { row_key(at.entity) },
-            id: at.entity.id.map(|id| columns::of_field(at.entity, id, false)),
-            native: Arc::clone(&at.entity.native),
+            page: self.page(&read.controls, role),
+            row_key: if grouped { Vec::new() } else { row_key(entity) },
+            id: entity.id.map(|id| columns::from_field(entity, id, false)),
+            native: Arc::clone(&entity.native),
             grouping,
             columns: Vec::new(),
             control_columns: Vec::new(),
             path: String::new(),
         };
-        if matches!(place, Place::Collection) {
+        if matches!(role, Role::Collection) {
             for key in &mut node.order {
-                key.column = Some(columns.add_source(at.entity, &key.source));
+                key.column = Some(columns.add_source(entity, &key.source));
             }
         }
-        node.control_columns = columns::of_controls(at.entity, &node);
+        node.control_columns = columns::of_controls(entity, &node);
         node.columns = columns.list;
         node.path = path;
         Ok(node)
     }
 
-    /// What the entity's records fulfill that are there for whoever asks.
-    fn guard(&mut self, id: EntityId) -> Result<Option<Predicate>, PlanError> {
+    /// Plans the condition of the policies on an entity's records.
+    fn policy_filter(&mut self, id: EntityId) -> Result<Option<Predicate>, PlanError> {
         let Some(condition) = self.view.condition(id) else { return Ok(None) };
-        let planned = guard::add(&self.view.whole, id, condition, &mut self.slots);
-        planned.map(Some).map_err(|error| guard::of_policy(&error))
+        let planned = policy_filter::add(&self.view.whole, id, condition, &mut self.slots);
+        planned.map(Some).map_err(|error| policy_filter::policy_error(&error))
     }
 
-    fn page(&self, controls: &Controls, place: Place<'_>) -> Option<Page> {
+    fn page(&self, controls: &Controls, role: Role<'_>) -> Option<Page> {
         let first = controls.page.as_ref().and_then(|page| page.first).unwrap_or(self.limits.page_default);
-        let paged = match place {
-            Place::Point => false,
-            Place::Collection => true,
-            Place::Relation(..) => controls.page.is_some(),
+        let paged = match role {
+            Role::Point => false,
+            Role::Collection => true,
+            Role::Relation(..) => controls.page.is_some(),
         };
         paged.then_some(Page { first, after: None })
     }
 }
 
-/// The node that is being planned, for error texts.
-struct At<'a> {
-    entity: &'a Entity,
-    path: &'a str,
-}
-
-impl At<'_> {
-    fn error(&self, kind: impl Into<PlanErrorKind>) -> PlanError {
-        PlanError { kind: kind.into(), path: self.path.to_owned() }
-    }
-
-    fn unknown(&self, name: &str) -> PlanError {
-        let entity = self.entity;
-        self.error(PlanErrorKind::UnknownField {
-            entity: entity.key.clone(),
-            field: name.to_owned(),
-            nearest: nearest(name, entity.names()),
-        })
-    }
-}
-
-/// Whether the node's controls may stand where they do. `SPEC §3.5`, `SPEC §3.6`
-fn check_place(controls: &Controls, place: Place<'_>, at: &At<'_>) -> Result<(), PlanError> {
-    match place {
-        Place::Collection => Ok(()),
-        Place::Point => {
-            if at.entity.id.is_none() {
-                return Err(at.error(PlanErrorKind::NoId { entity: at.entity.key.clone() }));
+/// Checks that the node's controls are allowed in its role. `SPEC §3.5`, `SPEC §3.6`
+fn check_controls(context: &NodeContext<'_>, controls: &Controls, role: Role<'_>) -> Result<(), PlanError> {
+    let mut present = controls.present();
+    let (span, kind) = match role {
+        Role::Collection => return Ok(()),
+        Role::Point => match present.next() {
+            _ if context.entity.id.is_none() => {
+                (None, PlanErrorKind::NoId { entity: context.entity.key.clone() })
             }
-            controls
-                .first()
-                .map_or(Ok(()), |control| Err(at.error(PlanErrorKind::ControlOnPoint { control })))
+            Some((control, span)) => (span, PlanErrorKind::ControlOnPoint { control }),
+            None => return Ok(()),
+        },
+        Role::Relation(name, Cardinality::One) => match present.next() {
+            Some((control, span)) => {
+                (span, PlanErrorKind::ControlOnToOne { control, relation: name.value.clone() })
+            }
+            None => return Ok(()),
+        },
+        Role::Relation(name, Cardinality::Many) => {
+            let relation = name.value.clone();
+            let root_only = present.find(|(control, _)| !matches!(*control, "$where" | "$orderBy" | "$page"));
+            let cursor = controls.page.as_ref().and_then(|page| page.after.as_ref());
+            match (root_only, cursor) {
+                (Some((control, span)), _) => (span, PlanErrorKind::ControlOnNested { control, relation }),
+                (None, Some(cursor)) => (cursor.span, PlanErrorKind::CursorOnNested { relation }),
+                (None, None) => return Ok(()),
+            }
         }
-        Place::Relation(relation, Cardinality::One) => controls.first().map_or(Ok(()), |control| {
-            Err(at.error(PlanErrorKind::ControlOnToOne { control, relation: relation.to_owned() }))
-        }),
-        Place::Relation(relation, Cardinality::Many) => {
-            let nested = Controls { filter: None, order: Vec::new(), page: None, ..controls.clone() };
-            if let Some(control) = nested.first() {
-                return Err(
-                    at.error(PlanErrorKind::ControlOnNested { control, relation: relation.to_owned() })
-                );
-            }
-            if controls.page.as_ref().is_some_and(|page| page.after.is_some()) {
-                return Err(at.error(PlanErrorKind::CursorOnNested { relation: relation.to_owned() }));
-            }
-            Ok(())
-        }
-    }
+    };
+    Err(context.error(span, kind))
 }
 
-/// The columns that tell an entity's rows apart; none where only all columns together might.
+/// Returns the columns that distinguish an entity's rows; none if no subset of them does.
 fn row_key(entity: &Entity) -> Vec<Column> {
     let mut columns = Columns::default();
     let is_key = |name: &String| entity.tie_break.iter().any(|key| key.column == *name);
@@ -260,9 +245,4 @@ fn row_key(entity: &Entity) -> Vec<Column> {
         columns.add_storage(entity, &key.column);
     }
     columns.list
-}
-
-/// The one of the names that was probably meant.
-fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    mesh_schema::nearest(word, names).map(str::to_owned)
 }

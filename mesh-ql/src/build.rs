@@ -1,4 +1,4 @@
-//! How is a query written in code? Call by call, with the operators and functions that there are.
+//! Builders for queries in code.
 //!
 //! ```
 //! use mesh_ql::build::{aggregate, asc, count, desc, field, query};
@@ -24,33 +24,33 @@
 //! assert_eq!(print_ql(&query("user").fields(["id", "name"]).build()).unwrap(), "{ user id name }");
 //! ```
 //!
-//! What is built is a [`Query`] like one that was parsed. Whether its names exist, and whether a level may have
-//! the controls that it has, is for the server to say.
+//! The result is a [`Query`] like a parsed one, without locations. The server checks whether its names exist and
+//! whether its controls are allowed where they are used.
 
 use std::ops::{BitAnd, BitOr, Not};
 
 use crate::{
-    Aggregate, AggregateFn, Condition, Direction, Filter, FilterOp, Literal, Nulls, Operand, OrderBy, Page,
-    Query, ReadNode, Selection, Subject,
+    Aggregate, AggregateFn, Condition, Direction, Filter, FilterOp, Literal, Name, Nulls, Operand, OrderBy,
+    Page, Query, ReadNode, Selection, Spanned, Subject,
 };
 
-/// Begins a query of an entity.
+/// Starts a query of an entity.
 pub fn query(entity: impl Into<String>) -> QueryBuilder {
-    QueryBuilder { name: entity.into(), node: ReadNode::default() }
+    QueryBuilder { name: name(entity), node: ReadNode::default() }
 }
 
-/// One level of a query that is being written: the root, or within [`QueryBuilder::relation`] what is below it.
+/// Builds one level of a query: the root, or within [`QueryBuilder::relation`] a related entity.
 #[derive(Clone, Debug, PartialEq)]
-#[must_use = "a builder does nothing until it builds"]
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct QueryBuilder {
-    name: String,
+    name: Name,
     node: ReadNode,
 }
 
 impl QueryBuilder {
     /// Selects a scalar field.
-    pub fn field(self, name: impl Into<String>) -> Self {
-        self.select(Selection::Field(name.into()))
+    pub fn field(self, field: impl Into<String>) -> Self {
+        self.select(Selection::Field(name(field)))
     }
 
     /// Selects scalar fields.
@@ -58,193 +58,198 @@ impl QueryBuilder {
         names.into_iter().fold(self, Self::field)
     }
 
-    /// Selects a relation, and what the closure selects of it.
+    /// Selects a relation and what the closure selects of the related entity.
     pub fn relation(self, name: impl Into<String>, describe: impl FnOnce(Self) -> Self) -> Self {
         let Self { name, node } = describe(query(name));
         self.select(Selection::Relation(name, node))
     }
 
-    /// A response has every name once: of two selections with one name the later one holds.
+    /// Adds a selection. One with the same name is replaced, since a response has every name once.
     fn select(mut self, selection: Selection) -> Self {
-        let same = self.node.select.iter_mut().find(|other| other.name() == selection.name());
-        match same {
+        match self.node.select.iter_mut().find(|other| other.name() == selection.name()) {
             Some(other) => *other = selection,
             None => self.node.select.push(selection),
         }
         self
     }
 
-    /// Adds a filter; of several all must hold.
+    /// Adds a filter. Records must match all filters.
     pub fn filter(mut self, filter: Filter) -> Self {
         let controls = &mut self.node.controls;
         controls.filter = Some(both(controls.filter.take(), filter));
         self
     }
 
-    /// Adds a key to the order, below those that are there: [`asc`] or [`desc`].
+    /// Adds a key to the order, less significant than those before: [`asc`] or [`desc`].
     pub fn order_by(mut self, key: OrderBy) -> Self {
         self.node.controls.order.push(key);
         self
     }
 
-    /// Sets how many records are wanted at most.
+    /// Sets the maximum number of records.
     pub fn first(mut self, count: u32) -> Self {
         self.page().first = Some(count);
         self
     }
 
-    /// Goes on after the record of a cursor.
+    /// Starts after the record of a cursor.
     pub fn after(mut self, cursor: impl Into<String>) -> Self {
-        self.page().after = Some(cursor.into());
+        self.page().after = Some(name(cursor));
         self
     }
 
     fn page(&mut self) -> &mut Page {
-        self.node.controls.page.get_or_insert_default()
+        &mut self.node.controls.page.get_or_insert_default().value
     }
 
-    /// Takes one record of those that agree in these fields.
+    /// Keeps one record of those that have the same values in these fields.
     pub fn distinct(mut self, fields: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.node.controls.distinct = names(fields);
         self
     }
 
-    /// Folds records that agree in these fields into one item.
+    /// Groups records that have the same values in these fields into one item.
     pub fn group_by(mut self, fields: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.node.controls.group = names(fields);
         self
     }
 
-    /// Computes something over each group, or over all records, under that name: [`count`], [`sum`] and so on.
+    /// Adds a function of each group, or of all records: [`count`], [`sum`] and so on. Its result has the key `alias`.
     pub fn aggregate(mut self, alias: impl Into<String>, function: Function) -> Self {
         let Function { function, field, distinct } = function;
-        self.node.controls.aggregates.push(Aggregate { alias: alias.into(), function, field, distinct });
+        self.node.controls.aggregates.push(Aggregate { alias: name(alias), function, field, distinct });
         self
     }
 
-    /// Adds a filter of groups; of several all must hold.
+    /// Adds a filter of groups. Groups must match all of them.
     pub fn having(mut self, filter: Filter) -> Self {
         let controls = &mut self.node.controls;
         controls.having = Some(both(controls.having.take(), filter));
         self
     }
 
-    /// The query.
+    /// Returns the query.
     pub fn build(self) -> Query {
         Query { entity: self.name, root: self.node }
     }
 }
 
-/// A list that is there has names in it.
-fn names(fields: impl IntoIterator<Item = impl Into<String>>) -> Option<Vec<String>> {
-    let names: Vec<String> = fields.into_iter().map(Into::into).collect();
-    (!names.is_empty()).then_some(names)
+fn name(name: impl Into<String>) -> Name {
+    Name::from(name.into())
 }
 
-fn both(filter: Option<Filter>, other: Filter) -> Filter {
+/// A list of names; an empty one is left out, as the formats have no empty lists.
+fn names(fields: impl IntoIterator<Item = impl Into<String>>) -> Option<Spanned<Vec<Name>>> {
+    let names: Vec<Name> = fields.into_iter().map(name).collect();
+    (!names.is_empty()).then_some(names.into())
+}
+
+fn both(filter: Option<Spanned<Filter>>, other: Filter) -> Spanned<Filter> {
     match filter {
-        Some(filter) => filter & other,
-        None => other,
+        Some(filter) => (filter.value & other).into(),
+        None => other.into(),
     }
 }
 
-/// A field to compare, or to order by.
-pub fn field(name: impl Into<String>) -> Subject {
-    Subject::Field(name.into())
+/// Returns a field to compare or to order by.
+pub fn field(field: impl Into<String>) -> Subject {
+    Subject::Field(name(field))
 }
 
-/// What [`QueryBuilder::aggregate`] computes under that name, to compare or to order by.
+/// Returns the result of [`QueryBuilder::aggregate`] with that alias, to compare or to order by.
 pub fn aggregate(alias: impl Into<String>) -> Subject {
-    Subject::Aggregate(alias.into())
+    Subject::Aggregate(name(alias))
 }
 
-/// A field of that name.
 impl<'n> From<&'n str> for Subject {
     fn from(name: &'n str) -> Self {
         field(name)
     }
 }
 
-/// A field of that name.
 impl From<String> for Subject {
     fn from(name: String) -> Self {
-        Self::Field(name)
+        field(name)
     }
 }
 
-/// The comparisons of filters. With a NULL none of them holds but those that ask for one.
+/// The comparisons of filters. NULL matches none of them except [`Subject::is_null`].
 impl Subject {
-    /// It equals the value.
+    /// Equals the value.
     pub fn eq(self, value: impl Into<Literal>) -> Filter {
         self.with(FilterOp::Eq, value)
     }
 
-    /// It differs from the value.
+    /// Differs from the value.
     pub fn ne(self, value: impl Into<Literal>) -> Filter {
         self.with(FilterOp::Ne, value)
     }
 
-    /// It is more than the value.
+    /// Is greater than the value.
     pub fn gt(self, value: impl Into<Literal>) -> Filter {
         self.with(FilterOp::Gt, value)
     }
 
-    /// It is the value or more.
+    /// Is greater than or equal to the value.
     pub fn gte(self, value: impl Into<Literal>) -> Filter {
         self.with(FilterOp::Gte, value)
     }
 
-    /// It is less than the value.
+    /// Is less than the value.
     pub fn lt(self, value: impl Into<Literal>) -> Filter {
         self.with(FilterOp::Lt, value)
     }
 
-    /// It is the value or less.
+    /// Is less than or equal to the value.
     pub fn lte(self, value: impl Into<Literal>) -> Filter {
         self.with(FilterOp::Lte, value)
     }
 
-    /// It is one of the values.
+    /// Is one of the values.
     pub fn one_of(self, values: impl IntoIterator<Item = impl Into<Literal>>) -> Filter {
         self.among(FilterOp::In, values)
     }
 
-    /// It is none of the values.
+    /// Is none of the values.
     pub fn none_of(self, values: impl IntoIterator<Item = impl Into<Literal>>) -> Filter {
         self.among(FilterOp::Nin, values)
     }
 
-    /// It fits the pattern, in which `%` is any text and `_` any character.
+    /// Matches the pattern, in which `%` stands for any text and `_` for any character.
     pub fn like(self, pattern: impl Into<String>) -> Filter {
         self.with(FilterOp::Like, pattern.into())
     }
 
-    /// It fits the pattern in whatever letter case.
+    /// Matches the pattern regardless of letter case.
     pub fn ilike(self, pattern: impl Into<String>) -> Filter {
         self.with(FilterOp::Ilike, pattern.into())
     }
 
-    /// It is NULL.
+    /// Is NULL.
     pub fn is_null(self) -> Filter {
-        Filter::Condition(Condition { subject: self, op: FilterOp::IsNull, value: Operand::None })
+        self.condition(FilterOp::IsNull, Operand::None)
     }
 
-    /// It is not NULL.
+    /// Is not NULL.
     pub fn is_not_null(self) -> Filter {
-        Filter::Condition(Condition { subject: self, op: FilterOp::IsNotNull, value: Operand::None })
+        self.condition(FilterOp::IsNotNull, Operand::None)
     }
 
     fn with(self, op: FilterOp, value: impl Into<Literal>) -> Filter {
-        Filter::Condition(Condition { subject: self, op, value: Operand::One(value.into()) })
+        self.condition(op, Operand::One(value.into().into()))
     }
 
     fn among(self, op: FilterOp, values: impl IntoIterator<Item = impl Into<Literal>>) -> Filter {
-        let value = Operand::Many(values.into_iter().map(Into::into).collect());
-        Filter::Condition(Condition { subject: self, op, value })
+        let values = values.into_iter().map(Into::into).map(Spanned::from);
+        self.condition(op, Operand::Many(values.collect()))
+    }
+
+    fn condition(self, op: FilterOp, value: Operand) -> Filter {
+        Filter::Condition(Condition { subject: self, op: op.into(), value })
     }
 }
 
-/// Both hold.
+/// Matches if both filters match.
 impl BitAnd for Filter {
     type Output = Self;
 
@@ -259,7 +264,7 @@ impl BitAnd for Filter {
     }
 }
 
-/// One of them holds.
+/// Matches if one of the filters matches.
 impl BitOr for Filter {
     type Output = Self;
 
@@ -274,7 +279,7 @@ impl BitOr for Filter {
     }
 }
 
-/// It does not hold.
+/// Matches if the filter does not.
 impl Not for Filter {
     type Output = Self;
 
@@ -283,75 +288,75 @@ impl Not for Filter {
     }
 }
 
-/// From the least to the largest, NULL last.
+/// Orders from the least to the greatest, NULL last.
 pub fn asc(subject: impl Into<Subject>) -> OrderBy {
     OrderBy { subject: subject.into(), direction: Direction::Asc, nulls: Nulls::Last }
 }
 
-/// From the largest to the least, NULL last.
+/// Orders from the greatest to the least, NULL last.
 pub fn desc(subject: impl Into<Subject>) -> OrderBy {
     OrderBy { direction: Direction::Desc, ..asc(subject) }
 }
 
 impl OrderBy {
-    /// The same with NULL first.
+    /// Orders NULL before other values.
     #[must_use]
     pub fn nulls_first(self) -> Self {
         Self { nulls: Nulls::First, ..self }
     }
 }
 
-/// What [`QueryBuilder::aggregate`] computes.
+/// A function that [`QueryBuilder::aggregate`] computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "it only says what is to be computed"]
+#[must_use = "a function is computed only if it is added to a query"]
 pub struct Function {
     function: AggregateFn,
-    field: Option<String>,
+    field: Option<Name>,
     distinct: bool,
 }
 
 impl Function {
-    fn of(function: AggregateFn, field: impl Into<String>) -> Self {
-        Self { function, field: Some(field.into()), distinct: false }
+    fn new(function: AggregateFn, field: impl Into<String>) -> Self {
+        Self { function, field: Some(name(field)), distinct: false }
     }
 
-    /// The same with equal values counting once.
+    /// Counts equal values once.
     pub fn distinct(self) -> Self {
         Self { distinct: true, ..self }
     }
 }
 
-/// How many records there are.
+/// Counts the records.
 pub fn count() -> Function {
     Function { function: AggregateFn::Count, field: None, distinct: false }
 }
 
-/// How many records have something in that field.
+/// Counts the records that have a value in the field.
 pub fn count_of(field: impl Into<String>) -> Function {
-    Function::of(AggregateFn::Count, field)
+    Function::new(AggregateFn::Count, field)
 }
 
-/// The sum of a field.
+/// Sums a field.
 pub fn sum(field: impl Into<String>) -> Function {
-    Function::of(AggregateFn::Sum, field)
+    Function::new(AggregateFn::Sum, field)
 }
 
-/// The mean of a field.
+/// Computes the mean of a field.
 pub fn avg(field: impl Into<String>) -> Function {
-    Function::of(AggregateFn::Avg, field)
+    Function::new(AggregateFn::Avg, field)
 }
 
-/// The least value of a field.
+/// Finds the least value of a field.
 pub fn min(field: impl Into<String>) -> Function {
-    Function::of(AggregateFn::Min, field)
+    Function::new(AggregateFn::Min, field)
 }
 
-/// The largest value of a field.
+/// Finds the greatest value of a field.
 pub fn max(field: impl Into<String>) -> Function {
-    Function::of(AggregateFn::Max, field)
+    Function::new(AggregateFn::Max, field)
 }
 
-/// A value of a filter as a literal of the query.
+/// Implements conversions of Rust values to literals.
 macro_rules! literal {
     ($($variant:ident from $type:ty),+ $(,)?) => {
         $(impl From<$type> for Literal {

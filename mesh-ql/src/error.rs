@@ -1,76 +1,48 @@
-//! What is wrong with a query's text, and where?
+//! Errors about the text of a query.
 
 use std::fmt::{self, Display, Write};
 
-use crate::place::Place;
+use crate::span::{Position, Span};
 
-/// Why a text is no query. `SPEC §3.4`
+/// The text is no query, or exceeds a bound. `SPEC §3.4`
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SyntaxError {
-    /// One sentence that names the offender and, where it is not obvious, what to do.
+    /// One sentence that names the offender and, where it is not obvious, what is allowed.
     pub message: String,
-    /// The read node in which the offender stands: dotted refs from the root entity.
+    /// The read node that contains the offender: dotted names from the root entity. `None` outside of nodes.
     pub path: Option<String>,
-    /// The offender's line, from 1. Absent only when the text as a whole is too long.
-    pub line: Option<u32>,
-    /// The offender's column in characters, from 1.
-    pub column: Option<u32>,
-}
-
-impl SyntaxError {
-    /// An error about the byte at `offset` of `text`, or about its end.
-    pub(crate) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
-        let (line, column) = position(text, offset);
-        Self { message: message.into(), path: None, line: Some(line), column: Some(column) }
-    }
-
-    /// The same error, inside that read node.
-    pub(crate) fn inside(self, place: Option<&Place<'_>>) -> Self {
-        Self { path: place.map(Place::path), ..self }
-    }
+    /// The offender in the text.
+    pub span: Span,
+    /// Line and column of the offender.
+    pub position: Position,
 }
 
 impl Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        if let (Some(line), Some(column)) = (self.line, self.column) {
-            write!(f, " at line {line}, column {column}")?;
-        }
-        match &self.path {
-            Some(path) => write!(f, " (in {path})"),
-            None => Ok(()),
+        let Self { message, path, span: _, position } = self;
+        match path {
+            Some(path) => write!(f, "{message} ({position}, in {path})"),
+            None => write!(f, "{message} ({position})"),
         }
     }
 }
 
 impl std::error::Error for SyntaxError {}
 
-/// Line and column of a byte, both from 1; columns count characters.
-fn position(text: &str, offset: usize) -> (u32, u32) {
-    let mut offset = offset.min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
-    (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
-}
-
 /// A client's name as messages show it: in quotes, on one line, and shortened so that an error cannot be made
 /// to carry the whole query back.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl Quoted<'_> {
-    const SHOWN: usize = 64;
+    const MAX_CHARS: usize = 64;
 }
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('\'')?;
         let mut rest = self.0.chars();
-        for character in rest.by_ref().take(Self::SHOWN) {
+        for character in rest.by_ref().take(Self::MAX_CHARS) {
             if character.is_control() {
                 write!(f, "{}", character.escape_default())?;
             } else {

@@ -1,4 +1,4 @@
-//! In which of the two formats is a query written?
+//! The names of the two query formats.
 
 /// The format of a query's text. `SPEC §2.5`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ impl Format {
     /// Both formats, the default first.
     pub const ALL: [Self; 2] = [Self::Json, Self::Ql];
 
-    /// The format's name on the wire.
+    /// Returns the format's name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -22,7 +22,7 @@ impl Format {
         }
     }
 
-    /// The format of exactly that name.
+    /// Returns the format with exactly that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }

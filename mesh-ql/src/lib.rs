@@ -1,4 +1,4 @@
-//! What did the client ask? The text of a query becomes a [`Query`], or an error that says where it is wrong.
+//! Query text to syntax tree and back: parsers and printers of the two query formats.
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
@@ -7,13 +7,15 @@ mod error;
 mod format;
 mod json;
 mod limits;
-mod place;
+mod parser;
 mod print;
 mod ql;
 mod query;
+mod span;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use error::SyntaxError;
 pub use format::Format;
@@ -23,21 +25,23 @@ pub use query::{
     Aggregate, AggregateFn, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, Literal, Nulls,
     Operand, OrderBy, Page, Query, ReadNode, Selection, Subject,
 };
+pub use span::{Name, Position, Span, Spanned};
 
-/// Reads a query that is written in `format`, holding every bound of `limits` while it reads.
+/// Parses a query that is written in `format` and checks every bound of `limits` meanwhile.
 ///
 /// Bounds on nesting above [`Limits::MAX_DEPTH`] and [`Limits::MAX_FILTER_DEPTH`] count as these.
 ///
 /// # Errors
 ///
-/// The first fault in the text, with its place: wrong syntax, a rule of `SPEC §3` or `§4` that needs no
-/// schema, or a passed bound.
+/// The first fault in the text with its location: wrong syntax, a violated rule of `SPEC §3` or `§4` that needs
+/// no schema, or an exceeded bound.
 pub fn parse(format: Format, text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
-    if text.len() > limits.query_bytes {
-        let bound = limits.query_bytes;
+    let bound = limits.query_bytes;
+    if text.len() > bound {
         let message =
-            format!("The query is {} bytes long, past the bound `query_bytes` ({bound})", text.len());
-        return Err(SyntaxError { message, path: None, line: None, column: None });
+            format!("The query has {} bytes, more than the bound `query_bytes` ({bound}) allows", text.len());
+        let span = Span::new(0, text.len());
+        return Err(SyntaxError { message, path: None, span, position: span.position(text) });
     }
     let limits = Limits {
         depth: limits.depth.min(Limits::MAX_DEPTH),

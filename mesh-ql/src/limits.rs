@@ -1,4 +1,4 @@
-//! How large may a query be? The bounds that the parser holds while it reads.
+//! Bounds on the size of queries, which the parser checks while it reads.
 
 /// Bounds on one query, with the protocol's defaults. `SPEC §3.5`, `SPEC §3.11`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The deepest nesting that any configuration may allow: recursion over a query is bounded by it.
+    /// The deepest nesting that any configuration may allow. It bounds the recursion over queries.
     pub const MAX_DEPTH: usize = 32;
     /// The deepest filter tree that any configuration may allow.
     pub const MAX_FILTER_DEPTH: usize = 32;

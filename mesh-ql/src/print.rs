@@ -72,7 +72,9 @@ fn filter(filter: &Filter) -> Value {
             match value {
                 Operand::None => {}
                 Operand::One(value) => keys.push(("value", literal(value))),
-                Operand::Many(values) => keys.push(("value", values.iter().map(literal).collect())),
+                Operand::Many(values) => {
+                    keys.push(("value", values.iter().map(|value| literal(value)).collect()))
+                }
             }
             object(keys)
         }
@@ -189,7 +191,7 @@ struct Writer<'q> {
 impl<'q> Writer<'q> {
     /// The items of a node, each with a blank before it.
     fn selection(&mut self, node: &'q ReadNode) -> Result<(), NotQl> {
-        if let Some(control) = node.controls.first() {
+        if let Some((control, _)) = node.controls.present().next() {
             return Err(self.refuse(NotQlReason::Control(control)));
         }
         if node.select.is_empty() {

@@ -1,13 +1,16 @@
-//! What did the client write? The syntax tree that both formats are read into.
+//! The syntax tree of queries, for both formats.
 //!
-//! Nothing here knows a schema: names are text, values are literals. The order of `$select` is kept, since
-//! it is the order of the response.
+//! It is independent of schemas: names are text, values are literals. The order of `$select` is kept, since it is
+//! the order of the response. Every part that errors refer to has the location of what was parsed
+//! ([`Spanned`]).
+
+use crate::span::{Name, Span, Spanned};
 
 /// A whole query: one entity and what to read of it. `SPEC §3.1`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     /// The entity key at the root.
-    pub entity: String,
+    pub entity: Name,
     /// What to read of it.
     pub root: ReadNode,
 }
@@ -26,52 +29,52 @@ pub struct ReadNode {
 #[expect(clippy::large_enum_variant, reason = "plain to match on; the bound on fields keeps a query small")]
 pub enum Selection {
     /// `"name": true`, a scalar field.
-    Field(String),
+    Field(Name),
     /// `"ref": {…}`, a nested relation.
-    Relation(String, ReadNode),
+    Relation(Name, ReadNode),
 }
 
 impl Selection {
-    /// The name as written, of a field or of a relation.
-    pub fn name(&self) -> &str {
+    /// Returns the name of the field or the relation.
+    pub fn name(&self) -> &Name {
         match self {
             Self::Field(name) | Self::Relation(name, _) => name,
         }
     }
 }
 
-/// The controls of one read node; all absent by default. `SPEC §3.5`
+/// The controls of one read node; all absent by default. Each has the location of its key. `SPEC §3.5`
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Controls {
     /// `$where`.
-    pub filter: Option<Filter>,
+    pub filter: Option<Spanned<Filter>>,
     /// `$orderBy`, most significant first; empty when absent.
-    pub order: Vec<OrderBy>,
+    pub order: Spanned<Vec<OrderBy>>,
     /// `$page`.
-    pub page: Option<Page>,
+    pub page: Option<Spanned<Page>>,
     /// `$distinct`, never an empty list.
-    pub distinct: Option<Vec<String>>,
+    pub distinct: Option<Spanned<Vec<Name>>>,
     /// `$groupBy`, never an empty list.
-    pub group: Option<Vec<String>>,
+    pub group: Option<Spanned<Vec<Name>>>,
     /// `$aggregate`, in the order written; empty when absent.
-    pub aggregates: Vec<Aggregate>,
+    pub aggregates: Spanned<Vec<Aggregate>>,
     /// `$having`.
-    pub having: Option<Filter>,
+    pub having: Option<Spanned<Filter>>,
 }
 
 impl Controls {
-    /// The name of the first control that is present, with its `$`, in the order of [`CONTROLS`].
-    pub fn first(&self) -> Option<&'static str> {
+    /// Lists the controls that are present, in the order of [`CONTROLS`]: their names and the locations of their keys.
+    pub fn present(&self) -> impl Iterator<Item = (&'static str, Option<Span>)> {
         let present = [
-            (self.filter.is_some(), "$where"),
-            (!self.order.is_empty(), "$orderBy"),
-            (self.page.is_some(), "$page"),
-            (self.distinct.is_some(), "$distinct"),
-            (self.group.is_some(), "$groupBy"),
-            (!self.aggregates.is_empty(), "$aggregate"),
-            (self.having.is_some(), "$having"),
+            ("$where", self.filter.as_ref().map(|filter| filter.span)),
+            ("$orderBy", (!self.order.is_empty()).then_some(self.order.span)),
+            ("$page", self.page.as_ref().map(|page| page.span)),
+            ("$distinct", self.distinct.as_ref().map(|fields| fields.span)),
+            ("$groupBy", self.group.as_ref().map(|fields| fields.span)),
+            ("$aggregate", (!self.aggregates.is_empty()).then_some(self.aggregates.span)),
+            ("$having", self.having.as_ref().map(|filter| filter.span)),
         ];
-        present.into_iter().find_map(|(is, name)| is.then_some(name))
+        present.into_iter().filter_map(|(name, span)| Some((name, span?)))
     }
 }
 
@@ -95,11 +98,12 @@ pub enum Filter {
 /// A leaf of a filter tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// What is compared.
+    /// The value that is compared.
     pub subject: Subject,
-    /// How.
-    pub op: FilterOp,
-    /// With what. Its variant fits the operator: nothing for the null tests, a list for `in` and `nin`.
+    /// The comparison.
+    pub op: Spanned<FilterOp>,
+    /// The value or values to compare with. The variant fits the operator: nothing for the null tests, a list for `in` and
+    /// `nin`.
     pub value: Operand,
 }
 
@@ -107,14 +111,14 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A field of the entity.
-    Field(String),
+    Field(Name),
     /// An alias of `$aggregate`.
-    Aggregate(String),
+    Aggregate(Name),
 }
 
 impl Subject {
-    /// The name as written.
-    pub fn name(&self) -> &str {
+    /// Returns the name of the field or the alias.
+    pub fn name(&self) -> &Name {
         match self {
             Self::Field(name) | Self::Aggregate(name) => name,
         }
@@ -127,12 +131,12 @@ pub enum Operand {
     /// `isNull`, `isNotNull`.
     None,
     /// Every other operator.
-    One(Literal),
+    One(Spanned<Literal>),
     /// `in`, `nin`; may be empty.
-    Many(Vec<Literal>),
+    Many(Vec<Spanned<Literal>>),
 }
 
-/// A scalar as written. `null` is no literal: the parser refuses it everywhere.
+/// A scalar as written. `null` is no literal: the parser refuses it in conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// `true`, `false`.
@@ -147,7 +151,7 @@ pub enum Literal {
 
 /// The operators of filters; [`FilterOp::ALL`] is the one list of them. `SPEC §3.7`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is its own name on the wire")]
+#[expect(missing_docs, reason = "each variant is named as on the wire")]
 pub enum FilterOp {
     Eq,
     Ne,
@@ -180,7 +184,7 @@ impl FilterOp {
         Self::IsNotNull,
     ];
 
-    /// The operator's name on the wire.
+    /// Returns the operator's name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Eq => "eq",
@@ -198,7 +202,7 @@ impl FilterOp {
         }
     }
 
-    /// The operator of that name.
+    /// Returns the operator with that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.name() == name)
     }
@@ -209,15 +213,15 @@ impl FilterOp {
 pub struct OrderBy {
     /// A field, or at grouped roots an aggregate's alias.
     pub subject: Subject,
-    /// Which way.
+    /// The direction of values other than NULL.
     pub direction: Direction,
-    /// Where NULL goes; [`Nulls::Last`] in both directions unless written. `SPEC §3.9`
+    /// The position of NULL; [`Nulls::Last`] in both directions unless written. `SPEC §3.9`
     pub nulls: Nulls,
 }
 
 /// The direction of an order key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is its own name on the wire")]
+#[expect(missing_docs, reason = "each variant is named as on the wire")]
 pub enum Direction {
     #[default]
     Asc,
@@ -228,7 +232,7 @@ impl Direction {
     /// Both directions, in the order in which documents list them.
     pub const ALL: [Self; 2] = [Self::Asc, Self::Desc];
 
-    /// The direction's name on the wire.
+    /// Returns the direction's name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Asc => "asc",
@@ -237,9 +241,9 @@ impl Direction {
     }
 }
 
-/// Where NULL stands in an order.
+/// The position of NULL in an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is its own name on the wire")]
+#[expect(missing_docs, reason = "each variant is named as on the wire")]
 pub enum Nulls {
     First,
     #[default]
@@ -247,10 +251,10 @@ pub enum Nulls {
 }
 
 impl Nulls {
-    /// Both places, in the order in which documents list them.
+    /// Both positions, in the order in which documents list them.
     pub const ALL: [Self; 2] = [Self::First, Self::Last];
 
-    /// The name on the wire.
+    /// Returns the position's name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -265,25 +269,25 @@ pub struct Page {
     /// Page size, within the bound; the default applies where absent.
     pub first: Option<u32>,
     /// A cursor from an earlier page; `null` and absent both mean the first page.
-    pub after: Option<String>,
+    pub after: Option<Name>,
 }
 
 /// One entry of `$aggregate`. `SPEC §3.12`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregate {
-    /// The key it has in the item: `[A-Za-z_][A-Za-z0-9_]{0,63}`.
-    pub alias: String,
-    /// What is computed.
+    /// The key of the result in the item: `[A-Za-z_][A-Za-z0-9_]{0,63}`.
+    pub alias: Name,
+    /// The function that is computed.
     pub function: AggregateFn,
-    /// Over which field; `None` only for `count` (absent and `"*"` are the same).
-    pub field: Option<String>,
+    /// The field that it is computed over; `None` only for `count`, where `"*"` is parsed as `None`.
+    pub field: Option<Name>,
     /// Whether equal values count once.
     pub distinct: bool,
 }
 
 /// The aggregate functions; [`AggregateFn::ALL`] is the one list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is its own name on the wire")]
+#[expect(missing_docs, reason = "each variant is named as on the wire")]
 pub enum AggregateFn {
     Count,
     Sum,
@@ -296,7 +300,7 @@ impl AggregateFn {
     /// All functions, in the order in which documents list them.
     pub const ALL: [Self; 5] = [Self::Count, Self::Sum, Self::Avg, Self::Min, Self::Max];
 
-    /// The function's name on the wire.
+    /// Returns the function's name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -307,7 +311,7 @@ impl AggregateFn {
         }
     }
 
-    /// The function of that name.
+    /// Returns the function with that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|function| function.name() == name)
     }

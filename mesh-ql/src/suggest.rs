@@ -1,8 +1,9 @@
-//! Which word did the client mean?
+//! Suggestions for misspelled names.
 
 use crate::error::Quoted;
 
-/// The message about a word that is none of `choices`: the nearest one where one is near, else all of them.
+/// Returns the message about a name that is none of `choices`. It suggests the nearest one if that is near, and
+/// lists all otherwise.
 pub(crate) fn unknown(thing: &str, name: &str, choices: &[&str]) -> String {
     let name_quoted = Quoted(name);
     match nearest(name, choices) {
@@ -21,25 +22,25 @@ fn one_of(choices: &[&str]) -> String {
     }
 }
 
-/// The choice that a slip of the hand or another habit of spelling makes of `name`.
+/// Returns the choice that `name` is probably a misspelling of.
 fn nearest<'c>(name: &str, choices: &[&'c str]) -> Option<&'c str> {
-    // Longer ones resemble nothing, and the distance costs the product of both lengths.
-    const LONGEST: usize = 24;
-    let name: Vec<char> = name.chars().take(LONGEST + 1).flat_map(char::to_lowercase).collect();
-    if name.len() > LONGEST {
+    // The distance costs the product of both lengths.
+    const MAX_CHARS: usize = 24;
+    let name: Vec<char> = name.chars().take(MAX_CHARS + 1).flat_map(char::to_lowercase).collect();
+    if name.len() > MAX_CHARS {
         return None;
     }
-    let near = choices.iter().filter_map(|choice| {
+    let candidates = choices.iter().filter_map(|choice| {
         let letters: Vec<char> = choice.chars().flat_map(char::to_lowercase).collect();
-        let slip = letters.len() >= 3 && (name.starts_with(&letters) || are_swapped(&name, &letters));
-        let distance = if slip { 1 } else { strsim::generic_levenshtein(&name, &letters) };
-        let close = slip || distance <= letters.len().max(name.len()) / 3;
+        let typo = letters.len() >= 3 && (name.starts_with(&letters) || are_swapped(&name, &letters));
+        let distance = if typo { 1 } else { strsim::generic_levenshtein(&name, &letters) };
+        let close = typo || distance <= letters.len().max(name.len()) / 3;
         close.then_some((distance, *choice))
     });
-    near.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
+    candidates.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
 }
 
-/// Whether both have the same letters in another order.
+/// Whether one is a permutation of the other.
 fn are_swapped(one: &[char], other: &[char]) -> bool {
     let sorted = |letters: &[char]| {
         let mut letters = letters.to_vec();
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_recognized_and_strangers_are_not() {
+    fn misspellings_are_recognized_and_other_names_are_not() {
         let choices = ["eq", "in", "ilike", "isNull", "asc", "desc"];
         let cases = [
             ("IN", Some("in")),

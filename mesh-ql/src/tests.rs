@@ -1,4 +1,4 @@
-//! Does the crate keep its promises, seen from outside?
+//! Tests of the crate through its public interface.
 
 mod hostile;
 mod roundtrip;
@@ -6,19 +6,16 @@ mod tree;
 mod wrong;
 mod wrong_controls;
 
-use crate::{Format, Limits, SyntaxError, parse};
+use crate::{Format, Limits, Position, SyntaxError, parse};
 
-/// An error as the snapshots show it.
+/// Formats an error for snapshots.
 fn show(error: &SyntaxError) -> String {
-    let place = match (error.line, error.column) {
-        (Some(line), Some(column)) => format!("{line}:{column}"),
-        _ => "-".to_owned(),
-    };
+    let Position { line, column } = error.position;
     let path = error.path.as_ref().map(|path| format!(" ({path})")).unwrap_or_default();
-    format!("{} @ {place}{path}", error.message)
+    format!("{} @ {line}:{column}{path}", error.message)
 }
 
-/// The errors of queries that must be refused, each below its query.
+/// Formats the errors of queries that must be refused, each below its query.
 fn refusals<'q>(format: Format, queries: impl IntoIterator<Item = &'q str>) -> String {
     let mut text = String::new();
     for query in queries {

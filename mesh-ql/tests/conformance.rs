@@ -1,4 +1,4 @@
-//! Are the queries of the conformance cases read as the cases say? The same files that judge whole servers.
+//! The queries of the conformance cases, parsed without a server.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use mesh_ql::{Format, Limits, parse, print_json};
 use serde_json::Value;
 
-/// A step that sends a query as it stands in the case, without anything to be computed first.
+/// A step that sends the query of the case unchanged.
 struct Step {
     id: String,
     format: Format,
@@ -56,7 +56,7 @@ fn step_of(id: &str, step: &Value) -> Option<Step> {
 }
 
 #[test]
-fn what_cases_read_parses_and_prints_as_the_same_query() {
+fn accepted_queries_parse_and_print_as_the_same_query() {
     let mut count = 0;
     for step in steps().iter().filter(|step| step.expect["status"] == 200) {
         let read = parse(step.format, &step.text, &Limits::default());
@@ -70,12 +70,11 @@ fn what_cases_read_parses_and_prints_as_the_same_query() {
 }
 
 #[test]
-fn errors_with_a_place_are_errors_of_syntax_at_that_place() {
+fn syntax_errors_have_the_expected_positions() {
     let mut count = 0;
     for step in steps().iter().filter(|step| step.expect["error"].get("line").is_some()) {
         let error = parse(step.format, &step.text, &Limits::default()).expect_err(&step.id);
-        for (name, got) in [("line", error.line), ("column", error.column)] {
-            let got = got.unwrap_or_else(|| panic!("{}: no {name}: {error}", step.id));
+        for (name, got) in [("line", error.position.line), ("column", error.position.column)] {
             match &step.expect["error"][name] {
                 Value::Number(expected) => {
                     assert_eq!(Some(u64::from(got)), expected.as_u64(), "{}: {name}", step.id)
@@ -89,8 +88,8 @@ fn errors_with_a_place_are_errors_of_syntax_at_that_place() {
 }
 
 #[test]
-fn what_needs_no_schema_is_refused_without_one() {
-    // Paragraphs whose rules are about the text alone; names are another matter.
+fn rules_about_the_text_are_checked_without_a_schema() {
+    // Cases of rules about the text alone.
     let about_text =
         ["3.1-", "3.2-", "3.3-empty", "3.3-no-select", "3.3-select-", "3.8-and-", "3.8-or-", "3.8-alias-"];
     let mut count = 0;

@@ -70,7 +70,7 @@ async fn create_post(call: Call) -> Result<Reply, WireError> {
     }
     let (fields, set) = (call.fields()?, [("authorId", user(&call)?)]);
     let request = WriteRequest::new(WriteTarget::Create { entity: "post" });
-    let written = call.write(request.with_fields(&fields).setting(&set)).await?;
+    let written = call.write(request.with_fields(&fields).with_server_values(&set)).await?;
     Ok(call.created(written))
 }
 
@@ -93,7 +93,7 @@ async fn create_comment(call: Call) -> Result<Reply, WireError> {
     }
     let set = [("userId", user(&call)?)];
     let request = WriteRequest::new(WriteTarget::Create { entity: "comment" });
-    let written = call.write(request.with_fields(&fields).setting(&set)).await?;
+    let written = call.write(request.with_fields(&fields).with_server_values(&set)).await?;
     Ok(call.created(written))
 }
 

@@ -230,7 +230,7 @@ impl Desk {
 
     async fn write(&self, who: &Principal, target: WriteTarget<'_>, body: &str) -> Result<String, Error> {
         let fields = Fields::parse(body.as_bytes()).unwrap();
-        let request = WriteRequest::new(target).with_fields(&fields).by(Some(who));
+        let request = WriteRequest::new(target).with_fields(&fields).with_principal(Some(who));
         let mutation = self.mesh.plan_write(&request)?;
         let reply = self.mesh.write(mutation, &Context::default()).await?;
         Ok(reply.body.map(|body| String::from_utf8(body.bytes.to_vec()).unwrap()).unwrap_or_default())

@@ -186,7 +186,7 @@ async fn own_card(call: Call) -> Result<Reply, WireError> {
     let post = call.param("post").parse::<i64>().map_err(|_| WireError::not_found())?;
     let (fields, set) = (call.fields()?, [("postId", post.into())]);
     let request = WriteRequest::new(WriteTarget::Create { entity: "card" });
-    Ok(call.created(call.write(request.with_fields(&fields).setting(&set)).await?))
+    Ok(call.created(call.write(request.with_fields(&fields).with_server_values(&set)).await?))
 }
 
 struct User<'s> {

@@ -368,7 +368,12 @@ impl std::error::Error for WireError {}
 impl From<mesh_ql::SyntaxError> for WireError {
     fn from(error: mesh_ql::SyntaxError) -> Self {
         let plain = Self::validation(error.message);
-        Self { path: error.path, line: error.line, column: error.column, ..plain }
+        Self {
+            path: error.path,
+            line: Some(error.position.line),
+            column: Some(error.position.column),
+            ..plain
+        }
     }
 }
 

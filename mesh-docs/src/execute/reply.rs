@@ -67,12 +67,13 @@ impl<'p> Fault<'p> {
             Error::Syntax(error) => Self {
                 message: error.message.clone(),
                 path: error.path.as_deref(),
-                line: error.line,
-                column: error.column,
+                line: Some(error.position.line),
+                column: Some(error.position.column),
             },
             Error::Plan(error) => {
                 let path = Some(error.path.as_str()).filter(|path| !path.is_empty());
-                Self { message: error.to_string(), path, line: None, column: None }
+                let (line, column) = error.position.map(|at| (at.line, at.column)).unzip();
+                Self { message: error.to_string(), path, line, column }
             }
             other => Self { message: other.to_string(), path: None, line: None, column: None },
         }

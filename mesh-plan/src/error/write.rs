@@ -1,4 +1,4 @@
-//! Why did a write fail? Facts, not statuses: those are the wire's.
+//! Errors of writes.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fmt;
 use super::{PlanErrorKind, hint};
 use crate::ResolveError;
 
-/// How a write does not fit the schema.
+/// A rule of the schema that a write violates.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the sentences below say what each means")]
+#[expect(missing_docs, reason = "the messages explain each")]
 pub enum WriteFault {
     UnknownRelation { entity: String, relation: String, nearest: Option<String> },
     NotARelation { entity: String, name: String },
@@ -37,18 +37,21 @@ impl fmt::Display for WriteFault {
                 hint(f, nearest.as_deref())
             }
             Self::NotARelation { entity, name } => {
-                write!(f, "'{name}' on entity '{entity}' is no relation: write it as a field of its record")
+                write!(
+                    f,
+                    "'{name}' on entity '{entity}' is not a relation; write it as a field of its record"
+                )
             }
             Self::WrongCardinality { relation, many: false, .. } => {
-                write!(f, "'{relation}' leads to one record: connect it by PUT, disconnect it by DELETE")
+                write!(f, "'{relation}' leads to one record; connect it by PUT, disconnect it by DELETE")
             }
             Self::WrongCardinality { relation, junction: true, .. } => write!(
                 f,
-                "'{relation}' leads to many records: link one by POST, unlink it by DELETE with its id in the path"
+                "'{relation}' leads to many records; link one by POST, unlink it by DELETE with its id in the path"
             ),
             Self::WrongCardinality { relation, .. } => write!(
                 f,
-                "'{relation}' leads to many records: create one by POST, delete it by DELETE with its id in the path"
+                "'{relation}' leads to many records; create one by POST, delete it by DELETE with its id in the path"
             ),
             Self::EntityNotWritable { entity } => {
                 write!(f, "Entity '{entity}' is not writable")
@@ -57,13 +60,16 @@ impl fmt::Display for WriteFault {
                 write!(f, "Field '{field}' on entity '{entity}' is not writable")
             }
             Self::RelationWritten { entity, relation } => {
-                write!(f, "'{relation}' on entity '{entity}' is a relation: write it at a path of its own")
+                write!(
+                    f,
+                    "'{relation}' on entity '{entity}' is a relation; write it at the path of the relation"
+                )
             }
             Self::ComputedWritten { field } => {
-                write!(f, "'{field}' is a computed field: write the fields that it is made of")
+                write!(f, "'{field}' is a computed field; write the fields that it is computed from")
             }
             Self::LinkWritten { field, relation } => {
-                write!(f, "'{field}' is set by the relation '{relation}' of the path: leave it out")
+                write!(f, "'{field}' is set by the relation '{relation}' of the path; leave it out")
             }
             Self::LinkNotWritable { relation } => write!(f, "The relation '{relation}' is not writable"),
             Self::EntityId { relation, found } => write!(
@@ -74,29 +80,29 @@ impl fmt::Display for WriteFault {
     }
 }
 
-/// A write that was planned could not be carried out. Nothing of it was done.
+/// A planned write failed. Nothing was written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// A record that the write needs is not there.
+    /// A record that the write needs does not exist.
     NotFound {
         /// Its entity.
         entity: String,
         /// Its id, as text.
         id: String,
     },
-    /// A rule of the storage forbids it.
+    /// The write violates a rule of the storage.
     Conflict {
-        /// Which rule.
+        /// The rule.
         rule: Rule,
-        /// The fields that it is about, where known.
+        /// The fields that the rule is about, if known.
         fields: Vec<String>,
     },
-    /// A value that the field's type can hold, but its column cannot.
+    /// A value fits the field's type but not its column.
     Value,
-    /// The application refuses it; the text is for the client.
+    /// The application refuses the write; the message is for the client.
     Refused(String),
-    /// Writing, or reading back what was written, failed.
+    /// Writing failed, or reading the written record.
     Failed(ResolveError),
 }
 
@@ -104,25 +110,25 @@ pub enum WriteError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// A value, or several together, that only one record may have.
+    /// A value, or a combination of values, must be unique.
     Unique,
-    /// A value that every record must have.
+    /// A value must not be NULL.
     NotEmpty,
-    /// A key that leads to a record.
+    /// A key must refer to a record.
     Reference,
     /// A condition on values.
     Check,
-    /// Some other.
+    /// Any other rule.
     Other,
 }
 
 impl WriteError {
-    /// A failure with a text for the log.
+    /// A failure with a message for the log.
     pub fn new(message: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Failed(ResolveError::new(message))
     }
 
-    /// A rule that is broken by no field that could be named.
+    /// A violated rule whose fields are unknown.
     pub fn conflict(rule: Rule) -> Self {
         Self::Conflict { rule, fields: Vec::new() }
     }
@@ -140,7 +146,7 @@ impl fmt::Display for WriteError {
             Self::NotFound { entity, id } => write!(f, "There is no '{entity}' with the id '{id}'"),
             Self::Conflict { rule, fields } => conflict(f, *rule, fields),
             Self::Value => f.write_str("A value does not fit the column that it would be stored in"),
-            Self::Refused(words) => f.write_str(words),
+            Self::Refused(message) => f.write_str(message),
             Self::Failed(error) => error.fmt(f),
         }
     }
@@ -150,19 +156,19 @@ fn conflict(f: &mut fmt::Formatter<'_>, rule: Rule, fields: &[String]) -> fmt::R
     let names = fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ");
     match rule {
         Rule::Unique if names.is_empty() => {
-            f.write_str("Another record has a value that only one may have")
+            f.write_str("Another record already has a value that must be unique")
         }
-        Rule::Unique => write!(f, "Another record has the same {names}, which only one may have"),
-        Rule::NotEmpty if names.is_empty() => f.write_str("A value would be empty that may not be"),
-        Rule::NotEmpty => write!(f, "{names} may not be empty"),
+        Rule::Unique => write!(f, "Another record already has the same {names}, which must be unique"),
+        Rule::NotEmpty if names.is_empty() => f.write_str("A required value is missing or null"),
+        Rule::NotEmpty => write!(f, "{names} must not be null"),
         Rule::Reference => f.write_str(
-            "The write would leave a record that refers to one that does not exist; write or delete those that refer to it first",
+            "The write would leave a reference to a record that does not exist; write or delete the referring records first",
         ),
         Rule::Check if names.is_empty() => {
-            f.write_str("A value does not fulfill a condition that the database sets")
+            f.write_str("A value violates a condition of the database")
         }
-        Rule::Check => write!(f, "{names} does not fulfill a condition that the database sets"),
-        Rule::Other => f.write_str("The write goes against a rule of the database"),
+        Rule::Check => write!(f, "{names} violates a condition of the database"),
+        Rule::Other => f.write_str("The write violates a rule of the database"),
     }
 }
 

@@ -8,7 +8,7 @@ use super::Request;
 use crate::cursor::UnverifiedCursor;
 use crate::plan::PlannedQuery;
 use crate::planner::{self, Kind};
-use crate::{Limits, Value};
+use crate::{Limits, QuerySource, Value};
 
 /// The text of a query around what looks like its cursor, and what that holds, which nobody vouches for yet.
 pub(super) struct Later<'a> {
@@ -21,9 +21,8 @@ pub(super) struct Later<'a> {
 impl<'a> Later<'a> {
     /// Finds the last `"after": "…"` in the text of a list's query. The format ql has no pages.
     pub(super) fn of(request: &Request<'a>, limits: &Limits) -> Option<Self> {
-        let text = request.text;
-        let is_list = request.format == Format::Json && request.kind() == Kind::Collection;
-        if !is_list || text.len() > limits.query.query_bytes {
+        let QuerySource::Text { format: Format::Json, text } = request.query else { return None };
+        if request.kind() != Kind::Collection || text.len() > limits.query.query_bytes {
             return None;
         }
         let blank = |c| matches!(c, ' ' | '\t' | '\n' | '\r');

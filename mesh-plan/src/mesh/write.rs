@@ -38,8 +38,7 @@ impl Mesh {
         let (subject, action) = planner::write::plan(&view, request)?;
         if self.mutators.find(subject.key()).is_none() {
             let entity = subject.key().to_owned();
-            let path = entity.clone();
-            return Err(PlanError { kind: WriteFault::EntityNotWritable { entity }.into(), path }.into());
+            return Err(PlanError::new(WriteFault::EntityNotWritable { entity }, subject.key()).into());
         }
         let shown = match &action {
             Action::Create { .. } | Action::Update { .. } => Some(&subject),
@@ -53,15 +52,15 @@ impl Mesh {
     /// The read of the record that the reply shows; which one is known when it was written.
     fn plan_reply(&self, shown: &Subject, request: &WriteRequest<'_>) -> Result<Plan, Error> {
         let target = Target::Point(Value::Null);
-        if let Some((format, text)) = request.shape {
-            let read = Request::point(format, text, "").of_entity(shown.key()).by(request.principal);
+        if let Some(query) = request.reply {
+            let read = Request::new(query).with_id("").of_entity(shown.key()).by(request.principal);
             return Ok(Plan { target, ..self.plan(&read)? });
         }
         let entity = shown.entity();
         let fields = entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
-        let select = fields.map(|field| Selection::Field(field.name.clone())).collect();
+        let select = fields.map(|field| Selection::Field(field.name.as_str().into())).collect();
         let root = ReadNode { select, ..ReadNode::default() };
-        let query = Query { entity: shown.key().to_owned(), root };
+        let query = Query { entity: shown.key().into(), root };
         let view = self.views.of(request.principal);
         let root = planner::plan(&view, &self.limits, &self.cursors, &query, Kind::Point)?;
         let session = root.session(request.principal);

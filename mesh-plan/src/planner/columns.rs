@@ -1,22 +1,22 @@
-//! Which columns must a row carry? Collects them, each once.
+//! The columns that the rows of a node must have.
 
 use mesh_schema::{Entity, FieldId};
 
 use crate::plan::{Column, ColumnSource, Node};
 
-/// The columns of a node in the making.
+/// Collects the columns of a node, each once.
 #[derive(Default)]
 pub(super) struct Columns {
     pub(super) list: Vec<Column>,
 }
 
 impl Columns {
-    /// Adds a field and returns its place; one that is there already is found, and marked if it is selected.
+    /// Adds a field and returns its index. A column that exists already is only marked if it is selected.
     pub(super) fn add_field(&mut self, entity: &Entity, id: FieldId, selected: bool) -> usize {
-        self.add(of_field(entity, id, selected))
+        self.add(from_field(entity, id, selected))
     }
 
-    /// Adds a storage column, under its field's name where it has a field.
+    /// Adds a storage column and returns its index.
     pub(super) fn add_storage(&mut self, entity: &Entity, column: &str) -> usize {
         match entity.field_of_column(column) {
             Some(id) => self.add_field(entity, id, false),
@@ -30,26 +30,22 @@ impl Columns {
         }
     }
 
-    /// Adds whatever an order key compares. Aggregates are there already.
+    /// Adds the column of an order key and returns its index. Those of aggregates exist already.
     pub(super) fn add_source(&mut self, entity: &Entity, source: &ColumnSource) -> usize {
-        if let Some(place) = self.find(source) {
-            return place;
-        }
-        match source {
-            ColumnSource::Column(column) => self.add_storage(entity, column),
-            ColumnSource::Aggregate(_) => 0,
+        match (self.list.iter().position(|other| other.source == *source), source) {
+            (Some(index), _) => index,
+            (None, ColumnSource::Column(column)) => self.add_storage(entity, column),
+            (None, ColumnSource::Aggregate(_)) => 0,
         }
     }
 
-    /// Adds a column as it is.
+    /// Adds a column and returns its index.
     pub(super) fn add(&mut self, column: Column) -> usize {
-        let same = |there: &Column| there.source == column.source && there.name == column.name;
-        match self.list.iter_mut().position(|there| same(there)) {
-            Some(place) => {
-                if let Some(there) = self.list.get_mut(place) {
-                    there.selected |= column.selected;
-                }
-                place
+        let is_same = |other: &Column| other.source == column.source && other.name == column.name;
+        match self.list.iter_mut().enumerate().find(|(_, other)| is_same(other)) {
+            Some((index, other)) => {
+                other.selected |= column.selected;
+                index
             }
             None => {
                 self.list.push(column);
@@ -57,15 +53,10 @@ impl Columns {
             }
         }
     }
-
-    /// Where a value with that source stands.
-    pub(super) fn find(&self, source: &ColumnSource) -> Option<usize> {
-        self.list.iter().position(|there| there.source == *source)
-    }
 }
 
-/// What flat rows call a storage column: its field's name, or where it has none its own, with the table's in
-/// front if a field elsewhere has taken that.
+/// Returns the name of a storage column in flat rows: that of its field, or if it has none the column's, qualified
+/// by the table if another member of the entity has that name.
 pub(super) fn storage_name(entity: &Entity, column: &str) -> String {
     match entity.field_of_column(column) {
         Some(id) => entity.field(id).name.clone(),
@@ -91,8 +82,8 @@ pub(super) fn of_controls(entity: &Entity, node: &Node) -> Vec<Column> {
     columns.list
 }
 
-/// A field as a column.
-pub(super) fn of_field(entity: &Entity, id: FieldId, selected: bool) -> Column {
+/// Returns the column of a field.
+pub(super) fn from_field(entity: &Entity, id: FieldId, selected: bool) -> Column {
     let field = entity.field(id);
     Column {
         name: field.name.clone(),

@@ -1,23 +1,23 @@
-//! Are rows folded into groups? `$groupBy`, `$aggregate`, `$having` and `$distinct`. `SPEC §3.12`, `SPEC §3.13`
+//! Planning of grouped reads: `$groupBy`, `$aggregate`, `$having` and `$distinct`. `SPEC §3.12`, `SPEC §3.13`
 
-use mesh_ql::{AggregateFn, Controls, ReadNode, Selection, Subject};
+use mesh_ql::{AggregateFn, Controls, Name, ReadNode, Selection};
 use mesh_schema::{FieldType, Member};
 
-use super::At;
 use super::columns::{self, Columns};
-use super::filter::{self, Left};
+use super::context::NodeContext;
+use super::{filter, subject};
 use crate::plan::{Aggregate, Column, ColumnSource, Grouping, Output};
 use crate::shape::OutputKey;
 use crate::{PlanError, PlanErrorKind};
 
-/// Whether a node's rows are groups.
+/// Returns whether a node's items are groups of records.
 pub(super) fn is_grouped(controls: &Controls) -> bool {
     controls.group.is_some() || controls.distinct.is_some() || !controls.aggregates.is_empty()
 }
 
-/// The keys of an item and how groups are made. `$distinct` is a grouping without aggregates.
+/// Plans the keys of an item and the groups. `$distinct` is a grouping without aggregates.
 pub(super) fn plan(
-    at: &At<'_>,
+    node: &NodeContext<'_>,
     read: &ReadNode,
     columns: &mut Columns,
 ) -> Result<(Vec<Output>, Grouping), PlanError> {
@@ -29,16 +29,17 @@ pub(super) fn plan(
     };
     let mut keys = Vec::with_capacity(names.len());
     for name in names {
-        let left = filter::field(at, name, control)?;
-        if let Some(ty @ FieldType::Json) = left.ty {
-            return Err(at.error(PlanErrorKind::Unordered { field: name.clone(), ty, control }));
+        let key = subject::field(node, name, control)?;
+        if let Some(ty @ FieldType::Json) = key.ty {
+            let kind = PlanErrorKind::Unordered { field: name.value.clone(), ty, control };
+            return Err(node.error(name.span, kind));
         }
         let selected = read.select.iter().any(|selection| selection.name() == name);
         if let (ColumnSource::Column(storage), Some(Member::Field(id))) =
-            (&left.source, at.entity.member(name))
+            (&key.source, node.entity.member(name))
         {
             keys.push(storage.clone());
-            let mut column = columns::of_field(at.entity, id, selected);
+            let mut column = columns::from_field(node.entity, id, selected);
             if !selected && controls.aggregates.iter().any(|aggregate| aggregate.alias == *name) {
                 column.name = format!("group.{name}");
             }
@@ -47,64 +48,66 @@ pub(super) fn plan(
     }
     let mut output = Vec::with_capacity(read.select.len() + controls.aggregates.len());
     for selection in &read.select {
-        let column = selected(at, selection, names, control, columns)?;
+        let column = selected(node, selection, (names, control), columns)?;
         output.push(Output::Field { key: OutputKey::new(selection.name(), output.is_empty()), column });
     }
     let mut aggregates = Vec::with_capacity(controls.aggregates.len());
     for (index, aggregate) in controls.aggregates.iter().enumerate() {
-        let (planned, column) = self::aggregate(at, aggregate, index)?;
+        let (planned, column) = self::aggregate(node, aggregate, index)?;
         let key = OutputKey::new(&aggregate.alias, output.is_empty());
         output.push(Output::Field { key, column: columns.add(column) });
         aggregates.push(planned);
     }
     let mut grouping = Grouping { keys, aggregates, having: None };
     if let Some(tree) = &controls.having {
-        grouping.having = Some(filter::plan_having(at, tree, &grouping)?);
+        let lookup = |named| subject::of_group(node, named, &grouping, "$having");
+        grouping.having = Some(filter::plan(node, tree, &lookup)?);
     }
     Ok((output, grouping))
 }
 
-/// The column of a group's key.
+/// Returns the index of the column of a selected group key. The keys are `names`, listed by `control`.
 fn selected(
-    at: &At<'_>,
+    node: &NodeContext<'_>,
     selection: &Selection,
-    names: &[String],
-    control: &'static str,
+    (names, control): (&[Name], &'static str),
     columns: &Columns,
 ) -> Result<usize, PlanError> {
     let name = selection.name();
-    match (selection, at.entity.member(name)) {
-        (_, None) => Err(at.unknown(name)),
+    let kind = match (selection, node.entity.member(name)) {
+        (_, None) => return Err(node.unknown_field(name, name.span)),
         (Selection::Relation(..), _) | (_, Some(Member::Relation(_))) => {
-            Err(at.error(PlanErrorKind::RelationInGroup { relation: name.to_owned() }))
+            PlanErrorKind::RelationInGroup { relation: name.value.clone() }
         }
-        (Selection::Field(_), Some(Member::Field(id))) if names.iter().any(|key| key == name) => {
-            let source = ColumnSource::Column(at.entity.field(id).column.clone());
-            let named = |column: &Column| column.source == source && column.name == name;
-            Ok(columns.list.iter().position(named).unwrap_or_default())
+        (Selection::Field(_), Some(Member::Field(id))) if names.contains(name) => {
+            let source = ColumnSource::Column(node.entity.field(id).column.clone());
+            let is_key = |column: &Column| column.source == source && *name == column.name;
+            return Ok(columns.list.iter().position(is_key).unwrap_or_default());
         }
-        _ => Err(at.error(PlanErrorKind::NotSelectable { field: name.to_owned(), control })),
-    }
+        _ => PlanErrorKind::NotSelectable { field: name.value.clone(), control },
+    };
+    Err(node.error(name.span, kind))
 }
 
 fn aggregate(
-    at: &At<'_>,
+    node: &NodeContext<'_>,
     written: &mesh_ql::Aggregate,
     index: usize,
 ) -> Result<(Aggregate, Column), PlanError> {
-    let left = written.field.as_ref().map(|name| filter::field(at, name, "$aggregate")).transpose()?;
-    let ty = left.as_ref().and_then(|left| left.ty);
-    if let (Some(left), Some(ty)) = (&left, ty)
+    let field = written.field.as_ref().map(|name| subject::field(node, name, "$aggregate")).transpose()?;
+    let ty = field.as_ref().and_then(|field| field.ty);
+    if let (Some(field), Some(ty)) = (&field, ty)
         && !applies(written, ty)
     {
-        let (function, field) = (written.function, left.name.to_owned());
-        return Err(at.error(PlanErrorKind::Function { function, field, ty }));
+        let function = written.function;
+        let kind = PlanErrorKind::Function { function, field: field.name.value.clone(), ty };
+        return Err(node.error(field.name.span, kind));
     }
-    let time_form = left.as_ref().and_then(|left| left.time_form);
+    let time_form = field.as_ref().and_then(|field| field.time_form);
     let planned = Aggregate {
-        alias: written.alias.clone(),
+        alias: written.alias.value.clone(),
         function: written.function,
-        column: left.and_then(|left| match left.source {
+        column: field.and_then(|field| match field.source {
             ColumnSource::Column(column) => Some(column),
             ColumnSource::Aggregate(_) => None,
         }),
@@ -112,66 +115,21 @@ fn aggregate(
         ty,
     };
     let column = Column {
-        name: written.alias.clone(),
+        name: planned.alias.clone(),
         source: ColumnSource::Aggregate(index),
-        ty: result_type(&planned),
+        ty: subject::result_type(&planned),
         time_form,
         selected: true,
     };
     Ok((planned, column))
 }
 
+/// Returns whether a function can be computed over values of a type. `SPEC §3.12`
 fn applies(aggregate: &mesh_ql::Aggregate, ty: FieldType) -> bool {
     use FieldType::{Bigint, Binary, Boolean, Decimal, Integer, Json, Number, Uuid};
     match aggregate.function {
         AggregateFn::Count => ty != Json || !aggregate.distinct,
         AggregateFn::Sum | AggregateFn::Avg => matches!(ty, Integer | Bigint | Number | Decimal),
         AggregateFn::Min | AggregateFn::Max => !matches!(ty, Boolean | Json | Binary | Uuid),
-    }
-}
-
-fn result_type(aggregate: &Aggregate) -> Option<FieldType> {
-    match aggregate.function {
-        AggregateFn::Count => Some(FieldType::Integer),
-        AggregateFn::Avg => Some(FieldType::Number),
-        AggregateFn::Sum | AggregateFn::Min | AggregateFn::Max => aggregate.ty,
-    }
-}
-
-/// What `$having` or `$orderBy` of a grouped read names: an aggregate or a group key.
-pub(super) fn subject<'q>(
-    at: &At<'_>,
-    subject: &'q Subject,
-    grouping: &Grouping,
-    control: &'static str,
-) -> Result<Left<'q>, PlanError> {
-    match subject {
-        Subject::Field(name) => {
-            let left = filter::field(at, name, control)?;
-            let is_key =
-                matches!(&left.source, ColumnSource::Column(column) if grouping.keys.contains(column));
-            if is_key {
-                Ok(left)
-            } else {
-                Err(at.error(PlanErrorKind::NotAGroupKey { field: name.clone(), control }))
-            }
-        }
-        Subject::Aggregate(alias) => {
-            let found = grouping.aggregates.iter().enumerate().find(|(_, it)| it.alias == *alias);
-            let Some((index, aggregate)) = found else {
-                return Err(at.error(PlanErrorKind::UnknownAggregate { alias: alias.clone(), control }));
-            };
-            let time_form = aggregate
-                .column
-                .as_ref()
-                .and_then(|column| at.entity.field_of_column(column))
-                .and_then(|id| at.entity.field(id).time_form);
-            Ok(Left {
-                name: alias,
-                source: ColumnSource::Aggregate(index),
-                ty: result_type(aggregate),
-                time_form,
-            })
-        }
     }
 }

@@ -1,18 +1,19 @@
-//! Can a field hold what the client compares it with? Literals, turned into values as the storage has them.
+//! Literals of queries and ids of paths as values of fields.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mesh_ql::{Literal, Operand};
+use mesh_ql::Literal;
 use mesh_schema::{FieldType, TimeForm};
 
 use crate::Value;
 use crate::shape::number_text;
 use crate::time::{Date, Time};
 
-/// Decimals of at most so many digits survive as a double.
+/// Digits of a decimal that a 64-bit float holds exactly.
 const EXACT_DIGITS: usize = 15;
 
-/// The literal as a value of that type, or what the field takes and what was found instead. `SPEC §3.7`
+/// Converts a literal to a value of that type. An error has what the field takes and what was found instead.
+/// `SPEC §3.7`
 pub(super) fn value(
     ty: Option<FieldType>,
     form: Option<TimeForm>,
@@ -43,14 +44,14 @@ pub(super) fn value(
         FieldType::Uuid => {
             text(literal).filter(|text| is_uuid(text)).map(|text| Value::Text(text.to_owned()))
         }
-        // Operators on these take no value, so nothing is compared with them.
+        // Operators on these take no value.
         FieldType::Json | FieldType::Binary => None,
     };
-    value.ok_or_else(|| (takes(ty), found(literal)))
+    value.ok_or_else(|| (takes(ty), describe(literal)))
 }
 
-/// The id of a path or of a posted read as a value of that type; `None` where no record can have it. An
-/// integer is found by its usual text only, so that a record has one address. `SPEC §2.9`
+/// Converts the id of a path or of a posted read to a value of that type; `None` if no record can have it. Integers
+/// are accepted in canonical form only, so that a record has one address. `SPEC §2.9`
 pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> Option<Value> {
     let canonical =
         |text: &str| text.parse::<i64>().ok().filter(|value| itoa::Buffer::new().format(*value) == text);
@@ -71,15 +72,6 @@ pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> O
     }
 }
 
-/// The pattern of `like`.
-pub(super) fn pattern_of(operand: &Operand) -> Result<String, String> {
-    match operand {
-        Operand::One(Literal::Text(text)) => Ok(text.clone()),
-        Operand::One(literal) => Err(found(literal)),
-        Operand::None | Operand::Many(_) => Err("a list".to_owned()),
-    }
-}
-
 fn as_written(literal: &Literal) -> Value {
     match literal {
         Literal::Boolean(value) => Value::Boolean(*value),
@@ -96,7 +88,7 @@ fn text(literal: &Literal) -> Option<&str> {
     }
 }
 
-/// Whole numbers that fit 64 bits, `1` and `1.0` alike.
+/// Returns the value of whole numbers that fit 64 bits, both `1` and `1.0`.
 fn integer(literal: &Literal) -> Option<i64> {
     match literal {
         Literal::Integer(value) => Some(*value),
@@ -108,7 +100,7 @@ fn integer(literal: &Literal) -> Option<i64> {
     }
 }
 
-/// Numeric text as a number where that is exact, else as the text that it is.
+/// Converts numeric text to a number if that is exact, and to text otherwise.
 fn decimal(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -147,20 +139,20 @@ fn takes(ty: FieldType) -> &'static str {
     }
 }
 
-/// What a field of that type takes.
+/// Describes the values that a field of that type takes.
 pub(super) fn takes_of(ty: Option<FieldType>) -> &'static str {
     ty.map_or("a scalar", takes)
 }
 
-/// What was found, shortened to what fits into a message.
-pub(super) fn found(literal: &Literal) -> String {
-    const SHOWN: usize = 40;
+/// Describes a literal for messages, shortened.
+pub(super) fn describe(literal: &Literal) -> String {
+    const MAX_CHARS: usize = 40;
     match literal {
         Literal::Boolean(value) => value.to_string(),
         Literal::Integer(value) => value.to_string(),
         Literal::Number(value) => serde_json::Value::from(*value).to_string(),
-        Literal::Text(text) if text.chars().count() > SHOWN => {
-            format!("the text {:?}…", text.chars().take(SHOWN).collect::<String>())
+        Literal::Text(text) if text.chars().count() > MAX_CHARS => {
+            format!("the text {:?}…", text.chars().take(MAX_CHARS).collect::<String>())
         }
         Literal::Text(text) => format!("the text {text:?}"),
     }
@@ -183,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_by_type() {
+    fn literals_convert_to_the_type_of_the_field() {
         check(FieldType::Integer, 1.0, Some(Value::Integer(1)));
         check(FieldType::Integer, 1.5, None);
         check(FieldType::Integer, "1", None);
@@ -202,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_have_one_text() {
+    fn ids_are_accepted_in_canonical_form_only() {
         let integer = Some(FieldType::Integer);
         assert_eq!(id(integer, None, "7"), Some(Value::Integer(7)));
         for text in ["07", "+7", " 7", "7.0", "seven", "", "9223372036854775808"] {
@@ -212,6 +204,6 @@ mod tests {
         assert_eq!(id(None, None, "x7"), Some("x7".into()));
         let binary = Some(FieldType::Binary);
         assert_eq!(id(binary, None, "AP8="), Some(vec![0u8, 255].into()));
-        assert_eq!(id(binary, None, "AP8"), None, "as responses write it, and no other way");
+        assert_eq!(id(binary, None, "AP8"), None, "only the form of responses is accepted");
     }
 }

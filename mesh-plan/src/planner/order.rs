@@ -1,40 +1,38 @@
-//! In which order? `$orderBy` and the keys that make it total. `SPEC §3.9`
+//! Planning of `$orderBy`, and the keys that make an order total. `SPEC §3.9`
 
-use mesh_ql::{Direction, Nulls, OrderBy, Subject};
+use mesh_ql::{Direction, Nulls, OrderBy};
 use mesh_schema::{Entity, FieldType};
 
 use super::columns::Columns;
-use super::{At, filter, group};
+use super::context::NodeContext;
+use super::subject;
 use crate::plan::{ColumnSource, Grouping, SortKey};
 use crate::{PlanError, PlanErrorKind};
 
-/// The keys given, then those that break ties, in the direction of the last one given.
+/// Returns the written keys, then those that break ties, in the direction of the last written one.
 pub(super) fn plan(
-    at: &At<'_>,
+    node: &NodeContext<'_>,
     order: &[OrderBy],
     grouping: Option<&Grouping>,
     columns: &Columns,
 ) -> Result<Vec<SortKey>, PlanError> {
     let mut keys = Vec::with_capacity(order.len() + 1);
-    for by in order {
-        let left = match (grouping, &by.subject) {
-            (Some(grouping), subject) => group::subject(at, subject, grouping, "$orderBy")?,
-            (None, Subject::Field(name)) => filter::field(at, name, "$orderBy")?,
-            (None, Subject::Aggregate(alias)) => {
-                return Err(
-                    at.error(PlanErrorKind::UnknownAggregate { alias: alias.clone(), control: "$orderBy" })
-                );
-            }
+    for OrderBy { subject, direction, nulls } in order {
+        let key = match grouping {
+            Some(grouping) => subject::of_group(node, subject, grouping, "$orderBy")?,
+            None => subject::of_record(node, subject, "$orderBy")?,
         };
-        if let Some(ty @ FieldType::Json) = left.ty {
-            let field = left.name.to_owned();
-            return Err(at.error(PlanErrorKind::Unordered { field, ty, control: "$orderBy" }));
+        if let Some(ty @ FieldType::Json) = key.ty {
+            let field = key.name.value.clone();
+            let kind = PlanErrorKind::Unordered { field, ty, control: "$orderBy" };
+            return Err(node.error(key.name.span, kind));
         }
-        let nullable = nullable(at.entity, &left.source);
+        let nullable = is_nullable(node.entity, &key.source);
+        let (direction, nulls) = (*direction, *nulls);
         keys.push(SortKey {
-            source: left.source,
-            direction: by.direction,
-            nulls: by.nulls,
+            source: key.source,
+            direction,
+            nulls,
             nullable,
             breaks_ties: false,
             column: None,
@@ -46,12 +44,12 @@ pub(super) fn plan(
             .list
             .iter()
             .filter(|column| matches!(column.source, ColumnSource::Column(_)))
-            .map(|column| tie(&column.source, nullable(at.entity, &column.source)))
+            .map(|column| tie_breaker(&column.source, is_nullable(node.entity, &column.source)))
             .collect(),
-        None => tie_break(at),
+        None => tie_break(node.entity),
     };
     for mut key in ties {
-        if !keys.iter().any(|there| there.source == key.source) {
+        if !keys.iter().any(|other| other.source == key.source) {
             key.direction = direction;
             keys.push(key);
         }
@@ -59,18 +57,20 @@ pub(super) fn plan(
     Ok(keys)
 }
 
-/// The keys that tell an entity's rows apart, ascending.
-pub(super) fn tie_break(at: &At<'_>) -> Vec<SortKey> {
-    let id = at.entity.id.map(|id| {
-        let field = at.entity.field(id);
-        tie(&ColumnSource::Column(field.column.clone()), field.nullable)
+/// Returns the keys that distinguish an entity's rows, ascending.
+pub(super) fn tie_break(entity: &Entity) -> Vec<SortKey> {
+    let id = entity.id.map(|id| {
+        let field = entity.field(id);
+        tie_breaker(&ColumnSource::Column(field.column.clone()), field.nullable)
     });
-    let others =
-        at.entity.tie_break.iter().map(|key| tie(&ColumnSource::Column(key.column.clone()), key.nullable));
+    let others = entity
+        .tie_break
+        .iter()
+        .map(|key| tie_breaker(&ColumnSource::Column(key.column.clone()), key.nullable));
     id.into_iter().chain(others).collect()
 }
 
-fn tie(source: &ColumnSource, nullable: bool) -> SortKey {
+fn tie_breaker(source: &ColumnSource, nullable: bool) -> SortKey {
     SortKey {
         source: source.clone(),
         direction: Direction::Asc,
@@ -81,7 +81,7 @@ fn tie(source: &ColumnSource, nullable: bool) -> SortKey {
     }
 }
 
-fn nullable(entity: &Entity, source: &ColumnSource) -> bool {
+fn is_nullable(entity: &Entity, source: &ColumnSource) -> bool {
     match source {
         ColumnSource::Column(column) => {
             entity.field_of_column(column).is_none_or(|id| entity.field(id).nullable)

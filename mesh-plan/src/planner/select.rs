@@ -1,77 +1,81 @@
-//! What does the client want to see? `$select`, field by field and relation by relation. `SPEC §3.3`
+//! Planning of `$select`: fields and relations. `SPEC §3.3`
 
 use mesh_ql::Selection;
 use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, Relation};
 
 use super::columns::{self, Columns};
-use super::{At, Place, Planner};
+use super::context::NodeContext;
+use super::{Planner, Role};
 use crate::plan::{Join, Output, TemplatePiece};
 use crate::shape::OutputKey;
 use crate::{PlanError, PlanErrorKind};
 
 impl Planner<'_> {
-    /// The keys of the object, and the relations below it. Fields come first among the columns.
+    /// Plans the keys of the object and the relations below it. The columns of fields come first.
     pub(super) fn select(
         &mut self,
-        at: &At<'_>,
+        context: &NodeContext<'_>,
         id: EntityId,
         select: &[Selection],
         columns: &mut Columns,
     ) -> Result<(Vec<Output>, Vec<Join>), PlanError> {
+        let entity = context.entity;
         for selection in select {
             if let Selection::Field(name) = selection
-                && let Some(Member::Field(id)) = at.entity.member(name)
+                && let Some(Member::Field(id)) = entity.member(name)
             {
-                columns.add_field(at.entity, id, true);
+                columns.add_field(entity, id, true);
             }
         }
         let mut output = Vec::with_capacity(select.len());
         let mut joins = Vec::new();
         for selection in select {
             let key = OutputKey::new(selection.name(), output.is_empty());
-            match (selection, at.entity.member(selection.name())) {
+            match (selection, entity.member(selection.name())) {
                 (Selection::Field(_), Some(Member::Field(id))) => {
-                    let column = columns.add_field(at.entity, id, true);
+                    let column = columns.add_field(entity, id, true);
                     output.push(Output::Field { key, column });
                 }
                 (Selection::Field(_), Some(Member::Computed(index))) => {
-                    let computed = at.entity.computed.get(index);
-                    let template = computed.map(|it| template(at.entity, it, columns)).unwrap_or_default();
+                    let computed = entity.computed.get(index);
+                    let template = computed.map(|it| template(entity, it, columns)).unwrap_or_default();
                     output.push(Output::Computed { key, template });
                 }
                 (Selection::Field(name), Some(Member::Relation(_))) => {
-                    return Err(at.error(PlanErrorKind::RelationWithoutSelection {
-                        entity: at.entity.key.clone(),
-                        relation: name.clone(),
-                    }));
+                    let (entity, relation) = (entity.key.clone(), name.value.clone());
+                    let kind = PlanErrorKind::RelationWithoutSelection { entity, relation };
+                    return Err(context.error(name.span, kind));
                 }
                 (Selection::Relation(name, read), Some(Member::Relation(id))) => {
-                    let relation = at.entity.relation(id);
-                    let place = Place::Relation(name, relation.cardinality);
-                    let mut node = self.node(relation.target, format!("{}.{name}", at.path), read, place)?;
+                    let relation = entity.relation(id);
+                    let role = Role::Relation(name, relation.cardinality);
+                    let mut node =
+                        self.node(relation.target, format!("{}.{name}", context.path), read, role)?;
                     let target = self.schema.entity(relation.target);
-                    if relation.cardinality == Cardinality::One && leads_to_id(relation, target) {
+                    if relation.cardinality == Cardinality::One && links_to_id(relation, target) {
                         node.order.clear();
                     }
                     output.push(Output::Join { key, join: joins.len() });
                     joins.push(Join {
-                        name: name.clone(),
+                        name: name.value.clone(),
                         cardinality: relation.cardinality,
-                        parent_keys: parent_keys(at.entity, relation, columns),
+                        parent_keys: parent_keys(entity, relation, columns),
                         child_keys: child_keys(relation, target),
                         link: relation.link.clone(),
                         node,
                     });
                 }
                 (Selection::Relation(name, _), Some(Member::Field(_) | Member::Computed(_))) => {
-                    return Err(at.error(PlanErrorKind::FieldWithSelection {
-                        entity: at.entity.key.clone(),
-                        field: name.clone(),
-                    }));
+                    let (entity, field) = (entity.key.clone(), name.value.clone());
+                    let kind = PlanErrorKind::FieldWithSelection { entity, field };
+                    return Err(context.error(name.span, kind));
                 }
-                // Nothing is fetched for it, and the response has no such key.
+                // A dropped field is left out of the response without an error.
                 (_, None) if self.view.drops(id, selection.name()) => {}
-                (_, None) => return Err(at.unknown(selection.name())),
+                (_, None) => {
+                    let name = selection.name();
+                    return Err(context.unknown_field(name, name.span));
+                }
             }
         }
         Ok((output, joins))
@@ -87,8 +91,8 @@ fn template(entity: &Entity, computed: &Computed, columns: &mut Columns) -> Vec<
         .collect()
 }
 
-/// Whether the link compares the target's id, so that there is one row at most and nothing to order.
-fn leads_to_id(relation: &Relation, target: &Entity) -> bool {
+/// Returns whether the link compares the target's id, so that there is at most one row and nothing to order.
+fn links_to_id(relation: &Relation, target: &Entity) -> bool {
     let id = target.id.map(|id| target.field(id).column.as_str());
     match &relation.link {
         Link::Direct { pairs } => pairs.iter().any(|pair| Some(pair.target.as_str()) == id),

@@ -1,6 +1,6 @@
-//! Does a write fit the schema, and what does it come to? `SPEC §11`
+//! Planning of writes: checks a request against the schema. `SPEC §11`
 
-mod key;
+mod link;
 #[cfg(test)]
 pub(crate) mod tests;
 mod value;
@@ -9,30 +9,31 @@ use std::sync::Arc;
 
 use mesh_schema::{Cardinality, Entity, Link, Member, Relation, Schema};
 
-use super::{At, find_entity, guard, literal, nearest};
+use super::context::{NodeContext, nearest};
+use super::{find_entity, literal, policy_filter};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, RelatedRecord, Subject};
 use crate::policy::View;
-use crate::{Error, PlanError, PlanErrorKind, Principal, Value, WriteError, WriteFault};
+use crate::{Error, PlanError, PlanErrorKind, Principal, QuerySource, Value, WriteError, WriteFault};
 
-/// A write as it was asked for.
+/// The request of a write.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WriteRequest<'a> {
-    /// What is written.
+    /// The record or the relation that is written.
     pub target: WriteTarget<'a>,
-    /// The members of the body; none where there is no body.
+    /// The members of the body; `None` without a body.
     pub fields: Option<&'a Fields>,
-    /// The query that shapes the reply; all scalar fields where there is none.
-    pub shape: Option<(mesh_ql::Format, &'a str)>,
-    /// Fields that the server sets by itself, whether clients may write them or not.
+    /// The query that shapes the reply; without one the reply has all scalar fields.
+    pub reply: Option<QuerySource<'a>>,
+    /// Fields that the server sets, whether clients may write them or not.
     pub set: &'a [(&'a str, Value)],
-    /// Who writes: what policies go by. Without it they take the request for anybody's.
+    /// The principal that policies are applied to; without one the request counts as anonymous.
     pub principal: Option<&'a Principal>,
 }
 
-/// What a write is aimed at: the path and method of its route.
+/// The path and method of a write's route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the parts of the path, each by its own name")]
+#[expect(missing_docs, reason = "the parts of the path by their names")]
 pub enum WriteTarget<'a> {
     /// `POST {base}/:entity`
     Create { entity: &'a str },
@@ -51,7 +52,7 @@ pub enum WriteTarget<'a> {
 }
 
 impl<'a> WriteTarget<'a> {
-    /// The entity key of the path.
+    /// Returns the entity key of the path.
     pub fn entity(&self) -> &'a str {
         match self {
             Self::Create { entity }
@@ -66,38 +67,38 @@ impl<'a> WriteTarget<'a> {
 }
 
 impl<'a> WriteRequest<'a> {
-    /// A write without body and without a shape of its own.
+    /// A write without body, whose reply has all scalar fields.
     pub fn new(target: WriteTarget<'a>) -> Self {
-        Self { target, fields: None, shape: None, set: &[], principal: None }
+        Self { target, fields: None, reply: None, set: &[], principal: None }
     }
 
-    /// The same with the members of a body.
-    pub fn with_fields(mut self, fields: &'a Fields) -> Self {
-        self.fields = Some(fields);
-        self
+    /// Sets the members of the body.
+    #[must_use]
+    pub fn with_fields(self, fields: &'a Fields) -> Self {
+        Self { fields: Some(fields), ..self }
     }
 
-    /// The same with a query that shapes the reply.
-    pub fn shaped(mut self, format: mesh_ql::Format, text: &'a str) -> Self {
-        self.shape = Some((format, text));
-        self
+    /// Sets the query that shapes the reply, as `(format, text)` or parsed.
+    #[must_use]
+    pub fn with_reply(self, query: impl Into<QuerySource<'a>>) -> Self {
+        Self { reply: Some(query.into()), ..self }
     }
 
-    /// The same on behalf of somebody.
-    pub fn by(mut self, principal: Option<&'a Principal>) -> Self {
-        self.principal = principal;
-        self
+    /// Sets the principal that policies are applied to.
+    #[must_use]
+    pub fn with_principal(self, principal: Option<&'a Principal>) -> Self {
+        Self { principal, ..self }
     }
 
-    /// The same with fields that the server sets by itself: a key of a stored file, or who wrote it. Then the
-    /// entity need not be writable otherwise.
-    pub fn setting(mut self, set: &'a [(&'a str, Value)]) -> Self {
-        self.set = set;
-        self
+    /// Sets fields that the server writes, such as the key of a stored file. With them the entity need not be
+    /// writable otherwise.
+    #[must_use]
+    pub fn with_server_values(self, set: &'a [(&'a str, Value)]) -> Self {
+        Self { set, ..self }
     }
 }
 
-/// Plans a write: whose record, and what is done to it.
+/// Plans a write. Returns the entity and the action on a record of it.
 pub(crate) fn plan(view: &View, request: &WriteRequest<'_>) -> Result<(Subject, Action), Error> {
     let empty = Fields::default();
     let planner = WritePlanner {
@@ -152,13 +153,13 @@ struct WritePlanner<'a> {
 
 impl WritePlanner<'_> {
     fn subject(&self, key: &str) -> Result<Subject, PlanError> {
-        self.subject_of(find_entity(self.schema, key)?)
+        self.subject_of(find_entity(self.schema, key, None)?)
     }
 
     fn subject_of(&self, entity: mesh_schema::EntityId) -> Result<Subject, PlanError> {
         let found = self.schema.entity(entity);
         let id = found.id.ok_or_else(|| error(found, PlanErrorKind::NoId { entity: found.key.clone() }))?;
-        let guard = guard::bound(self.view, entity, self.principal)?;
+        let guard = policy_filter::bound(self.view, entity, self.principal)?;
         Ok(Subject { schema: Arc::clone(self.schema), entity, id, guard })
     }
 
@@ -173,7 +174,7 @@ impl WritePlanner<'_> {
         Ok(Action::CreateChild { id: found(subject, id)?, other, values })
     }
 
-    /// The relation of that ref, which must be of the kind that the method is for.
+    /// Finds the relation with that name, which must have the cardinality that the method is for.
     fn other(
         &self,
         subject: &Subject,
@@ -198,40 +199,36 @@ impl WritePlanner<'_> {
             return Err(error(entity, kind));
         }
         let other = self.subject_of(relation.target)?;
-        let key = key::of(entity, relation, other.entity());
+        let key = link::stored_key(entity, relation, other.entity());
         Ok(RelatedRecord { relation: relation.name.clone(), subject: other, key })
     }
 
-    /// The values of the body, and those that the server sets.
+    /// Checks the values of the body and those that the server sets.
     fn values(&self, subject: &Subject, under: Option<&RelatedRecord>) -> Result<Vec<Assignment>, PlanError> {
         let entity = subject.entity();
-        let at = At { entity, path: &entity.key };
+        let context = NodeContext { entity, path: &entity.key };
         let mut values = Vec::new();
         for (name, text) in self.fields.iter() {
             let field = match entity.member(name) {
                 Some(Member::Field(id)) => entity.field(id),
                 Some(Member::Relation(_)) => {
-                    return Err(at.error(WriteFault::RelationWritten {
-                        entity: entity.key.clone(),
-                        relation: name.to_owned(),
-                    }));
+                    let (entity, relation) = (entity.key.clone(), name.to_owned());
+                    return Err(context.error(None, WriteFault::RelationWritten { entity, relation }));
                 }
                 Some(Member::Computed(_)) => {
-                    return Err(at.error(WriteFault::ComputedWritten { field: name.to_owned() }));
+                    return Err(context.error(None, WriteFault::ComputedWritten { field: name.to_owned() }));
                 }
-                None => return Err(at.unknown(name)),
+                None => return Err(context.unknown_field(name, None)),
             };
             if let Some(other) = under.filter(|other| other.sets(&field.column)) {
-                return Err(at.error(WriteFault::LinkWritten {
-                    field: name.to_owned(),
-                    relation: other.relation.clone(),
-                }));
+                let (field, relation) = (name.to_owned(), other.relation.clone());
+                return Err(context.error(None, WriteFault::LinkWritten { field, relation }));
             }
             if !field.writable {
                 return Err(not_writable(entity, name));
             }
-            let value = value::of(field, text).map_err(|(ty, found)| {
-                at.error(PlanErrorKind::Literal { field: name.to_owned(), ty, found })
+            let value = value::parse(field, text).map_err(|(ty, found)| {
+                context.error(None, PlanErrorKind::Literal { field: name.to_owned(), ty, found })
             })?;
             values.push(Assignment { field: name.to_owned(), column: field.column.clone(), value });
         }
@@ -239,40 +236,46 @@ impl WritePlanner<'_> {
             check_entity(entity)?;
         }
         for (name, value) in self.set {
-            // The server's own doing is not a matter of what this caller sees; but nobody uploads what a
-            // policy lets them not write.
+            // The server may set fields that the caller does not see, but a caller uploads only what policies let
+            // them write.
             let whole = self.view.whole.entity(subject.entity);
-            let Some(Member::Field(id)) = whole.member(name) else { return Err(at.unknown(name)) };
+            let Some(Member::Field(id)) = whole.member(name) else {
+                return Err(context.unknown_field(name, None));
+            };
             if whole.field(id).upload.is_some() && entity.field(id).upload.is_none() {
                 let is_seen = entity.member(name).is_some();
-                return Err(if is_seen { not_writable(entity, name) } else { at.unknown(name) });
+                return Err(if is_seen {
+                    not_writable(entity, name)
+                } else {
+                    context.unknown_field(name, None)
+                });
             }
-            values.retain(|there| there.field != *name);
+            values.retain(|other| other.field != *name);
             let column = entity.field(id).column.clone();
             values.push(Assignment { field: (*name).to_owned(), column, value: value.clone() });
         }
         Ok(values)
     }
 
-    /// The body `{entityId}`.
+    /// Returns the id in the body `{entityId}`.
     fn entity_id(&self, other: &RelatedRecord) -> Result<String, PlanError> {
         let refused = |found: String| {
             let kind = WriteFault::EntityId { relation: other.relation.clone(), found };
-            PlanError { kind: kind.into(), path: String::new() }
+            PlanError::new(kind, "")
         };
         let mut id = None;
         for (name, text) in self.fields.iter() {
             if name != "entityId" {
                 return Err(refused(format!("the member '{name}'")));
             }
-            id = Some(value::id_text(text).ok_or_else(|| refused(value::described(text)))?);
+            id = Some(value::id_text(text).ok_or_else(|| refused(value::describe(text)))?);
         }
         id.ok_or_else(|| refused("nothing".to_owned()))
     }
 }
 
 impl RelatedRecord {
-    /// Whether the link is stored in that column of the other record.
+    /// Returns whether the link is stored in that column of the other record.
     fn sets(&self, column: &str) -> bool {
         match &self.key {
             LinkKey::InRelated(key) => key.all().any(|pair| pair.target == column),
@@ -281,14 +284,14 @@ impl RelatedRecord {
     }
 }
 
-/// The id as a value; an id that no record can have is not found at once.
+/// Converts an id to a value. An id that no record can have is not found.
 fn found(subject: &Subject, text: &str) -> Result<Value, Error> {
     let field = subject.entity().field(subject.id);
     literal::id(field.ty, field.time_form, text)
         .ok_or_else(|| WriteError::NotFound { entity: subject.key().to_owned(), id: text.to_owned() }.into())
 }
 
-/// An entity of which no field is writable takes no writes at all.
+/// Refuses writes of an entity that has no writable field.
 fn check_entity(entity: &Entity) -> Result<(), PlanError> {
     if entity.fields.iter().any(|field| field.writable) {
         return Ok(());
@@ -296,8 +299,8 @@ fn check_entity(entity: &Entity) -> Result<(), PlanError> {
     Err(error(entity, WriteFault::EntityNotWritable { entity: entity.key.clone() }))
 }
 
-/// A link is written where it is stored: a column that is a field has to be writable, else the entity; of a
-/// junction the entity of the path.
+/// Checks that the columns that store a link are writable if they are fields, and the entity that has them. The
+/// link of a junction counts as part of the entity of the path.
 fn check_link(subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError> {
     let (entity, columns): (_, Vec<&String>) = match &other.key {
         LinkKey::InSubject(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
@@ -312,7 +315,7 @@ fn check_link(subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError>
             return Err(not_writable(entity, &field.name));
         }
         if !field.writable {
-            // A name that a policy hides is not told.
+            // The name of the field is hidden by a policy.
             return Err(error(entity, WriteFault::LinkNotWritable { relation: other.relation.clone() }));
         }
     }
@@ -320,7 +323,7 @@ fn check_link(subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError>
 }
 
 fn error(entity: &Entity, kind: impl Into<PlanErrorKind>) -> PlanError {
-    PlanError { kind: kind.into(), path: entity.key.clone() }
+    PlanError::new(kind, entity.key.as_str())
 }
 
 fn not_writable(entity: &Entity, field: &str) -> PlanError {

@@ -9,7 +9,7 @@ use mesh_schema::policy::{
 use mesh_schema::{Entity, Entries, Fault, Faults, Schema, Writable};
 
 use super::{Access, Condition, Operand, Policy};
-use crate::planner::guard;
+use crate::planner::policy_filter;
 
 /// The policy that a schema document describes: for each role what it may read and write, and for `*` what
 /// all others may. [`crate::MeshBuilder::build`] installs it by itself.
@@ -33,7 +33,7 @@ impl SchemaPolicy {
                     continue;
                 };
                 let place = || format!("policies.{role}.{key}.$where");
-                let checked = schema.find(key).map(|id| guard::plan(schema, id, &read(condition)));
+                let checked = schema.find(key).map(|id| policy_filter::plan(schema, id, &read(condition)));
                 match checked {
                     Some(Ok(_)) => {}
                     Some(Err(error)) => faults.push(fault(place(), error.to_string())),

@@ -1,4 +1,4 @@
-//! Is what is written in code what is printed, and does it read back?
+//! Queries that were built in code print as JSON that parses to the same query.
 
 use expect_test::{Expect, expect};
 
@@ -26,7 +26,7 @@ fn selections() {
 }
 
 #[test]
-fn a_name_stands_once_in_its_first_place() {
+fn a_later_selection_replaces_one_with_the_same_name() {
     let twice = query("user").field("id").field("name").field("id").relation("name", |it| it.field("first"));
     check(twice, expect![[r#"{"user":{"$select":{"id":true,"name":{"$select":{"first":true}}}}}"#]]);
 }

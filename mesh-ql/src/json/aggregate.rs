@@ -1,127 +1,87 @@
-//! How is `$aggregate` read?
+//! Parsing of `$aggregate`. `SPEC §3.8`
 
-use serde::de::{Error, MapAccess};
-
-use crate::json::controls::{Flag, Text, Word};
-use crate::json::value::{Context, Key, Object, Read};
+use super::value::{boolean, choice, mismatch, object, string};
+use crate::SyntaxError;
+use crate::error::Quoted;
+use crate::parser::{Parser, TokenName, to_name};
 use crate::query::{Aggregate, AggregateFn};
+use crate::span::Name;
 use crate::suggest::unknown;
 
-/// `$aggregate`: aliases and what they stand for, with the place of each alias. `SPEC §3.8`
-pub(super) struct Aggregates<'a, 'de> {
-    pub(super) context: Context<'a, 'de>,
+/// Parses aliases and what they stand for.
+pub(super) fn aggregates(parser: &mut Parser<'_>) -> Result<Vec<Aggregate>, SyntaxError> {
+    let bound = parser.limits.aggregates;
+    let mut aggregates = Vec::new();
+    let start = object(parser, "'$aggregate' must be an object of aliases", |parser, alias| {
+        if aggregates.len() >= bound {
+            let message =
+                format!("'$aggregate' has more entries than the bound `aggregates` ({bound}) allows");
+            return Err(parser.error(alias.span, message));
+        }
+        if !is_alias(&alias) {
+            let message = format!(
+                "Alias {} is malformed; write a letter or '_', then up to 63 letters, digits or '_'",
+                Quoted(&alias)
+            );
+            return Err(parser.error(alias.span, message));
+        }
+        aggregates.push(aggregate(parser, alias)?);
+        Ok(())
+    })?;
+    if aggregates.is_empty() {
+        return Err(parser.error(start, "'$aggregate' is empty; leave it out instead"));
+    }
+    Ok(aggregates)
 }
 
-impl<'de> Read<'de> for Aggregates<'_, 'de> {
-    type Out = (Vec<Aggregate>, Vec<Option<usize>>);
-
-    fn context(&self) -> Context<'_, 'de> {
-        self.context
-    }
-
-    fn wanted(&self) -> String {
-        "'$aggregate' must be an object of aliases".to_owned()
-    }
-
-    fn object<A: MapAccess<'de>>(self, map: A) -> Result<Self::Out, A::Error> {
-        let context = self.context;
-        let bound = context.limits().aggregates;
-        let mut object = Object::new(context, map);
-        let (mut aggregates, mut places) = (Vec::new(), Vec::new());
-        while let Some(alias) = object.next()? {
-            if aggregates.len() >= bound {
-                let message = format!("'$aggregate' has more entries than the bound `aggregates` ({bound})");
-                return Err(context.refuse(alias.at, message));
-            }
-            if !is_alias(&alias.name) {
-                let message = format!(
-                    "Alias {} is malformed; write a letter or '_', then up to 63 letters, digits or '_'",
-                    alias.quoted()
-                );
-                return Err(context.refuse(alias.at, message));
-            }
-            places.push(alias.at);
-            aggregates.push(object.value(Definition { context, alias })?);
-        }
-        if aggregates.is_empty() {
-            return Err(context.refuse(None, "'$aggregate' is empty; leave it out instead"));
-        }
-        Ok((aggregates, places))
-    }
-}
-
-/// `[A-Za-z_][A-Za-z0-9_]{0,63}`.
+/// Whether the name matches `[A-Za-z_][A-Za-z0-9_]{0,63}`.
 fn is_alias(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts && name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// What an alias stands for: `{fn, field?, distinct?}`.
-struct Definition<'a, 'de> {
-    context: Context<'a, 'de>,
-    alias: Key<'de>,
-}
-
-impl<'de> Definition<'_, 'de> {
-    /// The field that the function is applied to; `"*"` and none are the same, and for `count` alone.
-    fn field<E: Error>(
-        &self,
-        function: AggregateFn,
-        field: Option<(String, Option<usize>)>,
-        start: Option<usize>,
-    ) -> Result<Option<String>, E> {
-        let name = function.name();
-        match field {
-            Some((field, _)) if field != "*" => Ok(Some(field)),
-            _ if function == AggregateFn::Count => Ok(None),
-            Some((_, at)) => Err(self
-                .context
-                .refuse(at, format!("Function '{name}' needs a field; '*' is for 'count' alone"))),
-            None => {
-                let message = format!("Function '{name}' of alias {} needs 'field'", self.alias.quoted());
-                Err(self.context.refuse(start, message))
+/// Parses what an alias stands for: `{fn, field?, distinct?}`.
+fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggregate, SyntaxError> {
+    let (mut function, mut field, mut distinct) = (None, None, None);
+    let expected = format_args!("The value of alias {} must be an object {{fn, field}}", Quoted(&alias));
+    let start = object(parser, expected, |parser, key| {
+        match &*key.value {
+            "fn" => {
+                function =
+                    Some(choice(parser, ("fn", "function"), &AggregateFn::ALL, AggregateFn::name)?.value);
             }
-        }
-    }
-}
-
-impl<'de> Read<'de> for Definition<'_, 'de> {
-    type Out = Aggregate;
-
-    fn context(&self) -> Context<'_, 'de> {
-        self.context
-    }
-
-    fn wanted(&self) -> String {
-        format!("The value of alias {} must be an object {{fn, field}}", self.alias.quoted())
-    }
-
-    fn object<A: MapAccess<'de>>(self, map: A) -> Result<Aggregate, A::Error> {
-        let context = self.context;
-        let mut object = Object::new(context, map);
-        let (mut function, mut field, mut distinct) = (None, None, None);
-        while let Some(key) = object.next()? {
-            match &*key.name {
-                "fn" => {
-                    let (all, name) = (&AggregateFn::ALL, AggregateFn::name);
-                    function =
-                        Some(object.value(Word { context, key: "fn", thing: "function", all, name })?);
-                }
-                "field" => field = Some((object.value(Text { context, key: "field" })?, key.value_at)),
-                "distinct" => distinct = Some((object.value(Flag { context, key: "distinct" })?, key.at)),
-                name => {
-                    return Err(context.refuse(key.at, unknown("key", name, &["fn", "field", "distinct"])));
-                }
+            "field" => field = Some(to_name(string(parser, "field")?)),
+            "distinct" => {
+                let Some(flag) = boolean(parser) else {
+                    return Err(mismatch(parser, "'distinct' must be true or false"));
+                };
+                distinct = flag.then_some(key.span);
             }
+            name => return Err(parser.error(key.span, unknown("key", name, &["fn", "field", "distinct"]))),
         }
-        let Some(function) = function else {
-            return Err(context.refuse(object.start(), format!("Alias {} needs 'fn'", self.alias.quoted())));
-        };
-        let field = self.field(function, field, object.start())?;
-        let (distinct, at) = distinct.unwrap_or_default();
-        if distinct && field.is_none() {
-            return Err(context.refuse(at, "'distinct' needs a field whose values are to be told apart"));
+        Ok(())
+    })?;
+    let Some(function) = function else {
+        return Err(parser.error(start, format!("Alias {} needs 'fn'", Quoted(&alias))));
+    };
+    let name = function.name();
+    // `"*"` and no field mean the same.
+    let field: Option<Name> = match field {
+        Some(field) if field != "*" => Some(field),
+        _ if function == AggregateFn::Count => None,
+        Some(field) => {
+            let message = format!("Function '{name}' needs a field; '*' is allowed in 'count' only");
+            return Err(parser.error(field.span, message));
         }
-        Ok(Aggregate { alias: self.alias.name.into_owned(), function, field, distinct })
+        None => {
+            let message = format!("Function '{name}' of alias {} needs 'field'", Quoted(&alias));
+            return Err(parser.error(start, message));
+        }
+    };
+    if let Some(span) = distinct
+        && field.is_none()
+    {
+        return Err(parser.error(span, "'distinct' needs 'field', which has the values to compare"));
     }
+    Ok(Aggregate { alias: to_name(alias), function, field, distinct: distinct.is_some() })
 }

@@ -1,16 +1,15 @@
-//! How is a filter tree read, of `$where` and of `$having`?
+//! Parsing of filter trees, of `$where` and of `$having`. `SPEC §3.7`
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use serde::de::{Error, MapAccess, SeqAccess};
-
-use crate::json::controls::{Text, Word};
-use crate::json::value::{Context, Key, Object, Read, Scalar, Seed};
+use super::value::{array, boolean, choice, mismatch, object, string};
+use crate::SyntaxError;
+use crate::error::Quoted;
+use crate::parser::{Parser, TokenName, to_name};
 use crate::query::{Condition, Filter, FilterOp, Literal, Operand, Subject};
+use crate::span::{Span, Spanned};
 use crate::suggest::unknown;
+use crate::token::Token;
 
-/// Which control a filter tree is the value of.
+/// The control that a filter tree is the value of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clause {
     Where,
@@ -25,7 +24,7 @@ impl Clause {
         }
     }
 
-    /// What a condition may compare.
+    /// The keys that name what a condition may compare.
     fn subjects(self) -> &'static str {
         match self {
             Self::Where => "'field'",
@@ -42,289 +41,222 @@ impl Clause {
     }
 }
 
-/// A filter tree, or one below the root of it. `SPEC §3.7`
-#[derive(Clone)]
-pub(super) struct FilterReader<'a, 'de> {
-    context: Context<'a, 'de>,
+/// Parses the filter tree of a control.
+pub(super) fn filter(parser: &mut Parser<'_>, clause: Clause) -> Result<Filter, SyntaxError> {
+    Tree { clause, nodes: 0, depth: 0 }.node(parser)
+}
+
+/// A filter tree that is being parsed.
+struct Tree {
     clause: Clause,
-    /// Combinators around it.
+    /// Combinators and conditions so far.
+    nodes: usize,
+    /// Combinators around the current node.
     depth: usize,
-    /// Combinators and conditions of the whole tree so far.
-    nodes: Rc<Cell<usize>>,
 }
 
-impl<'a, 'de> FilterReader<'a, 'de> {
-    pub(super) fn new(context: Context<'a, 'de>, clause: Clause) -> Self {
-        Self { context, clause, depth: 0, nodes: Rc::default() }
-    }
-
-    fn below(&self) -> Self {
-        Self { depth: self.depth + 1, ..self.clone() }
-    }
-
-    /// `SPEC §3.11`
-    fn check_bounds<E: Error>(&self) -> Result<(), E> {
-        let limits = self.context.limits();
+impl Tree {
+    /// Parses a combinator or a condition.
+    fn node(&mut self, parser: &mut Parser<'_>) -> Result<Filter, SyntaxError> {
+        if *parser.token() == Token::OpenBrace {
+            self.check_bounds(parser)?;
+        }
         let control = self.clause.name();
-        if self.depth >= limits.filter_depth {
-            let bound = limits.filter_depth;
-            let message = format!("'{control}' nests deeper than the bound `filter_depth` ({bound})");
-            return Err(self.context.refuse(None, message));
+        let form = if self.depth == 0 { "must be a filter object" } else { "must be made of filter objects" };
+        let mut combinator: Option<(TokenName<'_>, Filter)> = None;
+        let mut condition = ConditionParts::default();
+        let start = object(parser, format_args!("'{control}' {form}"), |parser, key| {
+            if let Some((combinator, _)) = &combinator {
+                let (name, other) = (Quoted(combinator), Quoted(&key));
+                let message = format!("{name} must be the only key of its object; found {other} too");
+                return Err(parser.error(key.span, message));
+            }
+            if !matches!(&*key.value, "and" | "or" | "not") {
+                return self.condition_key(parser, &key, &mut condition);
+            }
+            if !condition.is_empty() {
+                let message = format!("{} must be the only key of its object", Quoted(&key));
+                return Err(parser.error(key.span, message));
+            }
+            self.depth += 1;
+            let filter = match &*key.value {
+                "and" => Filter::And(self.list(parser, "and")?),
+                "or" => Filter::Or(self.list(parser, "or")?),
+                _ => Filter::Not(Box::new(self.node(parser)?)),
+            };
+            self.depth -= 1;
+            combinator = Some((key, filter));
+            Ok(())
+        })?;
+        if let Some((_, filter)) = combinator {
+            return Ok(filter);
         }
-        if self.nodes.replace(self.nodes.get() + 1) >= limits.filter_nodes {
-            let bound = limits.filter_nodes;
-            let message = format!(
-                "'{control}' has more conditions and combinators than the bound `filter_nodes` ({bound})"
-            );
-            return Err(self.context.refuse(None, message));
-        }
-        Ok(())
-    }
-
-    /// `and` and `or` take a list that is not empty.
-    fn list<A: MapAccess<'de>>(
-        &self,
-        object: &mut Object<'_, 'de, A>,
-        key: &'static str,
-    ) -> Result<Vec<Filter>, A::Error> {
-        object.value(FilterList { tree: self, key })
-    }
-}
-
-impl<'de> Read<'de> for FilterReader<'_, 'de> {
-    type Out = Filter;
-
-    fn context(&self) -> Context<'_, 'de> {
-        self.context
-    }
-
-    fn wanted(&self) -> String {
-        let what = if self.depth == 0 { "must be" } else { "must be made of" };
-        let form = if self.depth == 0 { "a filter object" } else { "filter objects" };
-        format!("'{}' {what} {form}", self.clause.name())
-    }
-
-    fn object<A: MapAccess<'de>>(self, map: A) -> Result<Filter, A::Error> {
-        self.check_bounds()?;
-        let mut object = Object::new(self.context, map);
-        let Some(key) = object.next()? else {
+        if condition.is_empty() {
             let subjects = self.clause.subjects();
             let message =
                 format!("The filter object is empty; write {subjects} with 'op', or 'and', 'or', 'not'");
-            return Err(self.context.refuse(None, message));
-        };
-        let filter = match &*key.name {
-            "and" => Filter::And(self.list(&mut object, "and")?),
-            "or" => Filter::Or(self.list(&mut object, "or")?),
-            "not" => Filter::Not(Box::new(object.value(self.below())?)),
-            _ => return self.condition(object, key),
-        };
-        if let Some(other) = object.next()? {
+            return Err(parser.error(start, message));
+        }
+        self.finish(parser, condition, start).map(Filter::Condition)
+    }
+
+    /// Checks the bounds on depth and size. `SPEC §3.11`
+    fn check_bounds(&mut self, parser: &Parser<'_>) -> Result<(), SyntaxError> {
+        let control = self.clause.name();
+        let bound = parser.limits.filter_depth;
+        if self.depth >= bound {
             let message =
-                format!("{} must be the only key of its object; found {} too", key.quoted(), other.quoted());
-            return Err(self.context.refuse(other.at, message));
+                format!("'{control}' is nested deeper than the bound `filter_depth` ({bound}) allows");
+            return Err(parser.error(None, message));
         }
-        Ok(filter)
-    }
-}
-
-/// The value of `and` or `or`.
-struct FilterList<'t, 'a, 'de> {
-    tree: &'t FilterReader<'a, 'de>,
-    key: &'static str,
-}
-
-impl<'de> Read<'de> for FilterList<'_, '_, 'de> {
-    type Out = Vec<Filter>;
-
-    fn context(&self) -> Context<'_, 'de> {
-        self.tree.context
-    }
-
-    fn wanted(&self) -> String {
-        format!("'{}' must be an array of filter objects", self.key)
-    }
-
-    fn array<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Out, A::Error> {
-        let mut filters = Vec::new();
-        while let Some(filter) = seq.next_element_seed(Seed(self.tree.below()))? {
-            filters.push(filter);
+        self.nodes += 1;
+        let bound = parser.limits.filter_nodes;
+        if self.nodes > bound {
+            let message = format!(
+                "'{control}' has more conditions and combinators than the bound `filter_nodes` ({bound}) allows"
+            );
+            return Err(parser.error(None, message));
         }
-        if filters.is_empty() {
-            let message = format!("'{}' is empty; it needs at least one filter object", self.key);
-            return Err(self.tree.context.refuse(None, message));
-        }
-        Ok(filters)
-    }
-}
-
-/// A condition so far. Its keys come in any order, so what depends on two of them waits for the end.
-#[derive(Default)]
-struct Written {
-    subject: Option<Subject>,
-    op: Option<FilterOp>,
-    operand: Option<Operand>,
-    value_key_at: Option<usize>,
-    value_at: Option<usize>,
-}
-
-impl<'de> FilterReader<'_, 'de> {
-    fn condition<A: MapAccess<'de>>(
-        &self,
-        mut object: Object<'_, 'de, A>,
-        first: Key<'de>,
-    ) -> Result<Filter, A::Error> {
-        let context = self.context;
-        let mut written = Written::default();
-        let mut next = Some(first);
-        while let Some(key) = next {
-            match &*key.name {
-                "field" | "aggregate" => self.subject(&mut object, &key, &mut written.subject)?,
-                "op" => {
-                    let (all, name) = (&FilterOp::ALL, FilterOp::name);
-                    written.op =
-                        Some(object.value(Word { context, key: "op", thing: "operator", all, name })?);
-                }
-                "value" => {
-                    (written.value_key_at, written.value_at) = (key.at, key.value_at);
-                    written.operand = Some(object.value(OperandReader { context })?);
-                }
-                "and" | "or" | "not" => {
-                    let message = format!("{} must be the only key of its object", key.quoted());
-                    return Err(context.refuse(key.at, message));
-                }
-                name => return Err(context.refuse(key.at, unknown("key", name, self.clause.keys()))),
-            }
-            next = object.next()?;
-        }
-        self.finish(written, object.start())
-    }
-
-    fn subject<A: MapAccess<'de>>(
-        &self,
-        object: &mut Object<'_, 'de, A>,
-        key: &Key<'de>,
-        subject: &mut Option<Subject>,
-    ) -> Result<(), A::Error> {
-        let context = self.context;
-        let is_field = key.name == "field";
-        if !is_field && self.clause == Clause::Where {
-            let message = "'$where' compares fields only; filter by 'aggregate' in '$having'";
-            return Err(context.refuse(key.at, message));
-        }
-        if subject.is_some() {
-            let message = "A condition has either 'field' or 'aggregate', not both";
-            return Err(context.refuse(key.at, message));
-        }
-        *subject = Some(if is_field {
-            Subject::Field(object.value(Text { context, key: "field" })?)
-        } else {
-            Subject::Aggregate(object.value(Text { context, key: "aggregate" })?)
-        });
         Ok(())
     }
 
-    fn finish<E: Error>(&self, written: Written, start: Option<usize>) -> Result<Filter, E> {
-        let refuse = |at, message: String| Err(self.context.refuse(at, message));
-        let Some(subject) = written.subject else {
-            return refuse(
-                start,
-                format!("A condition of '{}' needs {}", self.clause.name(), self.clause.subjects()),
-            );
+    /// Parses the value of `and` or `or`: a list that is not empty.
+    fn list(&mut self, parser: &mut Parser<'_>, key: &str) -> Result<Vec<Filter>, SyntaxError> {
+        let mut filters = Vec::new();
+        let expected = format_args!("'{key}' must be an array of filter objects");
+        let start = array(parser, expected, |parser, _| {
+            filters.push(self.node(parser)?);
+            Ok(())
+        })?;
+        if filters.is_empty() {
+            let message = format!("'{key}' is empty; it needs at least one filter object");
+            return Err(parser.error(start, message));
+        }
+        Ok(filters)
+    }
+
+    /// Parses the value of a key of a condition.
+    fn condition_key<'t>(
+        &self,
+        parser: &mut Parser<'t>,
+        key: &TokenName<'t>,
+        parts: &mut ConditionParts,
+    ) -> Result<(), SyntaxError> {
+        match &*key.value {
+            "aggregate" if self.clause == Clause::Where => {
+                let message = "'$where' compares fields only; filter by 'aggregate' in '$having'";
+                return Err(parser.error(key.span, message));
+            }
+            "field" | "aggregate" if parts.subject.is_some() => {
+                let message = "A condition has either 'field' or 'aggregate', not both";
+                return Err(parser.error(key.span, message));
+            }
+            "field" => parts.subject = Some(Subject::Field(to_name(string(parser, "field")?))),
+            "aggregate" => parts.subject = Some(Subject::Aggregate(to_name(string(parser, "aggregate")?))),
+            "op" => parts.op = Some(choice(parser, ("op", "operator"), &FilterOp::ALL, FilterOp::name)?),
+            "value" => {
+                let (key, value) = (key.span, parser.span());
+                parts.operand = Some(WrittenOperand { key, value, operand: operand(parser)? });
+            }
+            name => return Err(parser.error(key.span, unknown("key", name, self.clause.keys()))),
+        }
+        Ok(())
+    }
+
+    /// Checks the rules between the keys of a condition, whose object begins at `start`.
+    fn finish(
+        &self,
+        parser: &Parser<'_>,
+        parts: ConditionParts,
+        start: Span,
+    ) -> Result<Condition, SyntaxError> {
+        let Some(subject) = parts.subject else {
+            let (control, subjects) = (self.clause.name(), self.clause.subjects());
+            return Err(parser.error(start, format!("A condition of '{control}' needs {subjects}")));
         };
-        let Some(op) = written.op else {
-            return refuse(start, "A condition needs 'op'".to_owned());
+        let Some(op) = parts.op else {
+            return Err(parser.error(start, "A condition needs 'op'"));
         };
         let name = op.name();
-        let value = match (op, written.operand) {
-            (FilterOp::IsNull | FilterOp::IsNotNull, None) => Operand::None,
-            (FilterOp::IsNull | FilterOp::IsNotNull, Some(_)) => {
-                return refuse(written.value_key_at, format!("Operator '{name}' takes no 'value'"));
+        let takes_none = matches!(*op, FilterOp::IsNull | FilterOp::IsNotNull);
+        let takes_many = matches!(*op, FilterOp::In | FilterOp::Nin);
+        let Some(WrittenOperand { key, value, operand }) = parts.operand else {
+            if takes_none {
+                return Ok(Condition { subject, op, value: Operand::None });
             }
-            (_, None) => return refuse(start, format!("Operator '{name}' needs 'value'")),
-            (FilterOp::In | FilterOp::Nin, Some(list @ Operand::Many(_))) => list,
-            (FilterOp::In | FilterOp::Nin, Some(_)) => {
-                return refuse(written.value_at, format!("Operator '{name}' needs an array as 'value'"));
-            }
-            (_, Some(Operand::Many(_))) => {
-                return refuse(written.value_at, format!("Operator '{name}' takes one value, not an array"));
-            }
-            (_, Some(one)) => one,
+            return Err(parser.error(start, format!("Operator '{name}' needs 'value'")));
         };
-        Ok(Filter::Condition(Condition { subject, op, value }))
+        let is_many = matches!(operand, Operand::Many(_));
+        let (span, message) = if takes_none {
+            (key, format!("Operator '{name}' takes no 'value'"))
+        } else if takes_many && !is_many {
+            (Some(value), format!("Operator '{name}' needs an array as 'value'"))
+        } else if is_many && !takes_many {
+            (Some(value), format!("Operator '{name}' takes one value, not an array"))
+        } else {
+            return Ok(Condition { subject, op, value: operand });
+        };
+        Err(parser.error(span, message))
     }
 }
 
-/// The value of a condition: one scalar or a list of them.
-struct OperandReader<'a, 'de> {
-    context: Context<'a, 'de>,
+/// The keys of a condition so far. They come in any order, so the rules between them are checked at the end.
+#[derive(Default)]
+struct ConditionParts {
+    subject: Option<Subject>,
+    op: Option<Spanned<FilterOp>>,
+    operand: Option<WrittenOperand>,
 }
 
-impl<'de> Read<'de> for OperandReader<'_, 'de> {
-    type Out = Operand;
-
-    fn context(&self) -> Context<'_, 'de> {
-        self.context
+impl ConditionParts {
+    fn is_empty(&self) -> bool {
+        self.subject.is_none() && self.op.is_none() && self.operand.is_none()
     }
+}
 
-    fn wanted(&self) -> String {
-        LiteralReader { context: self.context, index: 0 }.wanted()
+/// An operand with the locations of `"value"` and of the value.
+struct WrittenOperand {
+    key: Option<Span>,
+    value: Span,
+    operand: Operand,
+}
+
+/// Parses the value of a condition: one scalar or a list of them.
+fn operand(parser: &mut Parser<'_>) -> Result<Operand, SyntaxError> {
+    if *parser.token() != Token::OpenBracket {
+        return literal(parser).map(Operand::One);
     }
-
-    fn scalar<E: Error>(self, scalar: Scalar<'de>) -> Result<Operand, E> {
-        LiteralReader { context: self.context, index: 0 }.literal(scalar).map(Operand::One)
-    }
-
-    fn array<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Operand, A::Error> {
-        let context = self.context;
-        let mut literals = Vec::new();
-        while let Some(literal) =
-            seq.next_element_seed(Seed(LiteralReader { context, index: literals.len() }))?
-        {
-            literals.push(literal);
+    let mut literals = Vec::new();
+    array(parser, "'value' must be an array", |parser, index| {
+        let literal = literal(parser)?;
+        let bound = parser.limits.in_values;
+        if index >= bound {
+            let message = format!("The array has more values than the bound `in_values` ({bound}) allows");
+            return Err(parser.error(literal.span, message));
         }
-        Ok(Operand::Many(literals))
+        literals.push(literal);
+        Ok(())
+    })?;
+    Ok(Operand::Many(literals))
+}
+
+fn literal(parser: &mut Parser<'_>) -> Result<Spanned<Literal>, SyntaxError> {
+    let span = parser.span();
+    if let Some(text) = parser.take_text() {
+        return Ok(Spanned::new(Literal::Text(text.value.into_owned()), span));
     }
-}
-
-/// One entry of a list of values.
-struct LiteralReader<'a, 'de> {
-    context: Context<'a, 'de>,
-    index: usize,
-}
-
-impl LiteralReader<'_, '_> {
-    fn literal<E: Error>(&self, scalar: Scalar<'_>) -> Result<Literal, E> {
-        match scalar {
-            Scalar::Null => {
-                let message = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
-                Err(self.context.refuse(None, message))
-            }
-            Scalar::Boolean(boolean) => Ok(Literal::Boolean(boolean)),
-            Scalar::Integer(integer) => Ok(Literal::Integer(integer)),
-            Scalar::Number(number) => Ok(Literal::Number(number)),
-            Scalar::Text(text) => Ok(Literal::Text(text.into_owned())),
+    if let Some(value) = boolean(parser) {
+        return Ok(Spanned::new(Literal::Boolean(value), span));
+    }
+    let literal = match *parser.token() {
+        Token::Integer(value) => Literal::Integer(value),
+        Token::Number(value) => Literal::Number(value),
+        Token::Name("null") => {
+            let message = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
+            return Err(parser.error(None, message));
         }
-    }
-}
-
-impl<'de> Read<'de> for LiteralReader<'_, 'de> {
-    type Out = Literal;
-
-    fn context(&self) -> Context<'_, 'de> {
-        self.context
-    }
-
-    fn wanted(&self) -> String {
-        "A value to compare with must be a string, a number or a boolean".to_owned()
-    }
-
-    fn scalar<E: Error>(self, scalar: Scalar<'de>) -> Result<Literal, E> {
-        let bound = self.context.limits().in_values;
-        if self.index >= bound {
-            let message = format!("The array has more values than the bound `in_values` ({bound})");
-            return Err(self.context.refuse(None, message));
-        }
-        self.literal(scalar)
-    }
+        _ => return Err(mismatch(parser, "A value to compare with must be a string, a number or a boolean")),
+    };
+    parser.advance();
+    Ok(Spanned::new(literal, span))
 }

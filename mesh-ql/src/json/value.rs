@@ -1,254 +1,178 @@
-//! How is one JSON value read? The plumbing between serde and the readers: values by kind, objects without
-//! duplicate keys, and a side channel for errors, since serde's own can carry neither path nor place.
+//! Parsing of single JSON values: objects without duplicate keys, arrays, scalars.
+//!
+//! Each function expects the parser at the first token of a value and leaves it after the last one. A value of
+//! another kind is refused with what was expected.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
-use std::fmt;
+use std::fmt::Display;
 
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
-
-use crate::Limits;
+use crate::SyntaxError;
 use crate::error::Quoted;
-use crate::json::locate;
-use crate::place::Place;
+use crate::parser::{Parser, TokenName};
+use crate::span::{Span, Spanned};
+use crate::suggest::unknown;
+use crate::token::{Invalid, Token};
 
-/// What one reading of one text shares.
-pub(super) struct Reading<'de> {
-    pub(super) text: &'de str,
-    pub(super) limits: Limits,
-    /// Fields and relations selected so far.
-    pub(super) items: Cell<usize>,
-    /// The first refusal, which ends the reading.
-    pub(super) failure: OnceCell<Failure>,
-}
-
-/// Why a reader refused.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) message: String,
-    pub(super) path: Option<String>,
-    /// Byte offset of the offender, or `None` for the value at which the deserializer stopped.
-    pub(super) at: Option<usize>,
-}
-
-impl<'de> Reading<'de> {
-    pub(super) fn new(text: &'de str, limits: &Limits) -> Self {
-        Self { text, limits: *limits, items: Cell::new(0), failure: OnceCell::new() }
+/// Parses an object: `entry` is called with each key and parses its value. Returns the location of the opening
+/// brace. `expected` is the first half of the message about another value: `'$page' must be an object`.
+pub(super) fn object<'t>(
+    parser: &mut Parser<'t>,
+    expected: impl Display,
+    mut entry: impl FnMut(&mut Parser<'t>, TokenName<'t>) -> Result<(), SyntaxError>,
+) -> Result<Span, SyntaxError> {
+    let start = parser.span();
+    if !parser.advance_if(&Token::OpenBrace) {
+        return Err(mismatch(parser, expected));
     }
-
-    /// Where a part of the text starts that the deserializer has lent out.
-    fn offset_of(&self, part: &'de str) -> Option<usize> {
-        part.as_ptr().addr().checked_sub(self.text.as_ptr().addr())
+    if parser.advance_if(&Token::CloseBrace) {
+        return Ok(start);
     }
-}
-
-/// What every reader is given: the reading and the read node it works in.
-#[derive(Clone, Copy)]
-pub(super) struct Context<'a, 'de> {
-    pub(super) reading: &'a Reading<'de>,
-    pub(super) place: Option<&'a Place<'a>>,
-}
-
-impl Context<'_, '_> {
-    pub(super) fn limits(&self) -> &Limits {
-        &self.reading.limits
-    }
-
-    /// Refuses the query. The error that travels through serde is empty; what it stands for is left aside.
-    pub(super) fn refuse<E: Error>(&self, at: Option<usize>, message: impl Into<String>) -> E {
-        let path = self.place.map(Place::path);
-        self.reading.failure.get_or_init(|| Failure { message: message.into(), path, at });
-        E::custom("refused")
-    }
-}
-
-/// A JSON value that is neither object nor array.
-pub(super) enum Scalar<'de> {
-    Null,
-    Boolean(bool),
-    Integer(i64),
-    Number(f64),
-    Text(Cow<'de, str>),
-}
-
-impl Scalar<'_> {
-    /// What messages call it.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean(true) => "true",
-            Self::Boolean(false) => "false",
-            Self::Integer(_) | Self::Number(_) => "a number",
-            Self::Text(_) => "a string",
+    let mut keys = Keys::default();
+    loop {
+        let key = key(parser)?;
+        if !keys.insert(&key) {
+            return Err(parser.error(key.span, format!("Key {} occurs twice in one object", Quoted(&key))));
+        }
+        if !parser.advance_if(&Token::Colon) {
+            return Err(unexpected(parser, "Expected ':' after a key", "inside an object"));
+        }
+        entry(parser, key)?;
+        if parser.advance_if(&Token::CloseBrace) {
+            return Ok(start);
+        }
+        if !parser.advance_if(&Token::Comma) {
+            return Err(unexpected(parser, "Expected ',' or '}'", "inside an object"));
         }
     }
 }
 
-/// Reads one value. A reader overrides the kinds it accepts; the others are refused with what was wanted.
-pub(super) trait Read<'de>: Sized {
-    type Out;
-
-    fn context(&self) -> Context<'_, 'de>;
-
-    /// The first half of the message about a value of the wrong kind: `'first' must be a number`.
-    fn wanted(&self) -> String;
-
-    fn mismatch<E: Error>(&self, found: &str) -> E {
-        self.context().refuse(None, format!("{}, not {found}", self.wanted()))
+/// Parses an array: `item` is called with the index of each item and parses it. Returns the location of the
+/// opening bracket.
+pub(super) fn array<'t>(
+    parser: &mut Parser<'t>,
+    expected: impl Display,
+    mut item: impl FnMut(&mut Parser<'t>, usize) -> Result<(), SyntaxError>,
+) -> Result<Span, SyntaxError> {
+    let start = parser.span();
+    if !parser.advance_if(&Token::OpenBracket) {
+        return Err(mismatch(parser, expected));
     }
-
-    fn object<A: MapAccess<'de>>(self, _map: A) -> Result<Self::Out, A::Error> {
-        Err(self.mismatch("an object"))
+    if parser.advance_if(&Token::CloseBracket) {
+        return Ok(start);
     }
-
-    fn array<A: SeqAccess<'de>>(self, _seq: A) -> Result<Self::Out, A::Error> {
-        Err(self.mismatch("an array"))
-    }
-
-    fn scalar<E: Error>(self, scalar: Scalar<'de>) -> Result<Self::Out, E> {
-        Err(self.mismatch(scalar.kind()))
-    }
-}
-
-/// Makes a reader known to serde.
-pub(super) struct Seed<R>(pub(super) R);
-
-impl<'de, R: Read<'de>> DeserializeSeed<'de> for Seed<R> {
-    type Value = R::Out;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<R::Out, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, R: Read<'de>> Visitor<'de> for Seed<R> {
-    type Value = R::Out;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.wanted())
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<R::Out, E> {
-        self.0.scalar(Scalar::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<R::Out, E> {
-        self.0.scalar(Scalar::Boolean(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<R::Out, E> {
-        self.0.scalar(Scalar::Integer(value))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<R::Out, E> {
-        let scalar = i64::try_from(value).map_or(Scalar::Number(value as f64), Scalar::Integer);
-        self.0.scalar(scalar)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<R::Out, E> {
-        self.0.scalar(Scalar::Number(value))
-    }
-
-    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<R::Out, E> {
-        self.0.scalar(Scalar::Text(Cow::Borrowed(value)))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<R::Out, E> {
-        self.0.scalar(Scalar::Text(Cow::Owned(value.to_owned())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<R::Out, A::Error> {
-        self.0.array(seq)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<R::Out, A::Error> {
-        self.0.object(map)
-    }
-}
-
-/// A key of an object, with the places to which errors about it and its value point. They are unknown for
-/// a key written with escapes.
-pub(super) struct Key<'de> {
-    pub(super) name: Cow<'de, str>,
-    pub(super) at: Option<usize>,
-    pub(super) value_at: Option<usize>,
-}
-
-impl Key<'_> {
-    pub(super) fn quoted(&self) -> Quoted<'_> {
-        Quoted(&self.name)
-    }
-}
-
-/// An object that is read key by key and refuses a key given twice. `SPEC §3.2`
-pub(super) struct Object<'a, 'de, A> {
-    context: Context<'a, 'de>,
-    map: A,
-    seen: HashSet<Cow<'de, str>>,
-    start: Option<usize>,
-}
-
-impl<'a, 'de, A: MapAccess<'de>> Object<'a, 'de, A> {
-    pub(super) fn new(context: Context<'a, 'de>, map: A) -> Self {
-        Self { context, map, seen: HashSet::new(), start: None }
-    }
-
-    /// Where its brace stands, once a key has told.
-    pub(super) fn start(&self) -> Option<usize> {
-        self.start
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<Key<'de>>, A::Error> {
-        let Some(name) = self.map.next_key_seed(Name)? else { return Ok(None) };
-        let reading = self.context.reading;
-        let inside = match name {
-            Cow::Borrowed(name) => reading.offset_of(name),
-            Cow::Owned(_) => None,
-        };
-        let key = Key {
-            at: inside.and_then(|inside| inside.checked_sub(1)),
-            value_at: inside.map(|inside| locate::value_after_key(reading.text, inside + name.len())),
-            name,
-        };
-        if self.seen.is_empty() {
-            self.start = key.at.and_then(|at| locate::brace_before(reading.text, at));
+    for index in 0.. {
+        item(parser, index)?;
+        if parser.advance_if(&Token::CloseBracket) {
+            break;
         }
-        if !self.seen.insert(key.name.clone()) {
-            return Err(self.context.refuse(key.at, format!("Key {} is given twice", key.quoted())));
+        if !parser.advance_if(&Token::Comma) {
+            return Err(unexpected(parser, "Expected ',' or ']'", "inside an array"));
         }
-        Ok(Some(key))
+        if *parser.token() == Token::CloseBracket {
+            return Err(parser.error(None, "Expected a value after ','"));
+        }
     }
+    Ok(start)
+}
 
-    pub(super) fn value<R: Read<'de>>(&mut self, reader: R) -> Result<R::Out, A::Error> {
-        self.map.next_value_seed(Seed(reader))
+fn key<'t>(parser: &mut Parser<'t>) -> Result<TokenName<'t>, SyntaxError> {
+    if let Some(key) = parser.take_text() {
+        return Ok(key);
+    }
+    let expected = match parser.token() {
+        Token::CloseBrace => "Expected a key after ','",
+        Token::Name(_) => "Expected a key in double quotes (is the query in the QL format?)",
+        _ => "Expected a key in double quotes",
+    };
+    Err(unexpected(parser, expected, "inside an object"))
+}
+
+/// Parses the string that is the value of `key`.
+pub(super) fn string<'t>(parser: &mut Parser<'t>, key: &str) -> Result<TokenName<'t>, SyntaxError> {
+    parser.take_text().ok_or_else(|| mismatch(parser, format_args!("'{key}' must be a string")))
+}
+
+/// Parses the value of `key`, which is the name of one of `choices`. Messages call such a name a `kind`.
+pub(super) fn choice<T: Copy>(
+    parser: &mut Parser<'_>,
+    (key, kind): (&str, &str),
+    choices: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<Spanned<T>, SyntaxError> {
+    let text = string(parser, key)?;
+    match choices.iter().find(|choice| name(**choice) == *text) {
+        Some(choice) => Ok(Spanned { value: *choice, span: text.span }),
+        None => {
+            let names: Vec<&str> = choices.iter().map(|choice| name(*choice)).collect();
+            Err(parser.error(text.span, unknown(kind, &text, &names)))
+        }
     }
 }
 
-/// The text of a key.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
+/// Parses `true` or `false`, if the current token is one.
+pub(super) fn boolean(parser: &mut Parser<'_>) -> Option<bool> {
+    let value = match parser.token() {
+        Token::Name("true") => true,
+        Token::Name("false") => false,
+        _ => return None,
+    };
+    parser.advance();
+    Some(value)
 }
 
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
+/// Refuses the current token, which begins a value of another kind than expected, or none.
+pub(super) fn mismatch(parser: &Parser<'_>, expected: impl Display) -> SyntaxError {
+    let found = match *parser.token() {
+        Token::OpenBrace => "an object",
+        Token::OpenBracket => "an array",
+        Token::Text(_) => "a string",
+        Token::Integer(_) | Token::Number(_) => "a number",
+        Token::Name(name @ ("true" | "false" | "null")) => name,
+        _ => return unexpected(parser, "Expected a JSON value", "where a value is expected"),
+    };
+    parser.error(None, format!("{expected}, not {found}"))
+}
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
+/// Refuses the current token where the syntax of JSON allows it nowhere. `context` is where a text is cut off
+/// that ends here.
+pub(super) fn unexpected(parser: &Parser<'_>, expected: &str, context: &str) -> SyntaxError {
+    let message = match *parser.token() {
+        Token::End => format!("The query ends {context}"),
+        Token::Invalid(Invalid::Unterminated) => "The query ends inside a string".to_owned(),
+        Token::Invalid(Invalid::Number) => format!("Malformed number {}", Quoted(parser.token_text())),
+        Token::Invalid(Invalid::NumberTooLarge) => "The number does not fit a 64-bit float".to_owned(),
+        Token::Invalid(Invalid::ControlCharacter) => {
+            "A control character in a string must be written as an escape".to_owned()
+        }
+        Token::Invalid(Invalid::Escape) => "Unknown or incomplete escape in a string".to_owned(),
+        Token::Invalid(Invalid::Surrogate) => {
+            "The escape is half of a surrogate pair, which stands for no character".to_owned()
+        }
+        _ => expected.to_owned(),
+    };
+    parser.error(None, message)
+}
 
-    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
+/// The keys of one object. A few are compared one by one, many are hashed.
+#[derive(Default)]
+struct Keys<'t> {
+    few: Vec<Cow<'t, str>>,
+    many: HashSet<Cow<'t, str>>,
+}
 
-    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
+impl<'t> Keys<'t> {
+    const FEW: usize = 16;
+
+    /// Adds a key; returns whether it is new.
+    fn insert(&mut self, key: &Cow<'t, str>) -> bool {
+        if self.few.contains(key) {
+            return false;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(key.clone());
+            return true;
+        }
+        self.many.insert(key.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! Does every text come to an end: no panic, no overflow, no runaway work?
+//! Hostile texts: parsing never panics, overflows the stack or takes more than linear time.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use proptest::sample::{Index, select};
 use super::tree::{WIDE, query, selection_query};
 use crate::{Format, Limits, parse, print_json, print_ql};
 
-/// Half the stack that a thread has by default, so that recursion without a bound shows at once.
+/// Half the default stack of a thread: unbounded recursion overflows it.
 const SMALL_STACK: usize = 1024 * 1024;
 
 fn on_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -22,7 +22,7 @@ fn refused(format: Format, text: &str, bound: &str) {
 }
 
 #[test]
-fn nesting_without_end_is_refused_at_the_bound() {
+fn endless_nesting_is_refused_at_the_bound() {
     on_small_stack(|| {
         const MANY: usize = 100_000;
         let user = r#"{"user":{"$select":{"id":true},"#;
@@ -47,14 +47,14 @@ fn nesting_without_end_is_refused_at_the_bound() {
         refused(Format::Json, &format!(r#"{user}"$orderBy":{arrays}"#), "must be an object");
         refused(Format::Json, &format!(r#"{user}"$distinct":{arrays}"#), "must list field names");
         refused(Format::Json, &"{".repeat(1024 * 1024), "double quotes");
-        refused(Format::Ql, &"{".repeat(1024 * 1024), "Expected the entity's name");
+        refused(Format::Ql, &"{".repeat(1024 * 1024), "Expected the name of an entity");
         refused(Format::Ql, &format!("{{ user {}", "a { ".repeat(MANY)), "bound `depth` (32)");
         refused(Format::Ql, &format!("{{ user a {}", "}".repeat(MANY)), "the end of the query");
     });
 }
 
 #[test]
-fn what_is_deepest_by_configuration_is_read() {
+fn nesting_up_to_the_largest_bounds_is_parsed() {
     on_small_stack(|| {
         let leaf = r#"{"field":"a","op":"in","value":["b"]}"#;
         let depth = Limits::MAX_DEPTH;
@@ -77,7 +77,7 @@ fn wide_texts_take_linear_time() {
         let entries: Vec<String> = names.iter().map(|name| format!("\"{name}\":true")).collect();
         format!(r#"{{"user":{{"$select":{{{}}}}}}}"#, entries.join(","))
     };
-    refused(Format::Json, &json(fields(&|_| "id".to_owned())), "Key 'id' is given twice");
+    refused(Format::Json, &json(fields(&|_| "id".to_owned())), "Key 'id' occurs twice");
     let same =
         parse(Format::Ql, &format!("{{ user {} }}", fields(&|_| "id".to_owned()).join(" ")), &NO_LIMITS);
     assert_eq!(same.unwrap().root.select.len(), 1);
@@ -87,16 +87,20 @@ fn wide_texts_take_linear_time() {
     assert!(parse(Format::Ql, &ql, &NO_LIMITS).is_ok());
 }
 
-/// Whatever the text: no panic, at most one format takes it, and errors point into it.
+/// Parses the text in both formats: at most one accepts it, and errors point into it.
 fn check(text: &str) -> Result<(), TestCaseError> {
     let outcomes = Format::ALL.map(|format| parse(format, text, &Limits::default()));
     prop_assert!(
         outcomes.iter().filter(|outcome| outcome.is_ok()).count() <= 1,
-        "both formats take {:?}",
+        "both formats accept {:?}",
         text
     );
     for error in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-        let (line, column) = (error.line.unwrap() as usize, error.column.unwrap() as usize);
+        let (line, column) = (error.position.line as usize, error.position.column as usize);
+        prop_assert!(
+            error.span.start <= error.span.end && error.span.end as usize <= text.len(),
+            "{error:?} in {text:?}"
+        );
         let pointed = text.split('\n').nth(line - 1);
         prop_assert!(
             pointed.is_some_and(|pointed| column - 1 <= pointed.chars().count()),
@@ -156,18 +160,18 @@ proptest! {
     }
 
     #[test]
-    fn spoilt_json(query in query(), at in any::<Index>(), piece in select(&PIECES[..]), drop in 0_usize..3) {
-        check(&spoil(&print_json(&query), at, piece, drop))?;
+    fn corrupted_json(query in query(), at in any::<Index>(), piece in select(&PIECES[..]), drop in 0_usize..3) {
+        check(&corrupt(&print_json(&query), at, piece, drop))?;
     }
 
     #[test]
-    fn spoilt_ql(query in selection_query(), at in any::<Index>(), piece in select(&PIECES[..]), drop in 0_usize..3) {
-        check(&spoil(&print_ql(&query).unwrap(), at, piece, drop))?;
+    fn corrupted_ql(query in selection_query(), at in any::<Index>(), piece in select(&PIECES[..]), drop in 0_usize..3) {
+        check(&corrupt(&print_ql(&query).unwrap(), at, piece, drop))?;
     }
 }
 
-/// The text with some characters replaced.
-fn spoil(text: &str, at: Index, piece: &str, drop: usize) -> String {
+/// Replaces some characters of the text.
+fn corrupt(text: &str, at: Index, piece: &str, drop: usize) -> String {
     let characters: Vec<char> = text.chars().collect();
     let at = at.index(characters.len());
     let head: String = characters[..at].iter().collect();

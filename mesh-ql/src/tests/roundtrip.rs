@@ -1,4 +1,4 @@
-//! Do printing and parsing undo one another, in both formats and between them?
+//! Printing and parsing are inverse to each other, in both formats and between them.
 
 use expect_test::expect;
 use proptest::prelude::*;
@@ -10,13 +10,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn json_reads_back(query in query()) {
+    fn printed_json_parses_to_the_same_query(query in query()) {
         prop_assert_eq!(&parse(Format::Json, &print_json(&query), &WIDE).unwrap(), &query);
         prop_assert_eq!(&parse(Format::Json, &print_json_pretty(&query), &WIDE).unwrap(), &query);
     }
 
     #[test]
-    fn ql_reads_back(query in selection_query()) {
+    fn printed_ql_parses_to_the_same_query(query in selection_query()) {
         let ql = print_ql(&query).unwrap();
         prop_assert_eq!(&parse(Format::Ql, &ql, &WIDE).unwrap(), &query);
         let items = ql.strip_prefix("{ ").and_then(|ql| ql.strip_prefix(&*query.entity)).unwrap();
@@ -54,7 +54,7 @@ fn printed_text() {
 }
 
 #[test]
-fn what_ql_cannot_say() {
+fn ql_refuses_controls_and_other_names() {
     let refuse = |json: &str| print_ql(&parse(Format::Json, json, &Limits::default()).unwrap()).unwrap_err();
     let shown = [
         refuse(r#"{"user-x":{"$select":{"id":true}}}"#),
@@ -72,7 +72,7 @@ fn what_ql_cannot_say() {
 }
 
 #[test]
-fn ql_forms_mean_the_same() {
+fn ql_braces_at_the_root_are_optional() {
     let print = |ql: &str| print_ql(&parse(Format::Ql, ql, &Limits::default()).unwrap()).unwrap();
     expect!["{ user id name posts { id } }"].assert_eq(&print("{ user id name posts { id } }"));
     expect!["{ user id name posts { id } }"].assert_eq(&print("{user{id name id posts{id}}}"));

@@ -1,4 +1,4 @@
-//! Random queries that keep every rule of the protocol.
+//! Random queries that comply with every rule of the protocol.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use proptest::sample::select;
 
 use crate::{
     Aggregate, AggregateFn, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, Limits, Literal,
-    Nulls, Operand, OrderBy, Page, Query, ReadNode, Selection, Subject,
+    Name, Nulls, Operand, OrderBy, Page, Query, ReadNode, Selection, Spanned, Subject,
 };
 
 /// Bounds that no random query passes.
@@ -28,13 +28,14 @@ pub(super) const WIDE: Limits = Limits {
 /// Any query.
 pub(super) fn query() -> impl Strategy<Value = Query> {
     (".{0,6}", node(3)).prop_filter_map("no `$` at the root", |(entity, root)| {
-        (!entity.starts_with('$')).then_some(Query { entity, root })
+        (!entity.starts_with('$')).then_some(Query { entity: entity.into(), root })
     })
 }
 
 /// A query that the brace format can express.
 pub(super) fn selection_query() -> impl Strategy<Value = Query> {
-    ("[A-Za-z_][A-Za-z0-9_]{0,5}", plain_node(4)).prop_map(|(entity, root)| Query { entity, root })
+    ("[A-Za-z_][A-Za-z0-9_]{0,5}", plain_node(4))
+        .prop_map(|(entity, root)| Query { entity: entity.into(), root })
 }
 
 fn plain_node(depth: u32) -> BoxedStrategy<ReadNode> {
@@ -56,8 +57,8 @@ fn selections(entries: Vec<(String, Option<ReadNode>)>) -> Vec<Selection> {
     let fresh = entries.into_iter().filter(|(name, _)| seen.insert(name.clone()));
     fresh
         .map(|(name, below)| match below {
-            Some(node) => Selection::Relation(name, node),
-            None => Selection::Field(name),
+            Some(node) => Selection::Relation(name.into(), node),
+            None => Selection::Field(name.into()),
         })
         .collect()
 }
@@ -67,9 +68,9 @@ fn tidy(entries: Vec<(String, Option<ReadNode>)>, mut controls: Controls) -> Rea
     let mut select = selections(entries);
     controls
         .aggregates
-        .retain(|aggregate| select.iter().all(|selection| selection.name() != aggregate.alias));
+        .retain(|aggregate| select.iter().all(|selection| *selection.name() != aggregate.alias));
     if select.is_empty() && controls.aggregates.is_empty() {
-        select.push(Selection::Field("id".to_owned()));
+        select.push(Selection::Field("id".into()));
     }
     if controls.group.is_some() || !controls.aggregates.is_empty() {
         controls.distinct = None;
@@ -87,7 +88,7 @@ fn name() -> impl Strategy<Value = String> {
 fn controls() -> impl Strategy<Value = Controls> {
     let order = vec((subject(true), select(&Direction::ALL[..]), select(&Nulls::ALL[..])), 0..3);
     let page = (option::of(1..=u32::MAX), option::of(any::<String>()));
-    let page = page.prop_map(|(first, after)| Page { first, after });
+    let page = page.prop_map(|(first, after)| Page { first, after: after.map(Name::from) });
     let parts = (
         option::weighted(0.3, filter(false)),
         order,
@@ -101,21 +102,29 @@ fn controls() -> impl Strategy<Value = Controls> {
         let mut seen = HashSet::new();
         let order =
             order.into_iter().map(|(subject, direction, nulls)| OrderBy { subject, direction, nulls });
-        let order = order.filter(|key| seen.insert(format!("{:?}", key.subject))).collect();
-        Controls { filter, order, page, distinct, group, aggregates, having }
+        let order: Vec<_> = order.filter(|key| seen.insert(format!("{:?}", key.subject))).collect();
+        Controls {
+            filter: filter.map(Spanned::from),
+            order: order.into(),
+            page: page.map(Spanned::from),
+            distinct: distinct.map(Spanned::from),
+            group: group.map(Spanned::from),
+            aggregates: aggregates.into(),
+            having: having.map(Spanned::from),
+        }
     })
 }
 
-fn names() -> impl Strategy<Value = Vec<String>> {
+fn names() -> impl Strategy<Value = Vec<Name>> {
     vec(any::<String>(), 1..3).prop_map(|names| {
         let mut seen = HashSet::new();
-        names.into_iter().filter(|name| seen.insert(name.clone())).collect()
+        names.into_iter().filter(|name| seen.insert(name.clone())).map(Name::from).collect()
     })
 }
 
 fn subject(aggregates: bool) -> impl Strategy<Value = Subject> {
     (any::<String>(), any::<bool>()).prop_map(move |(name, aggregate)| {
-        if aggregate && aggregates { Subject::Aggregate(name) } else { Subject::Field(name) }
+        if aggregate && aggregates { Subject::Aggregate(name.into()) } else { Subject::Field(name.into()) }
     })
 }
 
@@ -124,11 +133,12 @@ fn aggregates() -> impl Strategy<Value = Vec<Aggregate>> {
     let aggregate = ("[A-Za-z_][A-Za-z0-9_]{0,63}", select(&AggregateFn::ALL[..]), field, any::<bool>());
     let aggregate = aggregate.prop_map(|(alias, function, field, distinct)| {
         let field = field.or_else(|| (function != AggregateFn::Count).then(String::new));
-        Aggregate { alias, function, distinct: distinct && field.is_some(), field }
+        let distinct = distinct && field.is_some();
+        Aggregate { alias: alias.into(), function, distinct, field: field.map(Name::from) }
     });
     vec(aggregate, 1..3).prop_map(|aggregates| {
         let mut seen = HashSet::new();
-        aggregates.into_iter().filter(|aggregate| seen.insert(aggregate.alias.clone())).collect()
+        aggregates.into_iter().filter(|aggregate| seen.insert(aggregate.alias.value.clone())).collect()
     })
 }
 
@@ -137,10 +147,10 @@ fn filter(having: bool) -> impl Strategy<Value = Filter> {
     let leaf = leaf.prop_map(|(subject, op, one, many)| {
         let value = match op {
             FilterOp::IsNull | FilterOp::IsNotNull => Operand::None,
-            FilterOp::In | FilterOp::Nin => Operand::Many(many),
-            _ => Operand::One(one),
+            FilterOp::In | FilterOp::Nin => Operand::Many(many.into_iter().map(Spanned::from).collect()),
+            _ => Operand::One(one.into()),
         };
-        Filter::Condition(Condition { subject, op, value })
+        Filter::Condition(Condition { subject, op: op.into(), value })
     });
     leaf.prop_recursive(4, 8, 3, |below| {
         prop_oneof![

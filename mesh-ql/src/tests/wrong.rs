@@ -1,4 +1,4 @@
-//! Is every wrong query refused with a message that helps, at its place? Shapes, selections and both syntaxes.
+//! Messages and positions of errors: both syntaxes, read nodes and selections.
 
 use expect_test::{Expect, expect};
 
@@ -40,31 +40,31 @@ fn json_syntax() {
             {"user"
                 The query ends inside an object @ 1:8
             {"user" 1}
-                Expected ':' behind a key @ 1:9
+                Expected ':' after a key @ 1:9
             {"user": {"$select": {"id": true}}} {}
-                Unexpected text behind the end of the query @ 1:37
+                Unexpected text after the end of the query @ 1:37
             {"user": {"$select": {"id": true},}}
-                A ',' with nothing behind it @ 1:35
+                Expected a key after ',' @ 1:35 (user)
             {"user": {"$select": {"id": tru}}}
-                Expected a JSON value @ 1:29
+                Expected a JSON value @ 1:29 (user)
             {"user": {"$select": {"id": true
-                The query ends inside an object @ 1:33
+                The query ends inside an object @ 1:33 (user)
             {"us	er": {}}
-                A control character in a string must be escaped @ 1:5
+                A control character in a string must be written as an escape @ 1:5
             {"us\x": {}}
-                Unknown or incomplete escape in a string @ 1:6
+                Unknown or incomplete escape in a string @ 1:5
             {"\ud800": {}}
-                Unknown or incomplete escape in a string @ 1:9
+                The escape is half of a surrogate pair, which stands for no character @ 1:3
             {"user": {"$page": {"first": 1e999}}}
-                The number is too large @ 1:30
+                The number does not fit a 64-bit float @ 1:30 (user)
             {"user": {"$page": {"first": 01}}}
-                Malformed number @ 1:30
+                Malformed number '01' @ 1:30 (user)
             {
               "user": {
                 "$select": {
                   "größe 😀": true "id"
 
-                Expected ',' or '}' @ 4:23
+                Expected ',' or '}' @ 4:23 (user)
         "#]],
     );
 }
@@ -98,13 +98,13 @@ fn root() {
             {"user": null}
                 The value of entity 'user' must be an object with '$select', not null @ 1:10 (user)
             {"$select": {"id": true}}
-                '$select' cannot stand at the root; it belongs inside the entity's object @ 1:2
+                '$select' is not allowed at the root; it belongs inside the entity's object @ 1:2
             {"user": {"$select": {"id": true}}, "post": {}}
                 A query has one root key; 'post' is a second one @ 1:37
             {"user": {"$select": {"id": true}}, "$page": {}}
-                '$page' cannot stand at the root; it belongs inside the entity's object @ 1:37
+                '$page' is not allowed at the root; it belongs inside the entity's object @ 1:37
             {"user": {"$select": {"id": true}}, "\u0075ser": {}}
-                Key 'user' is given twice @ 1:37
+                Key 'user' occurs twice in one object @ 1:37
         "#]],
     );
 }
@@ -148,15 +148,15 @@ fn read_nodes() {
             {"user": {"$select": {"id": true}, "$sort": []}}
                 Unknown key '$sort'; expected '$select', '$where', '$orderBy', '$page', '$distinct', '$groupBy', '$aggregate' or '$having' @ 1:36 (user)
             {"user": {"$select": {"id": true}, "$select": {"id": true}}}
-                Key '$select' is given twice @ 1:36 (user)
+                Key '$select' occurs twice in one object @ 1:36 (user)
             {"user": {"$select": ["id"]}}
                 '$select' must be an object of names, not an array @ 1:22 (user)
             {"user": {"$select": null}}
                 '$select' must be an object of names, not null @ 1:22 (user)
             {"user": {"$select": {}}}
-                '$select' is empty; only beside '$aggregate' may it be @ 1:22 (user)
+                '$select' is empty; that is allowed beside '$aggregate' only @ 1:22 (user)
             {"user": {"$select": { } , "$groupBy": ["role"]}}
-                '$select' is empty; only beside '$aggregate' may it be @ 1:22 (user)
+                '$select' is empty; that is allowed beside '$aggregate' only @ 1:22 (user)
             {"user": {"$select": {"id": 1}}}
                 The value of field 'id' must be exactly true, or an object with '$select' for a relation, not a number @ 1:29 (user)
             {"user": {"$select": {"id": false}}}
@@ -168,9 +168,9 @@ fn read_nodes() {
             {"user": {"$select": {"id": [ true ]}}}
                 The value of field 'id' must be exactly true, or an object with '$select' for a relation, not an array @ 1:29 (user)
             {"user": {"$select": {"id": true, "id": true}}}
-                Key 'id' is given twice @ 1:35 (user)
+                Key 'id' occurs twice in one object @ 1:35 (user)
             {"user": {"$select": {"posts": {"$select": {"id": true, "$page": {}}}}}}
-                '$page' belongs beside '$select', not inside @ 1:57 (user.posts)
+                '$page' belongs beside '$select', not inside it @ 1:57 (user.posts)
             {"user": {"$select": {"posts": {"$select": {"comments": {"title": true}}}}}}
                 Unknown key 'title'; fields and relations belong inside '$select' @ 1:58 (user.posts.comments)
             {"user": {"$select": {"posts": {}}}}
@@ -198,15 +198,15 @@ fn ql_braces() {
             user id
                 Expected '{', found 'user' @ 1:1
             {
-                Expected the entity's name, found the end of the query @ 1:2
+                Expected the name of an entity, found the end of the query @ 1:2
             { }
-                Expected the entity's name, found '}' @ 1:3
+                Expected the name of an entity, found '}' @ 1:3
             { user
                 Expected a name or '}', found the end of the query @ 1:7 (user)
             { user }
-                The selection of 'user' is empty @ 1:8 (user)
+                The selection of 'user' is empty; name at least one field or relation @ 1:8 (user)
             { user { } }
-                The selection of 'user' is empty @ 1:10 (user)
+                The selection of 'user' is empty; name at least one field or relation @ 1:10 (user)
             { user { id }
                 Expected '}', found the end of the query @ 1:14
             { user { id } x }
@@ -238,7 +238,7 @@ fn ql_tokens() {
             { user id, name }
                 Expected a name or '}', found ',' @ 1:10 (user)
             { user posts { } }
-                The selection of 'posts' is empty @ 1:16 (user.posts)
+                The selection of 'posts' is empty; name at least one field or relation @ 1:16 (user.posts)
             { user posts { id }
                 Expected a name or '}', found the end of the query @ 1:20 (user)
             { user $page }
@@ -246,16 +246,16 @@ fn ql_tokens() {
             { user posts(first: 1) { id } }
                 Expected a name or '}', found '('; controls can be written in the JSON format only @ 1:13 (user)
             { user 1d }
-                Expected a name or '}', found '1' @ 1:8 (user)
+                Expected a name or '}', found '1d' @ 1:8 (user)
             { user größe }
                 Expected a name or '}', found 'ö' @ 1:10 (user)
             {
             	user 😀 }
                 Expected a name or '}', found '😀' @ 2:7 (user)
             {"user": {"$select": {"id": true}}}
-                Expected the entity's name, found '"' (is the query in the JSON format?) @ 1:2
+                Expected the name of an entity, found a string (is the query in the JSON format?) @ 1:2
             { user id }
-                Expected the entity's name, found ' ' @ 1:2
+                Expected the name of an entity, found ' ' @ 1:2
         "#]],
     );
 }
@@ -312,12 +312,12 @@ fn bounds_of_selections() {
     expect![[r#"
         user
         user
-        The query selects more fields and relations than the bound `fields` (3) @ 1:14 (user)
-        Relation 'b' nests deeper than the bound `depth` (1) @ 1:12 (user.a)
-        The query is 83 bytes long, past the bound `query_bytes` (80) @ -
+        The query selects more fields and relations than the bound `fields` (3) allows @ 1:14 (user)
+        Relation 'b' is nested deeper than the bound `depth` (1) allows @ 1:12 (user.a)
+        The query has 83 bytes, more than the bound `query_bytes` (80) allows @ 1:1
         u
-        The query selects more fields and relations than the bound `fields` (3) @ 1:52 (u.b)
-        Relation 'b' nests deeper than the bound `depth` (1) @ 1:34 (u.a)
+        The query selects more fields and relations than the bound `fields` (3) allows @ 1:52 (u.b)
+        Relation 'b' is nested deeper than the bound `depth` (1) allows @ 1:34 (u.a)
     "#]]
     .assert_eq(&text);
 }
@@ -337,8 +337,9 @@ fn long_names_are_shortened_and_control_characters_escaped() {
 #[test]
 fn display_says_where() {
     let error = parse(Format::Ql, "{ user posts { } }", &Limits::default()).unwrap_err();
-    expect!["The selection of 'posts' is empty at line 1, column 16 (in user.posts)"]
+    expect!["The selection of 'posts' is empty; name at least one field or relation (line 1, column 16, in user.posts)"]
         .assert_eq(&error.to_string());
     let error = parse(Format::Ql, "{ user a }", &Limits { query_bytes: 3, ..Limits::default() }).unwrap_err();
-    expect!["The query is 10 bytes long, past the bound `query_bytes` (3)"].assert_eq(&error.to_string());
+    expect!["The query has 10 bytes, more than the bound `query_bytes` (3) allows (line 1, column 1)"]
+        .assert_eq(&error.to_string());
 }

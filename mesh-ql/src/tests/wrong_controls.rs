@@ -1,11 +1,11 @@
-//! Is every wrong control refused with a message that helps, at its place?
+//! Messages and positions of errors in controls.
 
 use expect_test::{Expect, expect};
 
 use super::refusals;
 use crate::{Filter, Format, Limits, Page, parse};
 
-/// Columns count from the control: the text in front of it takes a line of its own.
+/// Checks the errors of queries with these controls. The controls begin on the second line.
 fn check(controls: &[&str], expected: Expect) {
     let queries: Vec<String> = controls.iter().map(|c| wrap(c)).collect();
     let shown = refusals(Format::Json, queries.iter().map(String::as_str));
@@ -126,7 +126,7 @@ fn filter_trees() {
             "$where": {"field": "id", "op": "eq", "val": 1}
                 Unknown key 'val'; expected 'field', 'op', 'value', 'and', 'or' or 'not' @ 2:39 (user)
             "$where": {"field": "id", "op": "eq", "value": 1, "value": 1}
-                Key 'value' is given twice @ 2:51 (user)
+                Key 'value' occurs twice in one object @ 2:51 (user)
             "$where": {"aggregate": "n", "op": "eq", "value": 1}
                 '$where' compares fields only; filter by 'aggregate' in '$having' @ 2:12 (user)
             "$where": {"and": []}
@@ -185,7 +185,7 @@ fn orders() {
             "$orderBy": [{"field": "id", "direction": "up"}]
                 Unknown direction 'up'; expected 'asc' or 'desc' @ 2:43 (user)
             "$orderBy": [{"field": "id", "direction": "asc", "nulls": "lats"}]
-                Unknown place for nulls 'lats'; did you mean 'last'? @ 2:59 (user)
+                Unknown position of nulls 'lats'; did you mean 'last'? @ 2:59 (user)
             "$orderBy": [{"field": "id", "direction": "asc", "null": "last"}]
                 Unknown key 'null'; did you mean 'nulls'? @ 2:50 (user)
             "$orderBy": [{"field": "id", "aggregate": "n", "direction": "asc"}]
@@ -243,7 +243,7 @@ fn pages() {
             "$page": {"after": 5}
                 'after' must be a cursor (a string) or null, not a number @ 2:20 (user)
             "$page": {"first": 5, "first": 5}
-                Key 'first' is given twice @ 2:23 (user)
+                Key 'first' occurs twice in one object @ 2:23 (user)
         "#]],
     );
 }
@@ -277,7 +277,7 @@ fn field_lists() {
             "$groupBy": ["a\"b\\", "a\"b\\"]
                 '$groupBy' names field 'a"b\' twice @ 2:24 (user)
             "$groupBy": ["id"], "$distinct": ["id"]
-                '$distinct' cannot stand beside '$groupBy' or '$aggregate' @ 2:21 (user)
+                '$distinct' cannot be combined with '$groupBy' or '$aggregate' @ 2:21 (user)
         "#]],
     );
 }
@@ -327,15 +327,15 @@ fn aggregates() {
             "$aggregate": {"n": {"fn": "sum"}}
                 Function 'sum' of alias 'n' needs 'field' @ 2:21 (user)
             "$aggregate": {"n": {"fn": "sum", "field": "*"}}
-                Function 'sum' needs a field; '*' is for 'count' alone @ 2:44 (user)
+                Function 'sum' needs a field; '*' is allowed in 'count' only @ 2:44 (user)
             "$aggregate": {"n": {"fn": "count", "field": null}}
                 'field' must be a string, not null @ 2:46 (user)
             "$aggregate": {"n": {"fn": "count", "field": "id", "distinct": 1}}
                 'distinct' must be true or false, not a number @ 2:64 (user)
             "$aggregate": {"n": {"fn": "count", "distinct": true}}
-                'distinct' needs a field whose values are to be told apart @ 2:37 (user)
+                'distinct' needs 'field', which has the values to compare @ 2:37 (user)
             "$aggregate": {"n": {"fn": "count"}, "n": {"fn": "count"}}
-                Key 'n' is given twice @ 2:38 (user)
+                Key 'n' occurs twice in one object @ 2:38 (user)
             "$aggregate": {"": {"fn": "count"}}
                 Alias '' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:16 (user)
             "$aggregate": {"1n": {"fn": "count"}}
@@ -347,12 +347,12 @@ fn aggregates() {
             "$aggregate": {"m": {"fn": "count"}, "id": {"fn": "count"}}
                 Alias 'id' is also selected; choose another alias @ 2:38 (user)
             "$aggregate": {"n": {"fn": "count"}}, "$distinct": ["id"]
-                '$distinct' cannot stand beside '$groupBy' or '$aggregate' @ 2:39 (user)
+                '$distinct' cannot be combined with '$groupBy' or '$aggregate' @ 2:39 (user)
         "#]],
     );
 }
 
-/// One past each bound is refused, the bound itself is not.
+/// Each bound itself is accepted, and one more is refused.
 #[test]
 fn bounds() {
     let list =
@@ -390,34 +390,40 @@ fn bounds() {
         shown.push_str(&format!("{}\n", super::show(&error)));
     }
     expect![[r#"
-        '$where' nests deeper than the bound `filter_depth` (8) @ 2:66 (user)
-        '$where' has more conditions and combinators than the bound `filter_nodes` (64) @ 2:1782 (user)
-        '$having' has more conditions and combinators than the bound `filter_nodes` (64) @ 2:1799 (user)
-        The array has more values than the bound `in_values` (200) @ 2:732 (user)
-        '$groupBy' has more entries than the bound `group_keys` (8) @ 2:53 (user)
-        '$distinct' has more entries than the bound `group_keys` (8) @ 2:54 (user)
-        '$orderBy' has more entries than the bound `group_keys` (8) @ 2:277 (user)
-        '$aggregate' has more entries than the bound `aggregates` (16) @ 2:341 (user)
+        '$where' is nested deeper than the bound `filter_depth` (8) allows @ 2:66 (user)
+        '$where' has more conditions and combinators than the bound `filter_nodes` (64) allows @ 2:1782 (user)
+        '$having' has more conditions and combinators than the bound `filter_nodes` (64) allows @ 2:1799 (user)
+        The array has more values than the bound `in_values` (200) allows @ 2:732 (user)
+        '$groupBy' has more entries than the bound `group_keys` (8) allows @ 2:53 (user)
+        '$distinct' has more entries than the bound `group_keys` (8) allows @ 2:54 (user)
+        '$orderBy' has more entries than the bound `group_keys` (8) allows @ 2:277 (user)
+        '$aggregate' has more entries than the bound `aggregates` (16) allows @ 2:341 (user)
         'first' must be a whole number from 1 to the bound `page_max` (200), not 201 @ 2:18 (user)
     "#]]
     .assert_eq(&shown);
 }
 
 #[test]
-fn what_is_odd_but_allowed() {
+fn unusual_controls_are_accepted() {
     let read = |controls: &str| {
         parse(Format::Json, &wrap(controls), &Limits::default()).expect(controls).root.controls
     };
-    let page = |first| Some(Page { first, after: None });
-    assert_eq!(read(r#""$orderBy": []"#).first(), None);
+    let page = |first| Some(Page { first, after: None }.into());
+    assert_eq!(read(r#""$orderBy": []"#).present().next(), None);
     assert_eq!(read(r#""$page": {}"#).page, page(None));
     assert_eq!(read(r#""$page": {"after": null, "first": 5.0}"#).page, page(Some(5)));
     assert_eq!(read(r#""$page": {"first": 2e1}"#).page, page(Some(20)));
     assert_eq!(read(r#""$aggregate": {"n": {"fn": "count", "field": "*"}}"#).aggregates[0].field, None);
     let filter = read(r#""$where": {"value": "\u0000", "op": "eq", "field": ""}"#).filter;
-    assert!(matches!(filter, Some(Filter::Condition(_))), "keys come in any order, texts are any texts");
+    assert!(
+        matches!(filter.unwrap().value, Filter::Condition(_)),
+        "keys come in any order, texts are any texts"
+    );
     let empty = read(r#""$where": {"field": "id", "op": "in", "value": []}"#).filter;
-    assert!(matches!(empty, Some(Filter::Condition(_))), "an empty list matches nothing but is a list");
+    assert!(
+        matches!(empty.unwrap().value, Filter::Condition(_)),
+        "an empty list matches nothing but is a list"
+    );
     let counted = r#"{"user": {"$select": {}, "$aggregate": {"n": {"fn": "count"}}}}"#;
     assert!(parse(Format::Json, counted, &Limits::default()).is_ok());
 }

@@ -158,7 +158,7 @@ fn find_entity<'s>(schema: &'s Schema, key: &str) -> Result<&'s Entity, WireErro
         let keys = schema.entities().map(|(_, entity)| entity.key.as_str());
         let nearest = mesh_schema::nearest(key, keys).map(str::to_owned);
         let kind = PlanErrorKind::UnknownEntity { entity: key.to_owned(), nearest };
-        PlanError { kind, path: String::new() }.into()
+        PlanError::new(kind, "").into()
     })
 }
 
@@ -187,7 +187,7 @@ fn find_field<'e>(
             let nearest = mesh_schema::nearest(name, entity.names()).map(str::to_owned);
             let kind =
                 PlanErrorKind::UnknownField { entity: entity.key.clone(), field: name.to_owned(), nearest };
-            return Err(PlanError { kind, path: entity.key.clone() }.into());
+            return Err(PlanError::new(kind, entity.key.as_str()).into());
         }
     };
     match uploads.policy_of(field) {

@@ -62,12 +62,12 @@ async fn write(
     let fields = body.map(|body| fields(cx, body)).transpose()?;
     let shape = shape(cx).await?;
     let principal = caller.principal();
-    let mut request = WriteRequest::new(target).by(principal.as_deref());
+    let mut request = WriteRequest::new(target).with_principal(principal.as_deref());
     if let Some(fields) = &fields {
         request = request.with_fields(fields);
     }
     if let Some((format, text)) = &shape {
-        request = request.shaped(*format, text);
+        request = request.with_reply((*format, text.as_str()));
     }
     let mutation = cx.shared.mesh.plan_write(&request);
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;

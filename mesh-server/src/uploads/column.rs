@@ -3,9 +3,10 @@
 use mesh_plan::{
     Changes, Context, Error, Fields, Mesh, Request, Value, WriteError, WriteRequest, WriteTarget,
 };
+use mesh_ql::Query;
 use mesh_uploads::StoredFile;
 use mesh_wire::WireError;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use crate::routes::write::commit::commit;
 
@@ -35,11 +36,12 @@ pub(crate) async fn find_record(
 ) -> Result<(), WireError> {
     let principal = context.principal.clone();
     let set = [(column.field, Value::Null)];
-    let request = WriteRequest::new(column.target()).setting(&set).by(principal.as_deref());
+    let request =
+        WriteRequest::new(column.target()).with_server_values(&set).with_principal(principal.as_deref());
     mesh.plan_write(&request)?;
     let Some(id) = column.id else { return Ok(()) };
-    let text = selection(mesh, column.entity).to_string();
-    let request = Request::point(mesh_ql::Format::Json, &text, id).by(principal.as_deref());
+    let query = id_query(mesh, column.entity);
+    let request = Request::new(&query).with_id(id).by(principal.as_deref());
     let plan = mesh.plan(&request)?;
     let found = mesh.read(&plan, &context).await.map_err(Error::Resolve)?;
     if found.bytes.as_ref() == b"null" {
@@ -59,12 +61,12 @@ pub(crate) async fn write_column(
 ) -> Result<Option<(Json, String)>, WireError> {
     let principal = context.principal.clone();
     let set = [(column.field, Value::Text(file.key.to_string()))];
-    let text = selection(mesh, column.entity).to_string();
+    let query = id_query(mesh, column.entity);
     let request = WriteRequest::new(column.target())
         .with_fields(meta)
-        .setting(&set)
-        .shaped(mesh_ql::Format::Json, &text)
-        .by(principal.as_deref());
+        .with_server_values(&set)
+        .with_reply(&query)
+        .with_principal(principal.as_deref());
     let mutation = mesh.plan_write(&request)?;
     let reply = commit(mesh, changes, mutation, context).await?;
     if column.id.is_some() {
@@ -76,9 +78,9 @@ pub(crate) async fn write_column(
 }
 
 /// Returns a query that selects the id only.
-fn selection(mesh: &Mesh, key: &str) -> Json {
+fn id_query(mesh: &Mesh, key: &str) -> Query {
     let schema = mesh.schema();
     let entity = schema.find(key).map(|id| schema.entity(id));
     let id = entity.and_then(|entity| entity.id.map(|id| entity.field(id).name.as_str()));
-    json!({ key: { "$select": { id.unwrap_or("id"): true } } })
+    mesh_ql::build::query(key).field(id.unwrap_or("id")).build()
 }

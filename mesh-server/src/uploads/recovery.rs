@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use mesh_plan::{Context, Error, Mesh, Predicate, Principal, Request, ResolveError};
+use mesh_ql::build::{self, query};
 use mesh_schema::Entity;
 use mesh_uploads::{RecoveryReport, StorageKey, StoreError, SweepReport};
 use mesh_wire::WireError;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::Uploads;
 
@@ -73,13 +74,12 @@ async fn is_in_column(
     field: &str,
     (key, view): (StorageKey, View<'_>),
 ) -> Result<bool, WireError> {
-    let query = json!({ entity.key.as_str(): {
-        "$select": { field: true },
-        "$where": { "field": field, "op": "eq", "value": key.to_string() },
-        "$page": { "first": 1 },
-    } });
-    let text = query.to_string();
-    let request = Request::collection(mesh_ql::Format::Json, &text);
+    let query = query(entity.key.as_str())
+        .field(field)
+        .filter(build::field(field).eq(key.to_string()))
+        .first(1)
+        .build();
+    let request = Request::new(&query);
     let plan = match view {
         View::All => mesh.plan_unrestricted(&request)?,
         View::Principal(principal) => mesh.plan(&request.by(principal))?,

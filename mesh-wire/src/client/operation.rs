@@ -56,7 +56,7 @@ struct Registration {
 
 impl Operation {
     pub(super) fn new(client: Client, query: &Query, id: Option<&str>) -> Self {
-        let action = Action::Read { entity: query.entity.clone(), id: id.map(str::to_owned) };
+        let action = Action::Read { entity: query.entity.value.clone(), id: id.map(str::to_owned) };
         Self { client, action, text: String::new(), step: Step::Text }.select(query)
     }
 
@@ -72,7 +72,7 @@ impl Operation {
         let is_page = query.root.controls.page.as_ref().is_some_and(|page| page.after.is_some());
         let step = if self.client.sends_ids() && !is_page { Step::Id(query_id(&text)) } else { Step::Text };
         let action = match self.action {
-            Action::Read { id, .. } => Action::Read { entity: query.entity.clone(), id },
+            Action::Read { id, .. } => Action::Read { entity: query.entity.value.clone(), id },
             write @ Action::Write(_) => write,
         };
         Self { client: self.client, action, text, step }

@@ -76,10 +76,10 @@ impl Pages {
         }
         let controls = self.query.root.controls.page.get_or_insert_default();
         // A cursor that does not advance would never reach the end.
-        if page.end_cursor.is_none() || page.end_cursor == controls.after {
+        if page.end_cursor.is_none() || controls.after.as_deref() == page.end_cursor.as_ref() {
             return Err(ReplyError::Unexpected { status });
         }
-        controls.after.clone_from(&page.end_cursor);
+        controls.after = page.end_cursor.clone().map(Into::into);
         self.operation = Some(self.client.collection(&self.query));
         Ok(Some(page))
     }

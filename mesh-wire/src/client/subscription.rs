@@ -38,7 +38,7 @@ impl Subscription {
     pub(super) fn new(client: Client, query: &Query, id: &str) -> Self {
         Self {
             client,
-            entity: query.entity.clone(),
+            entity: query.entity.value.clone(),
             id: id.to_owned(),
             text: mesh_ql::print_json(query),
             decoder: Decoder::new(EVENT_BYTES),

@@ -33,7 +33,11 @@ impl From<PlanError> for WireError {
         if let PlanErrorKind::Policy { .. } = error.kind {
             return Self::internal();
         }
-        let wire = Self::validation(message).with_path(error.path);
+        let wire = Self {
+            line: error.position.map(|position| position.line),
+            column: error.position.map(|position| position.column),
+            ..Self::validation(message).with_path(error.path)
+        };
         match error.kind {
             PlanErrorKind::CursorMismatch => wire.with_code(Code::CursorMismatch),
             _ => wire,

@@ -213,7 +213,7 @@ fn values_are_typed() {
         "active": true, "born": "2024-02-29", "seen": null, "settings": {"a": [1,  12345678901234567890]},
         "photo": "AP8", "key": "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "anything": 7}"#;
     let fields = Fields::parse(body).unwrap();
-    let request = WriteRequest::new(USER).with_fields(&fields).setting(&[]);
+    let request = WriteRequest::new(USER).with_fields(&fields).with_server_values(&[]);
     let mutation = blog().plan_write(&request).unwrap();
     let shown: Vec<_> =
         mutation.action().values().iter().map(|it| format!("{} = {:?}", it.field, it.value)).collect();
@@ -237,17 +237,19 @@ fn values_are_typed() {
 fn the_server_may_set_what_clients_may_not() {
     let set = [("label", "kept".into())];
     let target = WriteTarget::Update { entity: "tag", id: "a" };
-    let mutation = blog().plan_write(&WriteRequest::new(target).setting(&set)).unwrap();
+    let mutation = blog().plan_write(&WriteRequest::new(target).with_server_values(&set)).unwrap();
     assert_eq!(mutation.action().values().len(), 1);
     let fields = Fields::parse(br#"{"label": "mine"}"#).unwrap();
-    assert!(blog().plan_write(&WriteRequest::new(target).with_fields(&fields).setting(&set)).is_err());
+    assert!(
+        blog().plan_write(&WriteRequest::new(target).with_fields(&fields).with_server_values(&set)).is_err()
+    );
 }
 
 #[test]
 fn the_reply_has_the_shape_asked_for() {
     let fields = Fields::parse(br#"{"title": "x"}"#).unwrap();
     let plan = |shape| {
-        let request = WriteRequest::new(POST).with_fields(&fields).shaped(mesh_ql::Format::Ql, shape);
+        let request = WriteRequest::new(POST).with_fields(&fields).with_reply((mesh_ql::Format::Ql, shape));
         blog().plan_write(&request).map(|it| it.reply(&1.into()).unwrap().node().fields().count())
     };
     assert_eq!(plan("{ post title }").unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Can a field hold the value that a client gives it? JSON text, turned into a value as the storage has it.
+//! JSON values of request bodies as values of fields.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -9,7 +9,7 @@ use mesh_schema::{Field, FieldType};
 use super::super::literal;
 use crate::Value;
 
-/// Padding and the last character's spare bits are the client's business.
+/// Accepts any padding, and any spare bits of the last character.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -17,32 +17,31 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The value of a JSON text, or what the field takes and what was found instead. `null` is NULL in every
-/// field: whether a column may be empty is the storage's rule.
-pub(super) fn of(field: &Field, text: &str) -> Result<Value, (&'static str, String)> {
+/// Converts a JSON text to a value of the field. An error has what the field takes and what was found instead.
+/// `null` is NULL in every field: whether a column may be NULL is a rule of the storage.
+pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, String)> {
     if text == "null" {
         return Ok(Value::Null);
     }
     match field.ty {
-        // Whoever reads it later may not bear it if it is nested without bound, which reading it here does
-        // not.
+        // serde_json bounds the nesting, which protects later readers.
         Some(FieldType::Json) => match serde_json::from_str::<serde_json::Value>(text) {
             Ok(_) => Ok(Value::Text(text.to_owned())),
             Err(_) => Err(("JSON that is nested less than 128 deep", "more".to_owned())),
         },
         Some(FieldType::Binary) => {
             let bytes = serde_json::from_str::<String>(text).ok().and_then(|it| BASE64.decode(it).ok());
-            bytes.map(Value::Bytes).ok_or_else(|| ("base64 text", described(text)))
+            bytes.map(Value::Bytes).ok_or_else(|| ("base64 text", describe(text)))
         }
         Some(FieldType::Decimal) if exact(text).is_some() => Ok(Value::Text(exact(text).unwrap_or_default())),
         ty => {
-            let literal = literal_of(text).ok_or_else(|| (literal::takes_of(ty), described(text)))?;
+            let literal = literal_of(text).ok_or_else(|| (literal::takes_of(ty), describe(text)))?;
             literal::value(ty, field.time_form, &literal)
         }
     }
 }
 
-/// The text of `entityId`: of a string, or of a number, which keeps the text it was written as.
+/// Returns the text of `entityId`, which is a string or a number.
 pub(super) fn id_text(text: &str) -> Option<String> {
     match literal_of(text)? {
         Literal::Text(text) => Some(text),
@@ -55,18 +54,17 @@ pub(super) fn id_text(text: &str) -> Option<String> {
     }
 }
 
-/// A JSON text as error messages name it.
-pub(super) fn described(text: &str) -> String {
+/// Describes a JSON value for messages.
+pub(super) fn describe(text: &str) -> String {
     match (literal_of(text), text.as_bytes().first()) {
-        (Some(literal), _) => literal::found(&literal),
+        (Some(literal), _) => literal::describe(&literal),
         (None, Some(b'{')) => "an object".to_owned(),
         (None, Some(b'[')) => "a list".to_owned(),
         _ => "null".to_owned(),
     }
 }
 
-/// Digits with at most one point, as text or as a number: what a decimal keeps exactly, trailing zeros and
-/// all.
+/// Returns the text of a number without exponent, which decimals store exactly, including trailing zeros.
 fn exact(text: &str) -> Option<String> {
     let text = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
     let digits = text.strip_prefix('-').unwrap_or(&text);

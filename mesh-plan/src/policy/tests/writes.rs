@@ -16,7 +16,7 @@ fn write(who: Option<&Principal>, target: WriteTarget<'_>, body: &str) -> Result
         .build()
         .unwrap();
     let fields = Fields::parse(body.as_bytes()).unwrap();
-    let request = WriteRequest::new(target).with_fields(&fields).by(who);
+    let request = WriteRequest::new(target).with_fields(&fields).with_principal(who);
     mesh.plan_write(&request).map_err(|error| error.to_string())
 }
 
@@ -59,7 +59,7 @@ fn the_other_end_of_a_relation_is_guarded_too() {
     let fields = Fields::parse(br#"{"entityId": 2}"#).unwrap();
     let target = WriteTarget::Connect { entity: "post", id: "1", relation: "owner" };
     let who = who("x", 7);
-    let request = WriteRequest::new(target).with_fields(&fields).by(Some(&who));
+    let request = WriteRequest::new(target).with_fields(&fields).with_principal(Some(&who));
     let mutation = mesh.plan_write(&request).unwrap();
     let other = mutation.action().other().unwrap();
     assert!(matches!(other.subject.guard(), Some(Predicate::Compare { value: Value::Integer(7), .. })));
@@ -103,7 +103,7 @@ fn files_are_writes_too() {
     let set = |field: &str| {
         let target = WriteTarget::Update { entity: "user", id: "1" };
         let set = [(field, Value::Text("key".to_owned()))];
-        mesh.plan_write(&WriteRequest::new(target).setting(&set))
+        mesh.plan_write(&WriteRequest::new(target).with_server_values(&set))
             .map(|_| ())
             .map_err(|error| error.to_string())
     };

@@ -110,7 +110,7 @@ impl Call {
     /// # Errors
     /// Those of a write route.
     pub async fn write(&self, request: WriteRequest<'_>) -> Result<WriteReply, WireError> {
-        let mutation = self.mesh.plan_write(&request.by(self.principal()));
+        let mutation = self.mesh.plan_write(&request.with_principal(self.principal()));
         let mutation =
             mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
         commit(&self.mesh, &self.changes, mutation, self.context.clone()).await

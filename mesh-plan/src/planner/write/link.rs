@@ -1,13 +1,15 @@
-//! Which of two related records stores their link?
+//! The columns that store the link of two records.
 
 use mesh_schema::{Cardinality, ColumnPair, Entity, Link, Relation};
 
 use crate::mutation::{KeyColumns, LinkKey};
 
-/// Where a relation's link is stored. Many records at the other end each refer to the parent. Of a to-one
-/// relation it is the side whose column is compared with the other's id; where neither id takes part, the
-/// side whose column is named after the other's, as `user_uuid` is after `uuid`.
-pub(super) fn of(parent: &Entity, relation: &Relation, target: &Entity) -> LinkKey {
+/// Finds the columns that store a relation's link.
+///
+/// In a to-many relation the target refers to the parent. In a to-one relation the link is on the side whose column is
+/// compared with the id of the other; if neither id takes part, on the side whose column is named after the other's,
+/// as `user_uuid` is after `uuid`.
+pub(super) fn stored_key(parent: &Entity, relation: &Relation, target: &Entity) -> LinkKey {
     let pairs = match &relation.link {
         Link::Direct { pairs } => pairs,
         Link::Through { table, from, to, parent, target } => {
@@ -27,7 +29,7 @@ pub(super) fn of(parent: &Entity, relation: &Relation, target: &Entity) -> LinkK
     let is_id = |entity: &Entity, column: &str| {
         entity.id.is_some_and(|id| entity.field(id).column.eq_ignore_ascii_case(column))
     };
-    // Beside an id, other pairs (a tenant's, say) only narrow down which records may be linked.
+    // Other pairs beside an id, such as a tenant's, only restrict which records may be linked.
     let (set, same): (Vec<_>, Vec<_>) = pairs.iter().cloned().partition(|pair| is_id(target, &pair.target));
     if !set.is_empty() {
         return LinkKey::InSubject(KeyColumns { set, same });

@@ -1,15 +1,17 @@
-//! Which records are there at all? A policy's condition as a predicate.
+//! Conditions of policies as predicates.
 
-use mesh_ql::{FilterOp, Subject};
+use mesh_ql::{FilterOp, Name};
 use mesh_schema::{EntityId, Schema};
 
-use super::{At, filter};
+use super::context::NodeContext;
+use super::filter;
+use super::subject::{self, Comparable};
 use crate::plan::{CompareOp, Predicate};
 use crate::policy::{Condition, Operand, SessionBinding, View};
 use crate::{PlanError, PlanErrorKind, Principal};
 
-/// Plans a condition over the whole schema: it may use what is hidden. The slots are the values of the session
-/// that it needs.
+/// Plans a condition over the whole schema, since it may use hidden fields. Returns also the session values that it
+/// needs.
 pub(crate) fn plan(
     schema: &Schema,
     entity: EntityId,
@@ -20,7 +22,7 @@ pub(crate) fn plan(
     Ok((predicate, slots))
 }
 
-/// The same for a plan that has slots already.
+/// Plans a condition as [`plan`] does, and adds the session values that it needs to `slots`.
 pub(super) fn add(
     schema: &Schema,
     entity: EntityId,
@@ -28,42 +30,48 @@ pub(super) fn add(
     slots: &mut Vec<SessionBinding>,
 ) -> Result<Predicate, PlanError> {
     let entity = schema.entity(entity);
-    walk(&At { entity, path: &entity.key }, condition, slots)
+    walk(&NodeContext { entity, path: &entity.key }, condition, slots)
 }
 
-/// The condition of an entity with the values of a session in it, for writes, whose plans are not kept.
+/// Returns the condition of an entity with the values of a session filled in. It is for writes, whose plans are not
+/// cached.
 pub(crate) fn bound(
     view: &View,
     entity: EntityId,
     principal: Option<&Principal>,
 ) -> Result<Option<Predicate>, PlanError> {
     let Some(condition) = view.condition(entity) else { return Ok(None) };
-    let (predicate, slots) = plan(&view.whole, entity, condition).map_err(|error| of_policy(&error))?;
+    let (predicate, slots) = plan(&view.whole, entity, condition).map_err(|error| policy_error(&error))?;
     let values: Vec<_> = slots.iter().map(|slot| slot.bind(principal)).collect();
     Ok(Some(predicate.bound(&values).into_owned()))
 }
 
-/// A condition that does not fit is the application's fault, and the client is told nothing of it.
-pub(crate) fn of_policy(error: &PlanError) -> PlanError {
+/// Turns an error about a condition, which is a fault of the application, into one that clients see no details of.
+pub(crate) fn policy_error(error: &PlanError) -> PlanError {
     let kind = PlanErrorKind::Policy { entity: error.path.clone(), fault: error.to_string() };
-    PlanError { kind, path: error.path.clone() }
+    PlanError::new(kind, error.path.as_str())
 }
 
-/// Conditions are nested as deep as their author wrote them; documents are bounded.
-fn walk(at: &At<'_>, condition: &Condition, slots: &mut Vec<SessionBinding>) -> Result<Predicate, PlanError> {
+/// Conditions are as deep as the application wrote them; those of documents are bounded.
+fn walk(
+    node: &NodeContext<'_>,
+    condition: &Condition,
+    slots: &mut Vec<SessionBinding>,
+) -> Result<Predicate, PlanError> {
     let mut all =
-        |parts: &[Condition]| parts.iter().map(|part| walk(at, part, slots)).collect::<Result<Vec<_>, _>>();
+        |parts: &[Condition]| parts.iter().map(|part| walk(node, part, slots)).collect::<Result<Vec<_>, _>>();
     Ok(match condition {
-        // An access without conditions but one is that one.
+        // A single condition needs no conjunction.
         Condition::All(parts) => match (all(parts)?, parts.as_slice()) {
             (planned, [_]) => planned.into_iter().next().unwrap_or(Predicate::Any(Vec::new())),
             (planned, _) => Predicate::All(planned),
         },
         Condition::Any(parts) => Predicate::Any(all(parts)?),
-        Condition::Not(part) => Predicate::Not(Box::new(walk(at, part, slots)?)),
+        Condition::Not(part) => Predicate::Not(Box::new(walk(node, part, slots)?)),
         Condition::Field { field, op, value } => {
-            let left = filter::field(at, field, "$where")?;
-            // An operand that does not fit its operator must not come to mean something else.
+            let name = Name::from(field.clone());
+            let left = subject::field(node, &name, "$where")?;
+            // The parser checks this for queries. A mismatch must not change the meaning of a condition.
             let fits = match op {
                 FilterOp::IsNull | FilterOp::IsNotNull => matches!(value, Operand::None),
                 FilterOp::In | FilterOp::Nin => matches!(value, Operand::Many(_) | Operand::Session(_)),
@@ -71,27 +79,30 @@ fn walk(at: &At<'_>, condition: &Condition, slots: &mut Vec<SessionBinding>) -> 
             };
             if !fits {
                 let (field, found) = (field.clone(), "another number of values".to_owned());
-                return Err(at.error(PlanErrorKind::Literal { field, ty: "what its operator takes", found }));
+                let ty = "what its operator takes";
+                return Err(node.error(None, PlanErrorKind::Literal { field, ty, found }));
             }
-            let value = match value {
-                Operand::Session(value) => return session(at, left, *op, *value, slots),
+            let operand = match value {
+                Operand::Session(value) => return session(node, left, *op, *value, slots),
                 Operand::None => mesh_ql::Operand::None,
-                Operand::One(literal) => mesh_ql::Operand::One(literal.clone()),
-                Operand::Many(literals) => mesh_ql::Operand::Many(literals.clone()),
+                Operand::One(literal) => mesh_ql::Operand::One(literal.clone().into()),
+                Operand::Many(literals) => {
+                    mesh_ql::Operand::Many(literals.iter().cloned().map(Into::into).collect())
+                }
             };
-            let subject = Subject::Field(field.clone());
-            filter::comparison(at, &mesh_ql::Condition { subject, op: *op, value }, left)?
+            filter::comparison(node, &left, (*op).into(), &operand)?
         }
     })
 }
 
 fn session(
-    at: &At<'_>,
-    left: filter::Left<'_>,
+    node: &NodeContext<'_>,
+    left: Comparable<'_>,
     op: FilterOp,
     value: mesh_schema::policy::SessionValue,
     slots: &mut Vec<SessionBinding>,
 ) -> Result<Predicate, PlanError> {
+    let field = || left.name.value.clone();
     let compare = match op {
         FilterOp::Eq => CompareOp::Eq,
         FilterOp::Ne => CompareOp::Ne,
@@ -105,22 +116,17 @@ fn session(
         | FilterOp::Ilike
         | FilterOp::IsNull
         | FilterOp::IsNotNull => {
-            let found = "a value of the session".to_owned();
-            let field = left.name.to_owned();
-            return Err(at.error(PlanErrorKind::Literal {
-                field,
-                ty: "constants with this operator",
-                found,
-            }));
+            let (ty, found) = ("constants with this operator", "a value of the session".to_owned());
+            return Err(node.error(None, PlanErrorKind::Literal { field: field(), ty, found }));
         }
     };
     if let Some(ty) = left.ty.filter(|ty| !filter::applies(op, *ty)) {
-        return Err(at.error(PlanErrorKind::Operator { field: left.name.to_owned(), op, ty }));
+        return Err(node.error(None, PlanErrorKind::Operator { field: field(), op, ty }));
     }
     let slot = SessionBinding { value, ty: left.ty, time_form: left.time_form };
-    let place = slots.iter().position(|there| *there == slot).unwrap_or_else(|| {
+    let index = slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
         slots.push(slot);
         slots.len() - 1
     });
-    Ok(Predicate::Session { source: left.source, op: compare, value, slot: place })
+    Ok(Predicate::Session { source: left.source, op: compare, value, slot: index })
 }

@@ -1,0 +1,116 @@
+//! State and rules that the parsers of both formats share.
+
+use std::borrow::Cow;
+
+use crate::error::Quoted;
+use crate::span::{Name, Span, Spanned};
+use crate::token::{Token, Tokenizer};
+use crate::{Limits, SyntaxError};
+
+/// A name as the tokenizer returns it.
+pub(crate) type TokenName<'t> = Spanned<Cow<'t, str>>;
+
+/// A text that is being parsed, at one of its tokens.
+pub(crate) struct Parser<'t> {
+    tokens: Tokenizer<'t>,
+    pub(crate) limits: Limits,
+    /// The read nodes around the current token: the entity, then relations.
+    path: Vec<Cow<'t, str>>,
+    /// Fields and relations selected so far.
+    selected: usize,
+}
+
+impl<'t> Parser<'t> {
+    /// Starts at the first token. The bounds on nesting bound the recursion, so they must be clamped already.
+    pub(crate) fn new(text: &'t str, limits: &Limits) -> Self {
+        Self { tokens: Tokenizer::new(text), limits: *limits, path: Vec::new(), selected: 0 }
+    }
+
+    /// The current token.
+    pub(crate) fn token(&self) -> &Token<'t> {
+        &self.tokens.token
+    }
+
+    /// The location of the current token.
+    pub(crate) fn span(&self) -> Span {
+        self.tokens.span
+    }
+
+    /// The current token as it is written.
+    pub(crate) fn token_text(&self) -> &'t str {
+        self.tokens.span.slice(self.tokens.text)
+    }
+
+    /// Goes to the next token and returns the one before it.
+    pub(crate) fn advance(&mut self) -> Token<'t> {
+        self.tokens.advance()
+    }
+
+    /// Goes to the next token if the current one is `token`.
+    pub(crate) fn advance_if(&mut self, token: &Token<'_>) -> bool {
+        let is_there = self.tokens.token == *token;
+        if is_there {
+            self.advance();
+        }
+        is_there
+    }
+
+    /// Goes to the next token if the current one is a string, and returns that.
+    pub(crate) fn take_text(&mut self) -> Option<TokenName<'t>> {
+        if !matches!(self.tokens.token, Token::Text(_)) {
+            return None;
+        }
+        let span = self.tokens.span;
+        match self.advance() {
+            Token::Text(text) => Some(Spanned::new(text, span)),
+            _ => None,
+        }
+    }
+
+    /// Parses a read node's contents by `parse`, with errors that have its path.
+    pub(crate) fn inside<T>(
+        &mut self,
+        name: &TokenName<'t>,
+        parse: impl FnOnce(&mut Self) -> Result<T, SyntaxError>,
+    ) -> Result<T, SyntaxError> {
+        self.path.push(name.value.clone());
+        let parsed = parse(self)?;
+        self.path.pop();
+        Ok(parsed)
+    }
+
+    /// Counts one more selected field or relation. `SPEC §3.11`
+    pub(crate) fn count_selection(&mut self, name: &TokenName<'t>) -> Result<(), SyntaxError> {
+        self.selected += 1;
+        let bound = self.limits.fields;
+        if self.selected <= bound {
+            return Ok(());
+        }
+        let message =
+            format!("The query selects more fields and relations than the bound `fields` ({bound}) allows");
+        Err(self.error(name.span, message))
+    }
+
+    /// Checks that a relation below the current node is within the bound on depth. `SPEC §3.5`
+    pub(crate) fn check_depth(&self, relation: &TokenName<'t>) -> Result<(), SyntaxError> {
+        let bound = self.limits.depth;
+        if self.path.len() <= bound {
+            return Ok(());
+        }
+        let message =
+            format!("Relation {} is nested deeper than the bound `depth` ({bound}) allows", Quoted(relation));
+        Err(self.error(relation.span, message))
+    }
+
+    /// An error about a part of the text, or without a part about the current token.
+    pub(crate) fn error(&self, span: impl Into<Option<Span>>, message: impl Into<String>) -> SyntaxError {
+        let span = span.into().unwrap_or(self.tokens.span);
+        let path = (!self.path.is_empty()).then(|| self.path.join("."));
+        SyntaxError { message: message.into(), path, span, position: span.position(self.tokens.text) }
+    }
+}
+
+/// Copies a name into the query.
+pub(crate) fn to_name(name: TokenName<'_>) -> Name {
+    Spanned { value: name.value.into_owned(), span: name.span }
+}

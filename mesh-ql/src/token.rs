@@ -1,0 +1,157 @@
+//! The tokenizer of both query formats.
+//!
+//! Every text can be tokenized: what is no token of either format becomes [`Token::Invalid`], which no parser
+//! accepts.
+
+mod number;
+mod string;
+
+use std::borrow::Cow;
+
+use nom::bytes::complete::{take_while, take_while1};
+use nom::combinator::recognize;
+use nom::error::{ErrorKind, ParseError};
+use nom::{IResult, Parser};
+
+use crate::span::Span;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Token<'t> {
+    /// `{`
+    OpenBrace,
+    /// `}`
+    CloseBrace,
+    /// `[`
+    OpenBracket,
+    /// `]`
+    CloseBracket,
+    Colon,
+    Comma,
+    /// A name, or `true`, `false` or `null`.
+    Name(&'t str),
+    /// A JSON string without its quotes, unescaped.
+    Text(Cow<'t, str>),
+    /// A JSON number without fraction and exponent that fits 64 bits.
+    Integer(i64),
+    /// Any other JSON number.
+    Number(f64),
+    Invalid(Invalid),
+    /// The end of the text, as often as it is read.
+    End,
+}
+
+/// Why a part of the text is no token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Invalid {
+    /// No token begins with this character.
+    Character,
+    Number,
+    /// The number is not finite as a 64-bit float.
+    NumberTooLarge,
+    Unterminated,
+    ControlCharacter,
+    Escape,
+    /// `\u` with half of a surrogate pair.
+    Surrogate,
+}
+
+/// A parser of a part of the text, which fails with what is invalid there.
+type Parsed<'t, O> = IResult<&'t str, O, Fault<'t>>;
+
+/// An invalid part of the text.
+#[derive(Debug)]
+struct Fault<'t> {
+    invalid: Invalid,
+    /// The text from the invalid part on.
+    rest: &'t str,
+    /// Bytes of the invalid part.
+    length: usize,
+}
+
+impl<'t> Fault<'t> {
+    /// Stops all parsing, since no alternative can succeed.
+    fn fatal<O>(invalid: Invalid, rest: &'t str, length: usize) -> Parsed<'t, O> {
+        Err(nom::Err::Failure(Self { invalid, rest, length }))
+    }
+}
+
+impl<'t> ParseError<&'t str> for Fault<'t> {
+    fn from_error_kind(rest: &'t str, _: ErrorKind) -> Self {
+        let length = rest.chars().next().map_or(0, char::len_utf8);
+        Self { invalid: Invalid::Character, rest, length }
+    }
+
+    fn append(_: &'t str, _: ErrorKind, other: Self) -> Self {
+        other
+    }
+}
+
+/// The tokens of a text, one at a time.
+pub(crate) struct Tokenizer<'t> {
+    pub(crate) text: &'t str,
+    /// The text after the current token.
+    rest: &'t str,
+    /// The current token.
+    pub(crate) token: Token<'t>,
+    /// The current token's location.
+    pub(crate) span: Span,
+}
+
+impl<'t> Tokenizer<'t> {
+    /// Starts at the first token of the text.
+    pub(crate) fn new(text: &'t str) -> Self {
+        let mut tokenizer = Self { text, rest: text, token: Token::End, span: Span::default() };
+        tokenizer.advance();
+        tokenizer
+    }
+
+    /// Goes to the next token and returns the one before it.
+    pub(crate) fn advance(&mut self) -> Token<'t> {
+        let start = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        let offset = |rest: &str| self.text.len() - rest.len();
+        let (token, span);
+        match parse_token(start) {
+            Ok((rest, next)) => {
+                (token, span) = (next, Span::new(offset(start), offset(rest)));
+                self.rest = rest;
+            }
+            Err(nom::Err::Error(fault) | nom::Err::Failure(fault)) => {
+                token = Token::Invalid(fault.invalid);
+                span = Span::new(offset(fault.rest), offset(fault.rest) + fault.length);
+                self.rest = fault.rest.get(fault.length..).unwrap_or_default();
+            }
+            // Only parsers of streams ask for more.
+            Err(nom::Err::Incomplete(_)) => {
+                (token, span) = (Token::End, Span::new(offset(start), offset(start)))
+            }
+        }
+        self.span = span;
+        std::mem::replace(&mut self.token, token)
+    }
+}
+
+/// The token at the start of a text without leading white space.
+fn parse_token(text: &str) -> Parsed<'_, Token<'_>> {
+    let symbol = |token| Ok((text.get(1..).unwrap_or_default(), token));
+    match text.bytes().next() {
+        None => Ok((text, Token::End)),
+        Some(b'{') => symbol(Token::OpenBrace),
+        Some(b'}') => symbol(Token::CloseBrace),
+        Some(b'[') => symbol(Token::OpenBracket),
+        Some(b']') => symbol(Token::CloseBracket),
+        Some(b':') => symbol(Token::Colon),
+        Some(b',') => symbol(Token::Comma),
+        Some(b'"') => string::string.map(Token::Text).parse(text),
+        Some(b'-' | b'0'..=b'9') => number::number(text),
+        Some(_) => name.map(Token::Name).parse(text),
+    }
+}
+
+/// `[A-Za-z_][A-Za-z0-9_]*`
+fn name(text: &str) -> Parsed<'_, &str> {
+    let first = take_while1(|c: char| c.is_ascii_alphabetic() || c == '_');
+    recognize((first, take_while(|c: char| c.is_ascii_alphanumeric() || c == '_'))).parse(text)
+}
+
+#[cfg(test)]
+mod tests;

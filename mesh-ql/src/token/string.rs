@@ -1,0 +1,83 @@
+//! JSON strings.
+
+use std::borrow::Cow;
+
+use nom::Parser;
+use nom::bytes::complete::{tag, take_while, take_while_m_n};
+use nom::character::complete::{anychar, char};
+use nom::combinator::map_opt;
+use nom::sequence::preceded;
+
+use super::{Fault, Invalid, Parsed};
+
+/// A string in quotes. It borrows from the text unless it has escapes.
+pub(super) fn string(text: &str) -> Parsed<'_, Cow<'_, str>> {
+    let (mut rest, first) = preceded(char('"'), unescaped).parse(text)?;
+    if let Some(rest) = rest.strip_prefix('"') {
+        return Ok((rest, Cow::Borrowed(first)));
+    }
+    let mut value = first.to_owned();
+    loop {
+        rest = match rest.bytes().next() {
+            None => return Fault::fatal(Invalid::Unterminated, rest, 0),
+            Some(b'"') => return Ok((rest.get(1..).unwrap_or_default(), Cow::Owned(value))),
+            Some(b'\\') => {
+                let (rest, character) = escape(rest)?;
+                value.push(character);
+                rest
+            }
+            Some(..b' ') => return Fault::fatal(Invalid::ControlCharacter, rest, 1),
+            Some(_) => {
+                let (rest, part) = unescaped(rest)?;
+                value.push_str(part);
+                rest
+            }
+        };
+    }
+}
+
+/// The characters up to the next one that has a meaning in strings or is forbidden there.
+fn unescaped(text: &str) -> Parsed<'_, &str> {
+    take_while(|c| c >= ' ' && c != '"' && c != '\\')(text)
+}
+
+/// A backslash and what it escapes.
+fn escape(text: &str) -> Parsed<'_, char> {
+    let escaped: Parsed<'_, char> = preceded(char('\\'), anychar).parse(text);
+    let Ok((rest, letter)) = escaped else { return Fault::fatal(Invalid::Escape, text, 1) };
+    let character = match letter {
+        '"' | '\\' | '/' => letter,
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return code_point(text),
+        other => return Fault::fatal(Invalid::Escape, text, 1 + other.len_utf8()),
+    };
+    Ok((rest, character))
+}
+
+/// One `\uXXXX`, or two that are a surrogate pair.
+fn code_point(text: &str) -> Parsed<'_, char> {
+    const LENGTH: usize = r"\uXXXX".len();
+    let Ok((rest, unit)) = code_unit(text) else {
+        return Fault::fatal(Invalid::Escape, text, r"\u".len());
+    };
+    let (rest, decoded) = match code_unit(rest) {
+        Ok((after_pair, low)) if (0xd800..0xdc00).contains(&unit) => {
+            (after_pair, char::decode_utf16([unit, low]).next())
+        }
+        _ => (rest, char::decode_utf16([unit]).next()),
+    };
+    match decoded {
+        Some(Ok(character)) => Ok((rest, character)),
+        _ => Fault::fatal(Invalid::Surrogate, text, LENGTH),
+    }
+}
+
+/// `\uXXXX`, a unit of UTF-16.
+fn code_unit(text: &str) -> Parsed<'_, u16> {
+    let digits = take_while_m_n(4, 4, |c: char| c.is_ascii_hexdigit());
+    map_opt(preceded(tag("\\u"), digits), |digits| u16::from_str_radix(digits, 16).ok()).parse(text)
+}
