@@ -2,15 +2,14 @@
 
 mod excerpt;
 mod json;
-mod locate;
 pub(crate) mod password;
 mod progress;
 mod table;
 
 use std::io::{self, IsTerminal};
 
+pub(crate) use excerpt::excerpt;
 pub(crate) use json::json;
-pub(crate) use locate::{Fault, excerpt_of};
 pub(crate) use progress::{Spinner, bytes_bar};
 pub(crate) use table::table;
 

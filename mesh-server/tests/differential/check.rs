@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mesh_plan::sql::postgres::ReadStatement;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, Request, ResolveError, Value};
+use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, QuerySource, Request, ResolveError, Value};
 use mesh_ql::Format;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
@@ -184,6 +184,7 @@ impl<'o> Pair<'o> {
 
     /// The body that both give; `None` where both fail alike.
     fn compare(&self, request: &Request<'_>) -> Result<Option<Json>, String> {
+        let QuerySource::Text { text, .. } = request.query else { panic!("the query is a text") };
         let of = |mesh: &Mesh| -> Result<String, Error> {
             let body = self.others.runtime.block_on(mesh.read(&mesh.plan(request)?, &Context::default()))?;
             Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
@@ -193,10 +194,10 @@ impl<'o> Pair<'o> {
             && shown(&postgres) != shown(&sqlite)
         {
             let what = format!("SQLite\n  {}\nPostgreSQL\n  {}", shown(&sqlite), shown(&postgres));
-            return Err(self.story(request.text, request.id, &what));
+            return Err(self.story(text, request.id, &what));
         }
         if self.verbose {
-            eprintln!("{:?} {}\n  {}", request.id, request.text, shown(&memory));
+            eprintln!("{:?} {}\n  {}", request.id, text, shown(&memory));
         }
         match (&memory, &sqlite) {
             (Ok(one), Ok(other)) if one == other => Ok(Some(serde_json::from_str(one).unwrap())),
@@ -211,7 +212,7 @@ impl<'o> Pair<'o> {
             ) => Ok(None),
             _ => {
                 let what = format!("memory\n  {}\nSQLite\n  {}", shown(&memory), shown(&sqlite));
-                Err(self.story(request.text, request.id, &what))
+                Err(self.story(text, request.id, &what))
             }
         }
     }

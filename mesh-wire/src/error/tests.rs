@@ -89,7 +89,7 @@ fn syntax_errors_keep_their_position() {
     assert_eq!(error.message, syntax_error.message);
     assert_eq!(
         (error.path.as_deref(), error.line, error.column),
-        (Some("user.posts"), Some(2), syntax_error.column)
+        (Some("user.posts"), Some(2), Some(syntax_error.position.column))
     );
     assert!(error.column.is_some());
 }

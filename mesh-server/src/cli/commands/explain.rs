@@ -14,7 +14,7 @@ use crate::cli::output::print;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database::Database;
 use crate::cli::settings::settings;
-use crate::cli::terminal::{Colors, Fault, Look, excerpt_of};
+use crate::cli::terminal::{Colors, Look, excerpt};
 use index_advice::IndexAdvice;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(id) => Request::point(format.into(), &text, id),
         None => Request::collection(format.into(), &text),
     };
-    let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, format.into(), &text))?;
+    let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, &text))?;
     let mut steps = Vec::new();
     if let Some(database) = &source.database {
         steps = database.query_plan(&plan).map_err(|error| Failure::found(chain(&error)))?;
@@ -48,21 +48,16 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     print(colored(out.trim_end()))
 }
 
-/// Describes why the query has no plan, with the place in the query.
-fn refused(error: &Error, format: mesh_ql::Format, text: &str) -> Failure {
-    let excerpt = |fault: Fault<'_>| excerpt_of(format, text, fault, Colors::of_errors());
+/// Describes why the query has no plan, with an excerpt of the query.
+fn refused(error: &Error, text: &str) -> Failure {
+    let excerpt = |position| excerpt(text, position, Colors::of_errors());
     match error {
         Error::Plan(fault) => {
-            let message = fault.to_string();
-            let excerpt = excerpt(Fault { message: &message, path: Some(&fault.path), at: None });
-            let at = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
-            Failure::found(format_args!("{message}{at}{excerpt}"))
+            let path = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
+            let excerpt = fault.position.map(excerpt).unwrap_or_default();
+            Failure::found(format_args!("{fault}{path}{excerpt}"))
         }
-        Error::Syntax(fault) => {
-            let at = fault.line.zip(fault.column);
-            let excerpt = excerpt(Fault { message: &fault.message, path: fault.path.as_deref(), at });
-            Failure::found(format_args!("{error}{excerpt}"))
-        }
+        Error::Syntax(fault) => Failure::found(format_args!("{fault}{}", excerpt(fault.position))),
         _ => Failure::found(error),
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use mesh_ql::{Format, Limits, Page, SyntaxError};
+use mesh_ql::{Format, Limits, Position, SyntaxError};
 use mesh_wire::client::{self, Endpoint, ReplyError};
 use mesh_wire::{ErrorBody, ErrorKind, QuerySource};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::cli::client::session::{self, UserSession};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::output::remark;
-use crate::cli::terminal::{Colors, Fault, Spinner, excerpt_of, json, table};
+use crate::cli::terminal::{Colors, Spinner, excerpt, json, table};
 
 /// The hint for a path that the server does not know.
 const BASE_HINT: &str = "does --url include the base path, as in http://127.0.0.1:4000/mesh?";
@@ -64,22 +64,20 @@ impl QuerySender<'_> {
         if args.all {
             return self.all_pages(format, text).await;
         }
-        let body = self
-            .send(format, text, args.id.as_deref())
-            .await
-            .map_err(|error| error.into_failure(format, text))?;
+        let body = self.send(format, text, args.id.as_deref()).await;
+        let body = body.map_err(|error| error.into_failure(text))?;
         serde_json::from_slice(&body).map_err(Failure::found)
     }
 
     /// Follows the cursors and returns the items of all pages in one array.
     async fn all_pages(&self, format: Format, text: &str) -> Result<Value, Failure> {
-        let mut query = parse(format, text).map_err(|error| error.into_failure(format, text))?;
+        let mut query = parse(format, text).map_err(|error| error.into_failure(text))?;
         let mut items = Vec::new();
+        // Positions in errors are those of the text, which is sent unchanged for the first page.
+        let mut body = self.send(format, text, None).await;
         loop {
-            // The query is printed again with a cursor, so positions of errors are not those of the typed text.
-            let body = self.send(Format::Json, &mesh_ql::print_json(&query), None).await;
-            let body = body.map_err(|error| error.without_position().into_failure(format, text))?;
-            let mut page: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
+            let bytes = body.map_err(|error| error.into_failure(text))?;
+            let mut page: Value = serde_json::from_slice(&bytes).map_err(Failure::found)?;
             if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
                 items.extend(more);
             }
@@ -88,9 +86,10 @@ impl QuerySender<'_> {
                 return Ok(items.into());
             }
             self.spinner.set_message(format!("{} items so far", items.len()));
-            let after = info.get("endCursor").and_then(Value::as_str).map(str::to_owned);
-            let first = query.root.controls.page.as_ref().and_then(|page| page.first);
-            query.root.controls.page = Some(Page { first, after });
+            let page = query.root.controls.page.get_or_insert_default();
+            page.after = info.get("endCursor").and_then(Value::as_str).map(Into::into);
+            let next = self.send(Format::Json, &mesh_ql::print_json(&query), None).await;
+            body = next.map_err(QueryError::without_position);
         }
     }
 
@@ -152,23 +151,16 @@ impl QueryError {
         }
     }
 
-    /// Returns the failure, with an excerpt of the query if the place of the error is known.
-    fn into_failure(self, format: Format, text: &str) -> Failure {
-        let excerpt = |fault: Fault<'_>| excerpt_of(format, text, fault, Colors::of_errors());
+    /// Returns the failure, with an excerpt of the query if the error has a position in it.
+    fn into_failure(self, text: &str) -> Failure {
+        let excerpt = |position| excerpt(text, position, Colors::of_errors());
         match self {
-            Self::Syntax(error) => {
-                let at = error.line.zip(error.column);
-                let fault = Fault { message: &error.message, path: error.path.as_deref(), at };
-                Failure::found(format_args!("{error}{}", excerpt(fault)))
-            }
+            Self::Syntax(error) => Failure::found(format_args!("{error}{}", excerpt(error.position))),
             Self::Refused(body) => {
-                let at = body.line.zip(body.column);
-                let fault = Fault { message: &body.message, path: body.path.as_deref(), at };
-                // Quoted words of other errors do not refer to the query.
+                let position = body.line.zip(body.column).map(|(line, column)| Position { line, column });
                 let more = match ErrorKind::parse(&body.error) {
-                    Some(ErrorKind::Validation) => excerpt(fault),
                     Some(ErrorKind::NotFound) => format!("\n{BASE_HINT}"),
-                    _ => String::new(),
+                    _ => position.map(excerpt).unwrap_or_default(),
                 };
                 Failure::found(format_args!("{body}{more}"))
             }

@@ -1,143 +1,94 @@
-//! How is a part of a text shown? Its line, with marks below it.
+//! Excerpts of queries that errors point at.
 
 use std::ops::Range;
 
-use unicode_width::UnicodeWidthChar;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use mesh_ql::Position;
 
-use super::{Colors, Look};
+use super::Colors;
 
-/// Columns of a line that are shown at most.
-const WINDOW: usize = 100;
-/// Columns before the part, where not all can be shown.
-const BEFORE: usize = 40;
+/// Columns that an excerpt has at most.
+const WIDTH: usize = 100;
 
-/// The line that the part begins in, and marks below the part.
-pub(super) fn excerpt(text: &str, part: Range<usize>, colors: Colors) -> String {
-    let start = part.start.min(text.len());
-    let begin = text.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-    let line = text.get(begin..).unwrap_or_default();
-    let line = line.split(['\n', '\r']).next().unwrap_or_default();
-    let number = text.get(..begin).unwrap_or_default().matches('\n').count() + 1;
-    let (mut shown, mut column, mut from, mut marked) = (Vec::new(), 0, 0, 0);
-    for (at, letter) in line.char_indices() {
-        let letter = if letter.is_control() { ' ' } else { letter };
-        let width = letter.width().unwrap_or_default();
-        if begin + at < start {
-            from += width;
-        } else if begin + at < part.end {
-            marked += width;
-        }
-        shown.push((column, letter));
-        column += width;
-    }
-    let marked = marked.max(1);
-    let first = if column > WINDOW { from.saturating_sub(BEFORE) } else { 0 };
-    let inside = |at: usize| at >= first && at < first + WINDOW;
-    let (mut line, mut cut) = (String::new(), 0);
-    if first > 0 {
-        line.push('…');
-        cut = 1;
-    }
-    line.extend(shown.into_iter().filter(|(at, _)| inside(*at)).map(|(_, letter)| letter));
-    if column > first + WINDOW {
-        line.push('…');
-    }
-    let number = number.to_string();
-    let margin = " ".repeat(number.len());
-    let blanks = " ".repeat(from - first + cut);
-    let marks =
-        colors.paint(Look::Wrong, &"^".repeat(marked.min((first + WINDOW).saturating_sub(from).max(1))));
-    let bar = |margin: &str| colors.paint(Look::Dim, &format!("{margin} |"));
-    format!("{}\n{} {line}\n{} {blanks}{marks}", bar(&margin), bar(&number), bar(&margin))
+/// Returns the line of the query at that position with marks below the offender, after a line break. Empty if the
+/// text has no such line.
+pub(crate) fn excerpt(text: &str, position: Position, colors: Colors) -> String {
+    let Some(start) = offset(text, position) else { return String::new() };
+    let renderer = if colors.0 { Renderer::styled() } else { Renderer::plain() };
+    let mark = AnnotationKind::Primary.span(token(text, start));
+    let group = Group::with_level(Level::ERROR).element(Snippet::source(text).annotation(mark));
+    format!("\n{}", renderer.term_width(WIDTH).render(&[group]))
+}
+
+/// The offset in bytes of a position; past the end of a line that of its end.
+fn offset(text: &str, Position { line, column }: Position) -> Option<usize> {
+    let line = usize::try_from(line).ok()?.checked_sub(1)?;
+    let column = usize::try_from(column).ok()?.checked_sub(1)?;
+    let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let rest = text.split('\n').nth(line)?;
+    Some(start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at))
+}
+
+/// The string, name, number or character that begins at `start`.
+fn token(text: &str, start: usize) -> Range<usize> {
+    let rest = text.get(start..).unwrap_or_default();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '+' | '-');
+    let line = rest.lines().next().unwrap_or_default();
+    let length = match line.strip_prefix('"') {
+        Some(inside) => inside.find('"').map_or(line.len(), |end| end + 2),
+        None => line.find(|c| !is_part(c)).unwrap_or(line.len()),
+    };
+    let first = rest.chars().next().map_or(0, char::len_utf8);
+    start..start + length.max(first)
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use mesh_ql::Span;
 
     use super::*;
 
     #[track_caller]
     fn check(text: &str, part: &str, expected: &Expect) {
         let start = text.find(part).unwrap();
-        expected.assert_eq(&excerpt(text, start..start + part.len(), Colors::OFF));
+        expected.assert_eq(&excerpt(text, Span::new(start, start).position(text), Colors::OFF));
     }
 
     #[test]
-    fn marks_stand_below_the_part() {
-        check(
-            "{ post titel }",
-            "titel",
-            &expect![[r#"
-              |
-            1 | { post titel }
-              |        ^^^^^"#]],
-        );
-        check(
-            "{\n\tpost 東京 titel }\r\n}",
-            "titel",
-            &expect![[r#"
-              |
-            2 |  post 東京 titel }
-              |            ^^^^^"#]],
-        );
-        check(
-            "a\nb\nc\nd\ne\nf\ng\nh\ni\n wrong",
-            "wrong",
-            &expect![[r#"
-               |
-            10 |  wrong
-               |  ^^^^^"#]],
-        );
+    fn marks_cover_the_offender() {
+        check("{ post titel }", "titel", &expect![]);
+        check("{\n\tpost 東京 titel }\r\n}", "titel", &expect![]);
+        check("a\nb\nc\nd\ne\nf\ng\nh\ni\n wrong", "wrong", &expect![]);
+        check(r#"{"post": {"$limit": 3}}"#, r#""$limit"#, &expect![]);
     }
 
     #[test]
-    fn long_lines_are_shown_in_part() {
-        let text = format!("{} wrong {}", "x".repeat(300), "y".repeat(300));
-        check(
-            &text,
-            "wrong",
-            &expect![[r#"
-              |
-            1 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx wrong yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
-              |                                          ^^^^^"#]],
-        );
-        let text = format!("{}wrong", "東".repeat(300));
-        check(
-            &text,
-            "wrong",
-            &expect![[r#"
-              |
-            1 | …東東東東東東東東東東東東東東東東東東東東wrong
-              |                                          ^^^^^"#]],
-        );
-        check(
-            &"z".repeat(200),
-            &"z".repeat(200),
-            &expect![[r#"
-              |
-            1 | zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz…
-              | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"#]],
-        );
+    fn long_lines_are_cut_around_the_offender() {
+        check(&format!("{} wrong {}", "x".repeat(300), "y".repeat(300)), "wrong", &expect![]);
+        check(&format!("{} wrong", "東".repeat(300)), "wrong", &expect![]);
+        check(&"z".repeat(200), "z", &expect![]);
     }
 
     #[test]
-    fn the_end_has_a_place_too() {
-        let end = |text: &str| excerpt(text, text.len()..text.len(), Colors::OFF);
-        expect![[r#"
-              |
-            1 | { post 
-              |        ^"#]]
-        .assert_eq(&end("{ post "));
-        expect![[r#"
-              |
-            1 | 
-              | ^"#]]
-        .assert_eq(&end(""));
-        expect![[r#"
-              |
-            2 | 
-              | ^"#]]
-        .assert_eq(&end("{\n"));
+    fn the_end_of_a_text_is_marked() {
+        for (text, expected) in [("{ post ", expect![]), ("", expect![]), ("{\n", expect![])] {
+            let position = Span::new(text.len(), text.len()).position(text);
+            expected.assert_eq(&excerpt(text, position, Colors::OFF));
+        }
+    }
+
+    #[test]
+    fn positions_outside_of_a_text_have_no_excerpt() {
+        for (line, column) in [(0, 1), (1, 0), (3, 1)] {
+            assert_eq!(excerpt("{\n", Position { line, column }, Colors::OFF), "");
+        }
+        assert_ne!(excerpt("{ post", Position { line: 1, column: 99 }, Colors::OFF), "");
+    }
+
+    #[test]
+    fn control_characters_are_not_sent_to_the_terminal() {
+        let shown = excerpt("{ \u{1b}[2Jpost }", Position { line: 1, column: 1 }, Colors::OFF);
+        assert!(!shown.contains('\u{1b}'), "{shown:?}");
     }
 }
