@@ -280,7 +280,7 @@ fn a_write_is_done_wholly_or_not_at_all() {
         Connection::open(&file.0).unwrap().execute_batch(refusal).unwrap();
         let app = app(&file.0);
         let (status, body) = send(&app, "PUT", "user/1/profile", r#"{"entityId": 3}"#).await;
-        let words = "The write goes against a rule of the database";
+        let words = "The write violates a rule of the database";
         assert_eq!((status.as_u16(), body["message"].as_str()), (409, Some(words)));
         assert_eq!(read_all(&app).await, Model::new(), "user 1 still has profile 1");
     });

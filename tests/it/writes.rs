@@ -189,7 +189,7 @@ fn children_are_created_and_deleted_under_their_parent() {
         &shop.write("POST", "/user/2/posts", r#"{"title": "x", "authorId": 1}"#),
         400,
         "ValidationError",
-        "'authorId' is set by the relation 'posts' of the path: leave it out",
+        "'authorId' is set by the relation 'posts' of the path; leave it out",
     );
     // The child of another parent is not found under this one.
     shop.refused(&shop.delete("/user/1/posts/4"), 404, "NotFound", "There is no 'post' with the id '4'");
@@ -235,7 +235,7 @@ fn to_one_relations_are_connected_replaced_and_disconnected() {
     shop.refused(&shop.delete("/post/9/editor"), 404, "NotFound", missing);
     // A required key cannot be cleared.
     let reply = shop.delete("/post/2/author");
-    shop.refused(&reply, 409, "ConflictError", "'authorId' may not be empty");
+    shop.refused(&reply, 409, "ConflictError", "'authorId' must not be null");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_foreign_key_on_the_other_side_is_updated() {
     assert_eq!(owners(), "-,-");
     // The key of a badge is required, so a badge can move only to a record that has none.
     let reply = shop.write("PUT", "/user/1/badge", r#"{"entityId": 2}"#);
-    shop.refused(&reply, 409, "ConflictError", "A value would be empty that may not be");
+    shop.refused(&reply, 409, "ConflictError", "A required value is missing or null");
     assert_eq!(shop.write("PUT", "/user/3/badge", r#"{"entityId": 2}"#).status, 200);
     assert_eq!(shop.delete("/user/3/badge").status, 409);
     assert_eq!(shop.cell("SELECT user_id FROM badges WHERE id = 2").as_deref(), Some("3"));
@@ -266,7 +266,7 @@ fn only_writable_fields_are_written() {
     refused("PUT", "/user/1", r#"{"id": 7}"#, "Field 'id' on entity 'user' is not writable");
     refused("PUT", "/user/1", r#"{"secret": "x"}"#, "Field 'secret' not found on entity 'user'");
     refused("PUT", "/post/1", r#"{"status": "x"}"#, "Field 'status' on entity 'post' is not writable");
-    let computed = "'heading' is a computed field: write the fields that it is made of";
+    let computed = "'heading' is a computed field; write the fields that it is computed from";
     refused("PUT", "/post/1", r#"{"heading": "x"}"#, computed);
     refused("PUT", "/note/1", r#"{"text": "x"}"#, "Field 'text' on entity 'note' is not writable");
     refused("POST", "/note", "{}", "Entity 'note' is not writable");
@@ -312,25 +312,20 @@ fn constraint_violations_are_conflicts() {
     let refused = |method: &str, path: &str, body: &str, message: &str| {
         shop.refused(&shop.write(method, path, body), 409, "ConflictError", message);
     };
-    let taken = "Another record has the same 'email', which only one may have";
+    let taken = "Another record already has the same 'email', which must be unique";
     refused("PUT", "/user/1", r#"{"email": "bo@example.org"}"#, taken);
     refused("POST", "/user", r#"{"name": "x", "email": "bo@example.org"}"#, taken);
-    refused("POST", "/user", "{}", "'name' may not be empty");
-    refused("PUT", "/user/1", r#"{"name": null}"#, "'name' may not be empty");
-    refused(
-        "PUT",
-        "/user/1",
-        r#"{"age": -1}"#,
-        "A value does not fulfill a condition that the database sets",
-    );
-    let referred = "The write would leave a record that refers to one that does not exist; write or delete those that refer to it first";
+    refused("POST", "/user", "{}", "'name' is required, but has no value");
+    refused("PUT", "/user/1", r#"{"name": null}"#, "'name' must not be null");
+    refused("PUT", "/user/1", r#"{"age": -1}"#, "A value violates a condition of the database");
+    let referred = "The write would leave a reference to a record that does not exist; write or delete the referring records first";
     refused("DELETE", "/user/1", "", referred);
     refused("PUT", "/post/1", r#"{"authorId": 9}"#, referred);
     refused(
         "POST",
         "/tag",
         r#"{"slug": "rust", "label": "again"}"#,
-        "Another record has the same 'slug', which only one may have",
+        "Another record already has the same 'slug', which must be unique",
     );
     assert_eq!(shop.cell("SELECT count(*) FROM users").as_deref(), Some("3"));
 }

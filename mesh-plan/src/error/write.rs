@@ -114,6 +114,8 @@ pub enum Rule {
     Unique,
     /// A value must not be NULL.
     NotEmpty,
+    /// A new record needs a value.
+    Required,
     /// A key must refer to a record.
     Reference,
     /// A condition on values.
@@ -161,6 +163,8 @@ fn conflict(f: &mut fmt::Formatter<'_>, rule: Rule, fields: &[String]) -> fmt::R
         Rule::Unique => write!(f, "Another record already has the same {names}, which must be unique"),
         Rule::NotEmpty if names.is_empty() => f.write_str("A required value is missing or null"),
         Rule::NotEmpty => write!(f, "{names} must not be null"),
+        Rule::Required if names.is_empty() => f.write_str("A required value is missing"),
+        Rule::Required => write!(f, "{names} is required, but has no value"),
         Rule::Reference => f.write_str(
             "The write would leave a reference to a record that does not exist; write or delete the referring records first",
         ),

@@ -11,7 +11,7 @@ use crate::mutation::{Action, Mutation, Subject, WriteOutcome};
 use crate::plan::{Plan, Target};
 use crate::planner::write::WriteRequest;
 use crate::planner::{self, Kind};
-use crate::{Change, Context, Error, JsonBody, PlanError, Value, WriteError, WriteFault};
+use crate::{Change, Context, Error, JsonBody, PlanError, Rule, Value, WriteError, WriteFault};
 
 /// What a write has come to.
 #[derive(Clone, Debug)]
@@ -78,7 +78,8 @@ impl Mesh {
         let mutator = mutator.ok_or_else(|| crate::ResolveError::Missing(entity.to_owned()))?;
         // A panic of the mutator ends this write only, whether it comes before its future or out of it.
         let writing = async { mutator.mutate(mutation.clone(), context.clone()).await };
-        let written = AssertUnwindSafe(writing).catch_unwind().await.map_err(panicked)??;
+        let written = AssertUnwindSafe(writing).catch_unwind().await.map_err(panicked)?;
+        let written = written.map_err(|error| mutation.explain(error))?;
         let (shown, changes) = (mutation.written(), mutation.changes(&written.id));
         let WriteOutcome { id, body } = written;
         let body = match (body, mutation.reply(&id)) {
@@ -92,6 +93,22 @@ impl Mesh {
 }
 
 impl Mutation {
+    /// Replaces the rule that values are not NULL by [`Rule::Required`] for fields that a new record has no value of.
+    fn explain(&self, error: WriteError) -> WriteError {
+        let (Action::Create { values } | Action::CreateChild { values, .. }) = &self.action else {
+            return error;
+        };
+        let is_missing = |field: &String| values.iter().all(|value| value.field != *field);
+        match error {
+            WriteError::Conflict { rule: Rule::NotEmpty, fields }
+                if !fields.is_empty() && fields.iter().all(is_missing) =>
+            {
+                WriteError::Conflict { rule: Rule::Required, fields }
+            }
+            error => error,
+        }
+    }
+
     /// The records that it writes, once it has written the one with that id.
     fn changes(&self, written: &Value) -> Vec<Change> {
         let change = |subject: &Subject, id: &Value| Change::record(subject.key(), subject.id_text(id));

@@ -10,7 +10,7 @@ use mesh_schema::policy::{Restriction, SessionValue};
 use mesh_schema::{Entity, EntityId, FieldType, Schema, TimeForm};
 
 use super::{Access, Condition, Policy, Sight};
-use crate::planner::guard;
+use crate::planner::policy_filter;
 use crate::{PlanError, Principal, Value};
 
 /// Classes that are kept. An application with more of them makes views again and again, which is slow and
@@ -84,7 +84,7 @@ impl View {
     /// Returns the faults of conditions that do not fit their entity.
     pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
         self.conditions.iter().filter_map(|(entity, condition)| {
-            guard::plan(&self.whole, *entity, condition).err().map(|error| guard::of_policy(&error))
+            policy_filter::plan(&self.whole, *entity, condition).err().map(|error| policy_filter::policy_error(&error))
         })
     }
 
