@@ -161,7 +161,7 @@ mod tests {
         let error = mesh().plan(&Request::collection(Format::Json, text)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "'fullName' is a computed field: it can be selected, but not used in $orderBy"
+            "'fullName' is a computed field; it can be selected, but not used in $orderBy"
         );
     }
 }
