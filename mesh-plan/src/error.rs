@@ -205,7 +205,7 @@ impl fmt::Display for PlanErrorKind {
             }
             Self::CursorOnNested { relation } => write!(
                 f,
-                "A cursor is not allowed on the relation '{relation}', since nested lists have none; read the related entity as a collection to page through it"
+                "`after` is not allowed on the relation '{relation}', since nested lists have no cursors; read the related entity as a collection to page through it"
             ),
             Self::NotSelectable { field, control } => {
                 write!(

@@ -126,7 +126,7 @@ fn execute_returns_data_and_metadata() {
         &docs,
         r#"{"query": "{ post titel }", "format": "ql", "check": true}"#,
         &expect![[
-            r#"{"data":null,"meta":{"durationMs":null,"rows":0,"fault":{"message":"Field 'titel' not found on entity 'post'; did you mean 'title'?","path":"post"}}}"#
+            r#"{"data":null,"meta":{"durationMs":null,"rows":0,"fault":{"message":"Field 'titel' not found on entity 'post'; did you mean 'title'?","path":"post","line":1,"column":8}}}"#
         ]],
     );
     check(
@@ -151,7 +151,7 @@ fn execute_returns_data_and_metadata() {
     check(
         &docs,
         r#"{"query": "{ post ", "format": "ql"}"#,
-        &expect!["Expected a name or '}', found the end of the query at line 1, column 8 (in post)"],
+        &expect!["Expected a name or '}', found the end of the query (line 1, column 8, in post)"],
     );
     check(&docs, "{}", &expect!["The body has no 'query'"]);
 }

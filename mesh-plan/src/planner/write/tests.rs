@@ -79,12 +79,12 @@ fn names_are_refused_in_words_that_help() {
     refused(
         POST,
         r#"{"author": 1}"#,
-        expect!["'author' on entity 'post' is a relation: write it at a path of its own"],
+        expect!["'author' on entity 'post' is a relation; write it at the path of the relation"],
     );
     refused(
         USER,
         r#"{"shout": "x"}"#,
-        expect!["'shout' is a computed field: write the fields that it is made of"],
+        expect!["'shout' is a computed field; write the fields that it is computed from"],
     );
     refused(WriteTarget::Create { entity: "tag" }, "{}", expect!["Entity 'tag' is not writable"]);
     refused(WriteTarget::Delete { entity: "tag", id: "a" }, "{}", expect!["Entity 'tag' is not writable"]);
@@ -96,7 +96,7 @@ fn names_are_refused_in_words_that_help() {
     refused(
         WriteTarget::Create { entity: "log" },
         "{}",
-        expect!["Entity 'log' has no id field: it can be read as a collection only"],
+        expect!["Entity 'log' has no id field; read it as a collection"],
     );
 }
 
@@ -108,12 +108,12 @@ fn relations_are_refused_in_words_that_help() {
     refused(
         attach("title"),
         "{}",
-        expect!["'title' on entity 'post' is no relation: write it as a field of its record"],
+        expect!["'title' on entity 'post' is not a relation; write it as a field of its record"],
     );
     refused(
         attach("author"),
         "{}",
-        expect!["'author' leads to one record: connect it by PUT, disconnect it by DELETE"],
+        expect!["'author' leads to one record; connect it by PUT, disconnect it by DELETE"],
     );
     refused(
         attach("tags"),
@@ -140,14 +140,14 @@ fn relations_are_refused_in_words_that_help() {
         connect("tags"),
         r#"{"entityId": "a"}"#,
         expect![
-            "'tags' leads to many records: link one by POST, unlink it by DELETE with its id in the path"
+            "'tags' leads to many records; link one by POST, unlink it by DELETE with its id in the path"
         ],
     );
     let posts = WriteTarget::Attach { entity: "user", id: "1", relation: "posts" };
     refused(
         posts,
         r#"{"title": "x", "authorId": 2}"#,
-        expect!["'authorId' is set by the relation 'posts' of the path: leave it out"],
+        expect!["'authorId' is set by the relation 'posts' of the path; leave it out"],
     );
 }
 

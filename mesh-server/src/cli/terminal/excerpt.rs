@@ -20,7 +20,7 @@ pub(crate) fn excerpt(text: &str, position: Position, colors: Colors) -> String 
     format!("\n{}", renderer.term_width(WIDTH).render(&[group]))
 }
 
-/// The offset in bytes of a position; past the end of a line that of its end.
+/// Returns the offset in bytes of a position. A column past the end of its line counts as that end.
 fn offset(text: &str, Position { line, column }: Position) -> Option<usize> {
     let line = usize::try_from(line).ok()?.checked_sub(1)?;
     let column = usize::try_from(column).ok()?.checked_sub(1)?;
@@ -29,7 +29,7 @@ fn offset(text: &str, Position { line, column }: Position) -> Option<usize> {
     Some(start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at))
 }
 
-/// The string, name, number or character that begins at `start`.
+/// Returns the range of the string, name, number or character that begins at `start`.
 fn token(text: &str, start: usize) -> Range<usize> {
     let rest = text.get(start..).unwrap_or_default();
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '+' | '-');
@@ -57,25 +57,96 @@ mod tests {
 
     #[test]
     fn marks_cover_the_offender() {
-        check("{ post titel }", "titel", &expect![]);
-        check("{\n\tpost 東京 titel }\r\n}", "titel", &expect![]);
-        check("a\nb\nc\nd\ne\nf\ng\nh\ni\n wrong", "wrong", &expect![]);
-        check(r#"{"post": {"$limit": 3}}"#, r#""$limit"#, &expect![]);
+        check(
+            "{ post titel }",
+            "titel",
+            &expect![[r#"
+
+              |
+            1 | { post titel }
+              |        ^^^^^"#]],
+        );
+        check(
+            "{\n\tpost 東京 titel }\r\n}",
+            "titel",
+            &expect![[r#"
+
+              |
+            2 |     post 東京 titel }
+              |               ^^^^^"#]],
+        );
+        check(
+            "a\nb\nc\nd\ne\nf\ng\nh\ni\n wrong",
+            "wrong",
+            &expect![[r#"
+
+               |
+            10 |  wrong
+               |  ^^^^^"#]],
+        );
+        check(
+            r#"{"post": {"$limit": 3}}"#,
+            r#""$limit"#,
+            &expect![[r#"
+
+              |
+            1 | {"post": {"$limit": 3}}
+              |           ^^^^^^^^"#]],
+        );
     }
 
     #[test]
     fn long_lines_are_cut_around_the_offender() {
-        check(&format!("{} wrong {}", "x".repeat(300), "y".repeat(300)), "wrong", &expect![]);
-        check(&format!("{} wrong", "東".repeat(300)), "wrong", &expect![]);
-        check(&"z".repeat(200), "z", &expect![]);
+        check(
+            &format!("{} wrong {}", "x".repeat(300), "y".repeat(300)),
+            "wrong",
+            &expect![[r#"
+
+              |
+            1 | ...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx wrong yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+              |                                              ^^^^^"#]],
+        );
+        check(
+            &format!("{} wrong", "東".repeat(300)),
+            "wrong",
+            &expect![[r#"
+
+              |
+            1 | ... 東東東東東東東東東東東東東東東東東東東東 wrong
+              |                                              ^^^^^"#]],
+        );
+        check(
+            &"z".repeat(200),
+            "z",
+            &expect![[r#"
+
+              |
+            1 | zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz...zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^...^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"#]],
+        );
     }
 
     #[test]
     fn the_end_of_a_text_is_marked() {
-        for (text, expected) in [("{ post ", expect![]), ("", expect![]), ("{\n", expect![])] {
-            let position = Span::new(text.len(), text.len()).position(text);
-            expected.assert_eq(&excerpt(text, position, Colors::OFF));
-        }
+        let end = |text: &str| excerpt(text, Span::new(text.len(), text.len()).position(text), Colors::OFF);
+        expect![[r#"
+
+              |
+            1 | { post 
+              |        ^"#]]
+        .assert_eq(&end("{ post "));
+        expect![[r#"
+
+              |
+            1 |
+              | ^"#]]
+        .assert_eq(&end(""));
+        expect![[r#"
+
+              |
+            1 | {
+              |  ^"#]]
+        .assert_eq(&end("{\n"));
     }
 
     #[test]
