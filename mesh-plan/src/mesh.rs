@@ -174,9 +174,7 @@ impl Mesh {
     }
 
     fn plan_for(&self, view: &View, request: &Request<'_>) -> Result<Plan, Error> {
-        if let Some(entity) = request.entity {
-            planner::find_entity(&view.schema, entity, None)?;
-        }
+        self.check_path_entity(view, request)?;
         if let Some(later) = Later::of(request, &self.limits) {
             return self.later_page(view, request, later);
         }
@@ -193,6 +191,20 @@ impl Mesh {
             self.cache.insert(key.into(), Arc::clone(&root), 1);
         }
         aim(root, request)
+    }
+
+    /// Checks that the schema has the entity of the path. The error has the location of that entity in the query, if
+    /// it is there.
+    fn check_path_entity(&self, view: &View, request: &Request<'_>) -> Result<(), PlanError> {
+        let Some(path) = request.entity else { return Ok(()) };
+        let Err(error) = planner::find_entity(&view.schema, path, None) else { return Ok(()) };
+        let QuerySource::Text { text, .. } = request.query else { return Err(error) };
+        match request.query.parse(&self.limits.query) {
+            Ok(query) if query.entity == *path => {
+                Err(error.with_span(query.entity.span).with_position_in(text))
+            }
+            _ => Err(error),
+        }
     }
 
     /// A page that starts at a cursor: only that has to be read where the query was planned for another page.
