@@ -139,7 +139,7 @@ pub enum PlanErrorKind {
     Unordered { field: String, ty: FieldType, control: &'static str },
     Function { function: AggregateFn, field: String, ty: FieldType },
     CursorMismatch,
-    Write(WriteFault),
+    Write(Box<WriteFault>),
     Policy { entity: String, fault: String },
 }
 

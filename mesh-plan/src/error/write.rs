@@ -25,7 +25,7 @@ pub enum WriteFault {
 
 impl From<WriteFault> for PlanErrorKind {
     fn from(fault: WriteFault) -> Self {
-        Self::Write(fault)
+        Self::Write(Box::new(fault))
     }
 }
 

@@ -24,7 +24,9 @@ impl From<PlanError> for WireError {
     fn from(error: PlanError) -> Self {
         let message = error.to_string();
         // The path would be valid for a relation of the other cardinality, so the method is wrong. `SPEC §11`
-        if let PlanErrorKind::Write(WriteFault::WrongCardinality { many, .. }) = error.kind {
+        if let PlanErrorKind::Write(fault) = &error.kind
+            && let WriteFault::WrongCardinality { many, .. } = **fault
+        {
             let allow =
                 AllowedMethods::new(if many { &[Method::POST] } else { &[Method::PUT, Method::DELETE] });
             return Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, message) };
