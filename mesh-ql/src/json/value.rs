@@ -31,7 +31,7 @@ pub(super) fn object<'t>(
     let mut keys = Keys::default();
     loop {
         let key = key(parser)?;
-        if !keys.insert(&key) {
+        if !keys.insert(key.value.clone()) {
             return Err(parser.error(key.span, format!("Key {} occurs twice in one object", Quoted(&key))));
         }
         if !parser.advance_if(&Token::Colon) {
@@ -165,14 +165,14 @@ impl<'t> Keys<'t> {
     const FEW: usize = 16;
 
     /// Adds a key; returns whether it is new.
-    fn insert(&mut self, key: &Cow<'t, str>) -> bool {
-        if self.few.contains(key) {
+    fn insert(&mut self, key: Cow<'t, str>) -> bool {
+        if self.few.contains(&key) {
             return false;
         }
         if self.few.len() < Self::FEW {
-            self.few.push(key.clone());
+            self.few.push(key);
             return true;
         }
-        self.many.insert(key.clone())
+        self.many.insert(key)
     }
 }
