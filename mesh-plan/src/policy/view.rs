@@ -84,7 +84,9 @@ impl View {
     /// Returns the faults of conditions that do not fit their entity.
     pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
         self.conditions.iter().filter_map(|(entity, condition)| {
-            policy_filter::plan(&self.whole, *entity, condition).err().map(|error| policy_filter::policy_error(&error))
+            policy_filter::plan(&self.whole, *entity, condition)
+                .err()
+                .map(|error| policy_filter::policy_error(&error))
         })
     }
 
