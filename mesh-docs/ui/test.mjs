@@ -1,4 +1,4 @@
-// Runs the tests of the modules that need no page: bundles them for Node, then lets Node's own runner have them.
+// Runs the tests of modules that need no browser: bundles them for Node and starts its test runner.
 import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// Where is this page, and what does its server offer? Told by the page's head.
+// Settings of the page, which the server writes into the head of the HTML.
 
 function meta(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="mesh-${name}"]`)?.content ?? "";

@@ -1,4 +1,4 @@
-// Where does the page begin?
+// The entry point of the page.
 
 import { render } from "preact";
 import "./style.css";

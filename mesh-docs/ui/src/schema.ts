@@ -1,4 +1,4 @@
-// What is there to ask for? The introspection, and ways to look things up in it.
+// The introspected schema, and lookups in it.
 
 export interface Field {
   name: string;

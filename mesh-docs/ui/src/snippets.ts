@@ -1,4 +1,4 @@
-// How would a program of one's own send this read? The same request in four languages.
+// The current read as code: curl, JavaScript, Rust and Python.
 
 import type { Asked } from "./api/client";
 import { readHeaders, readPath } from "./api/client";

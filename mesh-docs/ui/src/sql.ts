@@ -1,4 +1,4 @@
-// How is a statement laid out to be read? Words in classes, clauses on lines of their own.
+// Formatting and highlighting of SQL statements.
 
 export type SqlToken = { kind: "keyword" | "name" | "text" | "number" | "param" | "sign" | "space"; text: string };
 

@@ -1,4 +1,4 @@
-// What is on the page? The one state that all views show, and the acts that change it.
+// The state that all views share, and the actions that change it.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { execute, fetchSchema, Refused, type Answer } from "./api/client";
@@ -67,7 +67,7 @@ export function setText(next: string): void {
 export function change(act: (query: Query) => Query): void {
   const current = readQuery(format.value, text.value);
   if (!current) {
-    say("The text is not a query at the moment: mend it, or undo, then click again", true);
+    say("The text is not a valid query. Correct it or undo, then click again.", true);
     return;
   }
   show(act(current));
@@ -83,7 +83,7 @@ export function toggleField(entity: string, refs: readonly string[], name: strin
   if (!known) return;
   const current = readQuery(format.value, text.value);
   if (!current && text.value.trim() !== "" && query.value?.entity === entity) {
-    say("The text is not a query at the moment: mend it, or undo, then click again", true);
+    say("The text is not a valid query. Correct it or undo, then click again.", true);
     return;
   }
   const next = toggle(known, current, entity, refs, name);
@@ -102,13 +102,13 @@ export function setFormat(next: Format): void {
   if (next === format.value) return;
   const current = readQuery(format.value, text.value);
   if (!current && text.value.trim() !== "") {
-    say("The text is not a query at the moment: mend it before switching its format", true);
+    say("The text is not a valid query. Correct it before switching the format.", true);
     return;
   }
   batch(() => {
     if (current && next === "ql" && hasControls(current)) {
       setAside = current;
-      say("The brace format has the selection only; filters, order and page come back with JSON");
+      say("The brace format supports the selection only. Filters, order and page return when you switch back to JSON.");
     }
     format.value = next;
     if (current) setText(printQuery(next, next === "json" ? withControlsOf(current, setAside) : current));

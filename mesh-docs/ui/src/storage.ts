@@ -1,4 +1,4 @@
-// What does the browser keep? History, named queries, the theme. And what does a share link carry?
+// Browser storage of history, saved queries and the theme, and encoding of share links.
 
 import { effect, signal } from "@preact/signals";
 import { config } from "./config";

@@ -1,4 +1,4 @@
-// Is a query read, printed, edited and completed as it should be?
+// Tests of parsing, printing, editing and completion of queries.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// How do texts become what headers carry?
+// Conversion of text to header values.
 
 const encoder = new TextEncoder();
 

@@ -1,4 +1,4 @@
-// What does the page ask of the server? Introspection, runs and checks, registration, event streams.
+// Requests to the server: introspection, runs and checks, registration, event streams.
 
 import { config } from "../config";
 import type { Schema } from "../schema";
@@ -113,7 +113,7 @@ export async function execute(asked: Asked, explain: boolean, signal?: AbortSign
   const json = parseJson(source);
   const data = member(json, "data");
   const meta = member(json, "meta");
-  if (!data || !meta) throw new Refused(reply.status, "Error", "The reply is not what was expected");
+  if (!data || !meta) throw new Refused(reply.status, "Error", "The server sent an unexpected reply");
   const size = new Blob([source.slice(data.from, data.to)]).size;
   return { source, data, meta: plain(meta) as unknown as Meta, size, elapsedMs };
 }

@@ -1,4 +1,4 @@
-// Who is logged in, and how are requests signed? Keys never leave the page, except to be kept for this tab.
+// Login, and signatures of requests. Keys stay in this tab.
 
 import { signal } from "@preact/signals";
 import { config } from "../config";

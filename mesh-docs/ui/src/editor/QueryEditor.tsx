@@ -1,4 +1,4 @@
-// Where is the query typed? An editor that knows the schema, bound to the page's text.
+// The query editor, bound to the text of the page.
 
 import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";

@@ -1,4 +1,4 @@
-// Where is JSON shown? An editor that cannot be typed into: it folds, searches and copes with long texts.
+// A read-only editor for JSON, with folding and search.
 
 import { foldKeymap } from "@codemirror/language";
 import { Compartment, EditorState } from "@codemirror/state";

@@ -1,4 +1,4 @@
-// What have all editors of the page in common?
+// Configuration that all editors share.
 
 import { json } from "@codemirror/lang-json";
 import { bracketMatching, codeFolding, foldGutter, indentUnit, StreamLanguage, syntaxHighlighting } from "@codemirror/language";

@@ -1,4 +1,4 @@
-// What does the editor offer at the cursor? Names and words that the schema and the format have there.
+// Completion of names and keywords from the schema and the format.
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { snippetCompletion } from "@codemirror/autocomplete";

@@ -1,4 +1,4 @@
-// Where does a broken line go on? Below its own beginning, a little further in.
+// Hanging indentation of wrapped lines.
 
 import { RangeSetBuilder } from "@codemirror/state";
 import { Decoration, EditorView, ViewPlugin, type DecorationSet, type ViewUpdate } from "@codemirror/view";

@@ -1,7 +1,7 @@
-// How do the editor's styles get into a page whose policy allows no inline styles?
+// Mounting of editors under a Content-Security-Policy without inline styles.
 //
-// The editor would put a `<style>` element into the head, which the policy blocks, and rightly. Constructed
-// style sheets are set by script through the DOM, which it allows.
+// The editor would add a `<style>` element to the head, which the policy blocks. Constructed style sheets are set
+// by script, which the policy permits.
 
 import { StyleModule } from "style-mod";
 

@@ -1,4 +1,4 @@
-// What may stand at the cursor? The place in the query that an editor completes, from the text before it.
+// The syntactic context at the cursor, from the text before it.
 
 import type { Format } from "./tree";
 

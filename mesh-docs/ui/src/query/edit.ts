@@ -1,4 +1,4 @@
-// How does a click change a query? Each function takes a tree and gives back another.
+// Changes of a query by clicks. Each function takes a tree and returns a new one.
 
 import type { Schema } from "../schema";
 import { entityOf, firstField, relationOf } from "../schema";

@@ -1,4 +1,4 @@
-// How is a filter edited by forms? `$where` as a tree of groups and conditions, and back.
+// `$where` as a tree of groups and conditions for forms, and back.
 
 import { RawNumber, type Value } from "./tree";
 

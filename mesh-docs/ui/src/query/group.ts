@@ -1,4 +1,4 @@
-// How is a read grouped by forms? Group keys and aggregates, and the selection that they allow.
+// Group keys and aggregates for forms, and the selection that they permit.
 
 import { starterFields, type Entity } from "../schema";
 import { NOWHERE, RawNumber, type Node, type Query, type Value } from "./tree";

@@ -1,4 +1,4 @@
-// What does a JSON text hold, and where? A parser that keeps places and raw text, so that numbers stay exact.
+// A JSON parser that keeps positions and raw text, so that numbers stay exact.
 
 export interface Place {
   from: number;

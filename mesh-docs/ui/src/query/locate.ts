@@ -1,4 +1,4 @@
-// Where in the text is what an error speaks of?
+// The position in the text that an error refers to.
 
 import { readQuery } from "./read";
 import { nodeAt, type Format } from "./tree";

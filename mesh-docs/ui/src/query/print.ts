@@ -1,4 +1,4 @@
-// How is a query written? The tree to text in either format, laid out to be read.
+// Formatting of a query tree as text in either format.
 
 import { RawNumber, type Format, type Node, type Query, type Value } from "./tree";
 

@@ -1,4 +1,4 @@
-// What does the text of a query mean? Text in either format to the tree, or nothing where it is no query.
+// Parsing of text in either format into a query tree.
 
 import { JsonFault, parseJson, type Json } from "./json";
 import { RawNumber, type Format, type Node, type Query, type Selection, type Value } from "./tree";

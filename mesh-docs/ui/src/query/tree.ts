@@ -1,4 +1,4 @@
-// What does a query say? One tree for both formats, with the places of its parts in the text.
+// The query tree for both formats, with the positions of its parts.
 
 import type { Place } from "./json";
 

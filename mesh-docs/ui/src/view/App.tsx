@@ -1,10 +1,11 @@
-// What is where on the page? Header, schema, query and result; one of the three at a time where it is narrow.
+// The layout of the page: header, schema, query and result; one of the three at a time on narrow screens.
 
 import { useEffect } from "preact/hooks";
 import { config } from "../config";
 import { dialog, notice, pane, run, sideTab, type Pane } from "../state";
 import { widths } from "../storage";
 import { Explorer } from "./Explorer";
+import { focusPane } from "./focus";
 import { Header } from "./Header";
 import { KeysDialog } from "./Keys";
 import { LoginDialog } from "./Login";
@@ -93,10 +94,4 @@ export function App() {
 function columns(): Record<string, string> {
   const { side, query } = widths.value;
   return { ...(side ? { "--side": `${side}px` } : {}), ...(query ? { "--query": `${query}px` } : {}) };
-}
-
-export function focusPane(next: Pane): void {
-  pane.value = next;
-  const target = { schema: "#schema-search", query: ".query-editor .cm-content", result: ".result [tabindex='0'], .result button" }[next];
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(target)?.focus());
 }

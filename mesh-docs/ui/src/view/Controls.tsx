@@ -1,4 +1,4 @@
-// How are filter, order and page set without typing JSON? By forms for one node of the query at a time.
+// Forms for filter, order and page of one node of the query.
 
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
@@ -32,7 +32,7 @@ export function Controls() {
   if (!found || !tree) return null;
   const places = listNodes(found);
   const place = places.includes(shown.value) ? shown.value : places[0];
-  if (place === undefined) return <p class="controls-none hint">One record is read: there is nothing to filter or order here.</p>;
+  if (place === undefined) return <p class="controls-none hint">A point read has no filter or order.</p>;
   const refs = place === "" ? [] : place.split(".");
   const entity = entityAt(found, tree.entity, refs);
   const controls = nodeAt(tree, refs)?.controls ?? {};
@@ -310,7 +310,7 @@ function OrderForm({ entity, grouping, isRoot, value, set }: FormProps & { group
           </button>
           <label class="inline">
             nulls
-            <select aria-label="Where nulls go" value={order.nulls ?? "last"} onChange={(event) => change(index, { nulls: event.currentTarget.value })}>
+            <select aria-label="Position of nulls" value={order.nulls ?? "last"} onChange={(event) => change(index, { nulls: event.currentTarget.value })}>
               <option>first</option>
               <option>last</option>
             </select>

@@ -1,4 +1,4 @@
-// How does the page ask something? In a modal dialog that Escape closes and that gives the focus back.
+// A modal dialog, which Escape closes and which restores the focus.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// What is there to ask for? Entities, their fields, and relations that open in place; a click selects.
+// The schema tree: entities, their fields, and relations that expand in place.
 
 import { useState } from "preact/hooks";
 import { isSelected } from "../query/edit";
@@ -35,10 +35,10 @@ export function Explorer() {
 
 function Missing() {
   const error = schemaError.value;
-  if (!error) return <p class="hint pad">Reading the schema…</p>;
+  if (!error) return <p class="hint pad">Loading the schema…</p>;
   return (
     <div class="pad">
-      <p class="form-error missing">{error.status === 401 ? "This playground shows itself to those who have logged in and may see it." : error.message}</p>
+      <p class="form-error missing">{error.status === 401 ? "This playground requires a login with access to it." : error.message}</p>
       {error.status === 401 && config.integrity && (
         <button type="button" class="primary" onClick={() => (dialog.value = "login")}>
           Log in

@@ -1,4 +1,4 @@
-// How is a read grouped without typing JSON? Keys to group by, and what to compute for each group.
+// Forms for group keys and aggregates.
 
 import { freeAlias, readGrouping, writeGrouping, type Aggregate, type Grouping } from "../query/group";
 import type { Query } from "../query/tree";
@@ -48,7 +48,7 @@ export function GroupForm({ query, entity, functions }: { query: Query; entity: 
               <option key={fn}>{fn}</option>
             ))}
           </select>
-          <select aria-label="Over which field" value={one.field} onChange={(event) => setOne(index, { field: event.currentTarget.value })}>
+          <select aria-label="Aggregated field" value={one.field} onChange={(event) => setOne(index, { field: event.currentTarget.value })}>
             {one.fn === "count" && <option value="">rows</option>}
             {fields.filter((field) => suits(one.fn, field.type)).map((field) => (
               <option key={field.name}>{field.name}</option>

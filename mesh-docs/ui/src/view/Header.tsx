@@ -1,4 +1,4 @@
-// What stands at the top? Whose page this is, and what concerns all of it.
+// The header of the page.
 
 import { logout, session } from "../api/session";
 import { config } from "../config";

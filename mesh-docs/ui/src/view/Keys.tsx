@@ -1,4 +1,4 @@
-// Which keys do what?
+// The list of keyboard shortcuts.
 
 import { Dialog } from "./Dialog";
 
@@ -9,7 +9,7 @@ const KEYS: [string, string][] = [
   ["Ctrl S", "Save the query under a name"],
   ["Shift Alt F", "Format the query"],
   ["Alt 1, 2, 3", "Go to schema, query, result"],
-  ["F8", "Next fault in the query"],
+  ["F8", "Next error in the query"],
   ["Ctrl F", "Search in query or result"],
   ["Escape, then Tab", "Leave the editor"],
 ];

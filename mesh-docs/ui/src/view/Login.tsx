@@ -1,4 +1,4 @@
-// How does somebody log in? With name and password, which go to the server and are not kept.
+// The login form.
 
 import { useState } from "preact/hooks";
 import { login } from "../api/session";

@@ -1,4 +1,4 @@
-// How does a button offer several things? A menu that arrow keys move in and Escape closes.
+// A menu button with arrow-key navigation.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

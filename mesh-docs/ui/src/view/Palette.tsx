@@ -1,11 +1,11 @@
-// What can be done here? Everything, by typing a part of its name.
+// The command palette.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { logout, session } from "../api/session";
 import { config } from "../config";
 import { dialog, format, formatText, nextPage, open, outcome, resultTab, run, schema, setFormat, sideTab, startQuery, text, recordId, pane } from "../state";
 import { named, setTheme, shareLink, theme } from "../storage";
-import { focusPane } from "./App";
+import { focusPane } from "./focus";
 import { copyText } from "./copy";
 import { Dialog } from "./Dialog";
 
@@ -103,7 +103,7 @@ export function Palette() {
             {act.keys && <kbd>{act.keys}</kbd>}
           </li>
         ))}
-        {found.length === 0 && <li class="none" role="option" aria-selected="false" aria-disabled="true">Nothing has that name</li>}
+        {found.length === 0 && <li class="none" role="option" aria-selected="false" aria-disabled="true">No matches</li>}
       </ul>
     </Dialog>
   );

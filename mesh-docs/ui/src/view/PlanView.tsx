@@ -1,4 +1,4 @@
-// What was planned? The nodes of the read as a tree, each with its fields.
+// The nodes of the plan as a tree, each with its fields.
 
 import type { Meta, PlanJoin } from "../api/client";
 

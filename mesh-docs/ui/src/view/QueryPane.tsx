@@ -1,4 +1,4 @@
-// Where is a query made? What it reads at the top, its text in the middle, its filters and order below.
+// The query pane: target, text, and forms.
 
 import { useState } from "preact/hooks";
 import { config } from "../config";
@@ -99,7 +99,7 @@ function CopyAs() {
   const [copied, setCopied] = useState<Language | null>(null);
   const copy = async (language: Language): Promise<void> => {
     const entity = query.value?.entity;
-    if (!entity || !isQuery.value) return say("The text is not a query at the moment", true);
+    if (!entity || !isQuery.value) return say("The text is not a valid query", true);
     await copyText(await snippet(language, current(), entity, location.origin), language);
     setCopied(language);
   };

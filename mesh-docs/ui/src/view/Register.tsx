@@ -1,4 +1,4 @@
-// How does a query get a name? One of the user's own in this browser, or an id on the server.
+// Saving of a query under a name in this browser, or as a persisted query on the server.
 
 import { useEffect, useState } from "preact/hooks";
 import { readPath, register } from "../api/client";
@@ -26,7 +26,7 @@ export function SaveDialog() {
           Name
           <input data-focus required maxLength={80} value={name} onInput={(event) => setName(event.currentTarget.value)} />
         </label>
-        <p class="hint">Named queries are kept in this browser.</p>
+        <p class="hint">Saved queries are stored in this browser.</p>
         <div class="form-end">
           <button type="submit" class="primary">
             Save
@@ -61,7 +61,7 @@ export function RegisterDialog() {
         </p>
       ) : (
         <>
-          <p class="hint">Clients send this id in place of the text. The same query has the same id on every server.</p>
+          <p class="hint">Clients send this id instead of the text. A query has the same id on every server.</p>
           <div class="copy-line">
             <code data-testid="query-id">{id || "…"}</code>
             <button type="button" disabled={!id} onClick={() => void copyText(id, "Id")}>

@@ -1,4 +1,4 @@
-// What came back? The data in several views, and what it took.
+// The result pane: the data in several views, and its duration.
 
 import { useMemo } from "preact/hooks";
 import { config } from "../config";
@@ -7,6 +7,7 @@ import { layOut, member } from "../query/json";
 import { cursors, isPoint, nextCursor, nextPage, outcome, previousPage, resultTab, run, running, type ResultTab } from "../state";
 import type { Answer, Refused } from "../api/client";
 import { copyText } from "./copy";
+import { milliseconds, size } from "./format";
 import { Copy, Play } from "./icons";
 import { PlanView } from "./PlanView";
 import { SqlView } from "./SqlView";
@@ -110,24 +111,14 @@ function Refusal({ refused }: { refused: Refused }) {
   );
 }
 
-export function size(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-export function milliseconds(ms: number): string {
-  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
-  return ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`;
-}
-
 function Status({ answer, paged }: { answer: Answer | undefined; paged: boolean }) {
   if (!answer) return <footer class="status" data-testid="status" />;
   const { durationMs, rows } = answer.meta;
   return (
     <footer class="status" data-testid="status">
       <span class="ok">200</span>
-      <span title="In the server">{milliseconds(durationMs)}</span>
-      <span class="in-all" title="With the way there and back">{milliseconds(answer.elapsedMs)} in all</span>
+      <span title="Time in the server">{milliseconds(durationMs)}</span>
+      <span class="in-all" title="Time including the network">{milliseconds(answer.elapsedMs)} in all</span>
       <span>
         {rows} {rows === 1 ? "object" : "objects"}
       </span>

@@ -1,4 +1,4 @@
-// What was run before, and what was kept?
+// The history and the saved queries.
 
 import { readQuery } from "../query/read";
 import { open } from "../state";
@@ -34,7 +34,7 @@ export function Saved() {
   return (
     <div class="saved">
       <h2 class="section">Named</h2>
-      {named.value.length === 0 && <p class="hint">None yet. Ctrl S keeps a query under a name.</p>}
+      {named.value.length === 0 && <p class="hint">None yet. Ctrl+S saves a query under a name.</p>}
       <ul>
         {named.value.map((kept) => (
           <Item key={kept.name} kept={kept} remove={() => removeNamed(kept.name ?? "")} />
@@ -48,7 +48,7 @@ export function Saved() {
           </button>
         )}
       </h2>
-      {history.value.length === 0 && <p class="hint">What you run is listed here, in this browser only.</p>}
+      {history.value.length === 0 && <p class="hint">Queries that you run are listed here, in this browser only.</p>}
       <ul>
         {history.value.map((kept) => (
           <Item key={kept.format + kept.id + kept.query} kept={kept} />

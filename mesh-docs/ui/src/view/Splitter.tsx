@@ -1,4 +1,4 @@
-// How wide is a part of the page? As wide as its edge is dragged, or moved by arrow keys.
+// A splitter that resizes a pane by dragging or arrow keys.
 
 import { useRef } from "preact/hooks";
 import { widths } from "../storage";

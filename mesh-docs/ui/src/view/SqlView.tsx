@@ -1,11 +1,11 @@
-// What did the database do? Each statement with its parameters, its time and its rows.
+// The SQL statements of a result, with parameters, duration and rows.
 
 import type { Statement } from "../api/client";
 import { lines, type SqlToken } from "../sql";
 import { run } from "../state";
 import { copyText } from "./copy";
+import { milliseconds } from "./format";
 import { Copy } from "./icons";
-import { milliseconds } from "./Results";
 
 export function SqlView({ statements }: { statements: Statement[] | undefined }) {
   if (!statements || statements.length === 0) return <p class="hint pad">This read ran no SQL.</p>;
@@ -51,7 +51,7 @@ function StatementItem({ statement, share }: { statement: Statement; share: numb
           <Copy />
         </button>
       </div>
-      <meter class="share" min={0} max={1} value={share} aria-label="Share of the time" />
+      <meter class="share" min={0} max={1} value={share} aria-label="Share of the total time" />
       <pre class="sql-text">
         {lines(sql).map((line, index) => (
           <div key={index}>

@@ -1,4 +1,4 @@
-// How does a collection look as a table? A column for each scalar, to-one relations beside their parent.
+// A collection as a table: a column per scalar, with to-one relations in the row of their parent.
 
 import { useMemo, useState } from "preact/hooks";
 import { layOut, type Json } from "../query/json";

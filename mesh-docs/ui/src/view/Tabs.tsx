@@ -1,4 +1,4 @@
-// How is one of several views chosen? Tabs that arrow keys move between.
+// Tabs with arrow-key navigation.
 
 interface Props<T extends string> {
   label: string;

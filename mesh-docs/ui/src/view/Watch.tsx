@@ -1,4 +1,4 @@
-// How does a record change while one looks? Its event stream, live.
+// The live view of a record over its event stream.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refused, watch } from "../api/client";
@@ -44,7 +44,7 @@ export function Watch() {
       })
       .finally(() => setFollowing(false));
   };
-  if (!isPoint.value) return <p class="hint pad">Give a record's id above to follow it: each change of what the query selects appears here by itself.</p>;
+  if (!isPoint.value) return <p class="hint pad">Enter the id of a record above to watch it. Changes to the selected fields appear here.</p>;
   return (
     <div class="watch" data-testid="watch">
       <div class="watch-head">
@@ -56,7 +56,7 @@ export function Watch() {
         </span>
       </div>
       {trouble && <p class="form-error pad">{trouble}</p>}
-      {seen && <Reader text={text} label="The record as it is now" />}
+      {seen && <Reader text={text} label="The current record" />}
     </div>
   );
 }

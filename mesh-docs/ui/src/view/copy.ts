@@ -1,4 +1,4 @@
-// How does text get into the clipboard?
+// Copying of text to the clipboard.
 
 import { say } from "../state";
 

@@ -1,4 +1,4 @@
-// Which pictures does the page have? Few and plain, drawn on a grid of sixteen.
+// Icons, drawn on a grid of sixteen units.
 
 import type { ComponentChildren } from "preact";
 
