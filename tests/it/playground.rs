@@ -121,7 +121,7 @@ fn faults_are_underlined_at_their_position() {
     let marked = ".cm-lintRange-error";
     page.type_query(r#"{"post": {"$select": {"id": true, "author": {"$select": {"nam": true"#);
     browser.wait_for(marked, "nam");
-    assert_eq!(browser.text(marked), "nam");
+    assert_eq!(browser.text(marked), "\"nam\"");
     page.type_query(r#"{"post": {"$select": {"id": true}, "$page": {"first": 1000"#);
     browser.wait_for(marked, "1000");
     page.type_query(r#"{"post": {"$select": {"id": tru"#);

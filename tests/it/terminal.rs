@@ -128,7 +128,7 @@ fn errors_show_an_excerpt_of_the_query() {
         (
             "{\"post\": {\n  \"$select\": {\"title\": true},\n  \"$where\": {\"field\": \"likes\", \"op\": \"like\", \"value\": \"1\"}\n}}",
             "3 |   \"$where\": {\"field\": \"likes\", \"op\": \"like\", \"value\": \"1\"}",
-            "  |                       ^^^^^^^",
+            "  |                                      ^^^^^^",
         ),
         (
             "{\"post\": {\"$select\": {\"title\": yes}}}",
