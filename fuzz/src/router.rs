@@ -49,7 +49,7 @@ fn check(base: &BasePath, profiles: &Profiles, method: &Method, path: &str, rout
         assert!(!["queries", "auth", "logout", "write", "files"].contains(&entity.as_ref()), "{path}");
     }
     // The canonical encoding of the segments has the same route.
-    let segments = base.split(path).expect("it lies under the base");
+    let segments = base.split(path).expect("it is below the base");
     let mut plain = base.as_str().to_owned();
     for segment in &segments {
         plain.push('/');

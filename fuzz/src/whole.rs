@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 
 use super::identifiers;
 
-/// What a request may be answered with. There is nobody to log in as, and nothing is slow or broken.
+/// What a request may be answered with. There are no accounts, and nothing is slow or broken.
 const STATUSES: [u16; 15] = [200, 201, 204, 304, 400, 403, 404, 405, 409, 413, 414, 415, 431, 307, 308];
 
 /// The lines of a head, an empty line, and a body. A value of `X-Mesh-Query` that begins with `=` is the query
@@ -116,7 +116,7 @@ impl Sent {
             assert!(word.is_some(), "{body}");
             let words = body.get("message").and_then(Value::as_str).expect("a message");
             assert!(!words.is_empty() && body.get("requestId").is_some_and(Value::is_string), "{body}");
-            // What the client wrote may be repeated to it; what only the server knows may not be told.
+            // Text of the client may be repeated; internals of the server must not appear.
             let told = ["SQLite", "SELECT \"", "data.db"].into_iter().find(|word| words.contains(word));
             assert!(told.is_none_or(|word| self.wrote(word)), "{words}");
         } else if answer.status == 200 && self.method == Method::GET && self.uri.path().starts_with("/mesh/")
@@ -225,7 +225,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // What is left behind harms nobody.
+        // Files left behind do no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

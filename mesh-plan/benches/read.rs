@@ -1,4 +1,4 @@
-//! What do planning, shaping and cursors cost, without any database? Run with `cargo bench -p mesh-plan`.
+//! Benchmarks of planning, shaping and cursors without a database. Run with `cargo bench -p mesh-plan`.
 //!
 //! w1, w2 and w4 are the reads that `cargo xtask bench` asks servers for. Rows are made of nothing, so what is
 //! left of w4 here is what the server adds to the database's work.

@@ -1,4 +1,4 @@
-//! How are reads answered inside a program, without HTTP? `cargo run -p mesh-plan --example in_process`.
+//! Reads inside a program, without HTTP: `cargo run -p mesh-plan --example in_process`.
 //!
 //! This crate is enough. It needs no server and no runtime of a certain kind.
 

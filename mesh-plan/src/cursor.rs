@@ -1,4 +1,4 @@
-//! Where does the next page start? Opaque cursors, bound to their read by a MAC. `SPEC §5.4`
+//! Opaque cursors, bound to their read by a MAC. `SPEC §5.4`
 //!
 //! A cursor is base64url of 16 bytes of MAC and the sort values of one row. The key of the MAC is that of the read's
 //! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, does not open.
@@ -93,7 +93,7 @@ impl CursorValues {
     }
 }
 
-/// What has the form of a cursor, whoever made it.
+/// Text in the form of a cursor, not yet verified.
 pub(crate) struct UnverifiedCursor {
     bytes: Vec<u8>,
     values: Vec<Value>,
@@ -115,8 +115,8 @@ impl UnverifiedCursor {
 }
 
 impl Default for CursorKey {
-    /// A key that all servers without a secret share. It tells cursors of different reads apart; who makes
-    /// one up gains nothing that `$where` would not give.
+    /// A key that all servers without a secret share. It distinguishes cursors of different reads; a
+    /// forged cursor gives nothing that `$where` does not give.
     fn default() -> Self {
         Self::new(b"mesh cursors without a secret")
     }
@@ -133,7 +133,7 @@ impl fmt::Debug for CursorKey {
 pub(crate) fn encode(out: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
         ValueRef::Null => out.push(0),
-        // As the storages without truth values have them, so that a row has one cursor wherever it lies.
+        // As the storages without truth values have them, so that a row has the same cursor in every storage.
         ValueRef::Boolean(value) => sized(out, 3, i64::from(value).to_be_bytes(), &[]),
         ValueRef::Integer(value) => sized(out, 3, value.to_be_bytes(), &[]),
         ValueRef::Real(value) => sized(out, 4, value.to_bits().to_be_bytes(), &[]),

@@ -218,7 +218,7 @@ fn parent_keys(node: &Node, join: &Join, parents: &Records<'_>) -> Result<Vec<Ve
 }
 
 /// Adds rows to a node's table, whose columns are found by name: those of the node, then the parent's key,
-/// then what tells the rows apart.
+/// then the row key.
 fn fill(
     table: &mut Table,
     node: &Node,

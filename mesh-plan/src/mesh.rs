@@ -119,7 +119,7 @@ impl<'a> Request<'a> {
         cache::key(class, format, self.kind(), &text)
     }
 
-    /// The same on behalf of somebody.
+    /// Sets the principal on whose behalf the query runs.
     pub fn by(mut self, principal: Option<&'a Principal>) -> Self {
         self.principal = principal;
         self
@@ -137,7 +137,7 @@ impl Mesh {
         self.views.whole()
     }
 
-    /// The schema as it is for somebody, without what policies hide. Ids are those of the whole.
+    /// Returns the schema as a principal sees it, without what policies hide. Ids are those of the whole schema.
     pub fn schema_for(&self, principal: Option<&Principal>) -> Arc<Schema> {
         Arc::clone(&self.views.of(principal).schema)
     }
@@ -255,7 +255,7 @@ impl Mesh {
         aim(root, &request)
     }
 
-    /// Checks a query on behalf of nobody, against all that the schema has. Nothing is kept.
+    /// Checks a query against the whole schema, without a principal. Nothing is cached.
     pub(crate) fn check(&self, format: Format, text: &str) -> Result<(), Error> {
         let view = View::open(Arc::clone(self.views.whole()));
         self.root(&view, &Request::collection(format, text), "").map(drop)

@@ -1,4 +1,4 @@
-//! What is to be written, and who writes it? The checked write with every name resolved. `SPEC §11`
+//! A checked write with every name resolved, and the traits that execute it. `SPEC §11`
 //!
 //! A [`Mutation`] is made by the planner only, so one that exists names nothing outside the schema, and its
 //! values are of the types of their fields. A [`Mutator`] carries it out as one transaction.
@@ -208,7 +208,7 @@ impl Subject {
         &self.entity().field(self.id).column
     }
 
-    /// The field that is stored in that column, if whoever writes may know of it: for messages.
+    /// Returns the field of a column, if the principal may see it. For messages.
     pub fn field_of_column(&self, column: &str) -> Option<&str> {
         let entity = self.entity();
         let name = entity.field(entity.field_of_column(column)?).name.as_str();

@@ -1,4 +1,4 @@
-//! Which query does an id stand for? Registered queries, each kept with its plans. `SPEC §8`
+//! Persisted queries: registration, ids, and cached plans. `SPEC §8`
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -138,7 +138,7 @@ pub enum Registration {
     Open,
     /// Who signs the request.
     Signed,
-    /// Nobody: only what was loaded at start can be run.
+    /// Registration is closed: only preloaded queries can be run.
     Closed,
 }
 
@@ -201,7 +201,7 @@ pub struct Persisted {
 }
 
 impl Persisted {
-    /// Queries in memory, as many as [`MemoryQueries`] holds unless told otherwise.
+    /// Creates a store in memory with the default bounds of [`MemoryQueries`].
     pub fn new(registration: Registration) -> Self {
         Self { registration, only: false, memory: MemoryQueries::default(), store: None }
     }
@@ -247,7 +247,7 @@ impl Persisted {
     /// # Errors
     /// Those of [`Mesh::plan`].
     pub fn preload(&mut self, mesh: &Mesh, format: Format, text: &str) -> Result<QueryId, Error> {
-        // Whoever runs it later may see more than nobody in particular.
+        // The principal that runs it later may see more than a request without a session.
         mesh.check(format, text)?;
         let query = PersistedQuery::new(format, text);
         let id = query.id();
@@ -255,7 +255,7 @@ impl Persisted {
         Ok(id)
     }
 
-    /// Checks a query, as a list on behalf of whoever asks, and keeps it. Whether it may be registered has to
+    /// Checks a query as a collection read of the requesting principal, and stores it. Whether it may be registered has to
     /// be decided before.
     ///
     /// # Errors

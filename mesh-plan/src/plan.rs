@@ -1,4 +1,4 @@
-//! What must be fetched, and what does the answer look like? The checked query with every name resolved.
+//! Plans: checked queries with every name resolved, which specify what to fetch and the shape of the response.
 //!
 //! A [`Plan`] is made by the planner only, so one that exists names nothing outside the schema.
 
@@ -52,7 +52,7 @@ impl PlannedQuery {
         self
     }
 
-    /// What the slots hold for whoever asks; `None` where there are none.
+    /// Returns the session values for a principal; `None` if the plan needs none.
     pub(crate) fn session(&self, principal: Option<&Principal>) -> Option<Arc<[Value]>> {
         let bind = |slot: &SessionBinding| slot.bind(principal);
         (!self.slots.is_empty()).then(|| self.slots.iter().map(bind).collect())
@@ -407,7 +407,7 @@ pub struct SortKey {
 /// A page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// How many rows. At the root one more should be fetched where there is one, which tells whether
+    /// How many rows. At the root one more row is fetched if there is one, which shows whether
     /// another page follows.
     pub first: u32,
     /// For a page that starts after a row ([`Plan::after`]), which of that row's sort values are NULL: all that a

@@ -1,14 +1,14 @@
-//! Who may see what? Decisions of the application, held at every place where a query can name something.
+//! Access policies of the application, enforced wherever a query can name something.
 //!
-//! A [`Policy`] sorts whoever asks into classes, by their role for instance, and says for each class and
-//! entity what is there. From this every class gets a schema of its own, in which the rest does not exist,
+//! A [`Policy`] assigns principals to classes, for instance by role, and decides for each class and entity what is
+//! visible. From this every class gets a schema of its own, in which the rest does not exist,
 //! and conditions that every node of a plan carries. So whatever a name stands in, selection or nested
 //! relation, filter, order, group, aggregate, stream or write, it is looked up in the same restricted list,
 //! and a name that is refused reads like one that never was. `SPEC §6`
 //!
 //! Plans are kept per class, never per user: what differs from user to user stands in conditions as a
 //! [`SessionValue`], which is bound when a plan is about to run. A decision cannot depend on anything but the
-//! class, so no plan can be found by somebody for whom it was not made.
+//! class, so a cached plan is only found by principals of its class.
 
 mod document;
 mod view;
@@ -44,8 +44,8 @@ pub(crate) use view::{SessionBinding, View, Views};
 /// # is_policy(policy);
 /// ```
 pub trait Policy: Send + Sync + 'static {
-    /// The class of whoever asks; the role unless told otherwise. There should be few of them: each is
-    /// given a schema and plans of its own.
+    /// Returns the class of a principal; its role by default. There should be few classes: each has its own schema and
+    /// plans.
     fn class<'p>(&self, principal: Option<&'p Principal>) -> Cow<'p, str> {
         Cow::Borrowed(principal.and_then(|principal| principal.role.as_deref()).unwrap_or_default())
     }
@@ -69,7 +69,7 @@ where
     }
 }
 
-/// What somebody may do with an entity.
+/// What a class may do with an entity.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it only says what may be done"]
 pub struct Access {
@@ -173,7 +173,7 @@ impl Access {
     }
 }
 
-/// How a name inside an entity looks to somebody.
+/// Whether a name inside an entity is visible.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Shown,

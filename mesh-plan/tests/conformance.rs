@@ -1,5 +1,4 @@
-//! Does the core answer the conformance cases, without a transport and over rows in memory? The same files that
-//! judge whole servers.
+//! Runs the conformance cases without a transport, over rows in memory.
 
 #![allow(
     clippy::unwrap_used,
@@ -149,7 +148,7 @@ fn step_of(id: &str, step: &Value) -> Option<Step> {
     let text_of_query = query.as_str().map_or_else(|| query.to_string(), str::to_owned);
     let path = text(&send["path"]);
     let whole = format!("{path}{text_of_query}{expect}");
-    // What has to be computed first is for whole servers, and so is what only a transport knows.
+    // Cases with computed values or transport details run against whole servers only.
     let is_plain = !whole.contains("${") && !text_of_query.contains("{\"@") && !path.contains(['?', '%']);
     let is_of_core = expect["status"] == 200 || expect["error"]["error"] == "ValidationError";
     let format = Format::parse(send.get("format").map_or("json", text))?;

@@ -1,4 +1,4 @@
-//! Does the example do what it says? It is run as a program.
+//! Runs the example as a program.
 
 use std::process::Command;
 

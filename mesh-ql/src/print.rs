@@ -1,4 +1,4 @@
-//! How is a query written out, in either format?
+//! Printing of queries in either format.
 //!
 //! What is printed reads back as the same query, provided that it keeps the rules that its types document.
 //! Printing follows the nesting of the query by recursion; the parser bounds it in all queries that it makes.

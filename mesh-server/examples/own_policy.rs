@@ -1,7 +1,7 @@
-//! Who may see what? The application decides: `cargo run -p mesh-server --example own_policy`.
+//! A policy of the application: `cargo run -p mesh-server --example own_policy`.
 //!
-//! On a ward, `doc` (a doctor of ward A) sees the patients of that ward with their diagnoses, and `desk` sees
-//! the names of all. What somebody may not see has no name for them. Everybody's password is `ward`.
+//! `doc`, a doctor of ward A, sees the patients of that ward with their diagnoses; `desk` sees the names of all
+//! patients. Hidden fields do not exist for a session. The password of both is `ward`.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! How is one read answered from two sources? `cargo run -p mesh-server --example two_sources`.
+//! A read from two sources: `cargo run -p mesh-server --example two_sources`.
 //!
 //! Customers are rows of a SQL table, their invoices the business of another service that is asked over HTTP.
 //! Each gives what it has, and the plan is evaluated over both: relations, filters, order and pages.
@@ -68,7 +68,7 @@ async fn resolve(customers: Arc<Customers>, plan: Plan) -> Result<Rows, ResolveE
     let rows = customers.into_iter().map(|(id, name)| vec![id.into(), name.into()]);
     let mut tables = Tables::new().with("customers", ["id", "name"], rows);
 
-    // One request for the invoices of all of them, and none where nobody wants to see invoices.
+    // One request for all invoices, and none if the query does not select invoices.
     if plan.node().joins.iter().any(|join| join.name == "invoices") {
         let invoices = Billing.get(&ids).await.map_err(ResolveError::new)?;
         let rows = invoices.iter().map(|it| vec![it.number.into(), it.customer.into(), it.total.into()]);

@@ -1,5 +1,5 @@
-//! Do computed fields say the same wherever rows come from? Templates and code, at the root and nested, over
-//! SQL, over rows in tables and over one wide table. `SPEC §13.5`
+//! Computed fields have equal values for all row sources: templates and code, at the root and nested, over SQL, over
+//! separate tables and over one joined table. `SPEC §13.5`
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "this is a test")]
 

@@ -1,4 +1,4 @@
-//! Do SQLite and PostgreSQL answer every query as plain tables in memory do, byte for byte?
+//! Differential tests: SQLite and PostgreSQL return the same bytes as in-memory tables.
 //!
 //! Random schemas, data and queries are put to all, and cursors are followed to the end. The same seed
 //! always makes the same database and the same queries.

@@ -190,7 +190,7 @@ async fn sql_shows_what_memory_shows() {
     for who in people() {
         for query in LISTS {
             let expected = read(&memory, who.as_ref(), query, None).await;
-            // Twice: the second time the plan and its statements are those of before.
+            // Twice: the second run uses the cached plan and statements.
             for _ in 0..2 {
                 assert_eq!(read(&sql, who.as_ref(), query, None).await, expected, "{who:?} {query}");
             }
@@ -260,7 +260,7 @@ async fn records_of_others_cannot_be_written() {
         assert!(missing(desk.write(&ada, WriteTarget::Delete { entity: "post", id }, "{}").await), "{id}");
     }
     assert_eq!(desk.title("3").await, r#"{"title":"c"}"#);
-    // Somebody else's user is not there to have posts.
+    // Another principal's user does not exist, so it has no posts.
     let child = WriteTarget::Attach { entity: "user", id: "2", relation: "posts" };
     assert!(missing(desk.write(&ada, child, new).await));
     let child = WriteTarget::Attach { entity: "user", id: "1", relation: "posts" };

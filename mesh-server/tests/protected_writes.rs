@@ -1,4 +1,4 @@
-//! Are writes signed, and do policies hold for them? Requests to an application without sockets.
+//! Writes need signatures and respect policies. Requests are sent to an application without sockets.
 
 #![allow(
     clippy::unwrap_used,
@@ -163,7 +163,7 @@ fn json_type() -> (&'static str, String) {
     ("Content-Type", "application/json".to_owned())
 }
 
-/// Says what a handler knows.
+/// Returns what a handler sees.
 async fn echo(call: Call) -> Result<Reply, WireError> {
     call.notify(Change::entity("post"));
     let fields = call.fields()?;
@@ -282,7 +282,7 @@ async fn policies_hold_for_writes() {
     assert_eq!(ada.write("PUT", "note/2/post", json!({"entityId": 1})).await.0, 404);
     assert_eq!(ada.bare("DELETE", "note/2/post").await, 404);
     assert_eq!(ada.write("POST", "post/2/tags", json!({"entityId": 1})).await.0, 404);
-    // Nobody gives away what is theirs, or takes what would not be.
+    // A write cannot give away a record, or take one of another owner.
     let (status, reply) = ada.write("PUT", "post/1", json!({"ownerId": "bo"})).await;
     assert_eq!((status, reply["code"].as_str()), (403, Some("FORBIDDEN")), "{reply}");
     assert_eq!(ada.write("POST", "post", json!({"title": "x", "ownerId": "bo"})).await.0, 403);

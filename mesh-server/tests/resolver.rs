@@ -1,4 +1,4 @@
-//! What if a resolver goes wrong? The client learns that it did and nothing more, and the next read is answered.
+//! Failures of resolvers: the client gets no details, and the next read succeeds.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "this is a test")]
 

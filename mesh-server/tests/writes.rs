@@ -1,4 +1,4 @@
-//! Do random writes leave what a model says they should, while nobody ever sees half of one?
+//! Random writes leave the state that a model predicts, and no reader sees a partial write.
 
 #![allow(
     clippy::unwrap_used,

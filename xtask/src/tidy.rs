@@ -2,6 +2,7 @@
 
 pub(crate) mod arrows;
 pub(crate) mod crates;
+mod language;
 mod macs;
 mod outside;
 mod sources;

@@ -5,7 +5,7 @@ use mesh_schema::policy::Restriction;
 
 use super::*;
 
-/// A document, checked against a catalog that knows which columns can be NULL.
+/// A document, checked against a catalog with nullable columns.
 fn schema(document: &str) -> Schema {
     Schema::read(document, None).unwrap_or_else(|faults| panic!("{faults:?}"))
 }

@@ -1,4 +1,4 @@
-//! Do plans over tables in memory give the answers that the contract promises, from text to JSON?
+//! Plans over in-memory tables, from query text to JSON.
 
 mod filter;
 mod group;

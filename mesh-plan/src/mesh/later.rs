@@ -1,4 +1,4 @@
-//! Is this a later page of a query that was planned before? The plan is that of its text without the cursor.
+//! Later pages of a query share the plan of its text without the cursor.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::plan::PlannedQuery;
 use crate::planner::{self, Kind};
 use crate::{Limits, QuerySource, Value};
 
-/// The text of a query around what looks like its cursor, and what that holds, which nobody vouches for yet.
+/// A query text split around its presumed cursor, which is not yet verified.
 pub(super) struct Later<'a> {
     before: &'a str,
     cursor: &'a str,

@@ -1,4 +1,4 @@
-//! Which fields does the body of a write give? The members of a JSON object, each once and as written.
+//! The fields in the body of a write: the members of a JSON object, without duplicates.
 
 use std::fmt;
 

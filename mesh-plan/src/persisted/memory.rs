@@ -1,4 +1,4 @@
-//! Which queries are at hand? A bounded number, those that were loaded at start for good.
+//! A bounded in-memory cache of persisted queries. Preloaded queries are never evicted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,7 +9,7 @@ use super::{PersistedQuery, QueryId};
 
 /// Registered queries in memory. Those that are pinned stay. Of the others there are two generations: when
 /// the newer one is full it becomes the older, whose queries go unless they are used, which moves them on to
-/// the newer. So filling it with queries that nobody runs does not drive out those that are run.
+/// the newer. So filling it with unused queries does not drive out those that are run.
 #[derive(Debug)]
 pub struct MemoryQueries {
     pinned: Queries,
@@ -27,9 +27,9 @@ struct Generation {
 }
 
 impl MemoryQueries {
-    /// How many queries it holds unless told otherwise.
+    /// The default maximum number of queries.
     pub const ENTRIES: usize = 10_000;
-    /// How many bytes of text it holds unless told otherwise.
+    /// The default maximum size of all texts in bytes.
     pub const BYTES: usize = 32 << 20;
 
     /// Room for that many queries, and for that many bytes of their texts; pinned ones are not counted.

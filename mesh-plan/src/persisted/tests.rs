@@ -1,4 +1,4 @@
-//! Are queries checked when they are registered, and read no more after that?
+//! Queries are checked at registration and not parsed again.
 
 use std::pin::pin;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! How does a plan look to a person? The tree that `explain` prints, and the text that cursors are bound to.
+//! The text form of plans: the tree that `explain` prints, and the text that cursors are bound to.
 
 use std::fmt;
 
@@ -93,7 +93,7 @@ fn table(name: &TableName) -> String {
     }
 }
 
-/// A value in a form that tells all values apart.
+/// Writes a value so that distinct values have distinct text.
 struct Shown<'a>(&'a Value);
 
 impl fmt::Display for Shown<'_> {

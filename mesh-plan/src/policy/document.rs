@@ -1,4 +1,4 @@
-//! What do the policies of a schema document come to?
+//! Policies of schema documents.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn read(condition: &ConditionDocument) -> Condition {
         ConditionDocument::Not(part) => Condition::Not(Box::new(read(part))),
         ConditionDocument::Compare { field, op, value } => match FilterOp::parse(op) {
             Some(op) => Condition::Field { field: field.clone(), op, value: operand(value) },
-            // The loader knows the same operators; should it ever know more, nothing is shown.
+            // The loader accepts the same operators. If it ever accepts more, nothing is shown.
             None => Condition::Any(Vec::new()),
         },
     }

@@ -1,4 +1,4 @@
-//! Does a policy hold at every place where a query can name something?
+//! Policies hold wherever a query can name something.
 
 mod document;
 mod writes;
@@ -290,7 +290,7 @@ fn plans_are_shared_by_a_class_and_by_nobody_else() {
     assert!(!Arc::ptr_eq(&first.query, &reader.query));
     assert_eq!(mesh.plans_cached(), 2);
     assert!(finish(&mesh, second).starts_with(r#"{"items":[{"id":3},{"id":4}]"#));
-    // Whoever is refused is refused although the text is known.
+    // A refused principal is refused although the text is cached.
     let titles = r#"{"post":{"$select":{"ownerId":true}}}"#;
     assert!(plan(&mesh, Some(&ada), titles, None).is_ok());
     assert!(plan(&mesh, None, titles, None).is_err());

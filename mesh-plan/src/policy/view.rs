@@ -1,4 +1,4 @@
-//! What is there for somebody? The schema as one class sees it, made once and kept.
+//! The schema as one class of principals sees it, created once and cached.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +23,7 @@ pub(crate) struct View {
     pub(crate) schema: Arc<Schema>,
     /// The whole schema, which conditions refer to. Ids are the same in both.
     pub(crate) whole: Arc<Schema>,
-    /// Tells classes apart; empty where there are no policies.
+    /// Identifies the class; empty without policies.
     pub(crate) class: Box<str>,
     conditions: HashMap<EntityId, Condition>,
     dropped: HashSet<(EntityId, String)>,
@@ -125,7 +125,7 @@ impl Views {
         Self { open: Arc::new(View::open(schema)), policies, by_class: RwLock::default() }
     }
 
-    /// The view of whoever is held to no policy.
+    /// Returns the view without policies.
     pub(crate) fn open(&self) -> &Arc<View> {
         &self.open
     }
@@ -140,7 +140,7 @@ impl Views {
         self.policies.is_empty()
     }
 
-    /// What is there for somebody.
+    /// The schema as one class sees it.
     pub(crate) fn of(&self, principal: Option<&Principal>) -> Arc<View> {
         if self.policies.is_empty() {
             return Arc::clone(&self.open);

@@ -1,4 +1,4 @@
-//! Do flat rows of every kind nest into the same response, and are wrong ones refused?
+//! Flat rows of every kind nest into equal responses, and invalid rows are refused.
 
 use std::future::Future;
 use std::pin::pin;

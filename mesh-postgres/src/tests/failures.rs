@@ -34,7 +34,7 @@ impl Readers {
                         }
                         Err(Error::Resolve(ResolveError::Busy)) => {
                             busy.fetch_add(1, Ordering::Relaxed);
-                            // A refusal may need no waiting at all, and whoever never waits holds up the clock.
+                            // A refusal may never wait, and a task that never waits would stop the paused clock.
                             tokio::task::yield_now().await;
                             // Refused at once, over and over, it would leave the runtime no time for its timers.
                             tokio::time::sleep(Duration::from_millis(1)).await;

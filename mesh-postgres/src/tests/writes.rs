@@ -87,7 +87,7 @@ async fn changes_are_told_with_and_without_triggers() {
         }
     }
 
-    // A connection that is lost is opened again, and nobody knows what was missed.
+    // A lost connection is opened again, and changes may have been missed.
     cluster.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_trigger%' AND pid <> pg_backend_pid()");
     let heard = tokio::time::timeout(Duration::from_secs(5), listener.next()).await;
     assert_eq!(heard.ok(), Some(Some(Change::anything())));

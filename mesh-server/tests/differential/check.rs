@@ -1,4 +1,4 @@
-//! Do all give the same? One seed's database and queries, put to memory, SQLite and PostgreSQL.
+//! Compares the results of memory, SQLite and PostgreSQL for one seed.
 
 use std::fmt::{self, Write as _};
 use std::ops::AddAssign;
@@ -274,7 +274,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left behind harms nobody.
+        // Files left behind do no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

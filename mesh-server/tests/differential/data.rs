@@ -1,4 +1,4 @@
-//! Which databases are compared? Small ones, full of ties and NULLs, with names and texts that need care.
+//! Random databases: small, with many ties and NULLs, and with unusual names and texts.
 
 use std::fmt::Write as _;
 
@@ -44,7 +44,7 @@ pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     column: String,
-    /// Whether the schema tells its type.
+    /// Whether the schema declares its type.
     told: bool,
 }
 
@@ -350,7 +350,7 @@ impl Entity {
         entity
     }
 
-    /// Adds what tells the rows apart.
+    /// Adds the row key.
     fn identify(&mut self, dice: &mut Dice, name: &str, count: usize) {
         let mut texts = TEXT_KEYS.map(Value::from).to_vec();
         let mut numbers: Vec<Value> = (1..=12).map(|number| Value::from(number - 2)).collect();

@@ -1,4 +1,4 @@
-//! Where does chance come from? A small generator, the same on every machine.
+//! A small random number generator with equal results on every machine.
 
 /// SplitMix64: every seed, zero included, gives a good sequence.
 pub(crate) struct Dice(u64);

@@ -1,4 +1,4 @@
-//! Which databases are there beside SQLite? PostgreSQL, where it is installed and built in.
+//! Databases other than SQLite: PostgreSQL, if it is installed.
 
 use mesh_plan::sql::postgres::Features;
 use tokio::runtime::{Builder, Runtime};

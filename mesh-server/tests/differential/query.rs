@@ -1,4 +1,4 @@
-//! Which questions are put? Random queries that a schema allows, with every control.
+//! Random queries that a schema permits, with every control.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -138,7 +138,7 @@ fn literal(dice: &mut Dice, kind: Kind) -> Json {
     }
 }
 
-/// The fields that rows can be told apart by.
+/// The fields that identify rows.
 fn keys(dice: &mut Dice, entity: &Entity, most: usize) -> Vec<Field> {
     let fields: Vec<_> =
         entity.fields.iter().filter(|it| !matches!(it.kind, Kind::Json | Kind::Binary)).cloned().collect();

@@ -1,4 +1,4 @@
-//! How is a table written in SQL? With its rows, as text that can be read and run again.
+//! SQL scripts of tables with their rows, to reproduce a failure.
 
 use std::fmt::Write as _;
 

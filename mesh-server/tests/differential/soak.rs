@@ -1,4 +1,4 @@
-//! How is it run for longer, or for one seed alone? What the environment asks for.
+//! Environment variables for longer runs and for single seeds.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

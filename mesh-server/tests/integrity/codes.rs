@@ -1,4 +1,4 @@
-//! Does each refusal have its code and status, and is what was altered refused?
+//! Each refusal has its code and status, and altered requests are refused.
 
 use mesh_server::App;
 use mesh_server::mesh_integrity::{Gate, Identity, Keys, Secret, SigningKey};

@@ -1,4 +1,4 @@
-//! Who may register queries, and what can be done with their ids? `SPEC §8`
+//! Registration of queries, and requests with their ids. `SPEC §8`
 
 use mesh_server::App;
 use mesh_server::mesh_plan::{Persisted, QueryId, Registration};
@@ -76,7 +76,7 @@ async fn registration_that_is_signed() {
     let unsigned = register().header("X-Mesh-Token", &login.token);
     assert_eq!(site.send(unsigned).await.why(), (401, "SIGNATURE_MISSING".to_owned()));
     assert_eq!(site.send(login.sign(register())).await.json(), json!({"id": LIST_ID}));
-    // Without integrity nobody can sign, so nobody can register.
+    // Without integrity requests cannot be signed, so registration is refused.
     let site = open(Persisted::new(Registration::Signed));
     assert_eq!(site.send(register()).await.why(), (403, "QUERY_NOT_ALLOWED".to_owned()));
 }

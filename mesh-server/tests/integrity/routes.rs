@@ -1,4 +1,4 @@
-//! Does every route refuse what is not signed? Taken from the router's own table, so that none is forgotten.
+//! Every route refuses unsigned requests. The routes come from the router's table, so that none is missing.
 
 use http::Method;
 use mesh_server::Events;

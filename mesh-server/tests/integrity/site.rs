@@ -1,4 +1,4 @@
-//! Who asks whom in these tests? An application with two posts, and a client that signs by the book.
+//! The fixture of these tests: an application with two posts, and a client that signs requests.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! What should the tables hold after a write, and what should its status be?
+//! The model: the expected tables and status after a write.
 
 use std::collections::{BTreeMap, BTreeSet};
 

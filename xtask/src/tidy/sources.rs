@@ -50,6 +50,7 @@ fn of_file(path: &str, text: &str) -> Vec<String> {
     if text.contains(&private) {
         faults.push(format!("contains a path of one machine (`{private}`)"));
     }
+    faults.extend(super::language::faults(path, text));
     if !path.ends_with(".rs") {
         return faults;
     }

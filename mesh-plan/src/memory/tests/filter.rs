@@ -1,4 +1,4 @@
-//! Which rows does `$where` let pass? `SPEC §3.7`
+//! Tests of `$where`. `SPEC §3.7`
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! What do grouped and distinct reads give? `SPEC §3.12`, `SPEC §3.13`
+//! Tests of grouped and distinct reads. `SPEC §3.12`, `SPEC §3.13`
 
 use expect_test::expect;
 use mesh_schema::{FieldType, Schema};

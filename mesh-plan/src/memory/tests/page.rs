@@ -1,4 +1,4 @@
-//! Do cursors lead through every row once, and only through the read that they came from? `SPEC §5.4`
+//! Cursors visit every row once, and open only for their own read. `SPEC §5.4`
 
 use mesh_schema::{Catalog, Column, FieldType, Schema, Table};
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! Which pages share a plan, and which cursors open?
+//! Tests of shared plans and of cursors.
 
 use mesh_ql::Format;
 use mesh_schema::{FieldType, Schema};

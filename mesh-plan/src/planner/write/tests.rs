@@ -1,4 +1,4 @@
-//! Are writes that do not fit refused in words that help, and values checked against their fields?
+//! Invalid writes are refused with helpful messages, and values are checked against their fields.
 
 use expect_test::{Expect, expect};
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
@@ -8,7 +8,7 @@ use crate::{Context, Fields, Mesh, Mutation, WriteError, WriteOutcome};
 
 /// Where writes go in tests of planning and lowering.
 pub(crate) fn blog() -> Mesh {
-    async fn nobody(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
+    async fn no_mutator(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
         Err(WriteError::new("nothing is stored here"))
     }
     let schema = Schema::builder()
@@ -55,7 +55,7 @@ pub(crate) fn blog() -> Mesh {
         )
         .build()
         .unwrap();
-    Mesh::builder(schema).default_mutator(nobody).build().unwrap()
+    Mesh::builder(schema).default_mutator(no_mutator).build().unwrap()
 }
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! Do the policies of a schema document mean what they say?
+//! Tests of policies in schema documents.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Do policies hold for writes as they do for reads?
+//! Policies hold for writes.
 
 use super::*;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
