@@ -20,9 +20,8 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     let start = value::object(&mut parser, expected, |parser, key| {
         check_root_key(parser, &key, query.is_some())?;
         let root = parser.inside(&key, |parser| {
-            let expected =
-                format_args!("The value of entity {} must be an object with '$select'", Quoted(&key));
-            node::node(parser, expected)
+            let quoted = Quoted(&key);
+            node::node(parser, format_args!("The value of entity {quoted} must be an object with '$select'"))
         })?;
         query = Some(Query { entity: to_name(key), root });
         Ok(())

@@ -145,7 +145,7 @@ impl Browser {
         self.run(script, &json!(selector)).as_u64().unwrap_or_default()
     }
 
-    /// Waits until a condition holds; fails the test with its description after [`PATIENCE`].
+    /// Waits until a condition holds; fails the test with its description after a fixed time.
     pub fn wait(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let start = Instant::now();
         while !holds(self) {

@@ -43,7 +43,8 @@ fn is_alias(name: &str) -> bool {
 /// Parses what an alias stands for: `{fn, field?, distinct?}`.
 fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggregate, SyntaxError> {
     let (mut function, mut field, mut distinct) = (None, None, None);
-    let expected = format_args!("The value of alias {} must be an object {{fn, field}}", Quoted(&alias));
+    let quoted = Quoted(&alias);
+    let expected = format_args!("The value of alias {quoted} must be an object {{fn, field}}");
     let start = object(parser, expected, |parser, key| {
         match &*key.value {
             "fn" => {

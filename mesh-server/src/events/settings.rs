@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Settings of event streams, for [`App::events`](crate::App::events).
+/// Settings of event streams, for [`AppBuilder::events`](crate::AppBuilder::events).
 #[derive(Clone, Debug)]
 pub struct Events {
     pub(super) heartbeat: Duration,

@@ -105,7 +105,7 @@ impl Call {
     }
 
     /// Writes with the permissions of this session: fields that are writable, and those that the request sets with
-    /// [`WriteRequest::setting`].
+    /// [`WriteRequest::with_server_values`].
     ///
     /// # Errors
     /// Those of a write route.
