@@ -75,11 +75,11 @@ impl Moto {
     /// The names of all objects.
     fn objects(&self) -> Vec<String> {
         let listing = self.send("GET /files?list-type=2");
-        let mut keys = listing.split("<StorageKey>").skip(1);
+        let mut keys = listing.split("<Key>").skip(1);
         let mut names: Vec<String> = keys
             .by_ref()
             .map(|rest| {
-                rest.split("</StorageKey>").next().unwrap().trim_start_matches("up/loads/").to_owned()
+                rest.split("</Key>").next().unwrap().trim_start_matches("up/loads/").to_owned()
             })
             .collect();
         names.sort();
