@@ -78,9 +78,7 @@ impl Moto {
         let mut keys = listing.split("<Key>").skip(1);
         let mut names: Vec<String> = keys
             .by_ref()
-            .map(|rest| {
-                rest.split("</Key>").next().unwrap().trim_start_matches("up/loads/").to_owned()
-            })
+            .map(|rest| rest.split("</Key>").next().unwrap().trim_start_matches("up/loads/").to_owned())
             .collect();
         names.sort();
         names
