@@ -75,7 +75,7 @@ fn sources_know_whether_anybody_listens() {
     changes.notify(Change::anything());
     drop(listener);
     assert!(!changes.is_wanted());
-    assert_eq!(changes.queue.lock().kept.len(), 0, "nothing is kept for nobody");
+    assert_eq!(changes.queue.lock().kept.len(), 0, "without listeners nothing is kept");
 }
 
 mod touched {
