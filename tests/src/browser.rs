@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::client::Connection;
 
-/// How long a condition may take to hold.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a condition may take to hold. Generous: the first page of a browser takes many seconds on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Names or paths of the driver and of the browser.
 const DRIVERS: [&str; 2] = ["chromedriver", "/usr/lib/chromium/chromedriver"];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::Cluster;
 
 /// How long the pooler may take to start.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The port number in the socket's name.
 const PORT: u16 = 6432;
 

@@ -11,7 +11,7 @@ use crate::client::{Connection, Request, Response};
 use crate::fixture::{Database, TempDir};
 
 /// How long a server may take to exit after a signal before it is killed.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the path of the program, one folder above the test binary. Builds the program if it does not exist.
 #[must_use]

@@ -1,7 +1,6 @@
 //! Operations of the playground for tests.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use mesh_tests::{Browser, Database, Server, command};
 use serde_json::Value;
@@ -62,11 +61,7 @@ impl Page {
     }
 
     pub(super) fn wait_for_query(&self, part: &str) {
-        let start = Instant::now();
-        while !self.query().contains(part) {
-            assert!(start.elapsed() < Duration::from_secs(10), "no {part:?} in {}", self.query());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        self.browser.wait(&format!("{part:?} in the query"), |_| self.query().contains(part));
     }
 
     pub(super) fn run(&self) {
