@@ -2,7 +2,6 @@
 
 mod cli;
 mod config;
-mod demo;
 
 use std::process::ExitCode;
 

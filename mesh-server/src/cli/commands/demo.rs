@@ -1,5 +1,7 @@
 //! `mesh-server demo`: serves sample data and prints example calls.
 
+mod data;
+
 use std::path::{Path, PathBuf};
 
 use mesh_sqlite::rusqlite::{Connection, OpenFlags};
@@ -12,7 +14,6 @@ use crate::cli::server::logging;
 use crate::cli::server::run::serve;
 use crate::cli::settings::settings;
 use crate::cli::terminal::Spinner;
-use crate::demo;
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let mut config = settings(args.settings(), None)?;
@@ -86,7 +87,7 @@ fn fill(path: &Path) -> Result<(), Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let _spinner = Spinner::start("writing the sample data");
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    demo::create(&mut connection).map_err(failed)
+    data::create(&mut connection).map_err(failed)
 }
 
 /// One post with its author and comments, in the QL format.

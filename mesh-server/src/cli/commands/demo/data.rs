@@ -23,9 +23,9 @@ const COMMENTS: usize = 400;
 const TAG_COUNTS: [usize; 10] = [3, 2, 4, 3, 1, 5, 3, 2, 4, 3];
 
 /// Creates and fills the tables in one transaction.
-pub(crate) fn create(connection: &mut Connection) -> Result<()> {
+pub(super) fn create(connection: &mut Connection) -> Result<()> {
     let transaction = connection.transaction()?;
-    transaction.execute_batch(include_str!("demo/schema.sql"))?;
+    transaction.execute_batch(include_str!("data/schema.sql"))?;
     let texts = Texts::read().map_err(|error| Error::ToSqlConversionFailure(error.into()))?;
     let mut rng = SampleRng::new(2024);
     let joined = insert_users(&transaction, &texts, &mut rng)?;
