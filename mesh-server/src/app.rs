@@ -1,11 +1,9 @@
 //! The application: everything that answers requests, independent of the listener.
 
-mod admin_listener;
 pub(crate) mod builder;
 pub(crate) mod current;
 pub(crate) mod gauges;
 mod ids;
-pub(crate) mod integrity;
 pub(crate) mod limits;
 pub(crate) mod service;
 pub(crate) mod shared;
@@ -18,9 +16,9 @@ use http::{Request, Response};
 use mesh_uploads::{RecoveryReport, StoreError, SweepReport};
 use mesh_wire::BasePath;
 
-use crate::body::{Body, RequestBody};
 use crate::observability::metrics::Metrics;
 use crate::pipeline;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::rates::client_address::ClientAddress;
 use crate::uploads::recovery::{recover, sweep};
 use limits::Limits;

@@ -1,6 +1,7 @@
 //! Connections: the listener, TLS, HTTP/1.1 and HTTP/2 with their timeouts, and the graceful shutdown.
 
 mod activity;
+mod admin_listener;
 mod cpu_affinity;
 mod drain_body;
 mod idle_timeout;

@@ -47,14 +47,10 @@
 
 #![deny(missing_docs)]
 
-#[cfg(feature = "accounts")]
-pub mod accounts;
 mod app;
-mod body;
 mod connection;
 mod events;
-#[cfg(doctest)]
-mod guides;
+mod integrity;
 mod observability;
 mod pipeline;
 mod rates;
@@ -64,14 +60,15 @@ mod uploads;
 pub use app::App;
 pub use app::builder::{AppBuilder, BuildError};
 pub use app::current::Current;
-pub use app::integrity::Integrity;
 pub use app::limits::Limits;
 pub use app::service::{Answering, MeshService};
-pub use body::{Body, BodyError, BoxError};
 pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};
 pub use events::Events;
+pub use integrity::Integrity;
+#[cfg(feature = "accounts")]
+pub use integrity::accounts;
 pub use mesh_docs;
 pub use mesh_integrity;
 pub use mesh_plan;
@@ -84,7 +81,33 @@ pub use observability::health::{Check, Health, Report};
 pub use observability::metrics::{Exposition, Metrics};
 #[cfg(feature = "otlp")]
 pub use observability::otlp;
+pub use pipeline::body::{Body, BodyError, BoxError};
 pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
 pub use rates::{Rate, RateError, Rates};
 pub use routes::custom::{Call, Handler, PatternError, Reply};
 pub use uploads::{Upload, UploadHandler, Uploads};
+
+/// The guides with Rust code, so that doc tests compile it.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../../docs/events.md")]
+    struct Events;
+
+    #[doc = include_str!("../../docs/policies.md")]
+    struct Policies;
+
+    #[doc = include_str!("../../docs/resolvers.md")]
+    struct Resolvers;
+
+    #[doc = include_str!("../../docs/uploads.md")]
+    struct Uploads;
+
+    #[doc = include_str!("../../docs/writes.md")]
+    struct Writes;
+
+    #[doc = include_str!("../../mesh-plan/README.md")]
+    struct Plan;
+
+    #[doc = include_str!("../../mesh-server/README.md")]
+    struct Server;
+}

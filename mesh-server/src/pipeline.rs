@@ -5,6 +5,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod authenticate;
+pub(crate) mod body;
 pub(crate) mod caller;
 #[cfg(feature = "compression")]
 pub(crate) mod compress;
@@ -29,8 +30,8 @@ use mesh_wire::{Route, WireError};
 use tracing::Instrument as _;
 
 use crate::app::shared::Shared;
-use crate::body::{Body, RequestBody};
 use crate::observability::report;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::rates::client_address::ClientAddress;
 use crate::routes;
 use context::{Received, RequestContext};

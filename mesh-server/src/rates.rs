@@ -1,7 +1,6 @@
 //! Rate limits per client address and per session. `SPEC §12.6`
 
 pub(crate) mod client_address;
-pub(crate) mod login_attempts;
 mod rate;
 mod table;
 

@@ -17,9 +17,9 @@ use mesh_plan::WriteTarget;
 use mesh_wire::{Route, WireError, headers, response};
 
 use crate::app::gauges;
-use crate::body::{Body, RequestBody};
 use crate::observability::metrics::Exposition;
 use crate::observability::record::RouteKind;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::route::RouteMatch;
 

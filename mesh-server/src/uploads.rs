@@ -15,7 +15,7 @@ use mesh_schema::Field;
 use mesh_uploads::{BlobStore, StorageKey, StoredFile, UploadLimits, UploadPolicy};
 use mesh_wire::WireError;
 
-use crate::body::Pace;
+use crate::pipeline::body::Pace;
 
 /// Settings of uploads, for [`crate::AppBuilder::uploads`]. With them, fields that the schema declares under `uploads`
 /// accept files, and stored files are served.

@@ -112,7 +112,7 @@ fn rust_blocks_are_doc_tests() {
     let included = |page: &str| {
         let (folder, name) = page.rsplit_once('/').unwrap_or(("", page));
         let library = fs::read_to_string(root().join(folder).join("src/lib.rs")).unwrap_or_default();
-        let guides = fs::read_to_string(root().join("mesh-server/src/guides.rs")).unwrap_or_default();
+        let guides = fs::read_to_string(root().join("mesh-server/src/lib.rs")).unwrap_or_default();
         library.contains(&format!("include_str!(\"../{name}\")"))
             || guides.contains(&format!("\"../../{page}\""))
     };

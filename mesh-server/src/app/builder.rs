@@ -10,10 +10,10 @@ use mesh_wire::{BasePath, Cors, Profiles};
 
 use super::App;
 use super::ids::Ids;
-use super::integrity::Integrity;
 use super::limits::Limits;
 use super::shared::Shared;
 use crate::events::{Events, Hub};
+use crate::integrity::Integrity;
 use crate::observability::admin::Admin;
 use crate::observability::metrics::Metrics;
 #[cfg(feature = "otlp")]

@@ -7,9 +7,9 @@ use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_wire::{BasePath, Cors, Profiles};
 
 use super::ids::Ids;
-use super::integrity::Integrity;
 use super::limits::Limits;
 use crate::events::Hub;
+use crate::integrity::Integrity;
 use crate::observability::admin::{Admin, Page};
 use crate::observability::metrics::Metrics;
 use crate::pipeline::admission::AdmissionLimit;

@@ -7,7 +7,7 @@ use mesh_wire::headers;
 
 use super::health::Health;
 use super::metrics::{Exposition, Metrics};
-use crate::body::Body;
+use crate::pipeline::body::Body;
 
 /// The content type of Prometheus' text format.
 const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";

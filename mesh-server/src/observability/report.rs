@@ -5,7 +5,7 @@ use http::{Response, StatusCode};
 use super::record::ReadRecord;
 use super::server_timing::{self, SERVER_TIMING};
 use super::trace_context::TRACEPARENT;
-use crate::body::Body;
+use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
 
 /// The target of the lines about requests, so that a log filter can select them.

@@ -17,8 +17,8 @@ use mesh_wire::request::decode_body;
 use super::caller::{Caller, PUBLIC};
 use super::context::RequestContext;
 use super::query;
-use crate::app::integrity::{Integrity, KnownToken};
-use crate::body::RequestBody;
+use crate::integrity::{Integrity, KnownToken};
+use crate::pipeline::body::RequestBody;
 
 /// Authenticates a request without a body, or whose body is described by its statement: the signature covers the value
 /// of the query header. `SPEC §7.4`

@@ -10,7 +10,7 @@ use http::{Response, StatusCode};
 use mesh_wire::{Encoding, headers};
 use ruzstd::encoding::CompressionLevel;
 
-use crate::body::Body;
+use crate::pipeline::body::Body;
 
 /// Bodies up to this size fit into a packet and are sent uncompressed.
 const SMALL: usize = 1024;

@@ -8,7 +8,7 @@ use mesh_plan::JsonBody;
 use mesh_wire::{WireError, response};
 
 use super::context::RequestContext;
-use crate::body::Body;
+use crate::pipeline::body::Body;
 
 /// Turns the outcome of the other stages, which may be a panic, into a reply.
 pub(super) async fn reply(

@@ -7,11 +7,11 @@ use mesh_wire::{WireError, request, response};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
 
-use crate::app::integrity::Integrity;
-use crate::body::{Body, RequestBody};
+use crate::integrity::Integrity;
+use crate::integrity::login_attempts::Refused;
 use crate::pipeline::authenticate::{aim, log_unavailable, now, proof};
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
-use crate::rates::login_attempts::Refused;
 
 /// The maximum size of credentials in bytes.
 const CREDENTIALS_MAX: usize = 64 * 1024;

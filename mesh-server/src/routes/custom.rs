@@ -13,8 +13,8 @@ use bytes::Bytes;
 use http::{Method, Response};
 use mesh_wire::{WireError, base64, response};
 
-use crate::body::{Body, RequestBody};
 use crate::pipeline::authenticate;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::execute;

@@ -10,8 +10,8 @@ use mesh_integrity::IntegrityError;
 use mesh_plan::ResolveError;
 use mesh_wire::{AllowedMethods, WireError, headers};
 
-use crate::body::{Body, RequestBody};
 use crate::observability::error_log;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::caller::PUBLIC;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::{authenticate, execute};

@@ -8,9 +8,9 @@ use http_body_util::StreamBody;
 use mesh_integrity::IntegrityError;
 use mesh_wire::{WireError, sse};
 
-use crate::body::Body;
 use crate::events::{SessionCheck, Subscriber};
 use crate::pipeline::authenticate;
+use crate::pipeline::body::Body;
 use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::{self, Target};

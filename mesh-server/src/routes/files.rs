@@ -13,9 +13,9 @@ use mesh_uploads::{BlobInfo, RequestedRange, StorageKey, StoreError};
 use mesh_wire::response::ETag;
 use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
-use crate::body::Body;
 use crate::observability::error_log;
 use crate::pipeline::authenticate;
+use crate::pipeline::body::Body;
 use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::uploads::Uploads;

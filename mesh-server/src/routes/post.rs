@@ -3,7 +3,7 @@
 use http::Response;
 use mesh_wire::WireError;
 
-use crate::body::{Body, RequestBody};
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::{self, Target};
 use crate::pipeline::{authenticate, execute, respond};

@@ -6,8 +6,8 @@ use mesh_plan::{RegisterError, Registration, Request};
 use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{WireError, response};
 
-use crate::body::{Body, RequestBody};
 use crate::pipeline::authenticate;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::store_failed;
 

@@ -18,9 +18,9 @@ use mesh_wire::{QuerySource, WireError, headers, response};
 use serde_json::{Map, Value as Json};
 
 use crate::app::shared::Shared;
-use crate::body::{Body, RequestBody};
 use crate::observability::error_log;
 use crate::pipeline::authenticate;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::uploads::column::{FileColumn, find_record, write_column};

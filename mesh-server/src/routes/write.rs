@@ -9,9 +9,9 @@ use mesh_ql::Format;
 use mesh_wire::{WireError, request, response};
 
 use self::commit::commit;
-use crate::body::{Body, RequestBody};
 use crate::observability::error_log;
 use crate::pipeline::authenticate;
+use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::caller::Caller;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::{self, Query, Target};

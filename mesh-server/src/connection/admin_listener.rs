@@ -13,11 +13,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use super::current::Current;
-use super::gauges;
-use super::shared::Shared;
-use crate::body::Body;
+use crate::Current;
+use crate::app::gauges;
+use crate::app::shared::Shared;
 use crate::observability::admin::{Admin, Page, not_found};
+use crate::pipeline::body::Body;
 
 /// Connections that are open at a time.
 const CONNECTIONS: usize = 64;

@@ -1,5 +1,8 @@
 //! Signed requests: the gate, its cache of opened tokens, and the authenticator of logins.
 
+#[cfg(feature = "accounts")]
+pub mod accounts;
+pub(crate) mod login_attempts;
 mod opened_tokens;
 
 use std::fmt;
@@ -7,7 +10,7 @@ use std::sync::Arc;
 
 use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError};
 
-use crate::rates::login_attempts::Attempts;
+use login_attempts::Attempts;
 pub(crate) use opened_tokens::KnownToken;
 use opened_tokens::OpenedTokens;
 
