@@ -24,42 +24,26 @@
 
 #![deny(missing_docs)]
 
-mod cache;
 mod change;
-mod computed;
-mod cursor;
 mod error;
-mod evaluate;
 mod generations;
-mod like;
-mod limits;
-pub mod memory;
 mod mesh;
 mod mutation;
 mod persisted;
 mod plan;
 mod planner;
 pub mod policy;
-mod principal;
-mod query_source;
 mod resolver;
 mod rows;
 mod shape;
 #[cfg(feature = "sql")]
 pub mod sql;
-mod time;
-mod trace;
-mod usage;
 mod value;
 
 pub use change::{Change, Changes, Listener};
-pub use computed::{ComputedFunction, ComputedInputs};
-pub use cursor::CursorKey;
 pub use error::{Error, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use futures_util::future::Either;
 pub use generations::{Generations, LocalGenerations};
-pub use like::Pattern;
-pub use limits::Limits;
 pub use mesh::{BuildError, BuildFault, Mesh, MeshBuilder, Request, WriteReply};
 pub use mutation::{
     Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, RelatedRecord, Subject,
@@ -69,18 +53,22 @@ pub use persisted::{
     MemoryQueries, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
     Registration,
 };
+pub use plan::computed::{ComputedFunction, ComputedInputs};
+pub use plan::cursor::CursorKey;
 pub use plan::{
     Aggregate, Column, ColumnSource, CompareOp, Grouping, Join, Node, Output, Page, Plan, PlanId, Predicate,
     SortKey, Target, TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
-pub use principal::Principal;
-pub use query_source::QuerySource;
-pub use resolver::{Answer, BoxFuture, Context, MaybeReady, Resolver};
+pub use planner::{Limits, QuerySource};
+pub use policy::Principal;
+pub use resolver::memory;
+pub use resolver::{
+    Answer, BoxFuture, Context, MaybeReady, Resolver, Trace, TracedStatement, Usage, WaitCounter,
+};
 pub use rows::{Applied, Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};
-pub use trace::{Trace, TracedStatement};
-pub use usage::{Usage, WaitCounter};
+pub use value::like::Pattern;
 pub use value::{Value, ValueRef};
 
 /// Runs the example of the README.

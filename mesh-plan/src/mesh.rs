@@ -2,6 +2,7 @@
 
 mod builder;
 mod later;
+mod plan_key;
 mod write;
 
 use std::any::Any;
@@ -14,9 +15,8 @@ use futures_util::future::Either;
 use mesh_ql::Format;
 use mesh_schema::Schema;
 
-use crate::cache;
-use crate::computed::Functions;
 use crate::mutation::Mutators;
+use crate::plan::computed::Functions;
 use crate::plan::{Plan, PlannedQuery, Target};
 use crate::planner::{self, Kind, literal};
 use crate::policy::{View, Views};
@@ -116,7 +116,7 @@ impl<'a> Request<'a> {
     /// The key under which the plan is cached for a class of principals.
     fn cache_key(&self, class: &str) -> String {
         let (format, text) = self.query.canonical();
-        cache::key(class, format, self.kind(), &text)
+        plan_key::plan_key(class, format, self.kind(), &text)
     }
 
     /// Sets the principal on whose behalf the query runs.

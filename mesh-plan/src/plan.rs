@@ -2,6 +2,8 @@
 //!
 //! A [`Plan`] is made by the planner only, so one that exists names nothing outside the schema.
 
+pub(crate) mod computed;
+pub(crate) mod cursor;
 mod display;
 
 use std::borrow::Cow;
@@ -13,9 +15,9 @@ use mesh_ql::{AggregateFn, Direction, Nulls};
 use mesh_schema::{Cardinality, FieldType, Link, NativeType, TableName, TimeForm};
 use ring::digest;
 
-use crate::cursor::CursorMac;
 use crate::policy::{SessionBinding, SessionValue};
-use crate::{OutputKey, Principal, Value, cursor};
+use crate::{OutputKey, Principal, Value};
+use cursor::CursorMac;
 
 /// A checked query with its target: all that a resolver needs to know. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -4,9 +4,11 @@ mod columns;
 mod context;
 mod filter;
 mod group;
+mod limits;
 pub(crate) mod literal;
 mod order;
 pub(crate) mod policy_filter;
+mod query_source;
 mod select;
 mod subject;
 pub(crate) mod write;
@@ -18,12 +20,14 @@ use mesh_ql::{Controls, Name, Query, ReadNode, Span};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 use ring::digest;
 
-use crate::cursor::{CursorKey, UnverifiedCursor};
+use crate::plan::cursor::{CursorKey, UnverifiedCursor};
 use crate::plan::{Column, Node, Page, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::{SessionBinding, View};
-use crate::{Limits, PlanError, PlanErrorKind, Value};
+use crate::{PlanError, PlanErrorKind, Value};
 use columns::Columns;
 use context::{NodeContext, nearest};
+pub use limits::Limits;
+pub use query_source::QuerySource;
 
 /// Whether a query reads one record or many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -11,6 +11,7 @@
 //! class, so a cached plan is only found by principals of its class.
 
 mod document;
+mod principal;
 mod view;
 
 use std::borrow::Cow;
@@ -21,8 +22,8 @@ use mesh_ql::{FilterOp, Literal};
 pub use mesh_schema::policy::SessionValue;
 use mesh_schema::{Entity, Member};
 
-use crate::Principal;
 pub use document::SchemaPolicy;
+pub use principal::Principal;
 pub(crate) use view::{SessionBinding, View, Views};
 
 /// Says who may see what. Implemented by closures over the role (empty text where there is none) and the

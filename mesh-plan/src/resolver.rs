@@ -1,5 +1,9 @@
 //! Resolvers, which fetch the rows of a plan, and the context of a request that they are given.
 
+pub mod memory;
+mod trace;
+mod usage;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, Ready};
@@ -10,7 +14,9 @@ use std::time::Instant;
 use arrayvec::ArrayString;
 use futures_util::future::Either;
 
-use crate::{JsonBody, Plan, Principal, ResolveError, Rows, Trace};
+use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
+pub use trace::{Trace, TracedStatement};
+pub use usage::{Usage, WaitCounter};
 
 /// A boxed future, as trait objects return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,5 +1,7 @@
 //! Flat rows of a resolver: one table for each node of the plan, or one wide table.
 
+mod applied;
+pub(crate) mod evaluate;
 mod joined;
 mod nest;
 #[cfg(test)]
@@ -8,26 +10,9 @@ mod tree;
 
 use std::collections::{HashMap, HashSet};
 
-use bitflags::bitflags;
-
 use crate::{Join, Node, Plan, Value};
+pub use applied::Applied;
 pub(crate) use tree::HashKey;
-
-bitflags! {
-    /// The controls of a plan that a resolver has applied to its rows. [`crate::Mesh`] applies all others.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct Applied: u8 {
-        /// The id of a point read, and the filters of all nodes, which include the conditions of policies.
-        const FILTER = 1;
-        /// Grouping, aggregates, `distinct` and the filter on groups.
-        const GROUP = 1 << 1;
-        /// The order of all nodes.
-        const ORDER = 1 << 2;
-        /// The pages of all nodes. The root's rows begin after the cursor ([`Plan::after`]), and there is one more than
-        /// the page holds if another page follows.
-        const PAGE = 1 << 3;
-    }
-}
 
 /// The flat rows of a resolver, which [`crate::Mesh`] filters, groups, sorts, pages and nests.
 ///

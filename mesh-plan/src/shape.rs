@@ -13,7 +13,7 @@ mod tests;
 use bytes::Bytes;
 use mesh_schema::Cardinality;
 
-use crate::cursor::CursorValues;
+use crate::plan::cursor::CursorValues;
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
 use crate::{ComputedInputs, ResolveError, ValueRef};
 pub use key::OutputKey;

@@ -1,5 +1,8 @@
 //! Scalars between a back end and the response: owned values, and borrowed ones for the hot path.
 
+pub(crate) mod like;
+pub(crate) mod time;
+
 /// A scalar that a resolver returns or that is bound to a statement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mesh_schema::{ComputedError, Fault, Schema, nearest};
 
 use super::Mesh;
-use crate::computed::{ComputedFunction, ComputedInputs, Functions};
 use crate::mutation::Mutators;
+use crate::plan::computed::{ComputedFunction, ComputedInputs, Functions};
 use crate::policy::{Policy, SchemaPolicy, Views};
 use crate::resolver::Resolvers;
 use crate::{CursorKey, Generations, Limits, Mutator, PlanError, Resolver, Value};

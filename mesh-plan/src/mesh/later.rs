@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mesh_ql::{Format, Query};
 
 use super::Request;
-use crate::cursor::UnverifiedCursor;
 use crate::plan::PlannedQuery;
+use crate::plan::cursor::UnverifiedCursor;
 use crate::planner::{self, Kind};
 use crate::{Limits, QuerySource, Value};
 

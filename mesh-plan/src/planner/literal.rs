@@ -7,7 +7,7 @@ use mesh_schema::{FieldType, TimeForm};
 
 use crate::Value;
 use crate::shape::number_text;
-use crate::time::{Date, Time};
+use crate::value::time::{Date, Time};
 
 /// Digits of a decimal that a 64-bit float holds exactly.
 const EXACT_DIGITS: usize = 15;

@@ -1,8 +1,8 @@
 //! Nesting of flat rows into the response.
 
+use super::evaluate::Level;
 use super::tree::{HashKey, Parents, RowTree, is_ungrouped, row_key};
 use super::{Applied, Rows, Table, joined, nested_path};
-use crate::evaluate::Level;
 use crate::plan::{Join, Node, Plan};
 use crate::{JsonBody, ResolveError};
 

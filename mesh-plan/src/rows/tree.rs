@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::evaluate::{self, Level, Records, Row};
 use super::{Applied, Table};
-use crate::evaluate::{self, Level, Records, Row};
 use crate::plan::{ColumnSource, Node, Plan};
 use crate::shape::{Cells, Flow, RowSource};
 use crate::{ResolveError, Value, ValueRef};

@@ -7,7 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use mesh_schema::{FieldType, TimeForm};
 
 use super::json;
-use crate::{ValueRef, time};
+use crate::ValueRef;
+use crate::value::time;
 
 /// Writes a cell as JSON. The most frequent types are tested first.
 #[inline]

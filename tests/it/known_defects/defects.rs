@@ -55,7 +55,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "controls of a relation were parsed but not applied",
         &[
             "tests/it/reads.rs::nested_controls_apply_to_each_parent",
-            "mesh-plan/src/memory/tests.rs::nested_controls_hold_for_each_parent",
+            "mesh-plan/src/resolver/memory/tests.rs::nested_controls_hold_for_each_parent",
         ],
     ),
     (
@@ -88,13 +88,13 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "conditions on groups were ignored",
         &[
             "tests/it/reads.rs::rows_are_grouped_and_aggregated",
-            "mesh-plan/src/memory/tests/group.rs::having_filters_groups",
+            "mesh-plan/src/resolver/memory/tests/group.rs::having_filters_groups",
         ],
     ),
     (
         "`$distinct` was ignored",
         &[
-            "mesh-plan/src/memory/tests/group.rs::distinct_combinations",
+            "mesh-plan/src/resolver/memory/tests/group.rs::distinct_combinations",
             "mesh-plan/src/sql/sqlite/tests.rs::distinct",
         ],
     ),
@@ -148,7 +148,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "`hasNextPage` was missing; patterns were compared literally",
         &[
             "mesh-plan/src/shape/tests.rs::a_page_is_cut_and_tells_that_more_follow",
-            "mesh-plan/src/like.rs::wildcards_and_escapes",
+            "mesh-plan/src/value/like.rs::wildcards_and_escapes",
         ],
     ),
     (

@@ -61,6 +61,6 @@ mod tests {
             assert_eq!(faults("mesh-integrity/src/a.rs", fine), [""; 0], "{fine}");
         }
         assert!(faults("mesh-integrity/src/gate/tests.rs", "tag == sent").is_empty());
-        assert!(faults("mesh-plan/src/cursor.rs", "tag == sent").is_empty());
+        assert!(faults("mesh-plan/src/plan/cursor.rs", "tag == sent").is_empty());
     }
 }

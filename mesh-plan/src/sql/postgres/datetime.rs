@@ -3,7 +3,7 @@
 use mesh_schema::TimeForm;
 
 use crate::Value;
-use crate::time::{Date, Time};
+use crate::value::time::{Date, Time};
 
 /// The number of years after which the calendar repeats.
 const CYCLE: i64 = 400;

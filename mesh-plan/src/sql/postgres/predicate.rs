@@ -7,10 +7,11 @@ use super::class::{Class, text_of};
 use super::custom::{cast, ilike, like};
 use super::operand::{Operand, Operands};
 use super::param::{self, Param};
+use crate::Value;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::sql::predicate::{self, Conditions, collate};
 use crate::sql::statement::Params;
-use crate::{Value, like as pattern};
+use crate::value::like as pattern;
 
 /// What a database can do beyond what all of them can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,11 +4,12 @@ use sea_query::{Expr, ExprTrait as _, Func};
 
 use super::param::Param;
 use super::{functions, prefix};
+use crate::Value;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::sql::predicate::Columns;
 use crate::sql::predicate::{self, Conditions};
 use crate::sql::statement::Params;
-use crate::{Value, like};
+use crate::value::like;
 
 /// Lowers a predicate on the rows with these columns.
 pub(super) fn lower(params: &mut Params<Param>, columns: &Columns<'_>, predicate: &Predicate) -> Expr {

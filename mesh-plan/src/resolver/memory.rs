@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 
 use mesh_schema::{Cardinality, Link, TableName};
 
-use crate::evaluate::{self, Level, Records, Row};
 use crate::plan::{ColumnSource, Join, Node, Plan};
+use crate::rows::evaluate::{self, Level, Records, Row};
 use crate::rows::{Applied, HashKey, Rows, Table, nested_path};
 use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
 

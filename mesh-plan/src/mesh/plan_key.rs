@@ -6,7 +6,7 @@ use crate::planner::Kind;
 
 /// Returns the key of a query: the policy class of the caller, if there are classes; a letter for format and kind; the
 /// text. A class begins with a digit, so keys of different parts differ.
-pub(crate) fn key(class: &str, format: Format, kind: Kind, text: &str) -> String {
+pub(crate) fn plan_key(class: &str, format: Format, kind: Kind, text: &str) -> String {
     let prefix = match (format, kind) {
         (Format::Json, Kind::Point) => 'p',
         (Format::Json, Kind::Collection) => 'c',

@@ -10,8 +10,8 @@ mod records;
 pub(crate) use order::equal;
 pub(crate) use records::{Records, Row};
 
+use super::applied::Applied;
 use crate::plan::{CompareOp, Node, Plan, Predicate, Target};
-use crate::rows::Applied;
 use crate::{ResolveError, Value};
 
 /// The level of a node in its plan.
