@@ -1,5 +1,7 @@
 //! A database file that is open for reading.
 
+pub(crate) mod current_file;
+
 use std::fmt;
 use std::future::ready;
 use std::path::{Path, PathBuf};
@@ -9,12 +11,12 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage};
 use mesh_schema::Catalog;
 
-use crate::current_file::{CurrentFile, OpenFile};
-use crate::data_version::DataVersion;
+use crate::database::current_file::{CurrentFile, OpenFile};
 use crate::error::{Cause, OpenError};
+use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, Reader, thread_connection};
-use crate::{catalog, read, slow_reads};
+use crate::pool::{DEFAULT_TIMEOUT, Reader, slow_reads, thread_connection};
+use crate::{catalog, read};
 
 /// The budget of a read on the calling thread, one or two milliseconds of work. Most reads take a fraction of it, and
 /// moving them to another thread would cost more than running them. Counted in steps of SQLite rather than in time,

@@ -1,5 +1,7 @@
 //! Identities of database files, and their write-ahead logs.
 
+pub(crate) mod data_version;
+
 use std::path::{Path, PathBuf};
 
 /// The identity of a file, which differs for files that are at one path after each other.

@@ -13,8 +13,6 @@ mod accounts;
 mod catalog;
 mod cells;
 mod changes;
-mod current_file;
-mod data_version;
 mod database;
 mod error;
 mod file;
@@ -22,12 +20,9 @@ mod functions;
 mod pool;
 mod read;
 mod response_cache;
-mod slow_reads;
 mod state;
-mod statements;
 #[cfg(test)]
 mod tests;
-mod trace;
 mod write;
 
 pub use accounts::{Accounts, UsersTableError};

@@ -2,6 +2,8 @@
 
 pub(crate) mod interrupt;
 mod prepared_plans;
+pub(crate) mod slow_reads;
+pub(crate) mod statement_cache;
 pub(crate) mod thread_connection;
 
 use std::path::{Path, PathBuf};
@@ -14,11 +16,11 @@ use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::data_version::{DataVersion, VersionReader};
+use crate::file::data_version::{DataVersion, VersionReader};
 use crate::functions::add_functions;
+use crate::pool::slow_reads::SlowReadQueue;
+use crate::pool::statement_cache::StatementCache;
 use crate::read::{self, failed};
-use crate::slow_reads::SlowReadQueue;
-use crate::statements::StatementCache;
 use interrupt::{Budget, Interrupt};
 
 /// The time limit of reads and writes that come without a deadline.

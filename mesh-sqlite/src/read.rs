@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod trace;
 
 use mesh_plan::sql::sqlite::{Param, Statements};
 use mesh_plan::{Cells as _, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Value, ValueRef};

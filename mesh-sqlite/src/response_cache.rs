@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use mesh_plan::{Generations, JsonBody, Node, Output, Plan, PlanId, Target, TemplatePiece, Usage, Value};
 
-use crate::data_version::DataVersion;
+use crate::file::data_version::DataVersion;
 
 /// The approximate size of an entry in bytes, without its body.
 const ENTRY_BYTES: usize = 256;

@@ -22,8 +22,8 @@ use crate::error::{Cause, OpenError};
 use crate::file::{self, FileId, log_path};
 use crate::functions::add_functions;
 use crate::pool::DEFAULT_TIMEOUT;
+use crate::pool::statement_cache::StatementCache;
 use crate::read;
-use crate::statements::StatementCache;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;

@@ -6,8 +6,8 @@
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
 
+use crate::pool::statement_cache::StatementCache;
 use crate::read::{StatementTree, failed};
-use crate::statements::StatementCache;
 
 /// The number of plans with prepared statements on one connection.
 const PLANS: usize = 128;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use mesh_plan::{JsonBody, Plan, ResolveError};
 use self_cell::self_cell;
 
-use crate::data_version::DataVersion;
+use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
 use crate::pool::prepared_plans::PreparedPlans;
 use crate::pool::{Pool, Reader};

@@ -10,15 +10,15 @@ use mesh_plan::{Generations, Plan, PlanId};
 const PLANS: usize = 1_024;
 
 /// The statements of recent plans by plan id.
-pub(super) struct StatementCache(Generations<PlanId, Arc<Statements>>);
+pub(crate) struct StatementCache(Generations<PlanId, Arc<Statements>>);
 
 impl StatementCache {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Generations::new(PLANS))
     }
 
     /// Returns the statements of a plan. Lowers the plan if they are not in the cache.
-    pub(super) fn of_plan(&self, plan: &Plan) -> Arc<Statements> {
+    pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<Statements> {
         if let Some(statements) = self.0.get(plan.id()) {
             return statements;
         }

@@ -11,7 +11,7 @@ use mesh_plan::{
 use rusqlite::{CachedStatement, Connection};
 
 use crate::cells::{Bound, SqliteRow};
-use crate::current_file::OpenFile;
+use crate::database::current_file::OpenFile;
 use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, Reader};
 use crate::read::{self, failed};
