@@ -4,9 +4,12 @@
 //! for as long as the plan is in use. Statements are built with sea-query. Values are parameters and never part of
 //! the text; identifiers come from the schema and are quoted.
 //!
-//! Each database has a module with the same files. The parts that they share are beside them.
+//! The files beside the two modules are shared. Each database implements the trait in `dialect.rs` and lowers plans to
+//! statements in its own way.
 
+mod custom;
 mod dialect;
+mod group;
 mod keyset;
 mod links;
 mod order;

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use futures_util::TryStreamExt as _;
 use mesh_plan::sql::Statement;
-use mesh_plan::sql::postgres::{Param, ReadStatement};
+use mesh_plan::sql::postgres::{self, Param, ReadStatement};
 use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError};
 use mesh_ql::AggregateFn;
 use tokio_postgres::error::SqlState;
@@ -232,7 +232,6 @@ pub(super) async fn query_plan(
 ) -> Result<Vec<String>, Error> {
     let params = params(plan, statement);
     let typed = params.iter().map(|param| (param, Type::UNKNOWN));
-    let sql = ["EXPLAIN ", &statement.sql].concat();
-    let rows = client.query_typed_raw(&sql, typed).await?;
+    let rows = client.query_typed_raw(&postgres::explain(statement), typed).await?;
     rows.map_ok(|row| row.get::<_, String>(0)).try_collect().await
 }

@@ -1,18 +1,19 @@
 //! Accounts in a table of the served database.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable};
 use parking_lot::Mutex;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, Row};
 use sea_query::{BinOper, Expr, ExprTrait as _, Query, SqliteQueryBuilder};
 
 use crate::database::Database;
-use crate::file::FileId;
+use crate::file::FileIdentity;
+use crate::pool::connect;
 
 /// The time limit of waiting for a writer of another process.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,23 +31,22 @@ pub struct Accounts {
 
 /// An open file with accounts.
 struct AccountsFile {
-    path: PathBuf,
-    id: Option<FileId>,
+    identity: FileIdentity,
     connection: Connection,
 }
 
 impl AccountsFile {
-    fn open(path: PathBuf) -> rusqlite::Result<Self> {
-        let id = FileId::from_path(&path);
-        let connection = connect(&path)?;
-        Ok(Self { path, id, connection })
+    fn open(path: &Path) -> rusqlite::Result<Self> {
+        let identity = FileIdentity::new(path);
+        let connection = connect(path)?;
+        connection.busy_timeout(PATIENCE)?;
+        Ok(Self { identity, connection })
     }
 
     /// Returns a connection to the file that is at the path now. Accounts of an earlier file no longer count.
     fn connection(&mut self) -> rusqlite::Result<&Connection> {
-        let id = FileId::from_path(&self.path);
-        if id.is_none() || id != self.id {
-            *self = Self::open(self.path.clone())?;
+        if !self.identity.is_current() {
+            *self = Self::open(self.identity.path())?;
         }
         Ok(&self.connection)
     }
@@ -59,7 +59,7 @@ impl Database {
     /// The table or one of its columns is missing.
     pub fn accounts(&self, users: &UsersTable) -> Result<Accounts, UsersTableError> {
         let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
-        let file = AccountsFile::open(self.path()).map_err(failed)?;
+        let file = AccountsFile::open(&self.path()).map_err(failed)?;
         let columns = columns(&file.connection, &users.table).map_err(failed)?;
         if columns.is_empty() {
             let table = &users.table;
@@ -97,12 +97,6 @@ impl Database {
     }
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(PATIENCE)?;
-    Ok(connection)
-}
-
 /// Returns the names of a table's columns; empty if there is no such table.
 fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
@@ -136,9 +130,8 @@ impl Accounts {
 }
 
 fn account(row: &Row<'_>) -> rusqlite::Result<Account> {
-    let id = text(row.get_ref(0)?).unwrap_or_default();
     Ok(Account {
-        id,
+        id: text(row.get_ref(0)?).unwrap_or_default(),
         hash: text(row.get_ref(1)?),
         role: text(row.get_ref(2)?),
         tenant: text(row.get_ref(3)?),

@@ -9,7 +9,7 @@ mod sample;
 use std::collections::HashMap;
 
 use mesh_schema::{Catalog, Column, Table};
-use rusqlite::{Connection, Error, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Error, ErrorCode};
 use sea_query::{Query, SqliteQueryBuilder};
 
 use self::sample::Sampler;
@@ -19,17 +19,15 @@ use self::sample::Sampler;
 ///
 /// `times` are tables and columns that hold times although their declared types do not say so.
 ///
-/// The connection is interrupted if sampling takes too long, so no other statements may run on it.
+/// The connection's statements are interrupted if sampling takes too long.
 pub(crate) fn read(
-    connection: &Connection,
+    connection: &mut Connection,
     times: &[(String, String)],
 ) -> Result<(Catalog, Vec<String>), Error> {
+    let sampler = Sampler::new(connection, times.to_vec())?;
     // All statements below read one snapshot. A caller inside a transaction has one already.
-    let _snapshot = connection
-        .is_autocommit()
-        .then(|| Transaction::new_unchecked(connection, TransactionBehavior::Deferred))
-        .transpose()?;
-    let mut reader = Reader { connection, sampler: Sampler::new(times.to_vec()), notes: Vec::new() };
+    let _snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
+    let mut reader = Reader { connection, sampler, notes: Vec::new() };
     let mut tables = Vec::new();
     for object in reader.objects()? {
         match reader.table(&object) {
@@ -211,7 +209,7 @@ impl Reader<'_> {
         let mut statement = self.connection.prepare(&sql.to_string(SqliteQueryBuilder))?;
         if object.kind == Kind::Virtual {
             // Errors of its module appear with the first row. A timeout does not count as an error.
-            let first = self.sampler.within_time(self.connection, |_| statement.query([])?.next().map(drop));
+            let first = self.sampler.within_time(|| statement.query([])?.next().map(drop));
             return first.or_else(|error| match error.sqlite_error_code() {
                 Some(ErrorCode::OperationInterrupted) => Ok(()),
                 _ => Err(error),

@@ -1,13 +1,8 @@
 //! Conversions between values of SQLite and of mesh-plan.
 
-use mesh_plan::{Cells, Value, ValueRef};
+use mesh_plan::{Cells, ValueRef};
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
 use rusqlite::{Row, ToSql};
-
-/// Copies a cell of a row.
-pub(crate) fn value(row: &Row<'_>, column: usize) -> Value {
-    SqliteRow(row).cell(column).to_value()
-}
 
 /// A row in the memory of SQLite.
 pub(crate) struct SqliteRow<'r>(pub(crate) &'r Row<'r>);

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage};
 use mesh_schema::Catalog;
 
-use crate::database::current_file::{CurrentFile, OpenFile};
-use crate::error::{Cause, OpenError};
+use crate::catalog;
+use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, Reader, slow_reads, thread_connection};
-use crate::{catalog, read};
+use crate::pool::{DEFAULT_TIMEOUT, connect, slow_read_thread, thread_connection};
+use crate::read::{self, failed};
+use current_file::{CurrentFile, OpenFile};
 
 /// The budget of a read on the calling thread, one or two milliseconds of work. Most reads take a fraction of it, and
 /// moving them to another thread would cost more than running them. Counted in steps of SQLite rather than in time,
@@ -25,9 +27,6 @@ const INLINE_CHECKS: u32 = 20;
 
 /// The time limit of these steps.
 const INLINE_TIME: Duration = Duration::from_millis(10);
-
-/// The default size of the response cache in bytes.
-const RESPONSE_CACHE: usize = 64 << 20;
 
 /// A SQLite database that is open for reading. Clones share connections and caches.
 #[derive(Clone)]
@@ -50,18 +49,16 @@ impl Database {
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let failed = |cause| OpenError { path: path.display().to_string(), cause };
-        slow_reads::record_processors();
+        slow_read_thread::record_processors();
         // SQLite reports many causes with one message; these two are the usual ones.
         if path.is_dir() {
-            return Err(failed(Cause::Folder));
+            return Err(OpenError::new(path, "it is a folder"));
         }
         if !path.exists() {
-            return Err(failed(Cause::Missing));
+            return Err(OpenError::new(path, "there is no such file"));
         }
-        let opened =
-            OpenFile::open(path, RESPONSE_CACHE, true).map_err(|error| failed(Cause::Sqlite(error)))?;
-        Ok(Self { file: Arc::new(CurrentFile::new(opened, RESPONSE_CACHE)) })
+        let file = CurrentFile::open(path).map_err(|error| OpenError::new(path, error))?;
+        Ok(Self { file: Arc::new(file) })
     }
 
     /// Sets the size of the response cache in bytes; 0 turns it off. A cached answer is served only while the database
@@ -69,7 +66,8 @@ impl Database {
     /// clients may see writes of others late.
     #[must_use]
     pub fn response_cache(self, bytes: usize) -> Self {
-        Self { file: Arc::new(self.file.with_cache(bytes)) }
+        self.file.set_cache(bytes);
+        self
     }
 
     /// Sets whether the file is mapped into memory, which saves a copy of each page that is read. On by default. If
@@ -86,12 +84,9 @@ impl Database {
     /// # Errors
     /// The file cannot be read.
     pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
-        let pool = &self.file.last().pool;
-        let failed =
-            |error| OpenError { path: pool.path().display().to_string(), cause: Cause::Sqlite(error) };
-        let reader = pool.take().map_err(failed)?;
-        let (catalog, notes) = catalog::read(reader.connection(), times).map_err(failed)?;
-        pool.give(reader);
+        let path = self.path();
+        let contents = connect(&path).and_then(|mut connection| catalog::read(&mut connection, times));
+        let (catalog, notes) = contents.map_err(|error| OpenError::new(&path, error))?;
         Ok(Contents { catalog, notes })
     }
 
@@ -102,17 +97,14 @@ impl Database {
     pub async fn ping(&self) -> Result<(), OpenError> {
         let path = self.path();
         let opening = tokio::task::spawn_blocking(move || Self::open(&path).map(drop));
-        opening.await.unwrap_or_else(|_| {
-            let path = self.path().display().to_string();
-            Err(OpenError { path, cause: Cause::Missing })
-        })
+        opening.await.unwrap_or_else(|error| Err(OpenError::new(&self.path(), error)))
     }
 
     /// Returns usage figures of the connections and the response cache.
     pub fn usage(&self) -> Usage {
         let file = self.file.last();
         let mut usage = file.pool.usage();
-        file.cache.as_ref().inspect(|cache| cache.add_usage(&mut usage));
+        file.cache.add_usage(&mut usage);
         usage
     }
 
@@ -122,52 +114,52 @@ impl Database {
     /// A statement cannot be prepared.
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(read::failed)?;
-        let steps =
-            read::query_plan(reader.connection(), &pool.statements().of_plan(plan)).map_err(read::failed)?;
+        let reader = pool.take().map_err(failed)?;
+        let steps = read::query_plan(reader.connection(), &Statements::from_plan(plan)).map_err(failed)?;
         pool.give(reader);
         Ok(steps)
     }
 
     /// Returns the path of the file.
     pub(crate) fn path(&self) -> PathBuf {
-        self.file.last().pool.path().to_owned()
+        self.file.last().pool.path.clone()
     }
 }
 
 impl OpenFile {
-    async fn read(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
-        self.version()?;
-        if let Some(trace) = context.trace.clone() {
-            return self.read_traced(plan, context, trace).await;
-        }
-        self.read_on_thread(plan, context).await
-    }
-
     /// Returns the version of the database, or `None` if it is unknown.
     fn version(&self) -> Result<Option<DataVersion>, ResolveError> {
-        let versions = self.pool.versions();
-        let version = versions.current();
+        let version = self.pool.versions.current();
         // Pages are read through a memory map, in which those past the end of the file must not be accessed.
-        if version.is_none() && versions.is_cut_off() {
+        if version.is_none() && self.pool.versions.is_cut_off() {
             return Err(ResolveError::new("the database file was cut short"));
         }
         Ok(version)
     }
 
-    /// Answers from the response cache, or by a read on the calling thread. Returns `None` if the read has to run on
-    /// another thread.
-    fn read_here(&self, plan: &Plan, deadline: Option<Instant>) -> Option<Result<JsonBody, ResolveError>> {
-        let version = match self.version() {
-            Ok(version) => version,
-            Err(error) => return Some(Err(error)),
-        };
-        if let (Some(cache), Some(version)) = (&self.cache, &version)
-            && let Some(body) = cache.get(plan, *version)
+    /// Answers from the response cache, or by a read on the calling thread. Returns `None` if the read is heavy or has to
+    /// wait for a writer.
+    fn read_here(&self, plan: &Plan, deadline: Option<Instant>) -> Result<Option<JsonBody>, ResolveError> {
+        let version = self.version()?;
+        if let Some(version) = version
+            && let Some(body) = self.cache.get(plan, version)
         {
-            return Some(Ok(body));
+            return Ok(Some(body));
         }
-        self.read_inline(plan, version, deadline)
+        if self.heavy.get(plan.id()).is_some() {
+            return Ok(None);
+        }
+        let budget = Budget::Steps { checks: INLINE_CHECKS, time: INLINE_TIME };
+        match thread_connection::read(&self.pool, plan, budget, version) {
+            Ok(read) => Ok(Some(self.keep(plan, read))),
+            // The budget is used up, or a writer holds the file. The read starts again on a thread that may block.
+            Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
+                self.mark_heavy(plan);
+                Ok(None)
+            }
+            Err(ResolveError::Busy) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Records that reads of the plan's query take long.
@@ -175,66 +167,28 @@ impl OpenFile {
         self.heavy.insert(plan.id().clone(), (), 1);
     }
 
-    /// Reads on the calling thread. Returns `None` if the read is heavy or would have to wait for a writer.
-    fn read_inline(
-        &self,
-        plan: &Plan,
-        version: Option<DataVersion>,
-        deadline: Option<Instant>,
-    ) -> Option<Result<JsonBody, ResolveError>> {
-        if self.heavy.get(plan.id()).is_some() {
-            return None;
-        }
-        let budget = Budget::Steps { checks: INLINE_CHECKS, time: INLINE_TIME };
-        match thread_connection::read(&self.pool, plan, budget, version) {
-            Ok(read) => Some(Ok(self.keep(plan, read))),
-            // The budget is used up, or a writer holds the file. The read starts again on a thread that may block.
-            Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
-                self.mark_heavy(plan);
-                None
-            }
-            Err(ResolveError::Busy) => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
-
-    /// Reads on a thread of low priority.
+    /// Reads on a thread of low priority, which may block until a writer has finished.
     async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+        self.version()?;
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let permit = self.pool.slow_reads().take(deadline).await?;
-        let mut reader = self.pool.take().map_err(read::failed)?;
-        let interrupt = reader.interrupt().cancel_on_drop();
-        let database = self.clone();
-        let running = slow_reads::run(move || {
-            let result = database.read_blocking(&mut reader, &plan, deadline);
-            database.pool.give(reader);
+        let permit = self.pool.slow_reads.take(deadline).await?;
+        let mut reader = self.pool.take().map_err(failed)?;
+        let _interrupt = reader.interrupt().cancel_on_drop();
+        let file = self.clone();
+        let reading = slow_read_thread::run(move || {
+            let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());
+            file.pool.give(reader);
             drop(permit);
-            result
+            result.map(|read| file.keep(&plan, read))
         });
-        let result = running.await;
-        drop(interrupt);
-        result?
-    }
-
-    /// Reads on a thread that may block until a writer has finished.
-    fn read_blocking(
-        &self,
-        reader: &mut Reader,
-        plan: &Plan,
-        deadline: Instant,
-    ) -> Result<JsonBody, ResolveError> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        reader.wait_for_writers(left).map_err(read::failed)?;
-        let result = reader.read(plan, Budget::Until(deadline), &self.pool);
-        reader.wait_for_writers(Duration::ZERO).map_err(read::failed)?;
-        result.map(|read| self.keep(plan, read))
+        reading.await?
     }
 
     /// Caches an answer if the version that it was read from is known.
     fn keep(&self, plan: &Plan, (body, version): (JsonBody, Option<DataVersion>)) -> JsonBody {
-        match (&self.cache, version) {
-            (Some(cache), Some(version)) => cache.insert(plan, version, body),
-            _ => body,
+        match version {
+            Some(version) => self.cache.insert(plan, version, body),
+            None => body,
         }
     }
 }
@@ -249,14 +203,15 @@ impl Resolver for Database {
             Ok(file) => file,
             Err(error) => return Either::Left(ready(Err(error))),
         };
+        // A traced read uses no caches.
         if context.trace.is_none()
-            && let Some(read) = file.read_here(plan, context.deadline)
+            && let Some(read) = file.read_here(plan, context.deadline).transpose()
         {
             return Either::Left(ready(read.map(Answer::Json)));
         }
-        Either::Right(Box::pin(
-            async move { file.read(plan.clone(), context.clone()).await.map(Answer::Json) },
-        ))
+        Either::Right(Box::pin(async move {
+            file.read_on_thread(plan.clone(), context.clone()).await.map(Answer::Json)
+        }))
     }
 
     fn is_personal(&self) -> bool {

@@ -3,25 +3,22 @@
 //! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
 //! sum overflows, even if the total does not.
 
-use std::fmt;
-
 use mesh_plan::Pattern;
 use mesh_plan::sql::sqlite::functions;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{FromSqlError, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
 
-/// The functions that statements of plans call.
+/// Registers the functions on a connection.
 pub(crate) fn add_functions(connection: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
-        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case))?;
     }
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
 }
 
-/// `mesh_like(text, pattern)`; the pattern is read once for each run of a statement.
+/// Calls `mesh_like` or `mesh_ilike` with a text and a pattern, which is parsed once for each run of a statement.
 fn like(call: &Context<'_>, ignore_case: bool) -> Result<Option<bool>> {
     let pattern = call.get_or_create_aux(1, |value| -> std::result::Result<Pattern, FromSqlError> {
         Ok(Pattern::new(value.as_str()?, ignore_case))
@@ -36,7 +33,7 @@ fn like(call: &Context<'_>, ignore_case: bool) -> Result<Option<bool>> {
 /// The error message for a total beyond 64 bits; that of the built-in `sum` is the same.
 pub(crate) const OVERFLOW: &str = "integer overflow";
 
-/// The aggregate function.
+/// The aggregate function `mesh_sum`.
 pub(crate) struct Sum;
 
 /// The running total. Reals are compensated (Neumaier), as in the built-in `sum`.
@@ -92,21 +89,9 @@ impl Aggregate<Total, ToSqlOutput<'static>> for Sum {
             let sum = total.real + total.compensation;
             Value::Real(if sum.is_nan() { total.real } else { sum })
         } else {
-            Value::Integer(
-                i64::try_from(total.integers).map_err(|_| Error::UserFunctionError(Box::new(Overflow)))?,
-            )
+            let total = i64::try_from(total.integers);
+            Value::Integer(total.map_err(|_| Error::UserFunctionError(OVERFLOW.into()))?)
         };
         Ok(ToSqlOutput::Owned(value))
     }
 }
-
-#[derive(Debug)]
-struct Overflow;
-
-impl fmt::Display for Overflow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(OVERFLOW)
-    }
-}
-
-impl std::error::Error for Overflow {}

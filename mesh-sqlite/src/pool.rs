@@ -2,46 +2,43 @@
 
 pub(crate) mod interrupt;
 mod prepared_plans;
-pub(crate) mod slow_reads;
-pub(crate) mod statement_cache;
+mod slow_read_queue;
+pub(crate) mod slow_read_thread;
 pub(crate) mod thread_connection;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use mesh_plan::{JsonBody, Plan, ResolveError, Usage};
+use mesh_plan::sql::sqlite::Statements;
+use mesh_plan::{JsonBody, Plan, ResolveError, Trace, Usage};
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::file::data_version::{DataVersion, VersionReader};
 use crate::functions::add_functions;
-use crate::pool::slow_reads::SlowReadQueue;
-use crate::pool::statement_cache::StatementCache;
 use crate::read::{self, failed};
 use interrupt::{Budget, Interrupt};
+use slow_read_queue::SlowReadQueue;
 
 /// The time limit of reads and writes that come without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The number of prepared statements that a connection caches by their text.
 const STATEMENTS: usize = 128;
-/// Steps of SQLite's virtual machine between two checks of the budget, some ten microseconds.
-const STEPS_PER_CHECK: i32 = 1_000;
 /// How much of the file is mapped into memory, which saves a copy of each page that is read.
 const MAPPED_BYTES: i64 = 1 << 40;
 
 /// Idle connections. A read takes one and returns it, so there are at most as many as concurrent reads.
 pub(crate) struct Pool {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
+    pub(crate) slow_reads: Arc<SlowReadQueue>,
+    pub(crate) versions: VersionReader,
     /// Whether connections map the file into memory.
     mapped: AtomicBool,
     idle: Mutex<Vec<Reader>>,
-    slow_reads: Arc<SlowReadQueue>,
-    versions: VersionReader,
-    statements: StatementCache,
 }
 
 impl Pool {
@@ -51,16 +48,11 @@ impl Pool {
         first.connection().query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(Self {
             path: path.to_owned(),
-            mapped: AtomicBool::new(mapped),
-            idle: Mutex::new(vec![first]),
             slow_reads: SlowReadQueue::new(),
             versions: VersionReader::new(path, connect(path)?),
-            statements: StatementCache::new(),
+            mapped: AtomicBool::new(mapped),
+            idle: Mutex::new(vec![first]),
         })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Whether connections map the file into memory.
@@ -75,16 +67,6 @@ impl Pool {
         }
     }
 
-    /// Returns the reader of versions of the file.
-    pub(crate) fn versions(&self) -> &VersionReader {
-        &self.versions
-    }
-
-    /// Returns the cache of statements.
-    pub(super) fn statements(&self) -> &StatementCache {
-        &self.statements
-    }
-
     /// Takes an idle connection, or opens one.
     pub(crate) fn take(&self) -> rusqlite::Result<Reader> {
         let idle = self.idle.lock().pop();
@@ -96,11 +78,6 @@ impl Pool {
         if reader.connection.is_autocommit() {
             self.idle.lock().push(reader);
         }
-    }
-
-    /// Returns the queue of slow reads.
-    pub(crate) fn slow_reads(&self) -> &Arc<SlowReadQueue> {
-        &self.slow_reads
     }
 
     /// Returns usage figures of the connections.
@@ -118,9 +95,12 @@ pub(crate) struct Reader {
     interrupt: Arc<Interrupt>,
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens a connection for reading, whose statements do not wait for writers.
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(path, flags)
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    Ok(connection)
 }
 
 impl Reader {
@@ -131,12 +111,9 @@ impl Reader {
         // whenever one changes: a quarter of the work of a nested read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "mmap_size", if mapped { MAPPED_BYTES } else { 0 })?;
-        connection.busy_timeout(Duration::ZERO)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         add_functions(&connection)?;
-        let interrupt = Arc::new(Interrupt::new());
-        let handler = Arc::clone(&interrupt);
-        connection.progress_handler(STEPS_PER_CHECK, Some(move || handler.is_past()))?;
+        let interrupt = Interrupt::new(&mut connection)?;
         Ok(Self { connection, interrupt })
     }
 
@@ -148,27 +125,24 @@ impl Reader {
         &self.interrupt
     }
 
-    /// Reads a plan in one transaction, so that all rows belong to one snapshot. Also returns the version of the database
-    /// that was read, if it is known.
+    /// Reads a plan in one transaction, so that all rows belong to one snapshot, and waits for a writer that holds the file.
+    /// Also returns the version of the database that was read, if it is known.
     pub(crate) fn read(
-        &self,
+        &mut self,
         plan: &Plan,
-        budget: Budget,
-        pool: &Pool,
+        deadline: Instant,
+        versions: &VersionReader,
+        trace: Option<&Trace>,
     ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
-        let statements = pool.statements.of_plan(plan);
-        self.interrupt.begin(budget);
-        let before = pool.versions.current();
-        self.connection.execute_batch("BEGIN").map_err(failed)?;
-        let result = read::read_in_transaction(&self.connection, plan, &statements);
+        self.interrupt.begin(Budget::Until(deadline));
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.connection.busy_timeout(left).map_err(failed)?;
+        let before = versions.current();
+        let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
+        let body = read::read_in_transaction(&snapshot, plan, &Statements::from_plan(plan), trace)?;
         // The snapshot was taken between two readings of the version. If they are equal, it has that version.
-        let version = before.filter(|version| pool.versions.current() == Some(*version));
-        let committed = self.connection.execute_batch("COMMIT").map_err(failed);
-        result.and_then(|body| committed.map(|()| (body, version)))
-    }
-
-    /// Sets how long a read waits for a writer that holds the file.
-    pub(crate) fn wait_for_writers(&mut self, time: Duration) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(time)
+        let version = before.filter(|version| versions.current() == Some(*version));
+        snapshot.commit().map_err(failed)?;
+        Ok((body, version))
     }
 }

@@ -4,20 +4,37 @@
 mod tests;
 mod trace;
 
-use mesh_plan::sql::sqlite::{Param, Statements};
-use mesh_plan::{Cells as _, Flow, JsonBody, Plan, ResolveError, RowSource, Target, Value, ValueRef};
+use mesh_plan::sql::sqlite::{self, Param, Statements};
+use mesh_plan::{
+    Cells as _, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, TracedStatement, Value,
+    ValueRef,
+};
 use rusqlite::{CachedStatement, Connection, ErrorCode};
 
 use crate::cells::{Bound, SqliteRow};
 use crate::functions;
+use trace::Cost;
 
-/// Reads a plan inside an open transaction.
+/// Reads a plan inside an open transaction, and records the statements if there is a trace.
 pub(crate) fn read_in_transaction(
     connection: &Connection,
     plan: &Plan,
     statements: &Statements,
+    trace: Option<&Trace>,
 ) -> Result<JsonBody, ResolveError> {
-    StatementTree::prepare(connection, statements).map_err(failed)?.run(plan)
+    let mut tree = StatementTree::prepare(connection, statements).map_err(failed)?;
+    let Some(trace) = trace else { return tree.run(plan) };
+    tree.measure();
+    let body = tree.run(plan)?;
+    let mut traced = Vec::new();
+    tree.push_costs(statements, plan.node(), &mut traced);
+    if trace.wants_query_plans() {
+        let steps = query_plan(connection, statements).map_err(failed)?;
+        traced =
+            traced.into_iter().zip(steps).map(|(cost, (_, steps))| cost.with_query_plan(steps)).collect();
+    }
+    trace.record(traced);
+    Ok(body)
 }
 
 /// Converts an error of SQLite to that of a read.
@@ -37,53 +54,34 @@ fn is_overflow(error: &rusqlite::Error) -> bool {
 /// The prepared statement of a node, with those of its joins.
 pub(crate) struct StatementTree<'c> {
     statement: CachedStatement<'c>,
-    /// Parameters, counted from 1, with the columns of the parent row that are bound to them.
-    parent_params: Vec<(usize, usize)>,
-    /// Parameters for the id of a point read.
-    id_params: Vec<usize>,
-    /// Parameters, with the numbers of the session values that are bound to them.
-    session_params: Vec<(usize, usize)>,
-    /// Parameters, with the numbers of the cursor values that are bound to them.
-    cursor_params: Vec<(usize, usize)>,
+    /// The parameters that change between runs, with their indexes, counted from 1.
+    params: Vec<(usize, Param)>,
     /// The expected size of a response in bytes.
     size_hint: usize,
     joins: Vec<Self>,
+    /// The cost of traced runs.
+    cost: Option<Box<Cost>>,
 }
 
 impl<'c> StatementTree<'c> {
     /// Prepares the statements and binds the values that do not change between runs.
     pub(crate) fn prepare(connection: &'c Connection, tree: &Statements) -> rusqlite::Result<Self> {
-        let statement = connection.prepare_cached(&tree.statement.sql)?;
+        let mut statement = connection.prepare_cached(&tree.statement.sql)?;
         let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree));
         let joins = joins.collect::<Result<_, _>>()?;
-        let (parent_params, id_params, session_params, cursor_params) = Default::default();
-        let mut prepared =
-            Self { statement, parent_params, id_params, session_params, cursor_params, size_hint: 0, joins };
+        let mut params = Vec::new();
         for (index, param) in (1..).zip(&tree.statement.params) {
             match param {
-                Param::Value(value) => prepared.statement.raw_bind_parameter(index, Bound(value.as_ref()))?,
-                Param::Parent(column) => prepared.parent_params.push((index, *column)),
-                Param::Session(slot) => prepared.session_params.push((index, *slot)),
-                Param::After(value) => prepared.cursor_params.push((index, *value)),
-                Param::Id => prepared.id_params.push(index),
+                Param::Value(value) => statement.raw_bind_parameter(index, Bound(value.as_ref()))?,
+                param => params.push((index, param.clone())),
             }
         }
-        Ok(prepared)
+        Ok(Self { statement, params, size_hint: 0, joins, cost: None })
     }
 
     /// Runs the statements for the plan's target, page and session.
     pub(crate) fn run(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
-        if let Target::Point(id) = plan.target() {
-            for index in &self.id_params {
-                self.statement.raw_bind_parameter(*index, Bound(id.as_ref())).map_err(failed)?;
-            }
-        }
-        for (index, value) in &self.cursor_params {
-            let value =
-                plan.after().and_then(|after| after.get(*value)).map_or(ValueRef::Null, Value::as_ref);
-            self.statement.raw_bind_parameter(*index, Bound(value)).map_err(failed)?;
-        }
-        self.bind_session(plan).map_err(failed)?;
+        self.bind(plan).map_err(failed)?;
         let body = plan.shape(self, self.size_hint)?;
         // The hint follows the largest responses, and decays while they are much smaller.
         let size = body.bytes.len();
@@ -95,12 +93,38 @@ impl<'c> StatementTree<'c> {
         Ok(body)
     }
 
-    /// Binds the session values of all statements. The depth of the recursion is that of the query, which is bounded.
-    fn bind_session(&mut self, plan: &Plan) -> rusqlite::Result<()> {
-        for (index, slot) in &self.session_params {
-            self.statement.raw_bind_parameter(*index, Bound(plan.session_value(*slot).as_ref()))?;
+    /// Binds the values of a run, in all statements. The depth of the recursion is that of the query, which is bounded.
+    fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
+        for (index, param) in &self.params {
+            let value = match (param, plan.target()) {
+                (Param::Id, Target::Point(id)) => id.as_ref(),
+                (Param::Session(slot), _) => plan.session_value(*slot).as_ref(),
+                (Param::After(value), _) => {
+                    plan.after().and_then(|after| after.get(*value)).map_or(ValueRef::Null, Value::as_ref)
+                }
+                // The parent's row has the others.
+                _ => continue,
+            };
+            self.statement.raw_bind_parameter(*index, Bound(value))?;
+            if let Some(cost) = &mut self.cost {
+                cost.bind(*index, value);
+            }
         }
-        self.joins.iter_mut().try_for_each(|join| join.bind_session(plan))
+        self.joins.iter_mut().try_for_each(|join| join.bind(plan))
+    }
+
+    /// Measures the cost of later runs.
+    fn measure(&mut self) {
+        self.cost = Some(Box::default());
+        self.joins.iter_mut().for_each(Self::measure);
+    }
+
+    /// Adds the costs of this statement and its joins, parents before children.
+    fn push_costs(&self, tree: &Statements, node: &Node, traced: &mut Vec<TracedStatement>) {
+        traced.extend(self.cost.as_ref().map(|cost| cost.record(&tree.statement, node)));
+        for ((join, tree), below) in self.joins.iter().zip(&tree.joins).zip(&node.joins) {
+            join.push_costs(tree, &below.node, traced);
+        }
     }
 }
 
@@ -112,46 +136,51 @@ impl RowSource for StatementTree<'_> {
         parent: Option<&SqliteRow<'p>>,
         mut visitor: impl FnMut(&SqliteRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError> {
+        let Self { statement, params, joins, cost, .. } = self;
         if let Some(parent) = parent {
-            for (index, column) in &self.parent_params {
-                match parent.cell(*column) {
-                    ValueRef::Null => return Ok(()),
-                    ValueRef::Integer(key) => {
-                        self.statement.raw_bind_parameter(*index, key).map_err(failed)?
-                    }
-                    key => self.statement.raw_bind_parameter(*index, Bound(key)).map_err(failed)?,
+            for (index, param) in params.iter() {
+                let Param::Parent(column) = param else { continue };
+                let key = parent.cell(*column);
+                if key == ValueRef::Null {
+                    return Ok(());
+                }
+                statement.raw_bind_parameter(*index, Bound(key)).map_err(failed)?;
+                if let Some(cost) = cost {
+                    cost.bind(*index, key);
                 }
             }
         }
-        let mut rows = self.statement.raw_query();
-        while let Some(row) = rows.next().map_err(failed)? {
-            if visitor(&SqliteRow(row), &mut self.joins)? == Flow::Stop {
-                break;
+        let mut rows = statement.raw_query();
+        if let Some(cost) = cost {
+            cost.begin();
+        }
+        loop {
+            let row = rows.next().map_err(failed)?;
+            if let Some(cost) = cost {
+                cost.pause(row.is_some());
+            }
+            let Some(row) = row else { return Ok(()) };
+            if visitor(&SqliteRow(row), joins)? == Flow::Stop {
+                return Ok(());
+            }
+            if let Some(cost) = cost {
+                cost.resume();
             }
         }
-        Ok(())
     }
 }
-
-/// Makes SQLite describe a statement instead of running it.
-const EXPLAIN: &str = "EXPLAIN QUERY PLAN ";
 
 /// Returns the SQL text of each statement with the steps in which SQLite runs it, parents before children.
 pub(crate) fn query_plan(
     connection: &Connection,
     tree: &Statements,
 ) -> rusqlite::Result<Vec<(String, Vec<String>)>> {
-    let sql = &tree.statement.sql;
-    let mut statement = connection.prepare(&[EXPLAIN, sql].concat())?;
+    let mut statement = connection.prepare(&sqlite::explain(&tree.statement))?;
     for index in 1..=tree.statement.params.len() {
         statement.raw_bind_parameter(index, Bound(Value::Null.as_ref()))?;
     }
-    let mut steps = Vec::new();
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next()? {
-        steps.push(row.get("detail")?);
-    }
-    let mut all = vec![(sql.clone(), steps)];
+    let steps = statement.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>()?;
+    let mut all = vec![(tree.statement.sql.clone(), steps)];
     for join in &tree.joins {
         all.extend(query_plan(connection, join)?);
     }

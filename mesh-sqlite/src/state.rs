@@ -8,6 +8,7 @@ mod queries;
 mod revoked_sessions;
 mod sessions;
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
 use revoked_sessions::RevokedSessions;
+
+type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The time limit of waiting for a writer of another process.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -67,8 +70,8 @@ pub struct State {
 struct Inner {
     path: PathBuf,
     limits: StateLimits,
-    /// Idle connections for lookups.
-    idle: Mutex<Vec<Connection>>,
+    /// For lookups, which are short enough for a thread of the runtime.
+    lookups: Mutex<Connection>,
     /// For writes that must be on disk before they are confirmed.
     durable: Mutex<Connection>,
     /// For writes that may be lost if the machine crashes.
@@ -91,35 +94,9 @@ impl State {
     /// # Errors
     /// The file cannot be written, or is not a state file.
     pub fn open(path: &Path, limits: StateLimits) -> Result<Self, StateError> {
-        let failed = |error: rusqlite::Error| StateError {
-            path: path.display().to_string(),
-            why: match error.sqlite_error_code() {
-                Some(ErrorCode::NotADatabase) => "it is another kind of file".to_owned(),
-                _ => error.to_string(),
-            },
-        };
-        let mut durable = connect(path).map_err(failed)?;
-        if !prepare(&mut durable).map_err(failed)? {
-            let why = "it is of another version of this program".to_owned();
-            return Err(StateError { path: path.display().to_string(), why });
-        }
-        let revoked = RevokedSessions::open(path)
-            .map_err(|error| StateError { path: path.display().to_string(), why: error.to_string() })?;
-        let fast = connect(path).map_err(failed)?;
-        fast.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
-        let nonces = count(&fast, "SELECT count(*) FROM nonce").map_err(failed)?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                path: path.to_owned(),
-                limits,
-                idle: Mutex::default(),
-                durable: Mutex::new(durable),
-                fast: Mutex::new(fast),
-                revoked,
-                nonces: AtomicUsize::new(nonces),
-                next_sweep: AtomicU64::new(0),
-            }),
-        })
+        let opened = Inner::open(path, limits);
+        let inner = opened.map_err(|cause| StateError { path: path.display().to_string(), cause })?;
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Returns the path of the file.
@@ -160,13 +137,25 @@ fn count(connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
 }
 
 impl Inner {
-    /// Runs a lookup, which is short enough for a thread of the runtime.
-    fn look_up<T>(&self, find: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-        let idle = self.idle.lock().pop();
-        let connection = idle.map_or_else(|| connect(&self.path), Ok)?;
-        let found = find(&connection);
-        self.idle.lock().push(connection);
-        found
+    fn open(path: &Path, limits: StateLimits) -> Result<Self, BoxError> {
+        let mut durable = connect(path)?;
+        if !prepare(&mut durable)? {
+            return Err("it is of another version of this program".into());
+        }
+        let revoked = RevokedSessions::open(path)?;
+        let fast = connect(path)?;
+        fast.pragma_update(None, "synchronous", "NORMAL")?;
+        let nonces = count(&fast, "SELECT count(*) FROM nonce")?;
+        Ok(Self {
+            path: path.to_owned(),
+            limits,
+            lookups: Mutex::new(connect(path)?),
+            durable: Mutex::new(durable),
+            fast: Mutex::new(fast),
+            revoked,
+            nonces: AtomicUsize::new(nonces),
+            next_sweep: AtomicU64::new(0),
+        })
     }
 }
 
@@ -174,7 +163,7 @@ impl Inner {
 async fn run_blocking<T: Send + 'static>(
     inner: &Arc<Inner>,
     work: impl FnOnce(&Inner) -> rusqlite::Result<T> + Send + 'static,
-) -> Result<T, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<T, BoxError> {
     let inner = Arc::clone(inner);
     Ok(tokio::task::spawn_blocking(move || work(&inner)).await??)
 }
@@ -183,16 +172,20 @@ async fn run_blocking<T: Send + 'static>(
 #[derive(Debug)]
 pub struct StateError {
     path: String,
-    why: String,
+    cause: BoxError,
 }
 
 impl fmt::Display for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot keep state in {}: {}", self.path, self.why)
+        write!(f, "cannot keep state in {}: ", self.path)?;
+        match self.cause.downcast_ref().and_then(rusqlite::Error::sqlite_error_code) {
+            Some(ErrorCode::NotADatabase) => f.write_str("it is another kind of file"),
+            _ => self.cause.fmt(f),
+        }
     }
 }
 
-impl std::error::Error for StateError {}
+impl Error for StateError {}
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

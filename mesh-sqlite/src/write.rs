@@ -4,31 +4,30 @@
 //! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept
 //! in WAL mode, in which readers and the writer do not block each other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_plan::sql::Step;
-use mesh_plan::sql::sqlite::{self, Param};
-use mesh_plan::{BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome};
+use mesh_plan::sql::sqlite::{self, Param, Statements};
+use mesh_plan::{
+    BoxFuture, Cells as _, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome,
+};
 use parking_lot::Mutex;
-use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 use tokio::sync::Semaphore;
 
-use crate::cells::{self, Bound};
+use crate::cells::{Bound, SqliteRow};
 use crate::database::Database;
-use crate::error::{Cause, OpenError};
-use crate::file::{self, FileId, log_path};
+use crate::error::OpenError;
+use crate::file::FileIdentity;
 use crate::functions::add_functions;
 use crate::pool::DEFAULT_TIMEOUT;
-use crate::pool::statement_cache::StatementCache;
+use crate::pool::interrupt::{Budget, Interrupt};
 use crate::read;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
-/// Steps of SQLite's virtual machine between two checks of the deadline.
-const STEPS_PER_CHECK: i32 = 1_000;
 /// The time limit of waiting for other processes when a file is opened.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit of waiting for other processes when the log is emptied.
@@ -52,11 +51,8 @@ impl Database {
     /// The file or its folder cannot be written.
     pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
-        let writer = WriteConnection::open(path).map_err(|error| OpenError {
-            path: path.display().to_string(),
-            cause: Cause::Unwritable(error),
-        })?;
-        let writer = Arc::new(Mutex::new(writer));
+        let unwritable = |error| OpenError::new(path, format!("it cannot be written to: {error}"));
+        let writer = Arc::new(Mutex::new(WriteConnection::open(path).map_err(unwritable)?));
         let other = Arc::downgrade(&writer);
         self.file.on_replaced(move || {
             let Some(writer) = other.upgrade() else { return Ok(()) };
@@ -97,24 +93,17 @@ impl Mutator for Writer {
     }
 }
 
-/// The connection, with a deadline for the current write.
+/// The connection for writes to one file.
 #[derive(Debug)]
 pub(crate) struct WriteConnection {
-    path: PathBuf,
-    /// The identity of the open file.
-    id: Option<FileId>,
-    /// The identity of its write-ahead log, once there is one.
-    log: Option<FileId>,
+    file: FileIdentity,
     connection: Connection,
-    statements: StatementCache,
-    start: Instant,
-    /// The deadline of the current write, in nanoseconds after `start`.
-    deadline: Arc<AtomicU64>,
+    interrupt: Arc<Interrupt>,
 }
 
 impl WriteConnection {
     fn open(path: &Path) -> rusqlite::Result<Self> {
-        let id = FileId::from_path(path);
+        let mut file = FileIdentity::new(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(OPEN_TIMEOUT)?;
@@ -131,39 +120,30 @@ impl WriteConnection {
             tracing::warn!("the database could not be switched to WAL mode: reads wait for each commit");
         }
         add_functions(&connection)?;
-        let (start, deadline) = (Instant::now(), Arc::new(AtomicU64::new(u64::MAX)));
-        let end = Arc::clone(&deadline);
-        let is_past = move || start.elapsed().as_nanos() >= u128::from(end.load(Ordering::Relaxed));
-        connection.progress_handler(STEPS_PER_CHECK, Some(is_past))?;
-        let log = FileId::from_path(&log_path(path));
-        Ok(Self {
-            path: path.to_owned(),
-            id,
-            log,
-            connection,
-            statements: StatementCache::new(),
-            start,
-            deadline,
-        })
+        let interrupt = Interrupt::new(&mut connection)?;
+        // The log exists since the change of the mode.
+        file.is_current();
+        Ok(Self { file, connection, interrupt })
     }
 
     /// Opens the file at the path if it was replaced. Writes to a file without a name would be lost.
     pub(crate) fn reopen_if_replaced(&mut self) -> Result<(), ResolveError> {
-        let id = FileId::from_path(&self.path);
-        if id.is_some() && id == self.id {
-            self.log = self.log.or_else(|| FileId::from_path(&log_path(&self.path)));
+        if self.file.is_current() {
             return Ok(());
         }
         self.empty_log();
-        file::check_openable(&self.path, self.log).map_err(|_| ResolveError::Busy)?;
-        *self = Self::open(&self.path).map_err(read::failed)?;
-        tracing::warn!("the database at {} was replaced; writing to the new file", self.path.display());
+        self.file.check_successor().map_err(|_| ResolveError::Busy)?;
+        *self = Self::open(self.file.path()).map_err(read::failed)?;
+        tracing::warn!(
+            "the database at {} was replaced; writing to the new file",
+            self.file.path().display()
+        );
         Ok(())
     }
 
     /// Moves the contents of the log into the file, which is then complete without the log.
     fn empty_log(&self) {
-        self.set_deadline(None);
+        self.interrupt.begin(Budget::Unlimited);
         let _ = self.connection.busy_timeout(CLOSE_TIMEOUT);
         if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!("the log of the database could not be written back to it: {error}");
@@ -172,33 +152,24 @@ impl WriteConnection {
 
     /// Executes a write in one transaction.
     fn run(&self, mutation: &Mutation, deadline: Instant) -> Result<WriteOutcome, WriteError> {
-        let connection = &self.connection;
-        self.set_deadline(Some(deadline));
-        let result = self.roll_back().and_then(|()| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            connection.busy_timeout(left)?;
-            connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])
-        });
-        let result = result.map_err(|error| failed(error, mutation)).and_then(|_| {
-            let written = self.run_steps(mutation)?;
-            if Instant::now() >= deadline {
-                return Err(ResolveError::TimedOut.into());
-            }
-            let commit = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
-            commit.map_err(|error| failed(error, mutation))?;
-            Ok(written)
-        });
-        if result.is_err() {
-            self.set_deadline(None);
-            self.roll_back().map_err(WriteError::new)?;
+        let failed = |error| failed(error, mutation);
+        self.interrupt.begin(Budget::Unlimited);
+        // A rollback that failed is repeated.
+        if !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK").map_err(failed)?;
         }
-        result
-    }
-
-    fn set_deadline(&self, deadline: Option<Instant>) {
-        let nanos = deadline.map(|it| it.saturating_duration_since(self.start).as_nanos());
-        let nanos = nanos.and_then(|it| u64::try_from(it).ok()).unwrap_or(u64::MAX);
-        self.deadline.store(nanos, Ordering::Relaxed);
+        self.interrupt.begin(Budget::Until(deadline));
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.connection.busy_timeout(left).map_err(failed)?;
+        // Rolled back if it is dropped without a commit.
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        let transaction = transaction.map_err(failed)?;
+        let written = self.run_steps(mutation)?;
+        if Instant::now() >= deadline {
+            return Err(ResolveError::TimedOut.into());
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(written)
     }
 
     /// Runs the statements of a write and reads its reply, inside the transaction.
@@ -225,21 +196,10 @@ impl WriteConnection {
                 }
             }
         }
-        let body = mutation
+        let reply = mutation
             .reply(&id)
-            .map(|plan| read::read_in_transaction(connection, &plan, &self.statements.of_plan(&plan)));
-        let body = body.transpose()?;
-        let mut written = WriteOutcome::new(id);
-        written.body = body;
-        Ok(written)
-    }
-
-    /// Rolls back the transaction that is open, if any.
-    fn roll_back(&self) -> rusqlite::Result<()> {
-        if self.connection.is_autocommit() {
-            return Ok(());
-        }
-        self.connection.prepare_cached("ROLLBACK")?.execute([]).map(|_| ())
+            .map(|plan| read::read_in_transaction(connection, &plan, &Statements::from_plan(&plan), None));
+        Ok(WriteOutcome { id, body: reply.transpose()? })
     }
 }
 
@@ -265,7 +225,7 @@ fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         if count == 0 {
-            first = cells::value(row, 0);
+            first = SqliteRow(row).cell(0).to_value();
         }
         count += 1;
     }

@@ -49,8 +49,10 @@ fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>,
             out.push(b'"');
         }
         (_, ValueRef::Integer(_) | ValueRef::Real(_)) => number(out, cell),
-        (Some(Uuid), ValueRef::Bytes(bytes)) if bytes.len() == 16 => json::write_str(out, &uuid(bytes)),
-        (_, ValueRef::Bytes(bytes)) => json::write_str(out, &STANDARD.encode(bytes)),
+        (_, ValueRef::Bytes(bytes)) => match uuid::Uuid::from_slice(bytes) {
+            Ok(uuid) if ty == Some(Uuid) => json::write_str(out, &uuid.to_string()),
+            _ => json::write_str(out, &STANDARD.encode(bytes)),
+        },
         (_, ValueRef::Text(text)) => write_text_cell(out, ty, text),
     }
 }
@@ -131,19 +133,6 @@ fn moment_of_number(form: Option<TimeForm>, cell: ValueRef<'_>) -> Option<String
 
 fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-fn uuid(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in bytes.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for digit in [byte >> 4, byte & 15] {
-            text.extend(char::from_digit(digit.into(), 16));
-        }
-    }
-    text
 }
 
 #[cfg(test)]

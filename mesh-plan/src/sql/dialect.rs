@@ -1,32 +1,83 @@
-//! What a database has to define for writes to be lowered to its SQL.
+//! The differences between databases in the SQL of plans and writes.
 
+use mesh_schema::NativeType;
 use sea_query::{Expr, QueryBuilder};
 
 use super::statement::Params;
 use crate::Value;
-use crate::mutation::Subject;
-use crate::plan::Predicate;
+use crate::plan::{Aggregate, ColumnSource, CompareOp};
 
-/// The differences between databases in the statements of a write.
+/// A database's SQL.
 pub(super) trait Dialect {
     /// What is bound to its statements.
     type Param: Clone;
 
+    /// A value of a row: its expression, with what the database has to know of its type.
+    type Operand: Into<Expr>;
+
+    /// Whether NULL comes before all values in ascending order by default, and not after them.
+    const NULL_IS_SMALLEST: bool;
+
     /// Returns the printer of its SQL.
     fn builder(&self) -> impl QueryBuilder;
 
-    /// Returns a parameter for a value of the request.
+    /// Returns a parameter for a value that is written.
     fn value(&self, value: &Value) -> Self::Param;
 
-    /// Returns the parameter for the id that an earlier step of the write has returned.
+    /// Returns the parameter for the id that an earlier step of a write has returned.
     fn written_id(&self) -> Self::Param;
 
-    /// Lowers a condition on the records of an entity, whose table has that alias.
-    fn condition(
+    /// Returns the operand for an expression with the type of a column.
+    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Self::Operand;
+
+    /// Returns an operand of the same type with another expression.
+    fn with_expr(&self, operand: Self::Operand, expr: Expr) -> Self::Operand;
+
+    /// Returns an operand in a form that can be compared and ordered.
+    fn comparable(&self, operand: Self::Operand) -> Self::Operand;
+
+    /// Compares two columns for equality.
+    fn equal(&self, left: Self::Operand, right: Self::Operand) -> Expr;
+
+    /// Compares with a value of the query.
+    fn compare(
         &self,
         params: &mut Params<Self::Param>,
-        subject: &Subject,
-        alias: &'static str,
-        condition: &Predicate,
+        left: Self::Operand,
+        op: CompareOp,
+        value: &Value,
     ) -> Expr;
+
+    /// Compares with the session's value of that slot.
+    fn compare_session(
+        &self,
+        params: &mut Params<Self::Param>,
+        left: Self::Operand,
+        op: CompareOp,
+        slot: usize,
+    ) -> Expr;
+
+    /// Looks for a value in a list that is not empty.
+    fn is_in(
+        &self,
+        params: &mut Params<Self::Param>,
+        left: Self::Operand,
+        values: &[Value],
+        negated: bool,
+    ) -> Expr;
+
+    /// Matches text against a [`crate::Pattern`].
+    fn like(
+        &self,
+        params: &mut Params<Self::Param>,
+        left: Self::Operand,
+        pattern: &str,
+        ignore_case: bool,
+    ) -> Expr;
+
+    /// Calls an aggregate function over the values of a column, or over rows.
+    fn aggregate(&self, call: &Aggregate, column: Option<Self::Operand>) -> Self::Operand;
 }
+
+/// Returns the operand for a value of a row or of a group.
+pub(super) type Operands<'a, D> = dyn Fn(&ColumnSource) -> <D as Dialect>::Operand + 'a;

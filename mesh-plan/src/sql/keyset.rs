@@ -12,17 +12,18 @@ pub(super) struct CursorKey<'a> {
     pub(super) is_null: bool,
 }
 
-/// Compares the key of that index with the cursor's value.
-pub(super) type Compare<'a> = dyn FnMut(usize, CompareOp) -> Expr + 'a;
-
-/// Returns the condition on the rows that follow the cursor. Without keys there is one row, and none follows.
-pub(super) fn after(keys: &[CursorKey<'_>], compare: &mut Compare<'_>) -> Expr {
-    let keys = keys.iter().enumerate().rev();
-    let condition = keys.fold(None, |rest, (index, key)| {
+/// Returns the condition on the rows that follow the cursor. Without keys there is one row, and none follows. `compare`
+/// compares the key of that index with the cursor's value.
+pub(super) fn after<'a>(
+    keys: impl IntoIterator<Item = CursorKey<'a>>,
+    mut compare: impl FnMut(usize, &CursorKey<'a>, CompareOp) -> Expr,
+) -> Expr {
+    let keys: Vec<_> = keys.into_iter().enumerate().collect();
+    let condition = keys.iter().rev().fold(None, |rest, (index, key)| {
         Some(if key.is_null {
             after_null(key, rest)
         } else {
-            after_value(key, rest, &mut |op| compare(index, op))
+            after_value(key, rest, |op| compare(*index, key, op))
         })
     });
     condition.unwrap_or_else(never)
@@ -43,7 +44,7 @@ fn after_null(key: &CursorKey<'_>, rest: Option<Expr>) -> Expr {
 }
 
 /// A value is followed by those beyond it, or by an equal one that is followed by the `rest` of the keys.
-fn after_value(key: &CursorKey<'_>, rest: Option<Expr>, compare: &mut dyn FnMut(CompareOp) -> Expr) -> Expr {
+fn after_value(key: &CursorKey<'_>, rest: Option<Expr>, mut compare: impl FnMut(CompareOp) -> Expr) -> Expr {
     let (beyond, from) = match key.key.direction {
         Direction::Asc => (CompareOp::Gt, CompareOp::Gte),
         Direction::Desc => (CompareOp::Lt, CompareOp::Lte),

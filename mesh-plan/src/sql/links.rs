@@ -1,7 +1,12 @@
-//! Tables and the junctions between them.
+//! Tables, and the links between parents and children.
 
-use mesh_schema::TableName;
+use std::collections::HashMap;
+
+use mesh_schema::{Link, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, Query, TableRef};
+
+use super::dialect::Dialect;
+use crate::plan::{ColumnSource, Join, Node};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";
@@ -14,24 +19,48 @@ pub(super) fn table(name: &TableName) -> TableRef {
     }
 }
 
-/// The columns of a junction that link a parent to its children.
-pub(super) struct Junction<'a> {
-    pub(super) table: &'a TableName,
-    /// Holds the key of the parent.
-    pub(super) from: &'a str,
-    /// Holds the key of the child.
-    pub(super) to: &'a str,
+/// Returns a column of the table with that alias and those storage types.
+pub(super) fn table_operand<D: Dialect>(
+    dialect: &D,
+    native: &HashMap<String, NativeType>,
+    alias: &str,
+    source: &ColumnSource,
+) -> D::Operand {
+    match source {
+        ColumnSource::Column(column) => {
+            dialect.operand(Expr::col((alias.to_owned(), column.clone())), native.get(column))
+        }
+        // The planner allows aggregates in grouped reads only.
+        ColumnSource::Aggregate(_) => dialect.operand(Expr::null(), None),
+    }
 }
 
-impl Junction<'_> {
-    /// Returns whether the junction links a child's key to a parent's. A subquery with `IN` returns a child once, even
-    /// if the junction holds the pair twice.
-    pub(super) fn links(&self, child: Expr, parent: Expr) -> Expr {
-        let mut pairs = Query::select();
-        pairs
-            .column((JUNCTION, self.to.to_owned()))
-            .from_as(table(self.table), JUNCTION)
-            .and_where(Expr::col((JUNCTION, self.from.to_owned())).eq(parent));
-        child.in_subquery(pairs)
+/// Returns the condition on the rows that belong to one parent, whose `keys` the link compares.
+pub(super) fn linked<D: Dialect>(
+    dialect: &D,
+    parent: &Node,
+    join: &Join,
+    alias: &str,
+    keys: impl IntoIterator<Item = Expr>,
+) -> Expr {
+    let mut keys = keys.into_iter();
+    let column =
+        |name: &str| table_operand(dialect, &join.node.native, alias, &ColumnSource::Column(name.to_owned()));
+    match &join.link {
+        Link::Direct { pairs } => (pairs.iter().zip(keys))
+            .map(|(pair, key)| {
+                dialect.equal(column(&pair.target), dialect.operand(key, parent.native.get(&pair.parent)))
+            })
+            .reduce(Expr::and)
+            .unwrap_or_else(|| Expr::Constant(true.into())),
+        // A subquery with `IN` returns a child once, even if the junction holds the pair twice.
+        Link::Through { table: junction, from, to, target, .. } => {
+            let mut pairs = Query::select();
+            pairs
+                .column((JUNCTION, to.clone()))
+                .from_as(table(junction), JUNCTION)
+                .and_where(Expr::col((JUNCTION, from.clone())).eq(keys.next().unwrap_or_else(Expr::null)));
+            column(target).into().in_subquery(pairs)
+        }
     }
 }

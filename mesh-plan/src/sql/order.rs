@@ -4,16 +4,8 @@
 use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, NullOrdering, Order, OrderedStatement};
 
+use super::dialect::{Dialect, Operands};
 use crate::plan::SortKey;
-
-/// How a database orders NULL among values by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NullOrder {
-    /// Before all values in ascending order.
-    Smallest,
-    /// After all values in ascending order.
-    Largest,
-}
 
 /// A key of `ORDER BY`.
 #[derive(Clone)]
@@ -23,17 +15,23 @@ pub(super) struct SortTerm {
     nulls: Option<NullOrdering>,
 }
 
-impl SortTerm {
-    pub(super) fn new(expr: Expr, key: &SortKey, default: NullOrder) -> Self {
+/// Returns the keys of `ORDER BY`.
+pub(super) fn sort_terms<'a, D: Dialect>(
+    dialect: &'a D,
+    operands: &'a Operands<'a, D>,
+    order: &'a [SortKey],
+) -> impl Iterator<Item = SortTerm> + 'a {
+    order.iter().map(|key| {
         let is_ascending = key.direction == Direction::Asc;
-        let default_first = is_ascending == (default == NullOrder::Smallest);
+        let default_first = is_ascending == D::NULL_IS_SMALLEST;
         let nulls = match key.nulls {
             Nulls::First if key.nullable && !default_first => Some(NullOrdering::First),
             Nulls::Last if key.nullable && default_first => Some(NullOrdering::Last),
             Nulls::First | Nulls::Last => None,
         };
-        Self { expr, order: if is_ascending { Order::Asc } else { Order::Desc }, nulls }
-    }
+        let expr = dialect.comparable(operands(&key.source)).into();
+        SortTerm { expr, order: if is_ascending { Order::Asc } else { Order::Desc }, nulls }
+    })
 }
 
 /// Adds the keys to a statement or a window.

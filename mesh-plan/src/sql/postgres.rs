@@ -8,32 +8,38 @@
 //! for nested lists and no slower for other reads. It also bounds the work of the database: no level has more rows than
 //! a response may hold.
 
+mod aggregate;
 mod class;
-mod custom;
+mod compare;
 mod datetime;
 mod dialect;
-mod group;
 mod keyset;
 mod layout;
 mod levels;
 mod links;
 mod operand;
 mod param;
-mod predicate;
 mod render;
 #[cfg(test)]
 mod tests;
 
 use crate::Value;
 use crate::mutation::Mutation;
+use crate::sql::custom;
+use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step};
+pub use dialect::Features;
 pub use layout::{Layout, ReadStatement};
 pub use param::Param;
-pub use predicate::Features;
 
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation, features: Features) -> Vec<Step<Param>> {
     write::lower(mutation, dialect::Postgres { features })
+}
+
+/// Returns a statement that lists the steps in which PostgreSQL would run another one.
+pub fn explain(statement: &Statement<Param>) -> String {
+    custom::explain("EXPLAIN", statement)
 }
 
 /// Returns a value as the text that PostgreSQL reads it from; `None` for NULL and for text that it cannot store.

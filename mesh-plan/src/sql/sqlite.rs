@@ -4,13 +4,9 @@
 //! applies per parent, and rows are not multiplied by joins. In SQLite a prepared statement costs about a microsecond
 //! and no round trip.
 
-mod custom;
 mod dialect;
-pub mod functions;
-mod group;
 mod keyset;
 mod param;
-mod predicate;
 mod prefix;
 mod select;
 mod statements;
@@ -18,11 +14,29 @@ mod statements;
 mod tests;
 
 use crate::mutation::Mutation;
+use crate::sql::custom;
+use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step};
 pub use param::Param;
 pub use statements::Statements;
 
+/// Names of the functions that a back end must register. They have a prefix, so that the views of a database keep
+/// the built-in functions.
+pub mod functions {
+    /// `(text, pattern)`: whether the text matches a [`crate::Pattern`], case-sensitively.
+    pub const LIKE: &str = "mesh_like";
+    /// `(text, pattern)`: whether the text matches a [`crate::Pattern`], ignoring letter case.
+    pub const ILIKE: &str = "mesh_ilike";
+    /// Aggregate `(value)`: the sum, which overflows only if the total does.
+    pub const SUM: &str = "mesh_sum";
+}
+
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation) -> Vec<Step<Param>> {
     write::lower(mutation, dialect::Sqlite)
+}
+
+/// Returns a statement that lists the steps in which SQLite would run another one.
+pub fn explain(statement: &Statement<Param>) -> String {
+    custom::explain("EXPLAIN QUERY PLAN", statement)
 }

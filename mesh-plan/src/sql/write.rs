@@ -7,15 +7,15 @@ mod relation;
 #[cfg(test)]
 mod tests;
 
-use mesh_schema::ColumnPair;
 use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, SelectStatement};
 
 use super::dialect::Dialect;
-use super::links::table;
+use super::links::{table, table_operand};
+use super::predicate;
 use super::statement::{Params, Statement};
-use crate::mutation::{Action, Assignment, KeyColumns, LinkKey, Mutation, Subject};
+use crate::mutation::{Action, Assignment, KeyColumns, LinkKey, Mutation, RelatedRecord, Subject};
+use crate::plan::ColumnSource;
 use crate::{Rule, Value, WriteError};
-use relation::{Ends, Parent};
 
 /// The alias of the record that the path names.
 const PARENT: &str = "p";
@@ -73,6 +73,13 @@ impl Mutation {
     }
 }
 
+/// The record that the path names, and a relation of it.
+struct Parent<'a> {
+    subject: &'a Subject,
+    id: &'a Value,
+    other: &'a RelatedRecord,
+}
+
 /// Lowers a write.
 pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::Param>> {
     let mut steps = Steps { dialect, params: Params::new(None), list: Vec::new() };
@@ -81,26 +88,21 @@ pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::
         Action::Create { values } => steps.create(subject, values, None),
         Action::Update { id, values } => steps.update(subject, id, values),
         Action::Delete { id } => {
-            let mut delete = Query::delete();
-            delete.from_table(table(subject.table())).and_where(steps.is_record(subject, id));
-            delete.returning_col(subject.id_column().to_owned());
-            steps.push(&delete, Some(Missing::Subject));
-            if let Some(step) = steps.list.last_mut() {
-                step.returns_id = true;
-            }
+            steps.delete(subject, id, Vec::new(), Missing::Subject);
+            steps.list.iter_mut().for_each(|step| step.returns_id = true);
         }
         Action::CreateChild { id, other, values } => {
             steps.find(subject, id, Missing::Subject);
-            steps.create(&other.subject, values, Some(Parent { subject, id, other }));
+            steps.create(&other.subject, values, Some(&Parent { subject, id, other }));
         }
         Action::Link { id, other, to } => {
             steps.find(subject, id, Missing::Subject);
             steps.find(&other.subject, to, Missing::Other);
-            steps.link(&Ends { subject, id, other, to });
+            steps.link(&Parent { subject, id, other }, to);
         }
-        Action::Connect { id, other, to } => steps.connect(&Ends { subject, id, other, to }),
+        Action::Connect { id, other, to } => steps.connect(&Parent { subject, id, other }, to),
         Action::Disconnect { id, other } => steps.disconnect(&Parent { subject, id, other }),
-        Action::Remove { id, other, child } => steps.remove(&Ends { subject, id, other, to: child }),
+        Action::Remove { id, other, child } => steps.remove(&Parent { subject, id, other }, child),
     }
     steps.list
 }
@@ -143,33 +145,35 @@ impl<D: Dialect> Steps<D> {
         self.push(&select, Some(missing));
     }
 
-    fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<Parent<'_>>) {
-        let mut columns: Vec<String> = values.iter().map(|it| it.column.clone()).collect();
-        if let Some(parent) = &parent
-            && let LinkKey::InRelated(key) = &parent.other.key
-        {
+    fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<&Parent<'_>>) {
+        let link = parent.and_then(|parent| match &parent.other.key {
+            LinkKey::InRelated(key) => Some((parent, key)),
+            LinkKey::InSubject(_) | LinkKey::Junction { .. } => None,
+        });
+        if let Some((parent, key)) = link {
             self.parent_has_key(parent, key);
         }
-        let mut cells: Vec<Expr> = values.iter().map(|it| self.value(&it.value)).collect();
-        if let Some(parent) = &parent
-            && let LinkKey::InRelated(key) = &parent.other.key
-        {
-            for ColumnPair { parent: from, target } in key.all() {
-                columns.push(target.clone());
-                cells.push(self.parent_value(parent, from));
-            }
+        let mut cells = self.cells(values);
+        if let Some((parent, key)) = link {
+            let linked = key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent)));
+            cells.extend(linked);
         }
         let mut insert = Query::insert();
         insert.into_table(table(subject.table()));
-        if columns.is_empty() {
+        if cells.is_empty() {
             insert.or_default_values();
         } else {
+            let (columns, cells): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
             // As many cells as columns, so this cannot panic.
             insert.columns(columns).values_panic(cells);
         }
         insert.returning_col(subject.id_column().to_owned());
         self.push(&insert, Some(Missing::Rule(Rule::Other)));
         self.returns_id(subject);
+    }
+
+    fn cells(&mut self, values: &[Assignment]) -> Vec<(String, Expr)> {
+        values.iter().map(|it| (it.column.clone(), self.value(&it.value))).collect()
     }
 
     /// Adds a check that the parent has a key. A child of a parent without one would have no parent.
@@ -188,21 +192,37 @@ impl<D: Dialect> Steps<D> {
         if values.is_empty() {
             self.find(subject, id, Missing::Subject);
         } else {
-            let mut update = Query::update();
-            update.table(table(subject.table())).and_where(self.is_record(subject, id));
-            for it in values {
-                update.value(it.column.clone(), self.value(&it.value));
-            }
-            update.returning_col(subject.id_column().to_owned());
-            self.push(&update, Some(Missing::Subject));
+            let cells = self.cells(values);
+            self.set(subject, id, cells, Missing::Subject);
         }
         self.returns_id(subject);
     }
 
-    fn still_guarded(&mut self, subject: &Subject, id: &Value) {
+    /// Adds an update of one record.
+    fn set(&mut self, subject: &Subject, id: &Value, cells: Vec<(String, Expr)>, missing: Missing) {
+        let mut update = Query::update();
+        update.table(table(subject.table())).values(cells).and_where(self.is_record(subject, id));
+        update.returning_col(subject.id_column().to_owned());
+        self.push(&update, Some(missing));
+    }
+
+    /// Adds an update of the link in one record, and a check that the record may still be written.
+    fn set_link(&mut self, subject: &Subject, id: &Value, cells: Vec<(String, Expr)>, missing: Missing) {
+        self.set(subject, id, cells, missing);
         if subject.guard.is_some() {
             self.find(subject, id, Missing::Guard);
         }
+    }
+
+    /// Adds the deletion of one record that fulfills further conditions.
+    fn delete(&mut self, subject: &Subject, id: &Value, conditions: Vec<Expr>, missing: Missing) {
+        let mut delete = Query::delete();
+        delete.from_table(table(subject.table())).and_where(self.is_record(subject, id));
+        for condition in conditions {
+            delete.and_where(condition);
+        }
+        delete.returning_col(subject.id_column().to_owned());
+        self.push(&delete, Some(missing));
     }
 
     /// Returns a select of the record with that id, if it may be written.
@@ -217,7 +237,9 @@ impl<D: Dialect> Steps<D> {
         let mut select = Query::select();
         select.expr(column(PARENT, subject.id_column())).from_as(table(subject.table()), PARENT);
         if let Some(guard) = &subject.guard {
-            select.and_where(self.dialect.condition(&mut self.params, subject, PARENT, guard));
+            let native = &subject.entity().native;
+            let operands = |source: &ColumnSource| table_operand(&self.dialect, native, PARENT, source);
+            select.and_where(predicate::lower(&self.dialect, &mut self.params, &operands, guard));
         }
         select
     }

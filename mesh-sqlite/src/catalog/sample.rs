@@ -1,28 +1,27 @@
 //! Time forms of columns, detected from a few of their values within a time limit. `SPEC §5.5`
 
 use std::fmt;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_schema::{Column, FieldType, Table, TimeForm};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Error, ErrorCode, ffi};
+use rusqlite::{Connection, Error, ErrorCode};
 use sea_query::{Expr, ExprTrait as _, Query, SqliteQueryBuilder};
 
 use super::{concerns_database, reason};
+use crate::pool::interrupt::{Budget, Interrupt};
 
 /// The time limit for the columns of one table: a view can be arbitrarily slow.
 const TABLE_TIME: Duration = Duration::from_millis(250);
 /// The time limit for all tables, which delay the start of a server.
 const TOTAL_TIME: Duration = Duration::from_secs(3);
-/// The interval of interrupts after the time limit: the first one may occur between two statements.
-const INTERRUPT_INTERVAL: Duration = Duration::from_millis(10);
 /// The largest number that is read as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: u64 = 100_000_000_000;
 
 /// Reads samples of columns within a time limit.
 pub(super) struct Sampler {
+    interrupt: Arc<Interrupt>,
     end: Instant,
     /// Tables and columns that hold times regardless of their declared types.
     times: Vec<(String, String)>,
@@ -30,8 +29,8 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Creates a sampler. The time limit starts here.
-    pub(super) fn new(times: Vec<(String, String)>) -> Self {
-        Self { end: Instant::now() + TOTAL_TIME, times }
+    pub(super) fn new(connection: &mut Connection, times: Vec<(String, String)>) -> Result<Self, Error> {
+        Ok(Self { interrupt: Interrupt::new(connection)?, end: Instant::now() + TOTAL_TIME, times })
     }
 
     /// Detects the time forms of columns with times. Adds a note for each that stays unknown. Returns only errors that concern
@@ -55,14 +54,13 @@ impl Sampler {
         if !table.columns.iter().any(holds_times) {
             return Ok(());
         }
-        self.within_time(connection, |deadline| {
+        self.within_time(|| {
             for column in table.columns.iter_mut().filter(|column| holds_times(column)) {
                 let mut tally = Tally::default();
                 let path = format!("{}.{}", table.name, column.name);
-                let end = tally.count(connection, &table.name, &column.name, deadline);
-                let cause = match end {
+                let cause = match tally.count(connection, &table.name, &column.name) {
                     Ok(()) => None,
-                    Err(error) if is_out_of_time(&error, deadline) => {
+                    Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
                         Some("sampling took too long".to_owned())
                     }
                     Err(error) if concerns_database(&error) => return Err(error),
@@ -82,42 +80,12 @@ impl Sampler {
     }
 
     /// Runs `work` and interrupts the statements of the connection after the time limit of one table.
-    pub(super) fn within_time<T>(
-        &self,
-        connection: &Connection,
-        work: impl FnOnce(Instant) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let deadline = self.end.min(Instant::now() + TABLE_TIME);
-        let interrupt = connection.get_interrupt_handle();
-        let (done, finished) = mpsc::channel::<()>();
-        let watch = move || {
-            let mut wait = deadline.saturating_duration_since(Instant::now());
-            while finished.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                interrupt.interrupt();
-                wait = INTERRUPT_INTERVAL;
-            }
-        };
-        // The scope waits for the thread, so a late interrupt cannot affect later statements.
-        thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, watch) {
-            Ok(_) => {
-                let result = work(deadline);
-                drop(done);
-                result
-            }
-            Err(error) => Err(failure(
-                ffi::SQLITE_NOMEM,
-                Some(format!("cannot start a thread for the time limit: {error}")),
-            )),
-        })
+    pub(super) fn within_time<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.interrupt.begin(Budget::Until(self.end.min(Instant::now() + TABLE_TIME)));
+        let result = work();
+        self.interrupt.begin(Budget::Unlimited);
+        result
     }
-}
-
-fn failure(code: i32, message: Option<String>) -> Error {
-    Error::SqliteFailure(ffi::Error::new(code), message)
-}
-
-fn is_out_of_time(error: &Error, deadline: Instant) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) && Instant::now() >= deadline
 }
 
 /// The form of one value.
@@ -138,16 +106,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(
-        &mut self,
-        connection: &Connection,
-        table: &str,
-        column: &str,
-        deadline: Instant,
-    ) -> Result<(), Error> {
-        if Instant::now() >= deadline {
-            return Err(failure(ffi::SQLITE_INTERRUPT, None));
-        }
+    fn count(&mut self, connection: &Connection, table: &str, column: &str) -> Result<(), Error> {
         // The inner limit keeps a column of NULLs from being read to its end.
         let first = Query::select()
             .expr_as(Expr::col(("t", column.to_owned())), "v")

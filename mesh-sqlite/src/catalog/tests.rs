@@ -7,9 +7,9 @@ use rusqlite::Connection;
 use super::read;
 
 fn made_by(sql: &str) -> (Catalog, Vec<std::string::String>) {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
-    read(&connection, &[]).unwrap()
+    read(&mut connection, &[]).unwrap()
 }
 
 /// The only table of a database that gives no cause for notes.
@@ -280,7 +280,7 @@ fn virtual_tables_are_read_without_their_shadow_tables() {
 
 #[test]
 fn tables_of_missing_modules_and_with_broken_names_are_left_out() {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch(
             "CREATE TABLE t (a INT); CREATE TABLE broken (a INT); CREATE TABLE inside (strange INT);
@@ -294,7 +294,7 @@ fn tables_of_missing_modules_and_with_broken_names_are_left_out() {
              PRAGMA writable_schema = RESET;",
         )
         .unwrap();
-    let (catalog, notes) = read(&connection, &[]).unwrap();
+    let (catalog, notes) = read(&mut connection, &[]).unwrap();
     assert_eq!(names(&catalog), ["t"]);
     assert_eq!(notes.len(), 3, "{notes:#?}");
     assert_eq!(notes[0], "Table 'b\u{fffd}' is left out: its name is not UTF-8");
@@ -318,11 +318,11 @@ fn attached_databases_are_ignored() {
 
 #[test]
 fn an_open_transaction_stays_open() {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE t (a INT)").unwrap();
-    read(&connection, &[]).unwrap();
+    read(&mut connection, &[]).unwrap();
     assert!(connection.is_autocommit());
     connection.execute_batch("BEGIN; CREATE TABLE u (a INT)").unwrap();
-    assert_eq!(names(&read(&connection, &[]).unwrap().0), ["t", "u"]);
+    assert_eq!(names(&read(&mut connection, &[]).unwrap().0), ["t", "u"]);
     assert!(!connection.is_autocommit());
 }

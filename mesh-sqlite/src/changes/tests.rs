@@ -1,9 +1,11 @@
 //! Every write is noticed, in every journal mode.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use futures_util::StreamExt as _;
+use rusqlite::Connection;
 
 use super::*;
 
@@ -37,7 +39,7 @@ async fn writes_of_other_connections_are_reported_within_a_second() {
     for journal in ["WAL", "DELETE"] {
         let file = File::new(journal);
         let changes = Changes::new();
-        let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()).unwrap());
+        let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()));
         // There are no listeners yet.
         file.write("INSERT INTO t VALUES (1)");
         let mut listener = changes.listen();
@@ -63,7 +65,7 @@ async fn writes_of_other_connections_are_reported_within_a_second() {
 async fn a_locked_file_is_checked_again() {
     let file = File::new("DELETE");
     let changes = Changes::new();
-    let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()).unwrap());
+    let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()));
     let mut listener = changes.listen();
     let writer = Connection::open(&file.0).unwrap();
     writer.execute_batch("BEGIN EXCLUSIVE; INSERT INTO t VALUES (1)").unwrap();

@@ -4,14 +4,14 @@
 //! The path is therefore checked, with one system call, at most ten times a second.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use mesh_plan::{Generations, PlanId, ResolveError};
 use parking_lot::{Mutex, RwLock};
 
-use crate::file::{FileId, check_openable, log_path};
+use crate::file::FileIdentity;
 use crate::pool::Pool;
 use crate::response_cache::ResponseCache;
 
@@ -21,27 +21,24 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The number of queries that are remembered as heavy.
 const HEAVY: usize = 512;
 
+/// The default size of the response cache in bytes.
+const RESPONSE_CACHE: usize = 64 << 20;
+
 /// An open file: its connections and the answers read from it.
 #[derive(Clone)]
 pub(crate) struct OpenFile {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) cache: Option<Arc<ResponseCache>>,
+    pub(crate) cache: Arc<ResponseCache>,
     /// The queries that take too long for a thread of the runtime.
     pub(crate) heavy: Arc<Generations<PlanId, ()>>,
-    id: Option<FileId>,
 }
 
 impl OpenFile {
-    pub(crate) fn open(path: &Path, cache_bytes: usize, mapped: bool) -> rusqlite::Result<Self> {
-        // Read before the file is opened: if it is replaced in between, the next check finds another identity.
-        let id = FileId::from_path(path);
+    fn open(path: &Path, cache_bytes: usize, mapped: bool) -> rusqlite::Result<Self> {
         let pool = Arc::new(Pool::open(path, mapped)?);
-        Ok(Self { pool, cache: response_cache(cache_bytes), heavy: Arc::new(Generations::new(HEAVY)), id })
+        let cache = Arc::new(ResponseCache::new(cache_bytes));
+        Ok(Self { pool, cache, heavy: Arc::new(Generations::new(HEAVY)) })
     }
-}
-
-fn response_cache(bytes: usize) -> Option<Arc<ResponseCache>> {
-    (bytes > 0).then(|| Arc::new(ResponseCache::new(bytes)))
 }
 
 /// Makes a writer open the file that is at its path, or returns why it cannot.
@@ -50,29 +47,29 @@ type ReopenWriter = Box<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 /// The file that is currently at a path.
 pub(crate) struct CurrentFile {
     file: RwLock<Arc<OpenFile>>,
-    cache_bytes: usize,
+    identity: Mutex<FileIdentity>,
+    cache_bytes: AtomicUsize,
     start: Instant,
     /// The time of the next check, in milliseconds after `start`.
     next_check: AtomicU64,
     /// Whether the last check found no database at the path.
     is_missing: AtomicBool,
-    /// The write-ahead log of the file at the last check.
-    log: Mutex<Option<FileId>>,
     /// Makes the writer open a new file before readers do.
     reopen_writer: OnceLock<ReopenWriter>,
 }
 
 impl CurrentFile {
-    pub(crate) fn new(opened: OpenFile, cache_bytes: usize) -> Self {
-        Self {
-            file: RwLock::new(Arc::new(opened)),
-            cache_bytes,
+    pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
+        let identity = FileIdentity::new(path);
+        Ok(Self {
+            file: RwLock::new(Arc::new(OpenFile::open(path, RESPONSE_CACHE, true)?)),
+            identity: Mutex::new(identity),
+            cache_bytes: AtomicUsize::new(RESPONSE_CACHE),
             start: Instant::now(),
             next_check: AtomicU64::new(0),
             is_missing: AtomicBool::new(false),
-            log: Mutex::new(None),
             reopen_writer: OnceLock::new(),
-        }
+        })
     }
 
     /// Sets the function that makes the writer open a new file.
@@ -83,11 +80,10 @@ impl CurrentFile {
         let _ = self.reopen_writer.set(Box::new(reopen_writer));
     }
 
-    /// Returns the file with an empty response cache of another size.
-    pub(crate) fn with_cache(&self, bytes: usize) -> Self {
-        let mut opened = OpenFile::clone(&self.last());
-        opened.cache = response_cache(bytes);
-        Self::new(opened, bytes)
+    /// Replaces the response cache by an empty one of another size.
+    pub(crate) fn set_cache(&self, bytes: usize) {
+        self.cache_bytes.store(bytes, Ordering::Relaxed);
+        Arc::make_mut(&mut self.file.write()).cache = Arc::new(ResponseCache::new(bytes));
     }
 
     /// Returns the file that the last check found.
@@ -113,25 +109,16 @@ impl CurrentFile {
     }
 
     fn check(&self) {
-        let last = self.last();
-        let path = last.pool.path();
-        let id = FileId::from_path(path);
-        let mut log = self.log.lock();
-        if id.is_some() && id == last.id {
-            *log = FileId::from_path(&log_path(path));
+        let mut identity = self.identity.lock();
+        if identity.is_current() {
             self.is_missing.store(false, Ordering::Release);
             return;
         }
-        // The writer reopens first, because it empties the log of the old file. If it is busy, or if the file is not
-        // complete yet, the next check tries again.
-        let reopened = self.reopen_writer.get().map_or(Ok(()), |reopen| reopen());
-        let opened = reopened.and_then(|()| check_openable(path, *log)).map_err(str::to_owned);
-        let mapped = last.pool.is_mapped();
-        let opened = opened
-            .and_then(|()| OpenFile::open(path, self.cache_bytes, mapped).map_err(|error| error.to_string()));
-        match opened {
-            Ok(opened) => {
+        let path = identity.path().to_owned();
+        match self.open_successor(&identity) {
+            Ok((next, opened)) => {
                 tracing::warn!("the database at {} was replaced; reading the new file", path.display());
+                *identity = next;
                 *self.file.write() = Arc::new(opened);
                 self.is_missing.store(false, Ordering::Release);
             }
@@ -141,5 +128,18 @@ impl CurrentFile {
                 }
             }
         }
+    }
+
+    /// Opens the file that has replaced another one. The writer opens it first, because it empties the log of the old
+    /// file. If it is busy, or if the file is not complete yet, the next check tries again.
+    fn open_successor(&self, last: &FileIdentity) -> Result<(FileIdentity, OpenFile), String> {
+        if let Some(reopen_writer) = self.reopen_writer.get() {
+            reopen_writer()?;
+        }
+        last.check_successor()?;
+        let next = FileIdentity::new(last.path());
+        let cache_bytes = self.cache_bytes.load(Ordering::Relaxed);
+        let opened = OpenFile::open(last.path(), cache_bytes, self.last().pool.is_mapped());
+        Ok((next, opened.map_err(|error| error.to_string())?))
     }
 }

@@ -63,6 +63,11 @@ impl VersionReader {
         Some(version)
     }
 
+    /// Returns the version as SQLite counts it on a connection of its own.
+    pub(crate) fn data_version(&self) -> rusqlite::Result<i64> {
+        self.anchor.lock().query_row("PRAGMA data_version", [], |row| row.get(0))
+    }
+
     /// Returns whether the database is in WAL mode, in which readers do not block writers.
     pub(crate) fn is_wal(&self) -> bool {
         self.wal.load(Ordering::Acquire)

@@ -1,10 +1,16 @@
-//! The budget of a read in steps and time, checked while SQLite runs.
+//! The budget of reads and writes in steps and time, checked while SQLite runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
+
+/// Steps of SQLite's virtual machine between two checks of the budget, some ten microseconds.
+const STEPS_PER_CHECK: i32 = 1_000;
+
 /// Decides when the running statement of a connection has to stop.
+#[derive(Debug)]
 pub(crate) struct Interrupt {
     start: Instant,
     /// Counts the connection's reads.
@@ -22,28 +28,37 @@ pub(crate) struct Interrupt {
 /// The limits of a read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Budget {
+    Unlimited,
     /// A number of checks, each after the same number of steps, and a time limit that starts at the first check. Most
     /// reads end before that, without reading the clock.
-    Steps { checks: u32, time: Duration },
+    Steps {
+        checks: u32,
+        time: Duration,
+    },
     /// A deadline.
     Until(Instant),
 }
 
 impl Interrupt {
-    pub(crate) fn new() -> Self {
-        Self {
+    /// Creates the interrupt of a connection, without a limit.
+    pub(crate) fn new(connection: &mut Connection) -> rusqlite::Result<Arc<Self>> {
+        let interrupt = Arc::new(Self {
             start: Instant::now(),
             read: AtomicU64::new(0),
             deadline: AtomicU64::new(u64::MAX),
             time: AtomicU64::new(0),
             checks: AtomicU32::new(u32::MAX),
             cancelled: AtomicU64::new(u64::MAX),
-        }
+        });
+        let handler = Arc::clone(&interrupt);
+        connection.progress_handler(STEPS_PER_CHECK, Some(move || handler.is_past()))?;
+        Ok(interrupt)
     }
 
     /// Sets the budget of the connection's next read.
     pub(crate) fn begin(&self, budget: Budget) {
         let (checks, deadline, time) = match budget {
+            Budget::Unlimited => (u32::MAX, u64::MAX, 0),
             Budget::Steps { checks, time } => (checks, 0, nanos(time)),
             Budget::Until(deadline) => {
                 (u32::MAX, nanos(deadline.saturating_duration_since(self.start)).max(1), 0)
@@ -56,7 +71,7 @@ impl Interrupt {
     }
 
     /// Counts a check, and returns whether the current read has to stop.
-    pub(crate) fn is_past(&self) -> bool {
+    fn is_past(&self) -> bool {
         // Only the thread that runs the read changes the counter, so load and store need not be one operation.
         match self.checks.load(Ordering::Relaxed) {
             0 => return true,

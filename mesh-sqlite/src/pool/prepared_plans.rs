@@ -3,10 +3,10 @@
 //! Looking up a statement by its text costs more than running it for one row. So the statements of a plan are kept together
 //! under its id, with the parameters bound that do not change between runs.
 
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
 
-use crate::pool::statement_cache::StatementCache;
 use crate::read::{StatementTree, failed};
 
 /// The number of plans with prepared statements on one connection.
@@ -39,16 +39,12 @@ impl<'c> PreparedPlans<'c> {
     }
 
     /// Reads a plan inside of a transaction.
-    pub(crate) fn read(
-        &mut self,
-        connection: &'c Connection,
-        plan: &Plan,
-        cache: &StatementCache,
-    ) -> Result<JsonBody, ResolveError> {
+    pub(crate) fn read(&mut self, connection: &'c Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let mut statements = StatementTree::prepare(connection, &cache.of_plan(plan)).map_err(failed)?;
+        let mut statements =
+            StatementTree::prepare(connection, &Statements::from_plan(plan)).map_err(failed)?;
         let read = statements.run(plan);
         self.plans.insert(plan.id().clone(), statements, 1);
         read

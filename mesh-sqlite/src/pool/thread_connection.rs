@@ -83,7 +83,7 @@ impl ThreadConnection {
             connections.retain(|connection| connection.pool.strong_count() > 0)
         });
         let connection =
-            ConnectionWithPlans::try_new(Reader::open(pool.path(), pool.is_mapped())?, |reader| {
+            ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.is_mapped())?, |reader| {
                 PreparedPlans::new(reader.connection())
             })?;
         Ok(Self { pool: Arc::downgrade(pool), connection, snapshot: None })
@@ -104,7 +104,7 @@ impl ThreadConnection {
         if self.snapshot.is_some() && self.snapshot != version {
             self.close_snapshot();
         }
-        let versions = pool.versions();
+        let versions = &pool.versions;
         let fresh = self.snapshot.is_none();
         let snapshot = &mut self.snapshot;
         self.connection.with_dependent_mut(|reader, prepared| {
@@ -112,7 +112,7 @@ impl ThreadConnection {
             if fresh {
                 prepared.begin()?;
             }
-            let read = prepared.read(reader.connection(), plan, pool.statements());
+            let read = prepared.read(reader.connection(), plan);
             // The snapshot was taken between two readings of the version. If they are equal, it has that version.
             let read_version = version.filter(|version| !fresh || versions.current() == Some(*version));
             if read_version.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {

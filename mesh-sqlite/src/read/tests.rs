@@ -23,9 +23,9 @@ const BLOG: &str = "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT N
     ANALYZE;";
 
 fn blog() -> (Connection, Mesh) {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(BLOG).unwrap();
-    let (catalog, _) = catalog::read(&connection, &[]).unwrap();
+    let (catalog, _) = catalog::read(&mut connection, &[]).unwrap();
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let query = mesh_ql::Limits { page_max: 20_000, ..mesh_ql::Limits::default() };
     let limits = mesh_plan::Limits { query, rows: 1_000_000, ..mesh_plan::Limits::default() };

@@ -2,7 +2,7 @@
 
 use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
-use rusqlite::{OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::{Inner, State, count, run_blocking};
 
@@ -11,16 +11,7 @@ const BYTES: &str = "SELECT coalesce(sum(bytes), 0) FROM query";
 
 impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
-        let found = self.inner.look_up(|connection| {
-            let mut statement = connection.prepare_cached("SELECT format, text FROM query WHERE id = ?1")?;
-            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            statement.query_row([id.as_bytes().as_slice()], row).optional()
-        });
-        let found = found.map_err(QueryStoreError::new);
-        let found = found.map(|row: Option<(String, String)>| {
-            let (format, text) = row?;
-            Some(PersistedQuery::new(Format::parse(&format)?, text))
-        });
+        let found = self.inner.find_query(id).map_err(QueryStoreError::new);
         Box::pin(std::future::ready(found))
     }
 
@@ -34,6 +25,14 @@ impl QueryStore for State {
 }
 
 impl Inner {
+    fn find_query(&self, id: QueryId) -> rusqlite::Result<Option<PersistedQuery>> {
+        let connection = self.lookups.lock();
+        let mut statement = connection.prepare_cached("SELECT format, text FROM query WHERE id = ?1")?;
+        let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let found = statement.query_row([id.as_bytes().as_slice()], row).optional()?;
+        Ok(found.and_then(|(format, text)| Some(PersistedQuery::new(Format::parse(&format)?, text))))
+    }
+
     /// Stores a query as the newest one, and deletes the oldest ones above the limits.
     fn keep_query(&self, id: QueryId, format: Format, text: &str) -> rusqlite::Result<()> {
         let mut durable = self.durable.lock();

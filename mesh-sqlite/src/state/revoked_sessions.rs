@@ -39,28 +39,21 @@ impl RevokedSessions {
         Ok(Self { signal, length, last_row: Mutex::new(0), sessions: DashMap::new() })
     }
 
-    /// Returns whether a session has ended. `database` runs a lookup on a connection.
+    /// Returns whether a session has ended.
     pub(super) fn contains(
         &self,
         session: SessionId,
-        database: impl FnOnce(&dyn Fn(&Connection) -> rusqlite::Result<bool>) -> rusqlite::Result<bool>,
+        database: &Mutex<Connection>,
     ) -> Result<bool, Box<dyn std::error::Error + Send + Sync>> {
         let signal = self.signal.metadata()?;
         if is_deleted(&signal) {
             // Other processes may use a new signal file.
-            let lookup = |connection: &Connection| {
-                connection.prepare_cached(IS_REVOKED)?.exists([session.0.as_slice()])
-            };
-            return Ok(database(&lookup)?);
+            return Ok(database.lock().prepare_cached(IS_REVOKED)?.exists([session.0.as_slice()])?);
         }
-        if self.length.load(Ordering::Acquire) == signal.len() {
-            return Ok(self.sessions.contains_key(&session));
+        if self.length.load(Ordering::Acquire) != signal.len() {
+            self.read_newer(&database.lock(), signal.len())?;
         }
-        let lookup = |connection: &Connection| {
-            self.read_newer(connection, signal.len())?;
-            Ok(self.sessions.contains_key(&session))
-        };
-        Ok(database(&lookup)?)
+        Ok(self.sessions.contains_key(&session))
     }
 
     fn read_newer(&self, connection: &Connection, length: u64) -> rusqlite::Result<()> {

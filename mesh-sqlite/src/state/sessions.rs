@@ -22,8 +22,7 @@ const REMEMBER: &str = "INSERT INTO nonce (session, nonce, until) VALUES (?1, ?2
 impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         self.sweep_when_due(now);
-        let inner = &self.inner;
-        let found = inner.revoked.contains(session, |lookup| inner.look_up(lookup));
+        let found = self.inner.revoked.contains(session, &self.inner.lookups);
         Either::Left(ready(found.map_err(StoreError::Failed)))
     }
 

@@ -1,12 +1,15 @@
 //! Classes of storage types: how a column compares with a value, in its own type or else as text.
 
+use data_encoding::HEXLOWER;
 use mesh_schema::{NativeKind, NativeType};
 use sea_query::{Expr, Func};
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
-use super::custom::cast;
 use super::datetime;
 use crate::Value;
 use crate::shape::number_text;
+use crate::sql::custom::cast;
 
 /// Storage types, as far as they differ in what they compare with.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,19 +84,15 @@ impl Class {
     /// Returns the expression for such a value in a row of the result, and its type.
     pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
         match self {
-            Self::Boolean => (expr, "bool"),
             Self::Integer(name) | Self::Json(name) => (expr, name),
-            Self::Real4 => (expr, "float4"),
-            Self::Real8 => (expr, "float8"),
-            Self::Numeric => (expr, "numeric"),
-            Self::Text("bpchar") => (expr, "bpchar"),
-            Self::Uuid => (expr, "uuid"),
-            Self::Date => (expr, "date"),
-            Self::Timestamp => (expr, "timestamp"),
-            Self::TimestampZone => (expr, "timestamptz"),
             Self::Bytes => (expr, "bytea"),
             Self::Composite => (cast(Func::cust("to_json").arg(expr).into(), "text"), "text"),
+            Self::Text("bpchar") => (expr, "bpchar"),
             Self::Text(_) | Self::Enum(_) | Self::Other | Self::Unknown => (cast(expr, "text"), "text"),
+            Self::Boolean | Self::Real4 | Self::Real8 | Self::Numeric | Self::Uuid => {
+                (expr, self.held_type())
+            }
+            Self::Date | Self::Timestamp | Self::TimestampZone => (expr, self.held_type()),
         }
     }
 
@@ -135,7 +134,9 @@ impl Class {
             },
             Self::Text(ty) => Some((text_of(value)?, ty)),
             Self::Uuid => match value {
-                Value::Text(text) => is_uuid(text).then(|| (text.clone(), "uuid")),
+                Value::Text(text) if text.len() == Hyphenated::LENGTH => {
+                    Uuid::try_parse(text).ok().map(|_| (text.clone(), "uuid"))
+                }
                 _ => None,
             },
             Self::Date => match value {
@@ -146,7 +147,7 @@ impl Class {
                 _ => None,
             },
             Self::Timestamp | Self::TimestampZone => match value {
-                Value::Text(text) => datetime::time(text).map(|time| (time, self.time_type())),
+                Value::Text(text) => datetime::time(text).map(|time| (time, self.held_type())),
                 _ => None,
             },
             Self::Bytes => match value {
@@ -160,10 +161,6 @@ impl Class {
             Self::Unknown => Some((text_of(value)?, "")),
             Self::Json(_) | Self::Composite | Self::Other => None,
         }
-    }
-
-    fn time_type(&self) -> &'static str {
-        if *self == Self::Timestamp { "timestamp" } else { "timestamptz" }
     }
 
     /// Returns whether a value that is known only at run time is compared with the column itself, not with its
@@ -260,21 +257,6 @@ fn is_decimal(text: &str) -> bool {
     all_digits(whole) && all_digits(fraction)
 }
 
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(index, byte)| match index {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
-}
-
 fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 + bytes.len() * 2);
-    text.push_str("\\x");
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            text.extend(char::from_digit(digit.into(), 16));
-        }
-    }
-    text
+    format!("\\x{}", HEXLOWER.encode(bytes))
 }

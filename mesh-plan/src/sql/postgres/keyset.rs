@@ -1,30 +1,23 @@
-//! Pages that start after a cursor, and the order of rows.
+//! Pages that start after a cursor.
 
 use mesh_ql::Direction;
 use sea_query::{Expr, ExprTrait as _};
 
-use super::operand::{Operand, Operands};
+use super::compare;
+use super::dialect::Postgres;
+use super::operand::Operand;
 use super::param::{self, Param, has_nul};
-use super::predicate;
 use crate::Value;
 use crate::plan::{CompareOp, SortKey};
+use crate::sql::dialect::Operands;
 use crate::sql::keyset::{self, CursorKey};
-use crate::sql::order::{NullOrder, SortTerm};
-use crate::sql::predicate::compare;
+use crate::sql::predicate;
 use crate::sql::statement::Params;
-
-/// Returns the keys of `ORDER BY`.
-pub(super) fn sort_terms<'a>(
-    operands: &'a Operands<'a>,
-    order: &'a [SortKey],
-) -> impl Iterator<Item = SortTerm> + 'a {
-    order.iter().map(|key| SortTerm::new(operands(&key.source).comparable().expr, key, NullOrder::Largest))
-}
 
 /// Returns the condition on the rows that follow the row with these sort values.
 pub(super) fn after(
     params: &mut Params<Param>,
-    operands: &Operands<'_>,
+    operands: &Operands<'_, Postgres>,
     order: &[SortKey],
     values: &[Value],
 ) -> Expr {
@@ -34,14 +27,12 @@ pub(super) fn after(
     if let Some(condition) = after_row(params, &keys) {
         return condition;
     }
-    let cursor: Vec<_> = (keys.iter())
-        .map(|Key { key, operand, value }| CursorKey {
-            key,
-            column: operand.expr.clone(),
-            is_null: **value == Value::Null,
-        })
-        .collect();
-    keyset::after(&cursor, &mut |index, op| {
+    let cursor = keys.iter().map(|Key { key, operand, value }| CursorKey {
+        key,
+        column: operand.expr.clone(),
+        is_null: **value == Value::Null,
+    });
+    keyset::after(cursor, |index, _, op| {
         keys.get(index).map_or_else(Expr::null, |key| key.compare(params, index, op))
     })
 }
@@ -56,12 +47,12 @@ struct Key<'a> {
 impl Key<'_> {
     fn compare(&self, params: &mut Params<Param>, index: usize, op: CompareOp) -> Expr {
         if has_nul(self.value) {
-            return predicate::compare(params, &self.operand, op, self.value);
+            return compare::compare(params, &self.operand, op, self.value);
         }
         let right = param::after(params, index, &self.operand.class, self.value);
         let is_read = self.operand.class.value(self.value).is_some();
         let left = if is_read { self.operand.expr.clone() } else { self.operand.to_text().expr };
-        compare(left, op, right)
+        predicate::compare(left, op, right)
     }
 }
 
@@ -75,9 +66,9 @@ fn after_row(params: &mut Params<Param>, keys: &[Key<'_>]) -> Option<Expr> {
         return None;
     }
     let left = Expr::tuple(keys.iter().map(|key| key.operand.expr.clone()));
-    let right: Vec<_> = (keys.iter().enumerate())
-        .map(|(index, key)| param::after(params, index, &key.operand.class, key.value))
-        .collect();
+    let right = keys.iter().enumerate();
+    let right: Vec<_> =
+        right.map(|(index, key)| param::after(params, index, &key.operand.class, key.value)).collect();
     let right = Expr::tuple(right);
     Some(if first.direction == Direction::Asc { left.gt(right) } else { left.lt(right) })
 }

@@ -6,52 +6,50 @@ use mesh_schema::{Cardinality, Link};
 use sea_query::{Expr, ExprTrait as _, JoinType, Query, SelectStatement};
 
 use super::class::Class;
+use super::dialect::{Features, Postgres};
+use super::keyset;
 use super::layout::{Layout, ReadStatement};
-use super::links::{has_unique_id, leads_to_one, linked, links_id, presence};
-use super::operand::{Operand, class_of, table_operand};
+use super::links::{has_unique_id, leads_to_one, links_id, presence};
+use super::operand::Operand;
 use super::param::{self, Param, has_nul};
-use super::predicate::{self, Features};
 use super::render::{self, Level, PARENTS};
-use super::{group, keyset};
 use crate::Value;
-use crate::plan::{ColumnSource, Join, Node, Output, Page, Plan, Target, TemplatePiece};
-use crate::sql::links::table;
-use crate::sql::order::order_by;
+use crate::plan::{ColumnSource, Join, Node, Output, Plan, Target, TemplatePiece};
+use crate::sql::dialect::Operands;
+use crate::sql::links::{linked, table, table_operand};
+use crate::sql::order::{order_by, sort_terms};
 use crate::sql::statement::Params;
+use crate::sql::{group, predicate};
 
 impl ReadStatement {
     /// Lowers a plan.
     pub fn from_plan(plan: &Plan, features: Features) -> Self {
-        lower(plan, features)
-    }
-}
-
-fn lower(plan: &Plan, features: Features) -> ReadStatement {
-    let node = plan.node();
-    let mut lowering = Lowering {
-        params: Params::new(None),
-        features,
-        point: matches!(plan.target(), Target::Point(_)),
-        id: None,
-        after: plan.after(),
-        rows_max: plan.rows_max(),
-        count: 0,
-        levels: Vec::new(),
-        pending: VecDeque::new(),
-    };
-    let mut root = lowering.root(node);
-    // Breadth first, so that the number of a level is its position in the statement.
-    while let Some(relation) = lowering.pending.pop_front() {
-        let layout = lowering.below(&relation);
-        if let Some(below) = layout_at(&mut root, &relation.path) {
-            *below = layout;
+        let node = plan.node();
+        let mut lowering = Lowering {
+            params: Params::new(None),
+            dialect: Postgres { features },
+            point: matches!(plan.target(), Target::Point(_)),
+            id: None,
+            after: plan.after(),
+            rows_max: plan.rows_max(),
+            count: 0,
+            levels: Vec::new(),
+            pending: VecDeque::new(),
+        };
+        let mut root = lowering.root(node);
+        // Breadth first, so that the number of a level is its position in the statement.
+        while let Some(relation) = lowering.pending.pop_front() {
+            let layout = lowering.below(&relation);
+            if let Some(below) = layout_at(&mut root, &relation.path) {
+                *below = layout;
+            }
         }
+        let levels = lowering.levels.len();
+        let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
+        render::settle(&mut root, node, &indexes);
+        let depends_on_cursor = plan.after().is_some_and(|values| values.iter().any(has_nul));
+        Self { statement, levels, layout: root, depends_on_cursor }
     }
-    let levels = lowering.levels.len();
-    let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
-    render::settle(&mut root, node, &indexes);
-    let depends_on_cursor = plan.after().is_some_and(|values| values.iter().any(has_nul));
-    ReadStatement { statement, levels, layout: root, depends_on_cursor }
 }
 
 /// Returns the layout at the end of a path of joins.
@@ -61,7 +59,7 @@ fn layout_at<'l>(root: &'l mut Layout, path: &[usize]) -> Option<&'l mut Layout>
 
 struct Lowering<'p> {
     params: Params<Param>,
-    features: Features,
+    dialect: Postgres,
     point: bool,
     /// The id of a point read, if its children need nothing else of the root.
     id: Option<Expr>,
@@ -116,16 +114,11 @@ impl<'p> Lowering<'p> {
     fn root(&mut self, node: &'p Node) -> Layout {
         let (number, columns) = self.numbers(node);
         let alias = rows_alias(number);
-        let rows = match &node.grouping {
-            Some(_) => self.groups(node, &columns),
-            None => {
-                let limit = match &node.page {
-                    _ if self.point => (!has_unique_id(node)).then_some(1),
-                    page => page.as_ref().map(beyond_page),
-                };
-                self.rows(node, number, &columns, None, limit)
-            }
+        let limit = match &node.page {
+            _ if self.point => (!has_unique_id(node)).then_some(1),
+            page => page.as_ref().map(|page| u64::from(page.first) + 1),
         };
+        let rows = self.rows(node, number, &columns, None, limit);
         let from = Query::select().from_subquery(rows, alias.clone()).take();
         self.levels.push(Level { is_one: self.point, ..Level::new(from, alias.clone()) });
         let page = node.page.as_ref().filter(|_| !self.point).map(|page| page.first);
@@ -138,9 +131,10 @@ impl<'p> Lowering<'p> {
             let operands = |source: &ColumnSource| {
                 let index = node.columns.iter().position(|column| column.source == *source);
                 let number = index.and_then(|index| columns.get(index).copied()).unwrap_or_default();
-                Operand { expr: column(&alias, number), class: class_of(node, source) }
+                let value = table_operand(&self.dialect, &node.native, &alias, source);
+                Operand { expr: column(&alias, number), ..value }
             };
-            level.order = keyset::sort_terms(&operands, &node.order).collect();
+            level.order = sort_terms(&self.dialect, &operands, &node.order).collect();
         }
         layout
     }
@@ -156,14 +150,13 @@ impl<'p> Lowering<'p> {
     ) -> Layout {
         for (index, number) in columns.iter().enumerate() {
             if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
-                let class = match &node.grouping {
-                    Some(grouping) => {
-                        let operands = |source: &ColumnSource| table_operand(node, "", source);
-                        group::operand(&operands, grouping, &known.source).class
-                    }
-                    None => class_of(node, &known.source),
+                let dialect = self.dialect;
+                let rows = |source: &ColumnSource| table_operand(&dialect, &node.native, "", source);
+                let value = match &node.grouping {
+                    Some(grouping) => group::operand(&dialect, &rows, grouping, &known.source),
+                    None => rows(&known.source),
                 };
-                self.show(position.level, *number, &class);
+                self.show(position.level, *number, &value.class);
             }
         }
         let mut joins = Vec::with_capacity(node.joins.len());
@@ -200,8 +193,8 @@ impl<'p> Lowering<'p> {
         let node = &join.node;
         let (number, columns) = self.numbers(node);
         let (alias, table_alias) = (rows_alias(number), table_alias(number));
-        let keys: Vec<Expr> = keys.iter().map(|key| column(position.alias, *key)).collect();
-        let linked = linked(join, parent, &table_alias, &keys);
+        let keys = keys.iter().map(|key| column(position.alias, *key));
+        let linked = linked(&self.dialect, parent, join, &table_alias, keys);
         // Without a limit the database can choose the cheapest join, but that does not keep the order of the parents:
         // only the rows of the root are sorted once more.
         let limit = (position.level > 0 || !leads_to_one(join)).then_some(1);
@@ -235,11 +228,11 @@ impl<'p> Lowering<'p> {
         let node = &join.node;
         let (number, columns) = self.numbers(node);
         let alias = rows_alias(number);
-        let keys = match key {
+        let keys: Vec<Expr> = match key {
             ParentKey::Columns(keys) => keys.iter().map(|key| column(PARENTS, *key)).collect(),
             ParentKey::Id(id) => vec![id.clone()],
         };
-        let linked = linked(join, parent, &table_alias(number), &keys);
+        let linked = linked(&self.dialect, parent, join, &table_alias(number), keys);
         let most = self.rows_max as u64 + 1;
         let limit = node.page.as_ref().map_or(most, |page| Ord::min(most, page.first.into()));
         let rows = self.rows(node, number, &columns, Some(linked), Some(limit));
@@ -273,7 +266,7 @@ impl<'p> Lowering<'p> {
         }
     }
 
-    /// Returns the statement for a node's rows: those of one parent if there is a link.
+    /// Returns the statement for a node's rows or groups: those of one parent if there is a link.
     fn rows(
         &mut self,
         node: &Node,
@@ -282,77 +275,61 @@ impl<'p> Lowering<'p> {
         linked: Option<Expr>,
         limit: Option<u64>,
     ) -> SelectStatement {
+        let dialect = self.dialect;
         let alias = table_alias(number);
-        let operands = |source: &ColumnSource| table_operand(node, &alias, source);
-        let is_root = linked.is_none();
-        let mut select = self.select_from(node, alias.clone(), linked);
-        select_columns(&mut select, node, columns, |source| operands(source).expr);
-        if let Some(after) = self.after.filter(|_| is_root) {
-            select.and_where(keyset::after(&mut self.params, &operands, &node.order, after));
+        let operands = |source: &ColumnSource| table_operand(&dialect, &node.native, &alias, source);
+        let mut rows = Query::select();
+        if let (true, None, Some(id)) = (self.point, &linked, &node.id) {
+            let id = operands(&id.source);
+            let wanted = param::id(&mut self.params, &id.class);
+            rows.and_where(id.holder().expr.eq(wanted.clone()));
+            // With a condition on the record, its children are not searched for if it does not hold.
+            self.id = Some(wanted).filter(|_| node.filter.is_none() && id.class.is_identity());
         }
-        order_by(&mut select, keyset::sort_terms(&operands, &node.order));
+        // Only the root has a cursor.
+        let after = self.after.filter(|_| linked.is_none());
+        if let Some(linked) = linked {
+            rows.and_where(linked);
+        }
+        if let Some(filter) = &node.filter {
+            rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, filter));
+        }
+        rows.from_as(table(&node.table), alias.clone());
+        let Some(grouping) = &node.grouping else {
+            return self.complete(node, rows, columns, &operands, after, limit);
+        };
+        let mut groups = group::fold(&dialect, rows, &operands, grouping);
+        let operands = |source: &ColumnSource| group::operand(&dialect, &operands, grouping, source);
+        if let Some(having) = &grouping.having {
+            groups.and_where(predicate::lower(&dialect, &mut self.params, &operands, having));
+        }
+        self.complete(node, groups, columns, &operands, after, limit)
+    }
+
+    /// Adds what rows and groups have in common: columns, start, order and limit.
+    fn complete(
+        &mut self,
+        node: &Node,
+        mut select: SelectStatement,
+        numbers: &[usize],
+        operands: &Operands<'_, Postgres>,
+        after: Option<&[Value]>,
+        limit: Option<u64>,
+    ) -> SelectStatement {
+        for (known, number) in node.columns.iter().zip(numbers) {
+            select.expr_as(operands(&known.source).expr, column_name(*number));
+        }
+        if node.columns.is_empty() {
+            select.expr_as(Expr::Constant(1.into()), "one");
+        }
+        if let Some(after) = after {
+            select.and_where(keyset::after(&mut self.params, operands, &node.order, after));
+        }
+        order_by(&mut select, sort_terms(&self.dialect, operands, &node.order));
         if let Some(limit) = limit {
             select.limit(limit);
         }
         select
-    }
-
-    /// Returns the statement for the groups of a grouped node.
-    fn groups(&mut self, node: &Node, columns: &[usize]) -> SelectStatement {
-        let Some(grouping) = &node.grouping else { return Query::select() };
-        let operands = |source: &ColumnSource| table_operand(node, "t", source);
-        let mut rows = self.select_from(node, "t".to_owned(), None);
-        group::fold(&mut rows, &operands, grouping);
-
-        let operands = |source: &ColumnSource| group::operand(&operands, grouping, source);
-        let mut select = Query::select().from_subquery(rows, group::GROUPS).take();
-        select_columns(&mut select, node, columns, |source| operands(source).expr);
-        if let Some(having) = &grouping.having {
-            select.and_where(predicate::lower(&mut self.params, self.features, &operands, having));
-        }
-        if let Some(after) = self.after {
-            select.and_where(keyset::after(&mut self.params, &operands, &node.order, after));
-        }
-        order_by(&mut select, keyset::sort_terms(&operands, &node.order));
-        if let Some(page) = &node.page {
-            select.limit(beyond_page(page));
-        }
-        select
-    }
-
-    /// Returns a select without columns from a node's table, with the conditions on its rows.
-    fn select_from(&mut self, node: &Node, alias: String, linked: Option<Expr>) -> SelectStatement {
-        let operands = |source: &ColumnSource| table_operand(node, &alias, source);
-        let mut select = Query::select();
-        if let (true, None, Some(id)) = (self.point, &linked, &node.id) {
-            let id = operands(&id.source);
-            let wanted = param::id(&mut self.params, &id.class);
-            select.and_where(id.holder().expr.eq(wanted.clone()));
-            // With a condition on the record, its children are not searched for if it does not hold.
-            self.id = Some(wanted).filter(|_| node.filter.is_none() && id.class.is_identity());
-        }
-        if let Some(linked) = linked {
-            select.and_where(linked);
-        }
-        if let Some(filter) = &node.filter {
-            select.and_where(predicate::lower(&mut self.params, self.features, &operands, filter));
-        }
-        select.from_as(table(&node.table), alias);
-        select
-    }
-}
-
-fn select_columns(
-    select: &mut SelectStatement,
-    node: &Node,
-    numbers: &[usize],
-    expr: impl Fn(&ColumnSource) -> Expr,
-) {
-    for (known, number) in node.columns.iter().zip(numbers) {
-        select.expr_as(expr(&known.source), column_name(*number));
-    }
-    if node.columns.is_empty() {
-        select.expr_as(Expr::Constant(1.into()), "one");
     }
 }
 
@@ -366,10 +343,6 @@ fn is_shown(node: &Node, column: usize) -> bool {
         Output::Join { .. } => false,
     });
     shown || node.order.iter().any(|key| key.column == Some(column))
-}
-
-fn beyond_page(page: &Page) -> u64 {
-    u64::from(page.first) + 1
 }
 
 fn on_true() -> Expr {

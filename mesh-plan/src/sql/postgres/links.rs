@@ -1,35 +1,11 @@
-//! How the rows of a relation are tied to their parents, and how many there can be.
+//! How many rows of a relation there can be, and which columns tell whether there are any.
 
 use mesh_schema::Link;
-use sea_query::{Expr, ExprTrait as _};
+use sea_query::Expr;
 
 use super::class::Class;
-use super::operand::{Operand, table_operand};
+use super::operand::Operand;
 use crate::plan::{ColumnSource, Join, Node};
-use crate::sql::links::Junction;
-
-/// Returns the condition on the rows that belong to one parent.
-pub(super) fn linked(join: &Join, parent: &Node, alias: &str, keys: &[Expr]) -> Expr {
-    let column = |name: &str| table_operand(&join.node, alias, &ColumnSource::Column(name.to_owned()));
-    match &join.link {
-        Link::Direct { pairs } => (pairs.iter().zip(keys))
-            .map(|(pair, key)| {
-                let target = column(&pair.target);
-                let key = Operand { expr: key.clone(), class: Class::new(parent.native.get(&pair.parent)) };
-                if target.class.compares_with(&key.class) {
-                    target.expr.eq(key.expr)
-                } else {
-                    target.to_text().expr.eq(key.to_text().expr)
-                }
-            })
-            .reduce(Expr::and)
-            .unwrap_or_else(|| Expr::Constant(true.into())),
-        Link::Through { table, from, to, target, .. } => {
-            let parent = keys.first().cloned().unwrap_or_else(Expr::null);
-            Junction { table, from, to }.links(column(target).expr, parent)
-        }
-    }
-}
 
 /// Returns whether the database itself ensures that there is no second row.
 pub(super) fn leads_to_one(join: &Join) -> bool {
@@ -47,11 +23,11 @@ pub(super) fn has_unique_id(node: &Node) -> bool {
 /// the database less than a constant, which it has to keep apart from a row that is absent.
 pub(super) fn presence(join: &Join, alias: &str) -> Operand {
     let number = match &join.link {
-        Link::Direct { pairs } => {
-            let compared = pairs.iter().map(|pair| ColumnSource::Column(pair.target.clone()));
-            let mut compared = compared.map(|source| table_operand(&join.node, alias, &source));
-            compared.find(|operand| matches!(operand.class, Class::Integer(_)))
-        }
+        Link::Direct { pairs } => pairs.iter().find_map(|pair| {
+            let class = Class::new(join.node.native.get(&pair.target));
+            let expr = Expr::col((alias.to_owned(), pair.target.clone()));
+            matches!(class, Class::Integer(_)).then_some(Operand { expr, class })
+        }),
         Link::Through { .. } => None,
     };
     number.unwrap_or_else(|| Operand { expr: Expr::Constant(true.into()), class: Class::Boolean })

@@ -3,8 +3,7 @@
 use sea_query::Expr;
 
 use super::class::Class;
-use super::custom::cast;
-use crate::plan::{ColumnSource, Node};
+use crate::sql::custom::cast;
 
 /// An expression for a value of a row.
 #[derive(Clone, Debug)]
@@ -12,9 +11,6 @@ pub(super) struct Operand {
     pub(super) expr: Expr,
     pub(super) class: Class,
 }
-
-/// Returns the operand for a value of a node's rows.
-pub(super) type Operands<'a> = dyn Fn(&ColumnSource) -> Operand + 'a;
 
 impl Operand {
     /// Returns the value as text.
@@ -33,20 +29,8 @@ impl Operand {
     }
 }
 
-/// Returns a column of the node's table, which has that alias.
-pub(super) fn table_operand(node: &Node, alias: &str, source: &ColumnSource) -> Operand {
-    let expr = match source {
-        ColumnSource::Column(column) => Expr::col((alias.to_owned(), column.clone())),
-        ColumnSource::Aggregate(_) => Expr::null(),
-    };
-    Operand { expr, class: class_of(node, source) }
-}
-
-/// Returns the class of a column of the node's table.
-pub(super) fn class_of(node: &Node, source: &ColumnSource) -> Class {
-    match source {
-        ColumnSource::Column(column) => Class::new(node.native.get(column)),
-        // The planner allows aggregates in grouped reads only.
-        ColumnSource::Aggregate(_) => Class::Unknown,
+impl From<Operand> for Expr {
+    fn from(operand: Operand) -> Self {
+        operand.expr
     }
 }

@@ -6,9 +6,9 @@ use std::fmt;
 use sea_query::Expr;
 
 use super::class::{Class, text_of};
-use super::custom::cast;
 use crate::Value;
 use crate::plan::{Plan, Target};
+use crate::sql::custom::cast;
 use crate::sql::statement::Params;
 
 /// What a placeholder stands for.
@@ -23,28 +23,9 @@ enum Binding {
     Id(Class),
     /// A value of the session, by its slot in [`Plan::session_value`].
     Session(usize, Class),
-    /// A sort value of the row after which the page starts, by its index in [`Plan::after`].
-    After(usize, CursorType),
-}
-
-/// The type in which a value of a cursor is compared with a column; without a name as text.
-#[derive(Clone, Debug, PartialEq)]
-struct CursorType {
-    class: Class,
-    name: Option<String>,
-}
-
-impl CursorType {
-    fn new(class: &Class, value: &Value) -> Self {
-        Self { class: class.clone(), name: class.value(value).map(|(_, name)| name.to_owned()) }
-    }
-
-    fn text(&self, value: &Value) -> Option<String> {
-        match self.name {
-            Some(_) => self.class.value(value).map(|(text, _)| text),
-            None => text_of(value),
-        }
-    }
+    /// A sort value of the row after which the page starts, by its index in [`Plan::after`]. It is compared in the type of
+    /// that name, or else as text.
+    After(usize, Class, Option<String>),
 }
 
 impl Param {
@@ -70,7 +51,12 @@ impl Param {
             (Binding::Id(class), Target::Point(id)) => class.held(id).map(Cow::Owned),
             (Binding::Id(_), Target::Collection) => None,
             (Binding::Session(slot, class), _) => class.held(plan.session_value(*slot)).map(Cow::Owned),
-            (Binding::After(index, ty), _) => ty.text(plan.after()?.get(*index)?).map(Cow::Owned),
+            (Binding::After(index, class, ty), _) => {
+                let value = plan.after()?.get(*index)?;
+                let text =
+                    if ty.is_some() { class.value(value).map(|(text, _)| text) } else { text_of(value) };
+                text.map(Cow::Owned)
+            }
         }
     }
 
@@ -86,10 +72,10 @@ impl Param {
 
     /// Whether the plan's cursor has a value that compares in the type of this parameter.
     pub(super) fn fits(&self, plan: &Plan) -> bool {
-        let Binding::After(index, ty) = &self.0 else { return true };
-        plan.after().and_then(|after| after.get(*index)).is_some_and(|value| {
-            !has_nul(value) && ty.class.value(value).map(|(_, name)| name) == ty.name.as_deref()
-        })
+        let Binding::After(index, class, ty) = &self.0 else { return true };
+        plan.after()
+            .and_then(|after| after.get(*index))
+            .is_some_and(|value| !has_nul(value) && class.value(value).map(|(_, ty)| ty) == ty.as_deref())
     }
 }
 
@@ -115,9 +101,9 @@ pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &Class) ->
 
 /// Adds the cursor's value of that index, which is `value` in this page.
 pub(super) fn after(params: &mut Params<Param>, index: usize, class: &Class, value: &Value) -> Expr {
-    let ty = CursorType::new(class, value);
-    let name = ty.name.clone();
-    typed(params.add(Param(Binding::After(index, ty))), name.as_deref().unwrap_or("text"))
+    let ty = class.value(value).map(|(_, ty)| ty);
+    let param = Param(Binding::After(index, class.clone(), ty.map(str::to_owned)));
+    typed(params.add(param), ty.unwrap_or("text"))
 }
 
 /// Names the type of a parameter, unless the database has to infer it.
@@ -132,7 +118,7 @@ impl fmt::Display for Param {
             Binding::Text(None) => f.write_str("NULL"),
             Binding::Id(_) => f.write_str("the id"),
             Binding::Session(slot, _) => write!(f, "the session's value {slot}"),
-            Binding::After(index, _) => write!(f, "the cursor's value {index}"),
+            Binding::After(index, ..) => write!(f, "the cursor's value {index}"),
         }
     }
 }

@@ -1,16 +1,16 @@
 //! The statement of all levels, and the indexes of columns in its rows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, Func, PostgresQueryBuilder, Query, SelectStatement, UnionType,
     WindowStatement, WithClause,
 };
 
-use super::custom::cast;
 use super::layout::Layout;
 use super::param::Param;
 use crate::plan::Node;
+use crate::sql::custom::cast;
 use crate::sql::order::{SortTerm, order_by};
 use crate::sql::statement::{Params, Statement};
 
@@ -24,6 +24,7 @@ pub(super) const OWN_NUMBER: &str = "o";
 const PARENT_NUMBER: &str = "p";
 
 /// A common table expression under construction.
+#[derive(Default)]
 pub(super) struct Level {
     /// Everything but the select list and the order.
     pub(super) select: SelectStatement,
@@ -41,15 +42,7 @@ pub(super) struct Level {
 
 impl Level {
     pub(super) fn new(select: SelectStatement, part: String) -> Self {
-        Self {
-            select,
-            parent: None,
-            parts: vec![part],
-            has_children: false,
-            is_one: false,
-            shown: Vec::new(),
-            order: Vec::new(),
-        }
+        Self { select, parts: vec![part], ..Self::default() }
     }
 }
 
@@ -90,17 +83,14 @@ fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
     let mut slots: Vec<&'static str> = Vec::new();
     let mut indexes = HashMap::new();
     for level in levels {
-        let mut taken = vec![false; slots.len()];
+        let mut taken = HashSet::new();
         for (number, _, ty) in &level.shown {
-            let free = slots.iter().zip(&taken).position(|(slot, taken)| slot == ty && !taken);
-            let slot = free.unwrap_or_else(|| {
+            let is_free = |(slot, known): &(usize, &&str)| *known == ty && !taken.contains(slot);
+            let slot = slots.iter().enumerate().find(is_free).map_or(slots.len(), |(slot, _)| slot);
+            if slot == slots.len() {
                 slots.push(ty);
-                taken.push(false);
-                slots.len() - 1
-            });
-            if let Some(taken) = taken.get_mut(slot) {
-                *taken = true;
             }
+            taken.insert(slot);
             indexes.insert(*number, slot + HEAD);
         }
     }

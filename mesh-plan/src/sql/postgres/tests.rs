@@ -164,7 +164,7 @@ fn groups_cast_their_sums() {
             "sum": {"fn": "sum", "field": "age"}, "avg": {"fn": "avg", "field": "age", "distinct": true}},
             "$having": {"aggregate": "sum", "op": "gt", "value": 3}, "$orderBy": [{"aggregate": "n", "direction": "desc"}]}}"#,
         expect![[r#"
-            SELECT CAST("c1" AS text), "c2", "c3", "c4" FROM (SELECT "g"."k0" AS "c1", "g"."a0" AS "c2", "g"."a1" AS "c3", "g"."a2" AS "c4" FROM (SELECT "t"."name" AS "k0", COUNT(*) AS "a0", CAST(SUM("t"."age") AS int8) AS "a1", CAST(SUM(DISTINCT "t"."age") AS float8) / COUNT(DISTINCT "t"."age") AS "a2" FROM "users" AS "t" GROUP BY "t"."name") AS "g" WHERE "g"."a1" > CAST($1 AS int8) ORDER BY "g"."a0" DESC NULLS LAST, "g"."k0" DESC LIMIT 51) AS "q0"
+            SELECT CAST("c1" AS text), "c2", "c3", "c4" FROM (SELECT "g"."k0" AS "c1", "g"."a0" AS "c2", "g"."a1" AS "c3", "g"."a2" AS "c4" FROM (SELECT "t0"."name" AS "k0", COUNT(*) AS "a0", CAST(SUM("t0"."age") AS int8) AS "a1", CAST(SUM(DISTINCT "t0"."age") AS float8) / COUNT(DISTINCT "t0"."age") AS "a2" FROM "users" AS "t0" GROUP BY "t0"."name") AS "g" WHERE "g"."a1" > CAST($1 AS int8) ORDER BY "g"."a0" DESC NULLS LAST, "g"."k0" DESC LIMIT 51) AS "q0"
               -- "3"
         "#]],
     );

@@ -1,19 +1,27 @@
-//! SQLite's part in the statements of writes.
+//! SQLite's SQL. Operands are plain expressions, because SQLite compares values of all types.
 
-use sea_query::{Expr, QueryBuilder, SqliteQueryBuilder};
+use mesh_ql::AggregateFn;
+use mesh_schema::NativeType;
+use sea_query::{Expr, ExprTrait as _, Func, QueryBuilder, SqliteQueryBuilder};
 
+use super::functions;
 use super::param::Param;
-use super::predicate;
+use super::prefix;
 use crate::Value;
-use crate::mutation::Subject;
-use crate::plan::{ColumnSource, Predicate};
+use crate::plan::{Aggregate, CompareOp};
+use crate::sql::custom;
 use crate::sql::dialect::Dialect;
+use crate::sql::predicate::compare;
 use crate::sql::statement::Params;
+use crate::value::like;
 
 pub(super) struct Sqlite;
 
 impl Dialect for Sqlite {
     type Param = Param;
+    type Operand = Expr;
+
+    const NULL_IS_SMALLEST: bool = true;
 
     fn builder(&self) -> impl QueryBuilder {
         SqliteQueryBuilder
@@ -27,23 +35,56 @@ impl Dialect for Sqlite {
         Param::Id
     }
 
-    fn condition(
-        &self,
-        params: &mut Params<Param>,
-        _: &Subject,
-        alias: &'static str,
-        condition: &Predicate,
-    ) -> Expr {
-        let columns = |source: &ColumnSource| table_column(alias, source);
-        predicate::lower(params, &columns, condition)
+    fn operand(&self, expr: Expr, _: Option<&NativeType>) -> Expr {
+        expr
     }
-}
 
-/// Returns a column of the table with that alias.
-pub(super) fn table_column(alias: &str, source: &ColumnSource) -> Expr {
-    match source {
-        ColumnSource::Column(column) => Expr::col((alias.to_owned(), column.clone())),
-        // The planner allows aggregates in grouped reads only.
-        ColumnSource::Aggregate(_) => Expr::null(),
+    fn with_expr(&self, _: Expr, expr: Expr) -> Expr {
+        expr
+    }
+
+    fn comparable(&self, operand: Expr) -> Expr {
+        operand
+    }
+
+    fn equal(&self, left: Expr, right: Expr) -> Expr {
+        left.eq(right)
+    }
+
+    fn compare(&self, params: &mut Params<Param>, left: Expr, op: CompareOp, value: &Value) -> Expr {
+        compare(left, op, params.add(self.value(value)))
+    }
+
+    fn compare_session(&self, params: &mut Params<Param>, left: Expr, op: CompareOp, slot: usize) -> Expr {
+        compare(left, op, params.add(Param::Session(slot)))
+    }
+
+    fn is_in(&self, params: &mut Params<Param>, left: Expr, values: &[Value], negated: bool) -> Expr {
+        let values = values.iter().map(|value| params.add(self.value(value)));
+        if negated { left.is_not_in(values) } else { left.is_in(values) }
+    }
+
+    fn like(&self, params: &mut Params<Param>, left: Expr, pattern: &str, ignore_case: bool) -> Expr {
+        let range = if ignore_case { None } else { prefix::range(params, &left, pattern) };
+        let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
+        let pattern = params.add(Param::Value(like::escape_end(pattern).into()));
+        let matches: Expr = Func::cust(function).arg(left).arg(pattern).into();
+        match range {
+            Some(range) => range.and(matches),
+            None => matches,
+        }
+    }
+
+    fn aggregate(&self, call: &Aggregate, column: Option<Expr>) -> Expr {
+        let Some(column) = column else { return custom::count_rows() };
+        let (function, distinct) = match call.function {
+            AggregateFn::Count => ("COUNT", call.distinct),
+            AggregateFn::Sum => (functions::SUM, call.distinct),
+            AggregateFn::Avg => ("AVG", call.distinct),
+            // Equal values do not change the least and the greatest.
+            AggregateFn::Min => ("MIN", false),
+            AggregateFn::Max => ("MAX", false),
+        };
+        custom::aggregate(function, column, distinct.then_some("DISTINCT ?"))
     }
 }

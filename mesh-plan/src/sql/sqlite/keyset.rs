@@ -3,28 +3,24 @@
 use mesh_ql::Nulls;
 use sea_query::{Expr, ExprTrait as _};
 
+use super::dialect::Sqlite;
 use super::param::Param;
 use crate::plan::SortKey;
+use crate::sql::dialect::Operands;
 use crate::sql::keyset::{self, CursorKey};
-use crate::sql::predicate::Columns;
 use crate::sql::predicate::compare;
 use crate::sql::statement::Params;
 
 /// Returns the condition on the rows that follow a cursor with NULL in these of its values.
 pub(super) fn after(
     params: &mut Params<Param>,
-    columns: &Columns<'_>,
+    columns: &Operands<'_, Sqlite>,
     order: &[SortKey],
     nulls: &[bool],
 ) -> Expr {
     let keys = order.iter().zip(nulls);
-    let keys: Vec<_> = keys
-        .map(|(key, is_null)| CursorKey { key, column: columns(&key.source), is_null: *is_null })
-        .collect();
-    keyset::after(&keys, &mut |index, op| {
-        let column = keys.get(index).map_or_else(Expr::null, |key| key.column.clone());
-        compare(column, op, params.add(Param::After(index)))
-    })
+    let keys = keys.map(|(key, is_null)| CursorKey { key, column: columns(&key.source), is_null: *is_null });
+    keyset::after(keys, |index, key, op| compare(key.column.clone(), op, params.add(Param::After(index))))
 }
 
 /// Returns the same rows in two parts if NULLs follow the values of the first key: rows with a value, then rows with
@@ -32,15 +28,15 @@ pub(super) fn after(
 /// would be searched for from the first row on.
 pub(super) fn parts(
     params: &mut Params<Param>,
-    columns: &Columns<'_>,
+    columns: &Operands<'_, Sqlite>,
     order: &[SortKey],
     nulls: &[bool],
 ) -> Option<[Expr; 2]> {
-    let (key, rest) = order.split_first()?;
+    let key = order.first()?;
     if !key.nullable || key.nulls != Nulls::Last || nulls.first() != Some(&false) {
         return None;
     }
-    let with_value = SortKey { nullable: false, ..key.clone() };
-    let keys: Vec<SortKey> = std::iter::once(with_value).chain(rest.iter().cloned()).collect();
-    Some([after(params, columns, &keys, nulls), columns(&key.source).is_null()])
+    let mut with_value = order.to_vec();
+    with_value.iter_mut().take(1).for_each(|key| key.nullable = false);
+    Some([after(params, columns, &with_value, nulls), columns(&key.source).is_null()])
 }

@@ -4,7 +4,7 @@ use sea_query::{Expr, ExprTrait as _};
 
 use super::param::Param;
 use crate::Pattern;
-use crate::sql::predicate::collate;
+use crate::sql::custom::collate;
 use crate::sql::statement::Params;
 
 /// Returns a condition that all matching texts meet, and some others too; `None` if the pattern has no beginning that

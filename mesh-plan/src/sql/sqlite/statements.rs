@@ -22,13 +22,13 @@ impl Statements {
     }
 
     /// Lowers a node and its joins, whose nesting is bounded as that of queries.
-    fn from_node(node: &Node, join: Option<&Join>, point: bool, count: &mut usize) -> Self {
+    fn from_node(node: &Node, parent: Option<(&Node, &Join)>, point: bool, count: &mut usize) -> Self {
         let number = *count;
         *count += 1;
         Self {
-            statement: select::lower(node, join, point, number),
+            statement: select::lower(node, parent, point, number),
             joins: (node.joins.iter())
-                .map(|join| Self::from_node(&join.node, Some(join), false, count))
+                .map(|join| Self::from_node(&join.node, Some((node, join)), false, count))
                 .collect(),
         }
     }

@@ -62,7 +62,7 @@ impl AppFactory {
         if config.events.enabled
             && let Some(database) = &database
         {
-            tokio::spawn(database.watch(changes.clone())?);
+            tokio::spawn(database.watch(changes.clone()));
         }
         let integrity = match &secret {
             Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),

@@ -131,11 +131,11 @@ impl Database {
     }
 
     /// Returns a task that reports changes of the data.
-    pub(crate) fn watch(&self, changes: Changes) -> Result<BoxFuture<'static, ()>, Failure> {
-        Ok(match self {
-            Self::Sqlite(database) => Box::pin(database.watch(changes).map_err(Failure::start)?),
+    pub(crate) fn watch(&self, changes: Changes) -> BoxFuture<'static, ()> {
+        match self {
+            Self::Sqlite(database) => Box::pin(database.watch(changes)),
             Self::Postgres(database) => Box::pin(database.watch(changes)),
-        })
+        }
     }
 
     /// Returns the accounts of a table.

@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use super::super::read;
 
 fn made_by(sql: &str) -> (Catalog, Vec<String>) {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
-    read(&connection, &[]).unwrap()
+    read(&mut connection, &[]).unwrap()
 }
 
 /// The form and the notes of a column of that type with those values.
@@ -100,7 +100,7 @@ fn a_sample_is_bounded() {
 
 #[test]
 fn a_slow_view_delays_the_start_only_briefly() {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch(
             "CREATE TABLE t (at DATETIME, until DATETIME); INSERT INTO t VALUES (1, 2);
@@ -109,7 +109,7 @@ fn a_slow_view_delays_the_start_only_briefly() {
         )
         .unwrap();
     let start = Instant::now();
-    let (catalog, notes) = read(&connection, &[]).unwrap();
+    let (catalog, notes) = read(&mut connection, &[]).unwrap();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(catalog.tables[0].columns[0].time_form, Some(TimeForm::UnixSeconds));
     assert_eq!(catalog.tables[1].columns.len(), 2);
@@ -135,12 +135,12 @@ fn a_view_that_fails_during_sampling_is_kept() {
 
 #[test]
 fn a_column_that_is_configured_as_time_is_sampled() {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('2024-05-01 12:30:00')")
         .unwrap();
-    let form =
-        |times: &[(String, String)]| read(&connection, times).unwrap().0.tables[0].columns[0].time_form;
+    let mut form =
+        |times: &[(String, String)]| read(&mut connection, times).unwrap().0.tables[0].columns[0].time_form;
     assert_eq!(form(&[]), None);
     let blank = TimeForm::Text { separator: ' ', fraction: 0, zulu: false };
     assert_eq!(form(&[("T".to_owned(), "A".to_owned())]), Some(blank));

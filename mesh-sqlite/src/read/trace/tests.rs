@@ -1,9 +1,11 @@
 //! A traced read returns the answer of a plain one, and records its statements.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use mesh_plan::{Mesh, Request};
+use mesh_plan::{Context, Mesh, Request, Trace};
 use mesh_ql::Format;
+use rusqlite::Connection;
 
 use super::*;
 use crate::Database;

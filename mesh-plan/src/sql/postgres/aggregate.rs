@@ -1,0 +1,45 @@
+//! Calls of aggregate functions.
+
+use mesh_ql::AggregateFn;
+use sea_query::{Expr, ExprTrait as _};
+
+use super::class::Class;
+use super::operand::Operand;
+use crate::plan::Aggregate;
+use crate::sql::custom::{aggregate, cast, count_rows};
+
+/// Casts sums of integers to the type that a sum may have, which fails if it does not fit. Averages are made of sums,
+/// because those of the database round differently.
+pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
+    let integer = || Class::Integer("int8");
+    let Some(value) = column else { return Operand { expr: count_rows(), class: integer() } };
+    let (number, sum_class) = match &value.class {
+        Class::Integer(_) => (value.expr.clone(), integer()),
+        Class::Numeric => (value.expr.clone(), Class::Numeric),
+        Class::Real8 => (value.expr.clone(), Class::Real8),
+        Class::Real4 => (cast(value.expr.clone(), "float8"), Class::Real8),
+        _ => (cast(value.to_text().expr, "numeric"), Class::Numeric),
+    };
+    let distinct = call.distinct.then_some("DISTINCT $1");
+    let over = |function, value: Expr| aggregate(function, value, distinct);
+    let (expr, class) = match call.function {
+        AggregateFn::Count if call.distinct => (over("COUNT", value.comparable().expr), integer()),
+        AggregateFn::Count => (over("COUNT", value.expr), integer()),
+        AggregateFn::Sum if sum_class == integer() => (cast(over("SUM", number), "int8"), sum_class),
+        AggregateFn::Sum => (over("SUM", number), sum_class),
+        AggregateFn::Avg => {
+            let sum = cast(over("SUM", number.clone()), "float8");
+            (sum.div(over("COUNT", number)), Class::Real8)
+        }
+        AggregateFn::Min | AggregateFn::Max => {
+            let value = match value.class {
+                Class::Boolean | Class::Uuid | Class::Bytes => value.to_text(),
+                _ => value.comparable(),
+            };
+            let name = if call.function == AggregateFn::Min { "MIN" } else { "MAX" };
+            // Equal values do not change the least and the greatest.
+            (aggregate(name, value.expr, None), value.class)
+        }
+    };
+    Operand { expr, class }
+}
