@@ -14,8 +14,8 @@ use mesh_server::mesh_schema::{Entity, FieldType, Schema};
 use mesh_server::{App, Integrity, Server};
 use tokio::net::TcpListener;
 
-/// Asked once for each role and entity, not for each request: what differs between users of a role stands in
-/// conditions, such as the ward of the session.
+/// Called once for each role and entity, not for each request. Conditions, such as the ward of the session, express what
+/// differs between users of a role.
 fn policy(role: &str, entity: &Entity) -> Access {
     match (role, entity.key.as_str()) {
         ("doctor", "patient") => Access::all().when(Condition::equal("ward", SessionValue::Tenant)),
@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ],
     );
     let mesh = Mesh::builder(schema).policy(policy).default_resolver(tables).build()?;
-    // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
+    // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let app = App::builder(mesh).integrity(Integrity::new(Gate::new(Keys::new(&secret)), Staff)).build()?;
 

@@ -1,7 +1,7 @@
 //! A read from two sources: `cargo run -p mesh-server --example two_sources`.
 //!
-//! Customers are rows of a SQL table, their invoices the business of another service that is asked over HTTP.
-//! Each gives what it has, and the plan is evaluated over both: relations, filters, order and pages.
+//! Customers are rows of a SQL table; their invoices come from another service over HTTP. Mesh evaluates the plan over
+//! both: relations, filters, order and pages.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ impl Customers {
         Ok(Self(Mutex::new(database)))
     }
 
-    /// Id and name of one customer, or of all.
+    /// Returns id and name of one customer, or of all.
     fn rows(&self, id: Option<i64>) -> Result<Vec<(i64, String)>, rusqlite::Error> {
         let database = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut statement =
@@ -35,7 +35,7 @@ impl Customers {
     }
 }
 
-/// The service for invoices. A real one is somewhere else, and this its client.
+/// The client of the service for invoices. This one returns fixed data.
 struct Billing;
 
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ struct Invoice {
 }
 
 impl Billing {
-    /// What `GET /invoices?customers=1,2` answers.
+    /// Returns the reply of `GET /invoices?customers=1,2`.
     async fn get(&self, customers: &[i64]) -> Result<Vec<Invoice>, serde_json::Error> {
         let body = r#"[{"number": 71, "customer": 1, "total": 20.5}, {"number": 72, "customer": 3, "total": 7.0},
                        {"number": 73, "customer": 1, "total": 4.25}]"#;
@@ -61,7 +61,7 @@ async fn resolve(customers: Arc<Customers>, plan: Plan) -> Result<Rows, ResolveE
         Target::Point(Value::Integer(id)) => Some(*id),
         _ => None,
     };
-    // A database blocks, so it is asked on a thread that may.
+    // The database blocks, so it is read on a blocking thread.
     let reading = tokio::task::spawn_blocking(move || customers.rows(id));
     let customers = reading.await.map_err(ResolveError::new)?.map_err(ResolveError::new)?;
     let ids: Vec<i64> = customers.iter().map(|(id, _)| *id).collect();

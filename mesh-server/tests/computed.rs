@@ -45,7 +45,7 @@ fn app(mesh: MeshBuilder) -> App {
     App::builder(mesh.build().unwrap()).build().unwrap()
 }
 
-/// What a database's driver would give for a join.
+/// Returns the rows of a join, as a database driver would.
 async fn wide(_: Plan, _: Context) -> Result<Rows, ResolveError> {
     let mut table = Table::new(["id", "first", "last", "born", "posts.id", "posts.title", "posts.likes"]);
     for cells in [
@@ -73,7 +73,7 @@ async fn check(app: &App) {
 }
 
 #[tokio::test]
-async fn over_sql() {
+async fn computed_fields_over_sql() {
     let file = std::env::temp_dir().join(format!("mesh-computed-{}.db", std::process::id()));
     let _ = std::fs::remove_file(&file);
     let tables = "
@@ -92,7 +92,7 @@ async fn over_sql() {
 }
 
 #[tokio::test]
-async fn over_tables_in_memory() {
+async fn computed_fields_over_tables_in_memory() {
     let user = vec![1.into(), "Ada".into(), Value::Null, "1815-12-10".into()];
     let posts = [
         vec![1.into(), "One".into(), 3.into(), 1.into()],
@@ -107,6 +107,6 @@ async fn over_tables_in_memory() {
 }
 
 #[tokio::test]
-async fn over_one_wide_table() {
+async fn computed_fields_over_one_joined_table() {
     check(&app(Mesh::builder(schema()).resolver("user", wide))).await;
 }

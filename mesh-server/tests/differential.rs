@@ -1,10 +1,10 @@
 //! Differential tests: SQLite and PostgreSQL return the same bytes as in-memory tables.
 //!
-//! Random schemas, data and queries are put to all, and cursors are followed to the end. The same seed
-//! always makes the same database and the same queries.
+//! Schemas, data and queries are random, and cursors are followed to the end. Equal seeds generate equal databases and
+//! queries.
 //!
-//! - `MESH_DIFF_SEED=7` runs that seed alone and shows what it compares.
-//! - `MESH_DIFF_SECONDS=60` goes on with fresh seeds for that long.
+//! - `MESH_DIFF_SEED=7` runs only this seed and prints the results.
+//! - `MESH_DIFF_SECONDS=60` compares further seeds for this time.
 
 #[cfg(test)]
 #[path = "differential/check.rs"]
@@ -37,7 +37,7 @@ use std::time::Duration;
 use check::Tally;
 use others::Others;
 
-/// What every run of the tests compares.
+/// The seeds of every run.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=300;
 
 #[test]
@@ -52,7 +52,7 @@ fn databases_and_memory_agree() {
     for seed in SEEDS {
         tally += check::seed(seed, false, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
     }
-    // A generator that makes next to nothing would agree with everything.
+    // Empty databases and trivial queries would agree as well.
     assert!(tally.bodies > 6_000 && tally.pages > 800 && tally.rows > 6_000, "{tally}");
     if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
         soak::run(Duration::from_secs(seconds), tally, &others);

@@ -21,7 +21,7 @@ use mesh_server::mesh_schema::{Entity, FieldType, JoinDocument, Schema, ThroughD
 use mesh_server::mesh_wire::base64;
 use mesh_sqlite::Database;
 
-/// A folder that is removed with this value.
+/// A folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -181,7 +181,7 @@ async fn read(mesh: &Mesh, who: Option<&Principal>, query: &str, id: Option<&str
 }
 
 #[tokio::test]
-async fn sql_shows_what_memory_shows() {
+async fn sql_and_memory_return_equal_bodies() {
     let folder = Folder::new();
     let build = |mesh: MeshBuilder| mesh.policy(policy).build().unwrap();
     let memory = build(Mesh::builder(schema()).default_resolver(tables()));
@@ -268,7 +268,7 @@ async fn records_of_others_cannot_be_written() {
 }
 
 #[tokio::test]
-async fn records_cannot_be_written_away() {
+async fn writes_cannot_hide_records_from_their_writer() {
     let desk = Desk::new();
     let ada = Principal::new("1", "s").with_role("author");
     let refused = |result: Result<String, Error>| match result {
@@ -295,7 +295,7 @@ async fn records_cannot_be_written_away() {
 }
 
 #[tokio::test]
-async fn a_policy_that_does_not_fit_is_not_the_clients_fault() {
+async fn a_policy_that_does_not_fit_is_a_server_error() {
     /// A policy that is wrong for a class that it returns only once the application is built.
     struct LateClass(Arc<AtomicBool>);
 

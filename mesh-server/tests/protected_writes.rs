@@ -38,7 +38,7 @@ const TABLES: &str = "
     INSERT INTO tags VALUES (1, 'tag');
 ";
 
-/// Everybody's password is `pw`; Eve is an admin.
+/// The password of all users is `pw`; Eve is an admin.
 struct Names;
 
 impl Authenticator for Names {
@@ -55,7 +55,7 @@ impl Authenticator for Names {
     }
 }
 
-/// Authors have their own records, and titles of posts are all that they write of them.
+/// Authors see their records. Of posts they write only title and owner.
 fn policy(role: &str, entity: &Entity) -> Access {
     let own = || Condition::equal("ownerId", SessionValue::UserId);
     match (role, entity.key.as_str()) {
@@ -163,7 +163,7 @@ fn json_type() -> (&'static str, String) {
     ("Content-Type", "application/json".to_owned())
 }
 
-/// Returns what a handler sees.
+/// Returns the parts of a call.
 async fn echo(call: Call) -> Result<Reply, WireError> {
     call.notify(Change::entity("post"));
     let fields = call.fields()?;
@@ -181,7 +181,7 @@ async fn echo(call: Call) -> Result<Reply, WireError> {
     })))
 }
 
-/// A card on a post, which is the server's choice.
+/// Creates a card on a post that the server sets.
 async fn own_card(call: Call) -> Result<Reply, WireError> {
     let post = call.param("post").parse::<i64>().map_err(|_| WireError::not_found())?;
     let (fields, set) = (call.fields()?, [("postId", post.into())]);
@@ -200,7 +200,7 @@ impl User<'_> {
         vec![("X-Mesh-Token", self.token.clone()), ("X-Mesh-Signature", self.key.sign(message.as_bytes()))]
     }
 
-    /// A request with a body, signed by the book over another one.
+    /// Sends a request with `body`, with a signature over `signed`.
     async fn send_as(&self, method: &str, path: &str, query: &str, body: &str, signed: &str) -> (u16, Value) {
         let digest = ring::digest::digest(&ring::digest::SHA256, signed.as_bytes());
         let digest: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -220,7 +220,7 @@ impl User<'_> {
         self.send_as(method, path, "", &body, &body).await
     }
 
-    /// A request without a body.
+    /// Sends a request without a body and returns the status.
     async fn bare(&self, method: &str, path: &str) -> u16 {
         self.site.send(method, path, &self.headers(""), "").await.0
     }
@@ -249,9 +249,9 @@ async fn writes_are_signed_over_header_and_body() {
         let (status, _, reply) = site.send(method, path, &headers, body).await;
         assert_eq!(code((status, reply)), invalid, "{method} {path}");
     }
-    // A body that was taken away on the way does not make a write a read.
+    // A write whose body was removed on the way is not accepted as a read.
     assert_eq!(code(ada.send_as("PUT", "post/1", "{ post title }", "", body).await), invalid);
-    // A captured read does not become a write.
+    // A captured read is not accepted as a write.
     let statement = base64::encode("{ post title }");
     let mut headers = ada.headers(&statement);
     headers.extend([("X-Mesh-Query", statement), ("X-Mesh-Format", "ql".to_owned())]);
@@ -260,7 +260,11 @@ async fn writes_are_signed_over_header_and_body() {
     let (status, _, reply) = site.send("PUT", "post/1", &headers, other).await;
     assert_eq!(code((status, reply)), invalid);
 
-    assert_eq!(ada.bare("DELETE", "note/1").await, 204, "nothing is signed where nothing is said");
+    assert_eq!(
+        ada.bare("DELETE", "note/1").await,
+        204,
+        "without a query and a body the signed message is empty"
+    );
     let (status, _, reply) = site.send("DELETE", "post/1", &ada.headers("x"), "").await;
     assert_eq!(code((status, reply)), invalid);
     assert_eq!(site.cell("SELECT title FROM posts WHERE id = 1").as_deref(), Some("new"));
@@ -271,7 +275,7 @@ async fn policies_hold_for_writes() {
     let site = Site::new();
     let (ada, eve) = (site.login("ada").await, site.login("eve").await);
     let not_found = |id: &str| json!(format!("There is no 'post' with the id '{id}'"));
-    // What is another's is not there.
+    // Records of other owners are not found.
     let (status, reply) = ada.write("PUT", "post/2", json!({"title": "mine"})).await;
     assert_eq!((status, &reply["message"]), (404, &not_found("2")));
     assert_eq!(ada.bare("DELETE", "post/2").await, 404);
@@ -282,13 +286,13 @@ async fn policies_hold_for_writes() {
     assert_eq!(ada.write("PUT", "note/2/post", json!({"entityId": 1})).await.0, 404);
     assert_eq!(ada.bare("DELETE", "note/2/post").await, 404);
     assert_eq!(ada.write("POST", "post/2/tags", json!({"entityId": 1})).await.0, 404);
-    // A write cannot give away a record, or take one of another owner.
+    // A write cannot change the owner of a record.
     let (status, reply) = ada.write("PUT", "post/1", json!({"ownerId": "bo"})).await;
     assert_eq!((status, reply["code"].as_str()), (403, Some("FORBIDDEN")), "{reply}");
     assert_eq!(ada.write("POST", "post", json!({"title": "x", "ownerId": "bo"})).await.0, 403);
     assert_eq!(ada.write("POST", "post/1/notes", json!({"text": "x", "ownerId": "bo"})).await.0, 403);
     assert_eq!(site.cell("SELECT count(*) FROM posts").as_deref(), Some("2"));
-    // Fields and entities that a role does not write.
+    // Fields and entities that are read-only for a role.
     assert_eq!(ada.write("POST", "tag", json!({"label": "x"})).await.0, 400);
     assert_eq!(ada.bare("DELETE", "tag/1").await, 400);
     let (status, reply) = ada.write("POST", "post", json!({"title": "x", "ownerId": "ada"})).await;
@@ -296,7 +300,7 @@ async fn policies_hold_for_writes() {
     assert_eq!(ada.write("POST", "post/1/notes", json!({"text": "x", "ownerId": "ada"})).await.0, 201);
     assert_eq!(ada.write("POST", "post/1/tags", json!({"entityId": 1})).await.0, 204);
 
-    // A link to what is not there for the writer is not ended on the quiet.
+    // A link to a hidden record is not removed as a side effect.
     assert_eq!(ada.write("PUT", "post/1/card", json!({"entityId": 2})).await.0, 404);
     assert_eq!(ada.write("PUT", "post/1/card", json!({"entityId": 1})).await.0, 403);
     assert_eq!(ada.bare("DELETE", "post/1/card").await, 403);
@@ -313,14 +317,14 @@ async fn policies_hold_for_writes() {
 }
 
 #[tokio::test]
-async fn handlers_know_who_asks_what() {
+async fn handlers_receive_caller_parameters_and_shape() {
     let site = Site::new();
     let bo = site.login("bo").await;
     let (status, reply) = bo.write("POST", "echo/a%20b", json!({"x": 1})).await;
     assert_eq!(status, 200);
     let expected =
         json!({"name": "a b", "user": "bo", "shape": null, "post": null, "names": ["x"], "session": true});
-    assert_eq!(reply, expected, "post 1 is not there for bo");
+    assert_eq!(reply, expected, "post 1 is hidden from bo");
     let body = r#"{"y":2}"#;
     let reply = bo.send_as("POST", "echo/z", "{ post id }", body, body).await.1;
     assert_eq!(reply["shape"], "{ post id }");
@@ -334,7 +338,7 @@ async fn handlers_know_who_asks_what() {
 }
 
 #[tokio::test]
-async fn handlers_fail_as_routes_do() {
+async fn handlers_fail_like_routes_of_the_protocol() {
     let site = Site::new();
     let bo = site.login("bo").await;
     let (status, reply) = bo.write("POST", "echo/x", json!({"boom": 1})).await;
@@ -343,16 +347,15 @@ async fn handlers_fail_as_routes_do() {
     assert_eq!((status, reply["error"].as_str()), (400, Some("TransportError")));
     let large = format!(r#"{{"x":"{}"}}"#, "x".repeat(1024 * 1024));
     assert_eq!(bo.send_as("POST", "echo/x", "", &large, &large).await.0, 413);
-    // A path that only the application has, by another method.
+    // Another method for a path of the application.
     let (status, headers, reply) = site.send("PATCH", "echo/x", &[], "").await;
     assert_eq!((status, reply["error"].as_str()), (405, Some("MethodNotAllowed")));
     assert_eq!(headers["allow"], "GET, HEAD, POST, PUT, DELETE, OPTIONS");
 }
 
-/// A name that a policy hides stays hidden, and what the server sets by itself is none of the caller's
-/// business.
+/// Neither hidden fields nor values that the server sets appear in errors.
 #[tokio::test]
-async fn hidden_names_are_not_told() {
+async fn hidden_names_are_not_revealed() {
     let site = Site::new();
     let guest = site.login("guest-1").await;
     let (status, reply) = guest.write("PUT", "card/1/post", json!({"entityId": 1})).await;

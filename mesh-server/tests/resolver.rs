@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 const SECRET: &str = "password=hunter2";
 
-/// A resolver that goes wrong in the way of the entity's name.
+/// A resolver that fails in the way that the entity's name states.
 async fn resolve(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
     let mut rows = Rows::new(&plan);
     match plan.node().entity.as_str() {
@@ -59,7 +59,7 @@ async fn send(app: &App, entity: &str) -> Response<mesh_server::Body> {
     app.handle(request).await
 }
 
-/// Status and body of a read, whose body is checked for what no client may see.
+/// Returns status and body of a read, after a check that the body reveals no internals.
 async fn read(app: &App, entity: &str) -> (u16, Json) {
     let reply = send(app, entity).await;
     let status = reply.status().as_u16();
@@ -69,8 +69,8 @@ async fn read(app: &App, entity: &str) -> (u16, Json) {
     (status, serde_json::from_str(text).unwrap())
 }
 
-/// Reads from a resolver that goes wrong, then from a good one through the same application.
-async fn wrong(entity: &str) -> (u16, Json) {
+/// Reads from a resolver that fails, then from a good one through the same application.
+async fn read_and_recover(entity: &str) -> (u16, Json) {
     let app = app();
     let answer = read(&app, entity).await;
     let (status, body) = read(&app, "good").await;
@@ -79,9 +79,9 @@ async fn wrong(entity: &str) -> (u16, Json) {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_inside_is_a_resolver_error_without_its_cause() {
+async fn internal_failures_are_resolver_errors_without_their_cause() {
     for entity in ["failing", "panicking", "narrow", "ragged"] {
-        let (status, body) = wrong(entity).await;
+        let (status, body) = read_and_recover(entity).await;
         assert_eq!((status, &body["error"]), (500, &json!("ResolverError")), "{entity}");
         assert_eq!(body.get("code"), None, "{entity}");
         assert!(body["requestId"].as_str().is_some_and(|id| !id.is_empty()), "{entity}: {body}");
@@ -89,21 +89,21 @@ async fn what_goes_wrong_inside_is_a_resolver_error_without_its_cause() {
 }
 
 #[tokio::test]
-async fn a_resolver_that_never_ends_is_stopped() {
-    let (status, body) = wrong("stuck").await;
+async fn a_resolver_that_never_completes_times_out() {
+    let (status, body) = read_and_recover("stuck").await;
     assert_eq!((status, &body["error"], &body["code"]), (500, &json!("ResolverError"), &json!("TIMEOUT")));
 }
 
 #[tokio::test]
-async fn a_busy_resolver_says_to_try_again() {
+async fn a_busy_resolver_is_answered_with_retry_after() {
     let reply = send(&app(), "busy").await;
     assert_eq!(reply.status(), 503);
     assert_eq!(reply.headers().get("Retry-After").unwrap(), "1");
 }
 
 #[tokio::test]
-async fn no_more_than_a_page_is_shown_of_too_many_rows() {
-    let (status, body) = wrong("endless").await;
+async fn too_many_rows_are_cut_to_a_page() {
+    let (status, body) = read_and_recover("endless").await;
     assert_eq!(status, 200);
     assert_eq!(body["items"].as_array().map(Vec::len), Some(50), "the page's default size");
     assert_eq!(body["pageInfo"]["hasNextPage"], true, "{}", body["pageInfo"]);

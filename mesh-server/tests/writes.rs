@@ -65,7 +65,7 @@ fn schema() -> Schema {
         .unwrap()
 }
 
-/// A database file that is removed with this value.
+/// A database file, removed on drop.
 struct File(PathBuf);
 
 impl File {
@@ -116,7 +116,7 @@ async fn read(app: &App, path: &str, query: &str) -> Value {
     serde_json::from_slice(&reply.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }
 
-/// What the service says of the same.
+/// Returns the contents of the tables as the server reports them.
 async fn read_all(app: &App) -> Model {
     let items = |value: Value| value["items"].as_array().unwrap().clone();
     let id = |value: &Value| value["id"].as_i64();
@@ -174,7 +174,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn writes_do_what_the_model_says(writes in prop::collection::vec(write(), 1..40)) {
+    fn writes_leave_the_state_of_the_model(writes in prop::collection::vec(write(), 1..40)) {
         runtime().block_on(async {
             let file = File::new();
             let app = app(&file.0);
@@ -188,10 +188,9 @@ proptest! {
     }
 }
 
-/// A profile that moves from one user's to the other is emptied and set by two statements; a reader between
-/// them would find the user without one.
+/// Two statements replace the profile of a user. A reader between them would find the user without a profile.
 #[test]
-fn readers_never_see_half_a_write_and_never_wait() {
+fn readers_never_see_part_of_a_write() {
     runtime().block_on(async {
         let file = File::new();
         let app = app(&file.0);
@@ -229,9 +228,8 @@ fn readers_never_see_half_a_write_and_never_wait() {
     });
 }
 
-/// Many at once are done one after the other, and none is lost.
 #[test]
-fn writers_take_turns() {
+fn concurrent_writes_are_all_performed() {
     runtime().block_on(async {
         let file = File::new();
         let app = app(&file.0);
@@ -249,7 +247,7 @@ fn writers_take_turns() {
     });
 }
 
-/// Another process that holds the file keeps a write waiting until its deadline, and no longer; reads go on.
+/// While another process has locked the file, a write waits until its deadline, and reads succeed.
 #[test]
 fn a_write_waits_for_others_until_its_deadline() {
     runtime().block_on(async {
@@ -270,9 +268,9 @@ fn a_write_waits_for_others_until_its_deadline() {
     });
 }
 
-/// The second statement of a write fails: the first one is undone.
+/// The second statement of the write fails.
 #[test]
-fn a_write_is_done_wholly_or_not_at_all() {
+fn a_failed_write_is_rolled_back() {
     runtime().block_on(async {
         let file = File::new();
         let refusal = "CREATE TRIGGER refusal BEFORE UPDATE ON profiles WHEN NEW.id = 3 AND NEW.user_id = 1
@@ -280,15 +278,14 @@ fn a_write_is_done_wholly_or_not_at_all() {
         Connection::open(&file.0).unwrap().execute_batch(refusal).unwrap();
         let app = app(&file.0);
         let (status, body) = send(&app, "PUT", "user/1/profile", r#"{"entityId": 3}"#).await;
-        let words = "The write violates a rule of the database";
-        assert_eq!((status.as_u16(), body["message"].as_str()), (409, Some(words)));
+        let message = "The write violates a rule of the database";
+        assert_eq!((status.as_u16(), body["message"].as_str()), (409, Some(message)));
         assert_eq!(read_all(&app).await, Model::new(), "user 1 still has profile 1");
     });
 }
 
-/// A statement that takes too long is interrupted, and what it began is undone.
 #[test]
-fn a_write_that_takes_too_long_is_undone() {
+fn a_write_that_exceeds_its_deadline_is_rolled_back() {
     runtime().block_on(async {
         let file = File::new();
         let slow = "CREATE TRIGGER slow AFTER UPDATE ON users BEGIN
@@ -306,6 +303,6 @@ fn a_write_that_takes_too_long_is_undone() {
         assert_eq!((status.as_u16(), body["code"].as_str()), (500, Some("TIMEOUT")));
         assert_eq!(read_all(&app).await, Model::new());
         let body = r#"{"title": "after"}"#;
-        assert_eq!(send(&app, "POST", "user/1/posts", body).await.0, 201, "the connection is well");
+        assert_eq!(send(&app, "POST", "user/1/posts", body).await.0, 201, "the connection still works");
     });
 }

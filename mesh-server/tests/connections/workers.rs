@@ -90,7 +90,7 @@ async fn a_shutdown_finishes_or_aborts_requests_on_all_threads() {
         stream.write_all(text(entity).as_bytes()).await.unwrap();
         streams.push(stream);
     }
-    // So that they have begun when the server stops; where not, that makes no difference to what is seen.
+    // Lets the requests start before the server stops. The result does not depend on it.
     tokio::time::sleep(Duration::from_millis(100)).await;
     served.stop();
     served.ended().await;

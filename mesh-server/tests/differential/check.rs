@@ -17,18 +17,18 @@ use crate::dice::Dice;
 use crate::others::Others;
 use crate::query;
 
-/// How many queries each database is asked.
+/// Queries for each database.
 const QUERIES: usize = 12;
 
-/// How much was compared.
+/// Counts of what was compared.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) seeds: usize,
-    /// Answers that were the same.
+    /// Results that were equal.
     pub(crate) bodies: usize,
-    /// Of those, pages after the first.
+    /// Pages after the first among them.
     pub(crate) pages: usize,
-    /// Rows that walks along cursors came by.
+    /// Rows of all pages.
     pub(crate) rows: usize,
 }
 
@@ -44,34 +44,34 @@ impl AddAssign for Tally {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seeds, bodies, pages, rows } = self;
-        write!(f, "{seeds} databases, {bodies} answers, {pages} later pages, {rows} rows")
+        write!(f, "{seeds} databases, {bodies} results, {pages} later pages, {rows} rows")
     }
 }
 
-/// Compares all that a seed makes; the error is the whole story of the first mismatch.
+/// Compares the queries of a seed. The error describes the first mismatch.
 pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, String> {
     let mut dice = Dice::new(seed);
     let database = Database::random(&mut dice);
-    let pair = Pair::new(seed, database, verbose, others);
+    let engines = Engines::new(seed, database, verbose, others);
     let mut tally = Tally { seeds: 1, ..Tally::default() };
     for _ in 0..QUERIES {
-        let root = dice.below(pair.database.entities.len());
-        let entity = &pair.database.entities[root];
+        let root = dice.below(engines.database.entities.len());
+        let entity = &engines.database.entities[root];
         if entity.points && dice.chance(15) {
-            let node = query::point(&mut dice, &pair.database.entities, root);
+            let node = query::point(&mut dice, &engines.database.entities, root);
             let id = point_id(&mut dice, &entity.ids);
             let text = json!({entity.key: node}).to_string();
-            pair.compare(&Request::point(Format::Json, &text, &id))?;
+            engines.compare(&Request::point(Format::Json, &text, &id))?;
             tally.bodies += 1;
         } else {
-            let node = query::collection(&mut dice, &pair.database.entities, root);
-            pair.walk(&mut dice, entity.key, node, &mut tally)?;
+            let node = query::collection(&mut dice, &engines.database.entities, root);
+            engines.walk(&mut dice, entity.key, node, &mut tally)?;
         }
     }
     Ok(tally)
 }
 
-/// The id of a record as a path has it, or text that is no record's id.
+/// Returns the id of a record as in a path, or a text that is the id of no record.
 fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
     let ids: Vec<_> = ids
         .iter()
@@ -87,8 +87,8 @@ fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
     dice.pick(&ids)
 }
 
-/// One database several times over.
-struct Pair<'o> {
+/// A database in each of the engines.
+struct Engines<'o> {
     postgres: Option<Mesh>,
     others: &'o Others,
     seed: u64,
@@ -96,11 +96,11 @@ struct Pair<'o> {
     database: Database,
     memory: Mesh,
     sqlite: Mesh,
-    /// Dropped last, when nothing has the file open any more.
+    /// Dropped last, after the file is closed.
     _folder: Folder,
 }
 
-impl<'o> Pair<'o> {
+impl<'o> Engines<'o> {
     fn new(seed: u64, database: Database, verbose: bool, others: &'o Others) -> Self {
         let folder = Folder::new(seed);
         let path = folder.0.join("data.db");
@@ -141,7 +141,7 @@ impl<'o> Pair<'o> {
         }
     }
 
-    /// Follows cursors to the end. What the pages hold has to be what one large page holds.
+    /// Follows cursors to the end. All pages together have to be equal to one large page.
     fn walk(&self, dice: &mut Dice, entity: &str, mut node: Json, tally: &mut Tally) -> Result<(), String> {
         let mut whole = node.clone();
         whole["$page"] = json!({"first": 200});
@@ -151,19 +151,19 @@ impl<'o> Pair<'o> {
         };
         tally.bodies += 1;
         let expected = items(&whole);
-        let mut met: Vec<Json> = Vec::new();
+        let mut read: Vec<Json> = Vec::new();
         loop {
             let text = json!({entity: node}).to_string();
             let Some(body) = self.compare(&Request::collection(Format::Json, &text))? else {
-                return Err(self.story(&text, None, "a page fails where the whole does not"));
+                return Err(self.describe(&text, None, "a page fails, but the whole list does not"));
             };
             tally.bodies += 1;
             let page = items(&body);
             let more = body["pageInfo"]["hasNextPage"] == json!(true);
-            if more && page.is_empty() || met.len() > expected.len() {
-                return Err(self.story(&text, None, "the walk does not end"));
+            if more && page.is_empty() || read.len() > expected.len() {
+                return Err(self.describe(&text, None, "the walk does not end"));
             }
-            met.extend(page);
+            read.extend(page);
             if !more {
                 break;
             }
@@ -174,15 +174,15 @@ impl<'o> Pair<'o> {
             }
             node["$page"]["after"] = body["pageInfo"]["endCursor"].clone();
         }
-        tally.rows += met.len();
-        if met == expected {
+        tally.rows += read.len();
+        if read == expected {
             return Ok(());
         }
-        let what = format!("the pages hold\n  {}\ninstead of\n  {}", json!(met), json!(expected));
-        Err(self.story(&whole_text, None, &what))
+        let what = format!("the pages hold\n  {}\ninstead of\n  {}", json!(read), json!(expected));
+        Err(self.describe(&whole_text, None, &what))
     }
 
-    /// The body that both give; `None` where both fail alike.
+    /// Returns the body if all are equal; `None` if all fail with an allowed error.
     fn compare(&self, request: &Request<'_>) -> Result<Option<Json>, String> {
         let QuerySource::Text { text, .. } = request.query else { panic!("the query is a text") };
         let of = |mesh: &Mesh| -> Result<String, Error> {
@@ -194,14 +194,14 @@ impl<'o> Pair<'o> {
             && shown(&postgres) != shown(&sqlite)
         {
             let what = format!("SQLite\n  {}\nPostgreSQL\n  {}", shown(&sqlite), shown(&postgres));
-            return Err(self.story(text, request.id, &what));
+            return Err(self.describe(text, request.id, &what));
         }
         if self.verbose {
             eprintln!("{:?} {}\n  {}", request.id, text, shown(&memory));
         }
         match (&memory, &sqlite) {
             (Ok(one), Ok(other)) if one == other => Ok(Some(serde_json::from_str(one).unwrap())),
-            // The generator is to make nothing that is refused: a refusal would compare nothing.
+            // Other errors are a fault of the generator: a refused query compares nothing.
             (
                 Err(Error::Resolve(ResolveError::SumOverflow)),
                 Err(Error::Resolve(ResolveError::SumOverflow)),
@@ -212,13 +212,13 @@ impl<'o> Pair<'o> {
             ) => Ok(None),
             _ => {
                 let what = format!("memory\n  {}\nSQLite\n  {}", shown(&memory), shown(&sqlite));
-                Err(self.story(text, request.id, &what))
+                Err(self.describe(text, request.id, &what))
             }
         }
     }
 
-    /// All that is needed to see a mismatch again.
-    fn story(&self, text: &str, id: Option<&str>, what: &str) -> String {
+    /// Returns all that is needed to reproduce a mismatch.
+    fn describe(&self, text: &str, id: Option<&str>, what: &str) -> String {
         let request = match id {
             Some(id) => Request::point(Format::Json, text, id),
             None => Request::collection(Format::Json, text),
@@ -261,7 +261,7 @@ fn write_sql(out: &mut String, plan: &Plan) {
     tree(out, &Statements::from_plan(plan), 0);
 }
 
-/// A folder of its own for each database, removed with all that is in it.
+/// The folder of a database, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -274,7 +274,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Files left behind do no harm.
+        // A folder that is left behind is harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

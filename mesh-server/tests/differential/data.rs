@@ -9,31 +9,31 @@ use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder, ThroughDocumen
 use crate::dice::Dice;
 use crate::script::{Column, Scripts, quoted};
 
-/// A random database with the schema over it.
+/// A random database and its schema.
 pub(crate) struct Database {
     pub(crate) entities: Vec<Entity>,
-    /// Make the database in SQLite and PostgreSQL.
+    /// The statements that create the database in SQLite and PostgreSQL.
     pub(crate) scripts: Scripts,
-    /// The same in memory.
+    /// The same data in memory.
     pub(crate) tables: Tables,
     pub(crate) schema: SchemaBuilder,
 }
 
 pub(crate) struct Entity {
     pub(crate) key: &'static str,
-    /// The id field among them.
+    /// The fields, including the id.
     pub(crate) fields: Vec<Field>,
     pub(crate) relations: Vec<Relation>,
     /// Whether records can be read by id.
     pub(crate) points: bool,
-    /// The ids of its rows, NULL where there is none.
+    /// The ids of the rows; NULL for rows without one.
     pub(crate) ids: Vec<Value>,
     table: String,
     id: Id,
     id_column: String,
     /// Storage columns with their declarations.
     columns: Vec<Column>,
-    /// What is said of the table as a whole.
+    /// A constraint of the table.
     constraint: &'static str,
     options: &'static str,
     rows: Vec<Vec<Value>>,
@@ -45,7 +45,7 @@ pub(crate) struct Field {
     pub(crate) kind: Kind,
     column: String,
     /// Whether the schema declares its type.
-    told: bool,
+    is_typed: bool,
 }
 
 #[derive(Clone)]
@@ -55,7 +55,7 @@ pub(crate) struct Relation {
     pub(crate) many: bool,
 }
 
-/// What a field holds.
+/// The kind of values in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -63,34 +63,34 @@ pub(crate) enum Kind {
     Real,
     Boolean,
     Bigint,
-    /// The same with numbers of which two have no sum.
+    /// 64-bit integers whose sums overflow.
     Huge,
     Decimal,
-    /// Times in one of [`TIMES`].
+    /// Times, written as in this entry of [`TIMES`].
     Time(usize),
     Date,
     Json,
     Binary,
 }
 
-/// How tables tell their rows apart.
+/// The key of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
     /// `INTEGER PRIMARY KEY`.
     Integer,
     /// A text key.
     Text,
-    /// Integers, and a NULL here and there.
+    /// Integers and some NULLs, without a constraint.
     Loose,
-    /// Nothing but the row id.
+    /// Only the row id.
     None,
-    /// Two columns, neither of them a field, in a table without row ids.
+    /// Two columns that are not fields, in a table without row ids.
     Pair,
 }
 
 const KEYS: [&str; 4] = ["author", "book", "note", "series"];
 
-/// Three moments, written in each way that a column may have.
+/// Three times in each of the formats that a column may have.
 const TIMES: [[&str; 3]; 5] = [
     ["2024-01-01T00:00:00", "2024-05-01T10:00:00", "2023-12-31T23:59:59"],
     ["2024-01-01 00:00:00", "2024-05-01 10:00:00", "2023-12-31 23:59:59"],
@@ -150,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// PostgreSQL's own types, where their values look as SQLite's do.
+    /// PostgreSQL's types, if their values are written as in SQLite.
     fn postgres(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -206,7 +206,7 @@ impl Database {
             let both = (entities[from].has_id(), entities[to].has_id());
             match dice.below(4) {
                 0 | 1 if both.1 => {
-                    // The key of the one in a column of the other, to be followed either way.
+                    // A column with the key of the other entity, and a relation in each direction.
                     let column = format!("ref {number}");
                     let ids = entities[to].ids.clone();
                     let ty = entities[to].key_type();
@@ -240,7 +240,7 @@ impl Database {
                         entities[from].relations.push(Relation { name, target: to, many: true });
                     }
                 }
-                // Columns that are no key: what leads to one record has several to choose from.
+                // Columns that are no key, so several records match a to-one relation.
                 choice => {
                     let (parent, target) = (quoted(&entities[from].table), quoted(&entities[to].table));
                     let mut on = format!("{target}.code = {parent}.code");
@@ -267,7 +267,7 @@ impl Database {
     }
 }
 
-/// Adds a relation over a condition; its name says which kind.
+/// Adds a relation over a condition. The name states whether it is to-many.
 fn relate(
     schema: SchemaBuilder,
     entities: &mut [Entity],
@@ -284,7 +284,7 @@ fn relate(
     schema
 }
 
-/// One of the ids, or one that no row has, or NULL.
+/// Returns one of the ids, an id without a row, or NULL.
 fn key(dice: &mut Dice, ids: &[Value]) -> Value {
     match dice.below(10) {
         0 => Value::Null,
@@ -323,19 +323,19 @@ impl Entity {
                 let kind = Kind::random(dice);
                 let name = format!("f{number}");
                 let column = dice.pick(&[name.clone(), name.clone(), format!("a \"{number}\" b")]);
-                // Without a type in the schema, only these are read alike whatever the table declares.
-                let told = !matches!(kind, Kind::Text | Kind::Integer) || dice.chance(80);
-                Field { name, kind, column, told }
+                // Without a type in the schema, only these kinds are read equally for every declaration of the column.
+                let is_typed = !matches!(kind, Kind::Text | Kind::Integer) || dice.chance(80);
+                Field { name, kind, column, is_typed }
             })
             .collect();
-        // A field's name may be another field's column.
+        // The name of a field may be the column of another.
         if dice.chance(20) {
             let first = fields[0].column.clone();
             fields[0].column = std::mem::replace(&mut fields[1].column, first);
         }
         for field in &fields {
             let declaration = if typed { field.kind.declaration() } else { "" };
-            // Where SQLite cannot tell how times are written, it compares their texts.
+            // Without a declared type SQLite cannot recognize the format of times, and compares their texts.
             let timeless = !typed && matches!(field.kind, Kind::Time(0));
             let declared = (declaration, if timeless { "text" } else { field.kind.postgres() });
             entity.add_column(dice, &field.column, declared, |dice| field.kind.value(dice));
@@ -350,7 +350,7 @@ impl Entity {
         entity
     }
 
-    /// Adds the row key.
+    /// Adds the key and the rows.
     fn identify(&mut self, dice: &mut Dice, name: &str, count: usize) {
         let mut texts = TEXT_KEYS.map(Value::from).to_vec();
         let mut numbers: Vec<Value> = (1..=12).map(|number| Value::from(number - 2)).collect();
@@ -378,7 +378,12 @@ impl Entity {
         if self.id == Id::Loose {
             ids.iter_mut().filter(|_| dice.chance(20)).for_each(|id| *id = Value::Null);
         }
-        self.fields.push(Field { name: name.to_owned(), kind, column: self.id_column.clone(), told: true });
+        self.fields.push(Field {
+            name: name.to_owned(),
+            kind,
+            column: self.id_column.clone(),
+            is_typed: true,
+        });
         let postgres = self.key_type();
         self.columns.push(Column { name: self.id_column.clone(), sqlite: declaration, postgres });
         self.rows = ids.iter().map(|id| vec![id.clone()]).collect();
@@ -400,7 +405,7 @@ impl Entity {
         self.add_column(dice, column, ("", ty), |dice| key(dice, ids));
     }
 
-    /// What PostgreSQL calls the type of its id.
+    /// Returns the type of the id in PostgreSQL.
     fn key_type(&self) -> &'static str {
         if self.id == Id::Text { "text" } else { "integer" }
     }
@@ -416,7 +421,7 @@ impl Entity {
             _ => builder.no_id(),
         };
         for field in &self.fields {
-            builder = if field.told {
+            builder = if field.is_typed {
                 builder.field(&field.name, field.kind.ty())
             } else {
                 builder.untyped(&field.name)

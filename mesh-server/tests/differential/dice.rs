@@ -1,6 +1,6 @@
 //! A small random number generator with equal results on every machine.
 
-/// SplitMix64: every seed, zero included, gives a good sequence.
+/// A SplitMix64 generator. Every seed gives a good sequence, including zero.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -15,12 +15,12 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below that one.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// True that many times in a hundred.
+    /// Returns `true` with this probability in percent.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -35,7 +35,7 @@ impl Dice {
         }
     }
 
-    /// Some of a list, at most that many, in any order.
+    /// Returns at most `most` elements of a list, in random order.
     pub(crate) fn some<T: Clone>(&mut self, list: &[T], most: usize) -> Vec<T> {
         let mut list = list.to_vec();
         self.shuffle(&mut list);

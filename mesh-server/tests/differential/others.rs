@@ -3,7 +3,7 @@
 use mesh_plan::sql::postgres::Features;
 use tokio::runtime::{Builder, Runtime};
 
-/// What all seeds of a run share.
+/// The databases that all seeds of a run share.
 pub(crate) struct Others {
     pub(crate) runtime: Runtime,
     pub(crate) postgres: Option<served::Served>,
@@ -16,14 +16,14 @@ impl Others {
         Self { runtime, postgres }
     }
 
-    /// Whether PostgreSQL is asked too: a database there takes a tenth of a second to make, so only every third is
-    /// made there, unless one seed is to be looked at or there is time.
+    /// Returns whether a seed is compared with PostgreSQL. Creating a database there takes a tenth of a second, so it is
+    /// done for every third seed, and for all seeds of runs with an environment variable.
     pub(crate) fn has_turn(&self, seed: u64) -> bool {
         seed.is_multiple_of(3)
             || ["MESH_DIFF_SEED", "MESH_DIFF_SECONDS"].iter().any(|it| std::env::var_os(it).is_some())
     }
 
-    /// What PostgreSQL can do here: its text sorts by bytes, so that letters are folded by another collation.
+    /// Returns the features of PostgreSQL here: text is sorted by bytes, so letters are folded by another collation.
     pub(crate) fn features(&self) -> Features {
         Features { icu_folds: true }
     }
@@ -47,8 +47,8 @@ pub(crate) mod served {
             Some(Self { cluster: Cluster::start()?, runtime: runtime.clone() })
         }
 
-        /// The database in the cluster, and the schema that SQLite's catalog gives it, with the types that
-        /// PostgreSQL stores: so the same names, types and orders are planned for both.
+        /// Creates the database. Returns it with a schema of SQLite's catalog and PostgreSQL's storage types, so that
+        /// names, types and orders are planned equally for both.
         pub(crate) fn open(
             &self,
             database: &Database,

@@ -5,10 +5,10 @@ use serde_json::{Map, Value as Json, json};
 use crate::data::{Entity, Field, Kind, TEXTS};
 use crate::dice::Dice;
 
-/// How deep relations nest.
+/// The maximum depth of relations.
 const DEPTH: usize = 4;
 
-/// A query for the root of a collection read.
+/// Returns the root of a query for a collection read.
 pub(crate) fn collection(dice: &mut Dice, entities: &[Entity], root: usize) -> Json {
     match dice.below(10) {
         0..=5 => node(dice, entities, root, DEPTH, true),
@@ -17,12 +17,12 @@ pub(crate) fn collection(dice: &mut Dice, entities: &[Entity], root: usize) -> J
     }
 }
 
-/// A query for the root of a point read.
+/// Returns the root of a query for a point read.
 pub(crate) fn point(dice: &mut Dice, entities: &[Entity], root: usize) -> Json {
     node(dice, entities, root, DEPTH, false)
 }
 
-/// What a condition or an order speaks of.
+/// The field or aggregate of a condition or an order.
 type Subject = (Json, Kind);
 
 fn subjects(fields: &[Field]) -> Vec<Subject> {
@@ -133,12 +133,12 @@ fn literal(dice: &mut Dice, kind: Kind) -> Json {
             "2024-05-01T12:00:00+02:00",
         ])),
         Kind::Date => json!(dice.pick(&["2024-01-01", "2024-05-01", "2024-02-29"])),
-        // Only asked whether they are NULL.
+        // Compared with NULL only.
         Kind::Json | Kind::Binary => Json::Null,
     }
 }
 
-/// The fields that identify rows.
+/// Returns fields to group by.
 fn keys(dice: &mut Dice, entity: &Entity, most: usize) -> Vec<Field> {
     let fields: Vec<_> =
         entity.fields.iter().filter(|it| !matches!(it.kind, Kind::Json | Kind::Binary)).cloned().collect();
@@ -172,13 +172,13 @@ fn distinct(dice: &mut Dice, entity: &Entity) -> Json {
 fn grouped(dice: &mut Dice, entity: &Entity) -> Json {
     let most = dice.below(3);
     let keys = keys(dice, entity, most);
-    let mut spoken_of = subjects(&keys);
+    let mut subjects_of_groups = subjects(&keys);
     let mut aggregates = Map::new();
     for number in 0..=dice.below(4) {
         let alias = format!("agg_{number}");
         let (definition, kind) = aggregate(dice, entity);
         aggregates.insert(alias.clone(), definition);
-        spoken_of.push((json!({"aggregate": alias}), kind));
+        subjects_of_groups.push((json!({"aggregate": alias}), kind));
     }
     let mut select = Map::new();
     for key in &keys {
@@ -191,23 +191,23 @@ fn grouped(dice: &mut Dice, entity: &Entity) -> Json {
         node["$groupBy"] = names(&keys);
     }
     if dice.chance(40) {
-        node["$having"] = filter(dice, 2, &spoken_of);
+        node["$having"] = filter(dice, 2, &subjects_of_groups);
     }
     if dice.chance(40) {
         node["$where"] = filter(dice, 3, &subjects(&entity.fields));
     }
-    node["$orderBy"] = order(dice, &spoken_of);
+    node["$orderBy"] = order(dice, &subjects_of_groups);
     page(dice, &mut node);
     node
 }
 
-/// An aggregate and what kind of value it has.
+/// Returns an aggregate and the kind of its values.
 fn aggregate(dice: &mut Dice, entity: &Entity) -> (Json, Kind) {
     let field = dice.pick(&entity.fields);
     let functions: &[&str] = match field.kind {
         Kind::Integer | Kind::Real | Kind::Bigint | Kind::Decimal => &["count", "sum", "avg", "min", "max"],
         Kind::Json | Kind::Binary | Kind::Boolean => &["count"],
-        // Without a sum: whether one on the way to it may leave 64 bits is a question of its own.
+        // Without a sum of `Huge`: whether it overflows can depend on the order of the rows.
         Kind::Huge | Kind::Text | Kind::Time(_) | Kind::Date => &["count", "min", "max"],
     };
     let function = dice.pick(functions);

@@ -12,7 +12,7 @@ pub(crate) struct Column {
     pub(crate) postgres: &'static str,
 }
 
-/// The same table in the words of both databases.
+/// The statements that create the tables in both databases.
 #[derive(Default)]
 pub(crate) struct Scripts {
     pub(crate) sqlite: String,
@@ -37,7 +37,7 @@ impl Scripts {
             columns.join(", ")
         };
         writeln!(sqlite, "CREATE TABLE {table} ({}{constraint}){options};", list(|it| it.sqlite)).unwrap();
-        // SQLite's row ids, in its order.
+        // A column with SQLite's row ids, which rows are ordered by.
         let row_ids = if options.is_empty() { ", rowid bigint" } else { "" };
         writeln!(postgres, "CREATE TABLE {table} ({}{row_ids}{constraint});", list(|it| it.postgres))
             .unwrap();
@@ -52,13 +52,13 @@ impl Scripts {
     }
 }
 
-/// The row id that SQLite gives a row: its integer key, if it has one.
+/// Returns the row id of a row in SQLite: its integer key, if it has one.
 fn row_number(row: &[Value], columns: &[Column], number: i32) -> String {
     let key = columns.iter().position(|column| column.sqlite == "INTEGER PRIMARY KEY");
     key.map_or_else(|| number.to_string(), |key| literal(&row[key]))
 }
 
-/// The value in PostgreSQL's words.
+/// Returns a value as an expression of PostgreSQL.
 fn typed(value: &Value, ty: &str) -> String {
     match value {
         Value::Integer(value) if ty == "boolean" => (*value != 0).to_string(),

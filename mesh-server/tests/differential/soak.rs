@@ -5,12 +5,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::check::{self, Tally};
 use crate::others::Others;
 
-/// The number that a variable of the environment holds, if it is set.
+/// Returns the number in an environment variable, if it is set.
 pub(crate) fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().expect("the variable is a whole number"))
 }
 
-/// Goes on with seeds that no run has seen before.
+/// Compares further seeds, starting from the current time.
 pub(crate) fn run(time: Duration, mut tally: Tally, others: &Others) {
     let start = Instant::now();
     let mut shown = start;

@@ -19,9 +19,8 @@ fn read() -> Ask {
     Ask::get("/mesh/post/1", TITLE)
 }
 
-/// Defect 40: a signature covered neither method nor path.
 #[tokio::test]
-async fn a_bound_signature_is_good_for_one_use() {
+async fn a_bound_signature_is_valid_for_one_request() {
     let site = Site::new();
     let login = site.login().await;
     let signed = || login.bind(read(), "json", now(), NONCE);
@@ -34,14 +33,14 @@ async fn a_bound_signature_is_good_for_one_use() {
     assert_eq!(site.send(stripped).await.why().1, "SIGNATURE_INVALID");
     assert_eq!(site.send(signed()).await.text, r#"{"title":"Hello"}"#);
     assert_eq!(site.send(signed()).await.why(), (401, "REPLAYED".to_owned()));
-    // The URL's query is no part of what is signed.
+    // The signature does not cover the URL query.
     let with_query = login.bind(read(), "json", now(), "c29tZSByYW5kb20gMg");
     let with_query = Ask { path: "/mesh/post/1?utm=1".to_owned(), ..with_query };
     assert_eq!(site.send(with_query).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_bound_signature_has_its_time() {
+async fn a_bound_signature_is_valid_for_the_replay_window() {
     let site = Site::with(gate().replay_window(Duration::from_secs(30)));
     let login = site.login().await;
     for (offset, status) in [(-40i64, 401), (-20, 200), (0, 200), (20, 200), (40, 401)] {
@@ -53,7 +52,7 @@ async fn a_bound_signature_has_its_time() {
 }
 
 #[tokio::test]
-async fn the_formats_in_effect() {
+async fn a_bound_signature_covers_the_format() {
     let queries = Persisted::new(Registration::Signed);
     let site = Site::from(signed_app(gate()).persisted(queries));
     let login = site.login().await;
@@ -81,13 +80,13 @@ async fn the_formats_in_effect() {
     assert_eq!(site.send(login.bind(by_id(&id), "json", now(), &nonce())).await.status, 403);
     for format in ["ql", "json"] {
         let reply = site.send(login.bind(by_id("q_unknown"), format, now(), &nonce())).await;
-        assert_eq!(reply.why(), (400, "QUERY_ID_UNKNOWN".to_owned()), "signed, so it may be told");
+        assert_eq!(reply.why(), (400, "QUERY_ID_UNKNOWN".to_owned()), "signed, so the reply may reveal it");
     }
     assert_eq!(site.send(login.bind(by_id("q_unknown"), "xml", now(), &nonce())).await.status, 403);
 }
 
 #[tokio::test]
-async fn headers_that_belong_together() {
+async fn timestamp_and_nonce_are_required_together() {
     let site = Site::new();
     let login = site.login().await;
     for name in ["X-Mesh-Timestamp", "X-Mesh-Nonce"] {
@@ -102,29 +101,28 @@ async fn headers_that_belong_together() {
 }
 
 #[tokio::test]
-async fn what_the_setting_says() {
+async fn binding_can_be_required_or_turned_off() {
     let required = Site::with(gate().binding(Binding::Require));
     let login = required.login().await;
     let reply = required.send(login.sign(read())).await;
     assert_eq!(reply.why(), (401, "SIGNATURE_MISSING".to_owned()));
     assert_eq!(required.send(login.bind(read(), "json", now(), NONCE)).await.status, 200);
     let logout = Ask::new("POST", "/mesh/logout").header("X-Mesh-Token", &login.token);
-    assert_eq!(required.send(logout).await.status, 200, "a logout needs none");
+    assert_eq!(required.send(logout).await.status, 200, "a logout needs no signature");
 
     let off = Site::with(gate().binding(Binding::Off));
     let login = off.login().await;
     for _ in 0..2 {
         let ask = login.sign(read()).header("X-Mesh-Timestamp", "1").header("X-Mesh-Nonce", "x");
-        assert_eq!(off.send(ask).await.status, 200, "they mean nothing");
+        assert_eq!(off.send(ask).await.status, 200, "the headers are ignored");
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever stands in the headers, it is refused in good order.
     #[test]
-    fn nonsense_is_refused(values in proptest::collection::vec(proptest::option::of("[ -~é]{0,80}"), 7)) {
+    fn arbitrary_headers_are_refused_with_an_error(values in proptest::collection::vec(proptest::option::of("[ -~é]{0,80}"), 7)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let names = [
             "X-Mesh-Token", "X-Mesh-Signature", "X-Mesh-Timestamp", "X-Mesh-Nonce", "X-Mesh-Query",
@@ -137,7 +135,7 @@ proptest! {
             for (name, value) in names.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))) {
                 ask = ask.header(name, value);
             }
-            // With the right token every other time, so that what comes after it is reached.
+            // Every other request has a valid token, so that later checks are reached.
             if ask.headers.len().is_multiple_of(2) {
                 ask = ask.with("X-Mesh-Token", login.token);
             }

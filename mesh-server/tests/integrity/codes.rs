@@ -12,7 +12,7 @@ fn refused(status: u16, code: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_round_from_login_to_logout() {
+async fn a_session_lasts_from_login_to_logout() {
     let site = Site::new();
     let before = u64::try_from(since_1970().as_millis()).unwrap();
     let reply = site.send(Ask::post("/mesh/auth", &credentials("pw"))).await;
@@ -41,7 +41,7 @@ async fn a_round_from_login_to_logout() {
 }
 
 #[tokio::test]
-async fn every_code_with_its_status() {
+async fn every_code_has_its_status() {
     let site = Site::new();
     let login = site.login().await;
     let get = || Ask::get("/mesh/post/1", TITLE);
@@ -71,7 +71,7 @@ async fn every_code_with_its_status() {
 }
 
 #[tokio::test]
-async fn one_altered_character_is_refused_wherever_it_stands() {
+async fn an_altered_character_is_refused_at_any_position() {
     let site = Site::new();
     let login = site.login().await;
     let signed = || login.sign(Ask::get("/mesh/post/1", TITLE));
@@ -91,7 +91,7 @@ async fn one_altered_character_is_refused_wherever_it_stands() {
 }
 
 #[tokio::test]
-async fn a_body_is_signed_as_it_is() {
+async fn a_body_is_signed_as_sent() {
     let site = Site::new();
     let login = site.login().await;
     let body = json!({"query": TITLE, "id": 1});
@@ -105,7 +105,7 @@ async fn a_body_is_signed_as_it_is() {
     longer.body.push(b' ');
     assert_eq!(site.send(longer).await.why(), refused(403, "SIGNATURE_INVALID"));
     assert_eq!(site.send(good).await.status, 200);
-    // A header beside the body is part of the message.
+    // A query header is part of the message.
     let both = login.sign(Ask::post("/mesh", &body).header("X-Mesh-Query", "e30="));
     assert_eq!(site.send(both).await.status, 200);
     let added = login.sign(Ask::post("/mesh", &body)).header("X-Mesh-Query", "e30=");
@@ -113,7 +113,7 @@ async fn a_body_is_signed_as_it_is() {
 }
 
 #[tokio::test]
-async fn headers_that_stand_twice_are_refused() {
+async fn repeated_headers_are_refused() {
     let site = Site::new();
     let login = site.login().await;
     for name in ["X-Mesh-Token", "X-Mesh-Signature", "X-Mesh-Query", "X-Mesh-Format", "X-Mesh-Nonce"] {
@@ -130,7 +130,7 @@ async fn headers_that_stand_twice_are_refused() {
 }
 
 #[tokio::test]
-async fn logins_that_cannot_be_read() {
+async fn malformed_logins_are_refused() {
     let site = Site::new();
     let ask = |body: &str| Ask { body: body.into(), ..Ask::post("/mesh/auth", &json!(null)) };
     for (ask, status, error) in [
@@ -146,12 +146,12 @@ async fn logins_that_cannot_be_read() {
     ] {
         let reply = site.send(ask).await;
         assert_eq!(reply.why(), refused(status, error), "{}", reply.text);
-        assert!(!reply.text.contains("directory"), "what went wrong is for the log");
+        assert!(!reply.text.contains("directory"), "the cause is only logged");
     }
 }
 
 #[tokio::test]
-async fn attempts_to_log_in_are_limited() {
+async fn failed_logins_are_limited() {
     let site = Site::new();
     let wrong = || Ask::post("/mesh/auth", &credentials("wrong"));
     for _ in 0..20 {
@@ -165,7 +165,7 @@ async fn attempts_to_log_in_are_limited() {
     let wait: u32 = reply.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     let right = || Ask::post("/mesh/auth", &credentials("pw"));
-    assert_eq!(site.send(right()).await.status, 429, "the right one too, or it would show");
+    assert_eq!(site.send(right()).await.status, 429, "the right password too, or its reply would reveal it");
     assert_eq!(site.send_from(right(), [192, 0, 2, 2]).await.status, 200, "from another address");
     let other = Ask::post("/mesh/auth", &json!({"login": "bo", "password": "pw"}));
     assert_eq!(site.send(other).await.status, 200, "another account");
@@ -203,9 +203,8 @@ async fn secrets_can_be_rotated() {
     assert_eq!(before.send(read(&fresh)).await.why(), refused(401, "TOKEN_INVALID"));
 }
 
-/// Defect 39: the prefix of a signature was optional.
 #[tokio::test]
-async fn a_signature_without_its_prefix_is_none() {
+async fn a_signature_without_its_prefix_is_refused() {
     let site = Site::new();
     let login = site.login().await;
     let ask = login.sign(Ask::get("/mesh/post/1", TITLE));
@@ -216,20 +215,19 @@ async fn a_signature_without_its_prefix_is_none() {
     }
 }
 
-/// Defects 34 and 35: who changed role, tenant, user or expiry of an own token was believed.
 #[tokio::test]
-async fn what_a_token_says_cannot_be_changed() {
+async fn altered_tokens_are_refused() {
     let site = Site::new();
     let login = site.login().await;
     let gate = Gate::new(Keys::new(&Secret::new([9; 32]).unwrap()));
-    // A token that says more, sealed with a key of one's own, and signed with the real signing token.
+    // A token with more rights, sealed with another key and signed with the real signing token.
     let forged = gate.login(&Identity::new("ada").with_role("admin"), [1; 16], 0).unwrap();
     let far = Login { token: forged.token, ..login.clone() };
     assert_eq!(
         site.send(far.sign(Ask::get("/mesh/post/1", TITLE))).await.why(),
         refused(401, "TOKEN_INVALID")
     );
-    // The text in it, found and replaced.
+    // The text in the token, replaced.
     let bytes = decode(&login.token);
     for (from, to) in [(&b"editor"[..], &b"bigadm"[..]), (b"acme", b"evil"), (b"ada", b"bob")] {
         let at = bytes.windows(from.len()).position(|part| part == from).unwrap();
@@ -247,12 +245,11 @@ async fn what_a_token_says_cannot_be_changed() {
         site.send(later.sign(Ask::get("/mesh/post/1", TITLE))).await.why(),
         refused(401, "TOKEN_INVALID")
     );
-    assert_eq!(encode(&bytes), login.token, "unaltered it is the same");
+    assert_eq!(encode(&bytes), login.token, "an unaltered token is equal");
 }
 
-/// Defect 36: any text with a session's id ended that session.
 #[tokio::test]
-async fn a_forged_logout_ends_nobodys_session() {
+async fn a_forged_logout_ends_no_session() {
     let site = Site::new();
     let login = site.login().await;
     let mut bytes = decode(&login.token);
@@ -265,7 +262,6 @@ async fn a_forged_logout_ends_nobodys_session() {
     assert_eq!(site.send(login.sign(Ask::get("/mesh/post/1", TITLE))).await.status, 200);
 }
 
-/// Defect 37: a second process accepted what the first had revoked.
 #[tokio::test]
 async fn a_logout_reaches_all_servers_that_share_the_store() {
     let (here, there) = Site::pair();
@@ -277,7 +273,6 @@ async fn a_logout_reaches_all_servers_that_share_the_store() {
     assert_eq!(reply.why(), refused(401, "TOKEN_REVOKED"));
 }
 
-/// Defect 38: wrong credentials and malformed tokens were thrown out of the handler.
 #[tokio::test]
 async fn refusals_are_replies() {
     let site = Site::new();
@@ -292,9 +287,8 @@ async fn refusals_are_replies() {
     }
 }
 
-/// Another session's key signs nothing for this one.
 #[tokio::test]
-async fn sessions_do_not_sign_for_each_other() {
+async fn the_key_of_another_session_is_refused() {
     let site = Site::new();
     let (one, other) = (site.login().await, site.login().await);
     assert_ne!(one.token, other.token);

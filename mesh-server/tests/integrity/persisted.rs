@@ -26,7 +26,7 @@ fn signed(persisted: Persisted) -> Site {
 }
 
 #[tokio::test]
-async fn what_is_registered_can_be_read_by_its_id() {
+async fn registered_queries_are_read_by_their_id() {
     let site = open(Persisted::new(Registration::Open));
     let reply = site.send(by_id("/mesh/post", LIST_ID)).await;
     assert_eq!(reply.why(), (400, "QUERY_ID_UNKNOWN".to_owned()));
@@ -48,7 +48,7 @@ async fn what_is_registered_can_be_read_by_its_id() {
 }
 
 #[tokio::test]
-async fn what_is_no_query_is_not_registered() {
+async fn invalid_queries_are_not_registered() {
     let site = open(Persisted::new(Registration::Open));
     for (body, error) in [
         (json!({"query": "{ post secret }", "format": "ql"}), "ValidationError"),
@@ -69,7 +69,7 @@ async fn what_is_no_query_is_not_registered() {
 }
 
 #[tokio::test]
-async fn registration_that_is_signed() {
+async fn signed_registration_needs_a_signature() {
     let site = signed(Persisted::new(Registration::Signed));
     let login = site.login().await;
     assert_eq!(site.send(register()).await.why(), (401, "TOKEN_MISSING".to_owned()));
@@ -82,13 +82,12 @@ async fn registration_that_is_signed() {
 }
 
 #[tokio::test]
-async fn registration_that_is_open_needs_no_session_but_reads_do() {
+async fn open_registration_needs_no_session_but_reads_do() {
     let site = signed(Persisted::new(Registration::Open));
     assert_eq!(site.send(register()).await.status, 200);
     assert_eq!(site.send(by_id("/mesh/post", LIST_ID)).await.why(), (401, "TOKEN_MISSING".to_owned()));
 }
 
-/// Defect 41: queries could be signed or registered, but not both.
 #[tokio::test]
 async fn ids_are_signed_like_queries() {
     let site = signed(Persisted::new(Registration::Signed));
@@ -103,7 +102,7 @@ async fn ids_are_signed_like_queries() {
 }
 
 #[tokio::test]
-async fn registration_that_is_closed() {
+async fn closed_registration_is_refused() {
     for site in [open(closed()), signed(closed())] {
         let reply = site.send(register()).await;
         assert_eq!(reply.why(), (403, "QUERY_NOT_ALLOWED".to_owned()));
@@ -119,7 +118,7 @@ fn closed() -> Persisted {
 }
 
 #[tokio::test]
-async fn only_registered_queries() {
+async fn only_registered_queries_run() {
     let refused = (403, "QUERY_NOT_ALLOWED".to_owned());
     let site = open(closed().only(true));
     assert_eq!(site.send(Ask::get("/mesh/post/1", TITLE)).await.why(), refused);
@@ -129,7 +128,7 @@ async fn only_registered_queries() {
     let login = site.login().await;
     assert_eq!(site.send(login.sign(Ask::get("/mesh/post/1", TITLE))).await.why(), refused);
     let unsigned = site.send(Ask::get("/mesh/post/1", TITLE)).await;
-    assert_eq!(unsigned.why().1, "TOKEN_MISSING", "who asks comes first");
+    assert_eq!(unsigned.why().1, "TOKEN_MISSING", "authentication precedes the check");
 }
 
 #[tokio::test]

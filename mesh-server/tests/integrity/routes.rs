@@ -17,7 +17,7 @@ impl Drop for Folder {
     }
 }
 
-/// A server with everything that has routes.
+/// Returns a server with all optional routes.
 fn everything() -> (Site, Folder) {
     let path = std::env::temp_dir().join(format!("mesh-integrity-{}", std::process::id()));
     let folder = Folder(path.clone());
@@ -41,7 +41,7 @@ fn profiles() -> Profiles {
     }
 }
 
-/// The path of a pattern, with names that exist.
+/// Returns the path of a pattern, with existing names.
 fn path(pattern: &str) -> String {
     let key = format!("sha256/ab/{}", "c".repeat(62));
     let path = pattern.replace(":entity", "post").replace(":id", "1").replace(":key", &key);
@@ -50,10 +50,10 @@ fn path(pattern: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_route_refuses_what_is_not_signed() {
+async fn every_route_refuses_unsigned_requests() {
     let (site, _folder) = everything();
     let login = site.login().await;
-    let mut asked = 0;
+    let mut count = 0;
     for (pattern, allow) in Route::table(&profiles()) {
         if matches!(pattern, "auth" | "logout") {
             continue;
@@ -71,7 +71,7 @@ async fn every_route_refuses_what_is_not_signed() {
             for kind in ["application/json", "multipart/form-data; boundary=x", ""] {
                 for path in [path(pattern), format!("{}/", path(pattern)), path(pattern).replace('o', "%6f")]
                 {
-                    asked += 1;
+                    count += 1;
                     let mut ask = Ask::new(method, &path);
                     if method != "GET" && method != "HEAD" && !kind.is_empty() {
                         ask.body = b"{}".to_vec();
@@ -96,10 +96,9 @@ async fn every_route_refuses_what_is_not_signed() {
             }
         }
     }
-    assert!(asked > 100, "the table has routes: {asked}");
+    assert!(count > 100, "the table has routes: {count}");
 }
 
-/// Defect 33: a POST was answered although nothing in it was signed.
 #[tokio::test]
 async fn an_unsigned_post_is_refused() {
     let site = Site::new();
@@ -109,7 +108,7 @@ async fn an_unsigned_post_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_free_of_it() {
+async fn options_and_login_need_no_signature() {
     let (site, _folder) = everything();
     for path in ["/mesh", "/mesh/post", "/mesh/post/1", "/mesh/auth", "/mesh/logout", "/mesh/queries"] {
         assert_eq!(site.send(Ask::new("OPTIONS", path)).await.status, 204, "{path}");
@@ -119,7 +118,6 @@ async fn what_is_free_of_it() {
     assert_eq!(site.send(Ask::new("GET", "/nowhere")).await.status, 404, "the path comes before the token");
 }
 
-/// With integrity off there is nothing to log in to.
 #[tokio::test]
 async fn without_integrity_there_are_no_logins() {
     let site = Site::from(mesh_server::App::builder(mesh()));

@@ -19,7 +19,7 @@ use serde_json::Value;
 pub(crate) const SECRET: &[u8] = b"the secret of the tests, thirty-two bytes and more";
 pub(crate) const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
-/// Ada is an editor of acme; everybody's password is `pw`.
+/// All users are editors of acme, and their password is `pw`.
 pub(crate) struct Names;
 
 impl Authenticator for Names {
@@ -66,7 +66,7 @@ pub(crate) struct Site {
     pub(crate) app: App,
 }
 
-/// What came back.
+/// A reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -79,15 +79,15 @@ impl Reply {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    /// Status and code, or what the error is called where it has no code.
+    /// Returns status and code, or the kind of an error without a code.
     pub(crate) fn why(&self) -> (u16, String) {
         let body = self.json();
-        let word = body.get("code").or_else(|| body.get("error")).and_then(Value::as_str);
-        (self.status, word.unwrap_or("none").to_owned())
+        let code = body.get("code").or_else(|| body.get("error")).and_then(Value::as_str);
+        (self.status, code.unwrap_or("none").to_owned())
     }
 }
 
-/// A request that is being put together.
+/// A request.
 pub(crate) struct Ask {
     pub(crate) method: &'static str,
     pub(crate) path: String,
@@ -114,12 +114,12 @@ impl Ask {
         self
     }
 
-    /// The value of a header, which is there.
+    /// Returns the value of an existing header.
     pub(crate) fn value(&self, name: &str) -> &str {
         &self.headers.iter().find(|(own, _)| *own == name).unwrap().1
     }
 
-    /// The same with another value of a header.
+    /// Replaces a header.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.retain(|(own, _)| *own != name);
         self.header(name, value)
@@ -131,7 +131,7 @@ impl Ask {
     }
 }
 
-/// What a login gave.
+/// The reply of a login.
 #[derive(Clone, Debug)]
 pub(crate) struct Login {
     pub(crate) token: String,
@@ -144,7 +144,7 @@ impl Login {
         SigningKey::new(&self.signing_token).sign(message.as_bytes())
     }
 
-    /// The message of a request by the book. `SPEC §7.4`
+    /// Returns the message that the signature of a request covers. `SPEC §7.4`
     pub(crate) fn message(ask: &Ask) -> String {
         let statement = ask.headers.iter().find(|(name, _)| name.starts_with("X-Mesh-Query"));
         let statement = statement.map(|(_, value)| value.clone()).unwrap_or_default();
@@ -161,7 +161,7 @@ impl Login {
         ask.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", signature)
     }
 
-    /// The same, bound to one use.
+    /// Signs a request with a signature that is bound to one use.
     pub(crate) fn bind(&self, ask: Ask, format: &str, timestamp: u64, nonce: &str) -> Ask {
         let (method, path) = (ask.method, &ask.path);
         let message = format!("{}\n{method}\n{path}\n{format}\n{timestamp}\n{nonce}", Self::message(&ask));
@@ -173,7 +173,7 @@ impl Login {
     }
 }
 
-/// An application in which every request is signed.
+/// Starts an application that requires signatures.
 pub(crate) fn signed_app(gate: Gate) -> AppBuilder {
     App::builder(mesh()).integrity(Integrity::new(gate, Names))
 }
@@ -193,7 +193,7 @@ impl Site {
         Self::from(signed_app(gate))
     }
 
-    /// Two servers of one deployment, which share what they remember.
+    /// Returns two servers of one deployment, which share revocations.
     pub(crate) fn pair() -> (Self, Self) {
         let store: Arc<dyn RevocationStore> = Arc::new(MemoryRevocations::default());
         let site = || Self::with(gate().revocations(Arc::clone(&store)));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-/// A write, its ids small so that they meet.
+/// A write. Ids are small, so that writes affect each other.
 #[derive(Clone, Debug)]
 pub(crate) enum Write {
     CreateUser { name: u32 },
@@ -37,7 +37,7 @@ pub(crate) fn write() -> impl Strategy<Value = Write> {
     ]
 }
 
-/// What the tables hold.
+/// The contents of the tables.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Model {
     pub(crate) users: BTreeMap<i64, String>,
@@ -62,7 +62,7 @@ impl Model {
         self.users.iter().any(|(id, there)| *id != but && *there == format!("u{name}"))
     }
 
-    /// Does the write, and says which status it should have.
+    /// Performs a write and returns the expected status.
     pub(crate) fn apply(&mut self, write: &Write) -> u16 {
         match *write {
             Write::CreateUser { name } if self.is_named(name, 0) => 409,

@@ -177,13 +177,13 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "an unsigned POST was trusted",
         &[
             "mesh-server/tests/integrity/routes.rs::an_unsigned_post_is_refused",
-            "mesh-server/tests/integrity/routes.rs::every_route_refuses_what_is_not_signed",
+            "mesh-server/tests/integrity/routes.rs::every_route_refuses_unsigned_requests",
         ],
     ),
     (
         "the claims of a token could be changed",
         &[
-            "mesh-server/tests/integrity/codes.rs::what_a_token_says_cannot_be_changed",
+            "mesh-server/tests/integrity/codes.rs::altered_tokens_are_refused",
             "mesh-integrity/src/token/tests.rs::any_altered_character_is_refused",
         ],
     ),
@@ -196,7 +196,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ),
     (
         "a forged logout ended the sessions of others",
-        &["mesh-server/tests/integrity/codes.rs::a_forged_logout_ends_nobodys_session"],
+        &["mesh-server/tests/integrity/codes.rs::a_forged_logout_ends_no_session"],
     ),
     (
         "another process accepted a revoked session, and revocations were kept forever",
@@ -208,13 +208,13 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ("wrong credentials got no reply", &["mesh-server/tests/integrity/codes.rs::refusals_are_replies"]),
     (
         "a signature without its prefix was accepted",
-        &["mesh-server/tests/integrity/codes.rs::a_signature_without_its_prefix_is_none"],
+        &["mesh-server/tests/integrity/codes.rs::a_signature_without_its_prefix_is_refused"],
     ),
     (
         "a signature could be used for another path",
         &[
             "mesh-integrity/src/gate/tests.rs::bound_signatures_are_valid_for_their_target_only",
-            "mesh-server/tests/integrity/binding.rs::a_bound_signature_is_good_for_one_use",
+            "mesh-server/tests/integrity/binding.rs::a_bound_signature_is_valid_for_one_request",
         ],
     ),
     (
@@ -283,7 +283,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "rate limits used an address chosen by the client",
         &[
             "tests/it/rates.rs::a_client_cannot_choose_its_address",
-            "mesh-server/src/rates.rs::a_million_addresses_use_no_more_memory_and_lift_no_limit",
+            "mesh-server/src/rates/limiter.rs::a_million_addresses_use_no_more_memory_and_lift_no_limit",
         ],
     ),
     ("responses had no `Vary` header", &["tests/it/transport.rs::reads_are_revalidated_by_their_tag"]),

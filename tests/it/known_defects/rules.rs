@@ -52,7 +52,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     ),
     (
         "a signature can be bound to one use",
-        &["mesh-server/tests/integrity/binding.rs::a_bound_signature_has_its_time"],
+        &["mesh-server/tests/integrity/binding.rs::a_bound_signature_is_valid_for_the_replay_window"],
     ),
     (
         "no text is valid in both formats",
@@ -64,7 +64,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         "a repeated header is refused",
         &[
             "tests/it/attack/inputs.rs::a_repeated_header_is_refused",
-            "mesh-server/tests/integrity/codes.rs::headers_that_stand_twice_are_refused",
+            "mesh-server/tests/integrity/codes.rs::repeated_headers_are_refused",
         ],
     ),
     (
@@ -99,7 +99,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     (
         "a resolver that panics ends its request only",
         &[
-            "mesh-server/tests/resolver.rs::what_goes_wrong_inside_is_a_resolver_error_without_its_cause",
+            "mesh-server/tests/resolver.rs::internal_failures_are_resolver_errors_without_their_cause",
             "mesh-plan/src/shape/tests.rs::a_panic_of_the_resolver_ends_its_read_only",
         ],
     ),
