@@ -4,17 +4,16 @@
 //! page at `/` shows posts as they change. Log in as `ada` (admin), `bo` or `cy` (authors) or `gil` (guest) with the password
 //! `blog`.
 
-use std::convert::Infallible;
 use std::error::Error;
+use std::net::SocketAddr;
 use std::path::Path;
 
-use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request, Response};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::{Service as _, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::{self, Next};
+use axum::response::{Html, Response};
+use axum::routing::get;
+use http::Method;
 use mesh_server::mesh_integrity::{
     Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
 };
@@ -22,9 +21,9 @@ use mesh_server::mesh_plan::policy::{Access, Condition, SessionValue};
 use mesh_server::mesh_plan::{self, Mesh, Value, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Document, Entity};
 use mesh_server::mesh_wire::{Code, ErrorKind, WireError};
-use mesh_server::{App, Body, Call, ClientAddress, Events, Integrity, MeshService, Reply};
+use mesh_server::{App, Call, ClientAddress, Events, Integrity, Reply};
 use mesh_sqlite::Database;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 /// Login, user id and role of each account.
 const ACCOUNTS: [(&str, &str, &str); 4] =
@@ -163,7 +162,7 @@ fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
         .default_mutator(sqlite.writer()?)
         .default_resolver(sqlite)
         .build()?;
-    // A deployment reads its secret from a file; `openssl rand -hex 32` makes one.
+    // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let app = App::builder(mesh)
         .integrity(Integrity::new(Gate::new(Keys::new(&secret)), Accounts))
@@ -177,38 +176,27 @@ fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
     Ok(app)
 }
 
-/// Serves the page at `/` and passes other requests to Mesh.
-async fn answer(mesh: MeshService, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
-    if request.uri().path() != "/" {
-        return mesh.call(request).await;
-    }
-    let mut page = Response::new(Body::from(Bytes::from_static(PAGE.as_bytes())));
-    page.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    Ok(page)
-}
-
-async fn serve(mesh: MeshService, stream: TcpStream, peer: ClientAddress) {
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(peer);
-        answer(mesh.clone(), request)
-    });
-    let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new());
-    if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
-        eprintln!("connection: {error}");
-    }
+/// Passes the client's address on, for limits of failed logins.
+async fn with_address(
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    request.extensions_mut().insert(ClientAddress(peer.ip()));
+    next.run(request).await
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::temp_dir().join(format!("mesh-blog-{}.db", std::process::id()));
     let _ = std::fs::remove_file(&file);
-    let mesh = blog(&file)?.into_service();
+    let router = Router::new()
+        .route("/", get(async || Html(PAGE)))
+        .fallback_service(blog(&file)?.into_service())
+        .layer(middleware::from_fn(with_address));
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
     let listener = TcpListener::bind(address).await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
-    loop {
-        let (stream, peer) = listener.accept().await?;
-        tokio::spawn(serve(mesh.clone(), stream, ClientAddress(peer.ip())));
-    }
+    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>()).await?;
+    Ok(())
 }

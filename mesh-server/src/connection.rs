@@ -4,10 +4,9 @@ mod activity;
 mod admin_listener;
 mod cpu_affinity;
 mod drain_body;
-mod idle_timeout;
-mod lingering_close;
 mod serve_connection;
 mod server;
+mod stream;
 mod timeouts;
 #[cfg(feature = "tls")]
 mod tls;

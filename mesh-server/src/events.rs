@@ -7,12 +7,41 @@
 mod hub;
 mod registry;
 mod sessions;
-mod settings;
 mod shared_reading;
 mod subscription;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 pub(crate) use self::hub::{Hub, Subscriber};
 pub(crate) use self::sessions::SessionCheck;
-pub use self::settings::Events;
+
+/// Settings of event streams, for [`AppBuilder::events`](crate::AppBuilder::events).
+#[derive(Clone, Debug)]
+pub struct Events {
+    pub(crate) heartbeat: Duration,
+}
+
+impl Events {
+    /// The interval of heartbeats unless another one is set.
+    pub const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(15);
+
+    /// Creates settings with the default heartbeat.
+    pub fn new() -> Self {
+        Self { heartbeat: Self::DEFAULT_HEARTBEAT }
+    }
+
+    /// Sets the interval at which a stream sends a comment that keeps its connection alive.
+    #[must_use]
+    pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
+        self.heartbeat = heartbeat;
+        self
+    }
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -3,16 +3,17 @@
 #[cfg(feature = "accounts")]
 pub mod accounts;
 pub(crate) mod login_attempts;
-mod opened_tokens;
 
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError};
+use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError, OpenedToken};
+use mesh_plan::{Generations, Principal};
 
 use login_attempts::Attempts;
-pub(crate) use opened_tokens::KnownToken;
-use opened_tokens::OpenedTokens;
+
+/// Cached tokens, of a few hundred bytes each.
+const TOKENS: usize = 8_192;
 
 /// Signed requests for an [`crate::App`]: with it, every route but login and logout needs a session.
 #[derive(Clone)]
@@ -20,8 +21,16 @@ pub struct Integrity {
     pub(crate) gate: Arc<Gate>,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) attempts: Arc<Attempts>,
-    /// Tokens that `gate` has opened. Another gate may have other keys, so the cache belongs to this one.
-    tokens: Arc<OpenedTokens>,
+    /// Valid tokens that `gate` has opened, by their text, to save their MACs. Another gate may have other keys, so the
+    /// cache belongs to this one.
+    tokens: Arc<Generations<Box<[u8]>, Arc<KnownToken>>>,
+}
+
+/// An opened token and the principal of its session.
+#[derive(Debug)]
+pub(crate) struct KnownToken {
+    pub(crate) token: OpenedToken,
+    pub(crate) principal: Arc<Principal>,
 }
 
 impl Integrity {
@@ -34,7 +43,7 @@ impl Integrity {
             gate: Arc::new(gate),
             authenticator: Arc::new(authenticator),
             attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE, None)),
-            tokens: Arc::new(OpenedTokens::new()),
+            tokens: Arc::new(Generations::new(TOKENS)),
         }
     }
 
@@ -43,9 +52,14 @@ impl Integrity {
         if let Some(known) = token.and_then(|token| self.tokens.get(token)) {
             return Ok(known);
         }
-        let known = Arc::new(KnownToken::new(self.gate.open_token(token)?));
+        let opened = self.gate.open_token(token)?;
+        let session = opened.session();
+        let mut principal = Principal::new(session.user.clone(), session.session.to_string());
+        principal.role = session.role.clone();
+        principal.tenant = session.tenant.clone();
+        let known = Arc::new(KnownToken { token: opened, principal: Arc::new(principal) });
         if let Some(token) = token {
-            self.tokens.insert(token, Arc::clone(&known));
+            self.tokens.insert(token.into(), Arc::clone(&known), 1);
         }
         Ok(known)
     }
@@ -54,14 +68,14 @@ impl Integrity {
     /// addresses, and for all accounts from one address, are ten times as high.
     #[must_use]
     pub fn login_per_minute(mut self, attempts: u32) -> Self {
-        self.attempts = Arc::new(Attempts::new(attempts, self.attempts.store().cloned()));
+        self.attempts = Arc::new(Attempts::new(attempts, self.attempts.store.clone()));
         self
     }
 
     /// Sets a store of failed logins that several servers share.
     #[must_use]
     pub fn attempts(mut self, store: Arc<dyn AttemptStore>) -> Self {
-        self.attempts = Arc::new(Attempts::new(self.attempts.per_minute(), Some(store)));
+        self.attempts = Arc::new(Attempts::new(self.attempts.per_minute, Some(store)));
         self
     }
 }
@@ -69,5 +83,37 @@ impl Integrity {
 impl fmt::Debug for Integrity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Integrity").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_integrity::{BoxFuture, Credentials, Identity, Keys, LoginError, Secret};
+
+    use super::*;
+
+    struct NoLogins;
+
+    impl Authenticator for NoLogins {
+        fn authenticate<'a>(&'a self, _: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
+            Box::pin(async { Err(LoginError::Wrong) })
+        }
+    }
+
+    #[test]
+    fn cached_tokens_are_bounded_and_those_in_use_stay() {
+        let gate = Gate::new(Keys::new(&Secret::new([1; 32]).unwrap()));
+        let integrity = Integrity::new(gate, NoLogins);
+        let issue = |number: usize| {
+            integrity.gate.login(&Identity::new(number.to_string()), [0; 16], 1).unwrap().token
+        };
+        let user = |token: &str| integrity.open_token(Some(token.as_bytes())).unwrap().principal.user.clone();
+        let used = issue(0);
+        assert_eq!(user(&used), "0");
+        for number in 1..2 * TOKENS {
+            assert_eq!(user(&issue(number)), number.to_string());
+            assert!(integrity.tokens.get(used.as_bytes()).is_some());
+        }
+        assert!(integrity.tokens.len() <= TOKENS);
     }
 }

@@ -61,7 +61,7 @@ pub use app::App;
 pub use app::builder::{AppBuilder, BuildError};
 pub use app::current::Current;
 pub use app::limits::Limits;
-pub use app::service::{Answering, MeshService};
+pub use app::service::MeshService;
 pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};
@@ -81,9 +81,10 @@ pub use observability::health::{Check, Health, Report};
 pub use observability::metrics::{Exposition, Metrics};
 #[cfg(feature = "otlp")]
 pub use observability::otlp;
-pub use pipeline::body::{Body, BodyError, BoxError};
+pub use pipeline::body::{Body, BoxError};
+pub use rates::Rates;
 pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
-pub use rates::{Rate, RateError, Rates};
+pub use rates::rate::{Rate, RateError};
 pub use routes::custom::{Call, Handler, PatternError, Reply};
 pub use uploads::{Upload, UploadHandler, Uploads};
 

@@ -6,13 +6,12 @@
 pub(crate) mod admission;
 pub(crate) mod authenticate;
 pub(crate) mod body;
-pub(crate) mod caller;
 #[cfg(feature = "compression")]
 pub(crate) mod compress;
 pub(crate) mod context;
-pub(crate) mod execute;
 pub(crate) mod header_plans;
 pub(crate) mod query;
+pub(crate) mod read;
 pub(crate) mod respond;
 pub(crate) mod route;
 
@@ -20,21 +19,20 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-#[cfg(feature = "tls")]
-use http::Request;
 use http::Response;
 use http::request::Parts;
 #[cfg(feature = "tls")]
-use mesh_wire::{RequestHead, RequestId};
-use mesh_wire::{Route, WireError};
+use mesh_wire::RequestHead;
+use mesh_wire::{RequestId, Route, WireError};
 use tracing::Instrument as _;
 
 use crate::app::shared::Shared;
+use crate::observability::record::RequestRecord;
 use crate::observability::report;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::rates::client_address::ClientAddress;
 use crate::routes;
-use context::{Received, RequestContext};
+use context::{RequestContext, trace_context};
 use query::Target;
 use route::RouteMatch;
 
@@ -45,8 +43,9 @@ pub(crate) async fn handle(
     address: Option<ClientAddress>,
     body: RequestBody,
 ) -> Response<Body> {
-    let received = Received::new(shared, head, address);
-    let cx = received.context(shared);
+    let record = RequestRecord::new(trace_context(shared, &head.headers));
+    let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
+    let cx = RequestContext::new(shared, &head, &request_id, &record, address);
     let outcome = AssertUnwindSafe(answer(&cx, body)).catch_unwind().instrument(cx.span()).await;
     let mut reply = respond::reply(&cx, outcome).await;
     report::record(&cx, &mut reply);
@@ -55,34 +54,32 @@ pub(crate) async fn handle(
 
 /// The stages that may refuse a request.
 async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
-    if let Some(reply) = routes::admin_page(cx).await {
+    if let Some(reply) = routes::admin::page(cx).await {
         return Ok(reply);
     }
     cx.shared.rates.check_address(cx.address)?;
     let route = route::find(cx)?;
     route::check_head(cx, &route)?;
     match route {
-        RouteMatch::Protocol(Route::Collection { entity }) => read(cx, &entity, None).await,
-        RouteMatch::Protocol(Route::Point { entity, id }) => read(cx, &entity, Some(&id)).await,
+        RouteMatch::Protocol(Route::Collection { entity }) => get(cx, &entity, None).await,
+        RouteMatch::Protocol(Route::Point { entity, id }) => get(cx, &entity, Some(&id)).await,
         // A connection keeps space for the largest future of its requests, so the larger ones are boxed.
         other => Box::pin(routes::dispatch(cx, other, body)).await,
     }
 }
 
-/// A read by GET. The other routes go through the same stages in [`routes`].
-async fn read(cx: &RequestContext<'_>, entity: &str, id: Option<&str>) -> Result<Response<Body>, WireError> {
+/// Answers a read by GET. The other routes go through the same stages in [`routes`].
+async fn get(cx: &RequestContext<'_>, entity: &str, id: Option<&str>) -> Result<Response<Body>, WireError> {
     let caller = authenticate::without_body(cx).await?;
     let query = query::decode(cx).await?;
-    let plan = query::plan(cx, &caller, query, Target { entity: Some(entity), id })?;
-    let body = execute::read(cx, &caller, &plan).await?;
-    Ok(respond::read(cx, body))
+    read::answer(cx, &caller, query, Target { entity: Some(entity), id }).await
 }
 
 /// Refuses a request that was sent without TLS to a port that requires it.
 #[cfg(feature = "tls")]
-pub(crate) fn refuse_plain<B>(shared: &Shared, request: &Request<B>) -> Response<Body> {
-    let request_id = RequestId::from_headers(request.headers(), shared.ids.request_id());
-    let head = RequestHead { method: request.method(), headers: request.headers(), request_id: &request_id };
+pub(crate) fn refuse_plain(shared: &Shared, head: &Parts) -> Response<Body> {
+    let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
+    let head = RequestHead { method: &head.method, headers: &head.headers, request_id: &request_id };
     let error = WireError::transport("This address speaks HTTPS only: begin the URL with https://");
     mesh_wire::response::error(&head, &error).map(Body::from)
 }

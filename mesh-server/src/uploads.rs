@@ -1,6 +1,5 @@
 //! Settings of uploads: the store, which files are accepted, and handlers that record them. `SPEC §9`
 
-pub(crate) mod column;
 pub(crate) mod recovery;
 
 use std::borrow::Cow;

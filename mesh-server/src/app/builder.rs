@@ -7,6 +7,7 @@ use http::Method;
 use mesh_docs::{Docs, Offers, Options};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_wire::{BasePath, Cors, Profiles};
+use tokio::sync::Semaphore;
 
 use super::App;
 use super::ids::Ids;
@@ -18,37 +19,22 @@ use crate::observability::admin::Admin;
 use crate::observability::metrics::Metrics;
 #[cfg(feature = "otlp")]
 use crate::observability::otlp::Spans;
-use crate::pipeline::admission::AdmissionLimit;
 use crate::pipeline::header_plans::HeaderPlans;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
 use crate::routes::custom::pattern::{Pattern, PatternError};
-use crate::routes::custom::table::{CustomRoute, Handler};
+use crate::routes::custom::{CustomRoute, Handler};
 use crate::uploads::Uploads;
 
 /// Collects the parts of an [`App`].
 #[derive(Debug)]
 #[must_use = "an application is made by `build`"]
 pub struct AppBuilder {
-    mesh: Arc<Mesh>,
-    base: BasePath,
-    limits: Limits,
-    rates: Rates,
-    proxies: Proxies,
-    mutations: bool,
-    integrity: Option<Integrity>,
-    persisted: Option<Persisted>,
-    uploads: Option<Uploads>,
+    /// The parts that need no others. `build` adds the rest.
+    shared: Shared,
     custom_routes: Vec<Result<CustomRoute, PatternError>>,
-    changes: Changes,
     events: Option<Events>,
     docs: Option<Options>,
-    cors: Option<Cors>,
-    metrics: Option<Metrics>,
-    server_timing: bool,
-    #[cfg(feature = "otlp")]
-    spans: Option<Spans>,
-    admin: Option<Admin>,
 }
 
 /// The error of an application that cannot be built.
@@ -107,19 +93,23 @@ impl App {
     /// # }
     /// ```
     pub fn builder(mesh: impl Into<Arc<Mesh>>) -> AppBuilder {
-        AppBuilder {
-            mesh: mesh.into(),
+        let mesh = mesh.into();
+        let limits = Limits::default();
+        let shared = Shared {
+            header_plans: HeaderPlans::new(&mesh),
+            mesh,
             base: BasePath::default(),
-            limits: Limits::default(),
+            limits,
+            profiles: Profiles::default(),
+            admission: Semaphore::new(limits.requests),
             rates: Rates::default(),
             proxies: Proxies::default(),
-            mutations: false,
             integrity: None,
             persisted: None,
             uploads: None,
             custom_routes: Vec::new(),
             changes: Changes::new(),
-            events: None,
+            hub: None,
             docs: None,
             cors: None,
             metrics: None,
@@ -127,89 +117,92 @@ impl App {
             #[cfg(feature = "otlp")]
             spans: None,
             admin: None,
-        }
+            ids: Ids::new(),
+        };
+        AppBuilder { shared, custom_routes: Vec::new(), events: None, docs: None }
     }
 }
 
 impl AppBuilder {
     /// Sets the base path.
     pub fn base_path(mut self, base: BasePath) -> Self {
-        self.base = base;
+        self.shared.base = base;
         self
     }
 
     /// Sets the limits of the transport.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.shared.limits = limits;
+        self.shared.admission = Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS));
         self
     }
 
     /// Sets the rate limits. `SPEC §12.6`
     pub fn rates(mut self, rates: Rates) -> Self {
-        self.rates = rates;
+        self.shared.rates = rates;
         self
     }
 
     /// Sets the proxies whose `X-Forwarded-For` is trusted. `SPEC §12.1`
     pub fn trusted_proxies(mut self, proxies: Proxies) -> Self {
-        self.proxies = proxies;
+        self.shared.proxies = proxies;
         self
     }
 
     /// Sets the metrics that requests are counted in.
     pub fn metrics(mut self, metrics: Metrics) -> Self {
-        self.metrics = Some(metrics);
+        self.shared.metrics = Some(metrics);
         self
     }
 
     /// Sets whether replies of reads have `Server-Timing`.
     pub fn server_timing(mut self, on: bool) -> Self {
-        self.server_timing = on;
+        self.shared.server_timing = on;
         self
     }
 
     /// Sends a span of each request to a collector.
     #[cfg(feature = "otlp")]
     pub fn spans(mut self, spans: Spans) -> Self {
-        self.spans = Some(spans);
+        self.shared.spans = Some(spans);
         self
     }
 
     /// Serves `/healthz`, `/readyz` and `/metrics` beside the base path, without authentication.
     /// [`Admin::serve`] serves them on an address of their own instead.
     pub fn admin(mut self, admin: Admin) -> Self {
-        self.metrics = Some(admin.metrics().clone());
-        self.admin = Some(admin);
+        self.shared.metrics = Some(admin.metrics().clone());
+        self.shared.admin = Some(admin);
         self
     }
 
     /// Requires sessions: every request except login and logout must be signed. `SPEC §7`
     pub fn integrity(mut self, integrity: Integrity) -> Self {
-        self.integrity = Some(integrity);
+        self.shared.integrity = Some(integrity);
         self
     }
 
     /// Serves registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
     pub fn persisted(mut self, persisted: Persisted) -> Self {
-        self.persisted = Some(persisted);
+        self.shared.persisted = Some(Arc::new(persisted));
         self
     }
 
     /// Sets whether there are write routes, for the fields that the schema declares writable. `SPEC §11`
     pub fn mutations(mut self, on: bool) -> Self {
-        self.mutations = on;
+        self.shared.profiles.mutations = on;
         self
     }
 
     /// Sets the board that changes are posted to, for writers outside of this application.
     pub fn changes(mut self, changes: Changes) -> Self {
-        self.changes = changes;
+        self.shared.changes = changes;
         self
     }
 
     /// Sets the origins of pages that may send requests. `SPEC §12.5`
     pub fn cors(mut self, cors: Cors) -> Self {
-        self.cors = Some(cors);
+        self.shared.cors = Some(cors);
         self
     }
 
@@ -229,14 +222,14 @@ impl AppBuilder {
     /// protocol's routes.
     pub fn route(mut self, method: Method, pattern: &str, handler: impl Handler) -> Self {
         let pattern = Pattern::parse(pattern);
-        let route = pattern.map(|pattern| CustomRoute { method, pattern, handler: Arc::new(handler) });
+        let route = pattern.map(|pattern| CustomRoute { method, pattern, handler: Box::new(handler) });
         self.custom_routes.push(route);
         self
     }
 
     /// Accepts files for the fields that the schema declares under `uploads`. `SPEC §9`
     pub fn uploads(mut self, uploads: Uploads) -> Self {
-        self.uploads = Some(uploads);
+        self.shared.uploads = Some(uploads);
         self
     }
 
@@ -245,89 +238,45 @@ impl AppBuilder {
     /// # Errors
     /// [`BuildError`] if options do not fit the schema or each other.
     pub fn build(self) -> Result<App, BuildError> {
-        let takes_files = |mesh: &Mesh| {
-            mesh.schema()
-                .entities()
-                .any(|(_, entity)| entity.fields.iter().any(|field| field.upload.is_some()))
-        };
-        if self.uploads.is_some() && !takes_files(&self.mesh) {
-            return Err(BuildError::NoUploadField);
+        let Self { mut shared, custom_routes, events, docs } = self;
+        if let Some(uploads) = &shared.uploads {
+            let mut fields = shared.mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);
+            if !fields.any(|field| field.upload.is_some()) {
+                return Err(BuildError::NoUploadField);
+            }
+            shared.profiles.files = uploads.path.clone();
         }
-        let mut profiles = Profiles {
-            integrity: self.integrity.is_some(),
-            persisted: self.persisted.is_some(),
-            mutations: self.mutations,
-            events: self.events.is_some(),
-            uploads: self.uploads.is_some(),
-            ..Profiles::default()
+        shared.profiles = Profiles {
+            integrity: shared.integrity.is_some(),
+            persisted: shared.persisted.is_some(),
+            events: events.is_some(),
+            uploads: shared.uploads.is_some(),
+            ..shared.profiles
         };
-        if let Some(uploads) = &self.uploads {
-            profiles.files = uploads.path.clone();
+        for route in custom_routes {
+            let CustomRoute { method, pattern, handler } = route.map_err(BuildError::Pattern)?;
+            if shared.custom_routes.iter().any(|other| other.method == method && other.pattern == pattern) {
+                return Err(BuildError::RepeatedRoute { method, pattern: pattern.to_string() });
+            }
+            shared.custom_routes.push(CustomRoute { method, pattern, handler });
         }
-        let docs = self.docs.map(|options| docs(&self.mesh, options, &self.base, &profiles)).transpose()?;
-        let hub = self.events.map(|events| {
-            let events = events.read_timeout(self.limits.request_timeout);
-            Hub::new(Arc::clone(&self.mesh), self.changes.clone(), events)
+        if let Some(options) = docs {
+            if options.path == shared.base.as_str() {
+                return Err(BuildError::DocsAtBasePath(shared.base));
+            }
+            let offers = Offers {
+                base: shared.base.to_string(),
+                integrity: shared.profiles.integrity,
+                persisted: shared.profiles.persisted,
+                events: shared.profiles.events,
+                ..options.offers.clone()
+            };
+            shared.docs = Some(Docs::new(Arc::clone(&shared.mesh), options.offers(offers)));
+        }
+        shared.hub = events.map(|events| {
+            let timeout = shared.limits.request_timeout;
+            Hub::new(Arc::clone(&shared.mesh), shared.changes.clone(), events.heartbeat, timeout)
         });
-        Ok(App {
-            shared: Arc::new(Shared {
-                header_plans: HeaderPlans::new(&self.mesh),
-                mesh: self.mesh,
-                base: self.base,
-                admission: AdmissionLimit::new(self.limits.requests),
-                limits: self.limits,
-                profiles,
-                rates: self.rates,
-                proxies: self.proxies,
-                integrity: self.integrity,
-                persisted: self.persisted.map(Arc::new),
-                uploads: self.uploads,
-                custom_routes: custom_routes(self.custom_routes)?,
-                changes: self.changes,
-                hub,
-                docs,
-                cors: self.cors,
-                metrics: self.metrics,
-                server_timing: self.server_timing,
-                #[cfg(feature = "otlp")]
-                spans: self.spans,
-                admin: self.admin,
-                ids: Ids::new(),
-            }),
-        })
+        Ok(App { shared: Arc::new(shared) })
     }
-}
-
-fn custom_routes(
-    routes: Vec<Result<CustomRoute, PatternError>>,
-) -> Result<Vec<Arc<CustomRoute>>, BuildError> {
-    let mut built: Vec<Arc<CustomRoute>> = Vec::with_capacity(routes.len());
-    for route in routes {
-        let route = route.map_err(BuildError::Pattern)?;
-        if built.iter().any(|other| other.method == route.method && other.pattern == route.pattern) {
-            let pattern = route.pattern.to_string();
-            return Err(BuildError::RepeatedRoute { method: route.method, pattern });
-        }
-        built.push(Arc::new(route));
-    }
-    Ok(built)
-}
-
-fn docs(
-    mesh: &Arc<Mesh>,
-    options: Options,
-    base: &BasePath,
-    profiles: &Profiles,
-) -> Result<Docs, BuildError> {
-    if options.path == base.as_str() {
-        return Err(BuildError::DocsAtBasePath(base.clone()));
-    }
-    let offers = Offers {
-        base: base.to_string(),
-        integrity: profiles.integrity,
-        persisted: profiles.persisted,
-        events: profiles.events,
-        ..options.offers.clone()
-    };
-    Ok(Docs::new(Arc::clone(mesh), options.offers(offers)))
 }

@@ -1,6 +1,5 @@
 //! An application that can be replaced while it is served.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -11,7 +10,7 @@ use crate::App;
 ///
 /// Requests under way complete on the application that they started with; later ones of the same connections are
 /// answered by the new one. Sessions, pools and stores are shared if both applications are built with them.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Current {
     sender: Arc<watch::Sender<App>>,
 }
@@ -30,11 +29,13 @@ impl Current {
     /// Replaces the application. Registered queries in memory are copied and planned again. Event streams end, so that
     /// their clients reconnect and are checked against the new schema.
     pub fn replace(&self, app: App) {
-        app.adopt_queries(&self.get());
+        copy_queries(&self.get(), &app);
         let old = self.sender.send_replace(app.clone());
-        // Copies what was registered meanwhile.
-        app.adopt_queries(&old);
-        old.retire_streams();
+        // Queries may have been registered meanwhile.
+        copy_queries(&old, &app);
+        if let Some(hub) = &old.shared.hub {
+            hub.retire();
+        }
     }
 
     /// Returns a copy for one connection.
@@ -48,12 +49,6 @@ impl Current {
 impl From<App> for Current {
     fn from(app: App) -> Self {
         Self::new(app)
-    }
-}
-
-impl fmt::Debug for Current {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Current").finish_non_exhaustive()
     }
 }
 
@@ -71,5 +66,12 @@ impl CurrentApp {
             self.app = Arc::new(self.receiver.borrow_and_update().clone());
         }
         &self.app
+    }
+}
+
+/// Copies registered queries without their plans.
+fn copy_queries(old: &App, new: &App) {
+    if let (Some(old), Some(new)) = (&old.shared.persisted, &new.shared.persisted) {
+        new.adopt(old);
     }
 }

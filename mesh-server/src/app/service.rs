@@ -1,9 +1,7 @@
 //! An [`App`] as a service of hyper and of tower.
 
 use std::convert::Infallible;
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+#[cfg(feature = "tower")]
 use std::task::{Context, Poll};
 
 use futures_util::future::BoxFuture;
@@ -35,13 +33,7 @@ pub struct MeshService {
 impl App {
     /// Converts the application into a service.
     pub fn into_service(self) -> MeshService {
-        MeshService::from(self)
-    }
-}
-
-impl From<App> for MeshService {
-    fn from(app: App) -> Self {
-        Self { app, stripped_prefix: BasePath::root() }
+        MeshService { app: self, stripped_prefix: BasePath::root() }
     }
 }
 
@@ -66,17 +58,16 @@ impl MeshService {
         Self { stripped_prefix: prefix, ..self }
     }
 
-    fn answer<B>(&self, mut request: Request<B>) -> Answering
+    fn answer<B>(&self, mut request: Request<B>) -> BoxFuture<'static, Result<Response<Body>, Infallible>>
     where
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
-        B::Error: fmt::Display,
     {
         if let Some(whole) = under(&self.stripped_prefix, request.uri()) {
             *request.uri_mut() = whole;
         }
         let app = self.app.clone();
-        Answering(Box::pin(async move { app.handle(request).await }))
+        Box::pin(async move { Ok(app.handle(request).await) })
     }
 }
 
@@ -97,35 +88,16 @@ fn under(prefix: &BasePath, uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// The future of a reply.
-#[must_use = "nothing happens until it is awaited"]
-pub struct Answering(BoxFuture<'static, Response<Body>>);
-
-impl Future for Answering {
-    type Output = Result<Response<Body>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(cx).map(Ok)
-    }
-}
-
-impl fmt::Debug for Answering {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answering")
-    }
-}
-
 impl<B> hyper::service::Service<Request<B>> for MeshService
 where
     B: hyper::body::Body + Send + 'static,
     B::Data: Send,
-    B::Error: fmt::Display,
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
 
-    fn call(&self, request: Request<B>) -> Answering {
+    fn call(&self, request: Request<B>) -> Self::Future {
         self.answer(request)
     }
 }
@@ -135,17 +107,16 @@ impl<B> tower_service::Service<Request<B>> for MeshService
 where
     B: hyper::body::Body + Send + 'static,
     B::Data: Send,
-    B::Error: fmt::Display,
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Answering {
+    fn call(&mut self, request: Request<B>) -> Self::Future {
         self.answer(request)
     }
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use mesh_docs::Docs;
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_wire::{BasePath, Cors, Profiles};
+use tokio::sync::Semaphore;
 
 use super::ids::Ids;
 use super::limits::Limits;
 use crate::events::Hub;
 use crate::integrity::Integrity;
-use crate::observability::admin::{Admin, Page};
+use crate::observability::admin::Admin;
 use crate::observability::metrics::Metrics;
-use crate::pipeline::admission::AdmissionLimit;
 use crate::pipeline::header_plans::HeaderPlans;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
-use crate::routes::custom::table::CustomRoute;
+use crate::routes::custom::CustomRoute;
 use crate::uploads::Uploads;
 
 /// The parts of an application.
@@ -27,13 +27,14 @@ pub(crate) struct Shared {
     pub(crate) base: BasePath,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
-    pub(crate) admission: AdmissionLimit,
+    /// Permits of the requests that may wait at a time. `Limits::requests`
+    pub(crate) admission: Semaphore,
     pub(crate) rates: Rates,
     pub(crate) proxies: Proxies,
     pub(crate) integrity: Option<Integrity>,
     pub(crate) persisted: Option<Arc<Persisted>>,
     pub(crate) uploads: Option<Uploads>,
-    pub(crate) custom_routes: Vec<Arc<CustomRoute>>,
+    pub(crate) custom_routes: Vec<CustomRoute>,
     pub(crate) changes: Changes,
     pub(crate) hub: Option<Hub>,
     pub(crate) docs: Option<Docs>,
@@ -44,14 +45,4 @@ pub(crate) struct Shared {
     pub(crate) spans: Option<crate::observability::otlp::Spans>,
     pub(crate) admin: Option<Admin>,
     pub(crate) ids: Ids,
-}
-
-impl Shared {
-    /// Returns the admin page at a path. With the base path `/`, an entity of the same name has precedence.
-    pub(crate) fn admin_page(&self, path: &str) -> Option<Page> {
-        let page = Page::from_path(path)?;
-        let name = path.trim_start_matches('/');
-        let is_entity = self.base == BasePath::root() && self.mesh.schema().find(name).is_some();
-        (!is_entity).then_some(page)
-    }
 }

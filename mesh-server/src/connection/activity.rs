@@ -2,98 +2,86 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::timeouts::Timeouts;
-use crate::{Body, BodyError};
+use crate::pipeline::body::{Body, BoxError};
 
 /// Written by the stream and the requests of a connection, read by the task that enforces its timeouts.
-///
-/// The fields are independent of each other, so relaxed ordering suffices: a stale value is corrected at the next
-/// check.
-pub(super) struct Activity {
-    opened_at: Instant,
+pub(super) struct Activity(Mutex<State>);
+
+struct State {
     /// Requests that are not yet answered completely.
-    active_requests: AtomicUsize,
-    has_request: AtomicBool,
-    is_reading_head: AtomicBool,
-    is_draining: AtomicBool,
-    is_http2: AtomicBool,
-    /// When one of the above changed last, in milliseconds since `opened_at`.
-    changed_at: AtomicU64,
+    active_requests: usize,
+    has_request: bool,
+    is_reading_head: bool,
+    is_draining: bool,
+    is_http2: bool,
+    /// When the connection was opened, the last reply was sent or the first byte of a head was received.
+    idle_since: Instant,
 }
 
 impl Activity {
     pub(super) fn new() -> Self {
-        Self {
-            opened_at: Instant::now(),
-            active_requests: AtomicUsize::new(0),
-            has_request: AtomicBool::new(false),
-            is_reading_head: AtomicBool::new(false),
-            is_draining: AtomicBool::new(false),
-            is_http2: AtomicBool::new(false),
-            changed_at: AtomicU64::new(0),
-        }
+        Self(Mutex::new(State {
+            active_requests: 0,
+            has_request: false,
+            is_reading_head: false,
+            is_draining: false,
+            is_http2: false,
+            idle_since: Instant::now(),
+        }))
     }
 
     /// Returns the time left until the head or idle timeout expires; `None` while a request is being answered.
     pub(super) fn remaining(&self, timeouts: &Timeouts) -> Option<Duration> {
-        if self.active_requests.load(Ordering::Relaxed) > 0 {
+        let state = self.0.lock();
+        if state.active_requests > 0 {
             return None;
         }
-        let idle_millis = self.age_millis().saturating_sub(self.changed_at.load(Ordering::Relaxed));
-        let is_http2 = self.is_http2.load(Ordering::Relaxed);
-        let expects_head =
-            self.is_reading_head.load(Ordering::Relaxed) || !self.has_request.load(Ordering::Relaxed);
-        let timeout = if expects_head && !is_http2 { timeouts.head } else { timeouts.idle };
-        Some(timeout.saturating_sub(Duration::from_millis(idle_millis)))
+        let expects_head = state.is_reading_head || !state.has_request;
+        let timeout = if expects_head && !state.is_http2 { timeouts.head } else { timeouts.idle };
+        Some(timeout.saturating_sub(state.idle_since.elapsed()))
     }
 
     /// Returns whether the connection can be closed gracefully: it is not in the middle of an HTTP/1 head.
     pub(super) fn is_between_requests(&self) -> bool {
-        self.is_http2.load(Ordering::Relaxed) || !self.is_reading_head.load(Ordering::Relaxed)
+        let state = self.0.lock();
+        state.is_http2 || !state.is_reading_head
     }
 
     /// Registers a request until the returned guard is dropped.
     pub(super) fn start_request(self: &Arc<Self>) -> RequestGuard {
-        self.active_requests.fetch_add(1, Ordering::Relaxed);
-        self.has_request.store(true, Ordering::Relaxed);
-        self.is_reading_head.store(false, Ordering::Relaxed);
+        let mut state = self.0.lock();
+        state.active_requests += 1;
+        state.has_request = true;
+        state.is_reading_head = false;
         RequestGuard(Arc::clone(self))
     }
 
     /// Makes each further HTTP/1 reply the last one of the connection.
     pub(super) fn drain(&self) {
-        self.is_draining.store(true, Ordering::Relaxed);
+        self.0.lock().is_draining = true;
     }
 
     /// Records that the client speaks HTTP/2, where received bytes need not belong to a head.
     pub(super) fn set_http2(&self) {
-        self.is_http2.store(true, Ordering::Relaxed);
+        self.0.lock().is_http2 = true;
     }
 
     /// Records that bytes were received.
     pub(super) fn bytes_received(&self) {
-        if self.active_requests.load(Ordering::Relaxed) == 0
-            && !self.is_http2.load(Ordering::Relaxed)
-            && !self.is_reading_head.swap(true, Ordering::Relaxed)
-        {
-            self.touch();
+        let mut state = self.0.lock();
+        if state.active_requests == 0 && !state.is_http2 && !state.is_reading_head {
+            state.is_reading_head = true;
+            state.idle_since = Instant::now();
         }
-    }
-
-    fn touch(&self) {
-        self.changed_at.store(self.age_millis(), Ordering::Relaxed);
-    }
-
-    fn age_millis(&self) -> u64 {
-        u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -103,14 +91,15 @@ pub(super) struct RequestGuard(Arc<Activity>);
 impl RequestGuard {
     /// Returns whether the reply should close the connection.
     pub(super) fn is_last(&self) -> bool {
-        self.0.is_draining.load(Ordering::Relaxed)
+        self.0.0.lock().is_draining
     }
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.touch();
-        self.0.active_requests.fetch_sub(1, Ordering::Relaxed);
+        let mut state = self.0.0.lock();
+        state.active_requests -= 1;
+        state.idle_since = Instant::now();
     }
 }
 
@@ -122,12 +111,12 @@ pub(super) struct TrackedBody {
 
 impl HttpBody for TrackedBody {
     type Data = Bytes;
-    type Error = BodyError;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 

@@ -14,10 +14,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::Current;
-use crate::app::gauges;
 use crate::app::shared::Shared;
 use crate::observability::admin::{Admin, Page, not_found};
 use crate::pipeline::body::Body;
+use crate::routes::admin::write_gauges;
 
 /// Connections that are open at a time.
 const CONNECTIONS: usize = 64;
@@ -54,7 +54,7 @@ impl Admin {
             tokio::spawn(async move {
                 let service = service_fn(move |request: Request<Incoming>| {
                     let (admin, app) = (admin.clone(), app.get());
-                    async move { Ok::<_, Infallible>(answer(&admin, &request, app.shared()).await) }
+                    async move { Ok::<_, Infallible>(answer(&admin, &request, &app.shared).await) }
                 });
                 let mut builder = http1::Builder::new();
                 builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(16 * 1024);
@@ -70,7 +70,7 @@ impl Admin {
 /// Answers a request to the listener. Paths without a page get 404.
 async fn answer(admin: &Admin, request: &Request<Incoming>, shared: &Shared) -> Response<Body> {
     match Page::from_path(request.uri().path()) {
-        Some(page) => admin.show(page, request.method(), |out| gauges::write(shared, out)).await,
+        Some(page) => admin.show(page, request.method(), |out| write_gauges(shared, out)).await,
         None => not_found(),
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use http::header::{CONNECTION, HeaderValue};
+use http::request::Parts;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -22,11 +23,12 @@ use tokio::time::Instant;
 
 use super::activity::{Activity, RequestGuard, TrackedBody};
 use super::drain_body::{DrainBody, DrainableBody};
-use super::idle_timeout::IdleTimeout;
-use super::lingering_close::LingeringClose;
+use super::stream::ConnectionStream;
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::{Handshake, Tls};
+use crate::pipeline;
+use crate::pipeline::body::RequestBody;
 use crate::{App, Body, ClientAddress, Current};
 
 /// The parser accepts heads this many times larger than the application's limit, so that the application can refuse
@@ -53,13 +55,6 @@ pub(super) enum Shutdown {
     Aborted,
 }
 
-/// Wakes a connection's task apart from its I/O.
-enum Event {
-    ShutdownChanged,
-    ServerDropped,
-    TimeoutCheck,
-}
-
 /// Settings that the connections of a server share.
 #[derive(Clone)]
 pub(super) struct ConnectionHandler {
@@ -73,7 +68,7 @@ pub(super) struct ConnectionHandler {
 
 /// Configures HTTP/1.1 and HTTP/2 with their limits.
 pub(super) fn http_builder(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecutor> {
-    let head_size = app.limits().header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
+    let head_size = app.shared.limits.header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     // `Activity` applies the head timeout, also before the first byte and to both protocols.
     builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false);
@@ -93,22 +88,18 @@ impl ConnectionHandler {
     /// Serves an accepted connection to its end.
     #[cfg(feature = "tls")]
     pub(super) async fn accept(mut self, stream: TcpStream, address: ClientAddress) {
-        let Some(tls) = self.tls.take() else {
-            return self
-                .serve_connection(stream, move |app, request| app.handle_from(address, request))
-                .await;
-        };
+        let Some(tls) = self.tls.take() else { return self.serve_app(stream, address).await };
         let mut shutdown = self.shutdown.clone();
         let handshake = tokio::select! {
             handshake = tokio::time::timeout(self.timeouts.handshake, tls.handshake(stream)) => handshake,
             _ = shutdown.wait_for(|phase| *phase >= Shutdown::Closing) => return,
         };
         match handshake {
-            Ok(Ok(Handshake::Tls(stream))) => {
-                self.serve_connection(*stream, move |app, request| app.handle_from(address, request)).await;
-            }
+            Ok(Ok(Handshake::Tls(stream))) => self.serve_app(*stream, address).await,
             Ok(Ok(Handshake::PlainHttp(stream))) => {
-                self.serve_connection(stream, |app, request| ready(app.refuse_plain(&request))).await;
+                let refuse =
+                    |app: Arc<App>, head: Parts, _| ready(pipeline::refuse_plain(&app.shared, &head));
+                self.serve_connection(stream, refuse).await;
             }
             Ok(Err(error)) => tracing::debug!("TLS handshake failed: {error}"),
             Err(_) => tracing::debug!("TLS handshake not completed within {:?}", self.timeouts.handshake),
@@ -118,27 +109,37 @@ impl ConnectionHandler {
     /// Serves an accepted connection to its end.
     #[cfg(not(feature = "tls"))]
     pub(super) async fn accept(self, stream: TcpStream, address: ClientAddress) {
-        self.serve_connection(stream, move |app, request| app.handle_from(address, request)).await;
+        self.serve_app(stream, address).await;
+    }
+
+    /// Answers the requests on a connection from an address.
+    async fn serve_app<S>(self, stream: S, address: ClientAddress)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let answer = move |app: Arc<App>, head: Parts, body: RequestBody| async move {
+            pipeline::handle(&app.shared, head, Some(address), body).await
+        };
+        self.serve_connection(stream, answer).await;
     }
 
     /// Answers each request on a connection with `respond`.
     async fn serve_connection<S, R, F>(self, stream: S, respond: R)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        R: Fn(Arc<App>, Request<DrainableBody>) -> F,
+        R: Fn(Arc<App>, Parts, RequestBody) -> F,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let activity = Arc::new(Activity::new());
-        let stream = LingeringClose::new(stream);
-        let stream = IdleTimeout::new(stream, Arc::clone(&activity), self.timeouts.write);
+        let stream = ConnectionStream::new(stream, Arc::clone(&activity), self.timeouts.write);
         let (app, request_activity) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
         let service = service_fn(move |request: Request<Incoming>| {
             let (guard, version) = (request_activity.start_request(), request.version());
             let (head, body) = request.into_parts();
             let (body, drain) = DrainableBody::new(&head, body);
             let app = Arc::clone(app.borrow_mut().latest());
-            let reply = respond(app, Request::from_parts(head, body));
-            finish(reply, drain, guard, version).map(Ok::<_, Infallible>)
+            let body = RequestBody::new(body, app.shared.limits.body_timeout);
+            finish(respond(app, head, body), drain, guard, version).map(Ok::<_, Infallible>)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
@@ -148,22 +149,15 @@ impl ConnectionHandler {
         let interval = self.timeouts.head.min(self.timeouts.idle);
         let mut check = std::pin::pin!(tokio::time::sleep(interval));
         loop {
-            let event = tokio::select! {
+            tokio::select! {
                 biased;
                 result = connection.as_mut() => {
                     return result.unwrap_or_else(|error| tracing::debug!("connection failed: {error}"));
                 }
-                changed = shutdown.changed() => match changed {
-                    Ok(()) => Event::ShutdownChanged,
-                    Err(_) => Event::ServerDropped,
-                },
-                () = check.as_mut() => Event::TimeoutCheck,
-            };
-            match event {
-                Event::ServerDropped => return,
-                Event::ShutdownChanged => {
+                changed = shutdown.changed() => {
                     let phase = *shutdown.borrow_and_update();
-                    if phase == Shutdown::Aborted {
+                    // An error means that the server was dropped.
+                    if changed.is_err() || phase == Shutdown::Aborted {
                         return;
                     }
                     activity.drain();
@@ -172,7 +166,7 @@ impl ConnectionHandler {
                         connection.as_mut().graceful_shutdown();
                     }
                 }
-                Event::TimeoutCheck => {
+                () = check.as_mut() => {
                     let remaining = activity.remaining(&self.timeouts);
                     let next_check = if remaining != Some(Duration::ZERO) {
                         remaining.map_or(interval, |remaining| remaining.min(interval))

@@ -118,7 +118,7 @@ impl Server {
                 #[cfg(feature = "tls")]
                 tls: self.tls.clone(),
             },
-            metrics: self.app.get().metrics().cloned(),
+            metrics: self.app.get().shared.metrics.clone(),
             scheduler: Scheduler::new(self.workers.as_ref()),
         };
         {

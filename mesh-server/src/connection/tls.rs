@@ -39,7 +39,7 @@ impl Tls {
         let certificate = Arc::new(ReloadedCertificate { certificate_path, key_path, current });
         let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_protocol_versions(&[&version::TLS13, &version::TLS12])
-            .map_err(|error| TlsError::new(&certificate.certificate_path, Reason::Unusable(error)))?;
+            .map_err(|error| TlsError::unusable(&certificate.certificate_path, &error))?;
         let resolver: Arc<dyn ResolvesServerCert> = certificate.clone();
         let mut config = builder.with_no_client_auth().with_cert_resolver(resolver);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -113,7 +113,11 @@ struct ReloadedCertificate {
 
 impl ReloadedCertificate {
     fn versions(&self) -> [FileVersion; 2] {
-        [FileVersion::read(&self.certificate_path), FileVersion::read(&self.key_path)]
+        [&self.certificate_path, &self.key_path].map(|path| {
+            // Symbolic links are followed, as mounted secrets use them.
+            let metadata = std::fs::metadata(path).ok()?;
+            Some((metadata.modified().ok()?, metadata.len()))
+        })
     }
 }
 
@@ -129,76 +133,48 @@ impl fmt::Debug for ReloadedCertificate {
     }
 }
 
-/// Modification time and size of a file. Symbolic links are followed, as mounted secrets use them.
-#[derive(PartialEq, Eq)]
-struct FileVersion(Option<(SystemTime, u64)>);
-
-impl FileVersion {
-    fn read(path: &Path) -> Self {
-        let metadata = std::fs::metadata(path).ok();
-        Self(metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len()))))
-    }
-}
+/// Modification time and size of a file.
+type FileVersion = Option<(SystemTime, u64)>;
 
 fn load(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let chain = chain.map_err(|error| TlsError::new(certificate, error.into()))?;
+    let chain = chain.map_err(|error| TlsError::unreadable(certificate, &error))?;
     if chain.is_empty() {
-        return Err(TlsError::new(certificate, Reason::Missing("certificate")));
+        return Err(TlsError(format!("{} contains no certificate", certificate.display())));
     }
-    let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
-        pem::Error::NoItemsFound => TlsError::new(key, Reason::Missing("private key")),
-        error => TlsError::new(key, error.into()),
-    })?;
+    let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| TlsError::unreadable(key, &error))?;
     CertifiedKey::from_der(chain, private_key, &default_provider()).map_err(|error| match error {
-        rustls::Error::InconsistentKeys(_) => TlsError::new(key, Reason::KeyMismatch(certificate.to_owned())),
-        error => TlsError::new(certificate, Reason::Unusable(error)),
+        rustls::Error::InconsistentKeys(_) => TlsError(format!(
+            "the key in {} does not belong to the certificate in {}",
+            key.display(),
+            certificate.display()
+        )),
+        error => TlsError::unusable(certificate, &error),
     })
 }
 
 /// A certificate or its key cannot be used.
 #[derive(Debug)]
-pub struct TlsError {
-    path: PathBuf,
-    reason: Reason,
-}
-
-#[derive(Debug)]
-enum Reason {
-    Unreadable(io::Error),
-    InvalidPem(pem::Error),
-    Missing(&'static str),
-    KeyMismatch(PathBuf),
-    Unusable(rustls::Error),
-}
+pub struct TlsError(String);
 
 impl TlsError {
-    fn new(path: &Path, reason: Reason) -> Self {
-        Self { path: path.to_owned(), reason }
+    fn unreadable(path: &Path, error: &pem::Error) -> Self {
+        let path = path.display();
+        Self(match error {
+            pem::Error::Io(error) => format!("cannot read {path}: {error}"),
+            pem::Error::NoItemsFound => format!("{path} contains no private key"),
+            error => format!("{path} is not valid PEM: {error}"),
+        })
     }
-}
 
-impl From<pem::Error> for Reason {
-    fn from(error: pem::Error) -> Self {
-        match error {
-            pem::Error::Io(error) => Self::Unreadable(error),
-            error => Self::InvalidPem(error),
-        }
+    fn unusable(path: &Path, error: &rustls::Error) -> Self {
+        Self(format!("cannot use the certificate in {}: {error}", path.display()))
     }
 }
 
 impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.reason {
-            Reason::Unreadable(error) => write!(f, "cannot read {path}: {error}"),
-            Reason::InvalidPem(error) => write!(f, "{path} is not valid PEM: {error}"),
-            Reason::Missing(what) => write!(f, "{path} contains no {what}"),
-            Reason::KeyMismatch(certificate) => {
-                write!(f, "the key in {path} does not belong to the certificate in {}", certificate.display())
-            }
-            Reason::Unusable(error) => write!(f, "cannot use the certificate in {path}: {error}"),
-        }
+        f.write_str(&self.0)
     }
 }
 

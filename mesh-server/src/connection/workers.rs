@@ -77,8 +77,7 @@ impl WorkersBuilder {
         let cpus = if self.pinned { cpu_affinity::available() } else { Vec::new() };
         let threads = (0..self.count).map(|index| {
             let cpu = cpus.get(index % cpus.len().max(1)).copied();
-            let affinity = if self.pinned { Affinity::Pinned(cpu) } else { Affinity::Any };
-            Thread::start(affinity, blocking_threads, self.on_park.clone())
+            Thread::start((self.pinned, cpu), blocking_threads, self.on_park.clone())
         });
         Ok(Workers { threads: Arc::new(Threads(threads.collect::<io::Result<_>>()?)) })
     }
@@ -100,17 +99,12 @@ impl Drop for Threads {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Affinity {
-    Any,
-    /// Bound to a CPU, if the system can do that.
-    Pinned(Option<usize>),
-}
-
 #[derive(Debug)]
 struct Thread {
     runtime: Handle,
-    affinity: Affinity,
+    is_pinned: bool,
+    /// The CPU of a pinned thread, if the system can bind it.
+    cpu: Option<usize>,
     /// Set when the thread has ended, after which its runtime accepts no tasks.
     ended: Arc<AtomicBool>,
     /// The thread ends when this is dropped.
@@ -119,7 +113,11 @@ struct Thread {
 }
 
 impl Thread {
-    fn start(affinity: Affinity, blocking_threads: usize, on_park: Option<OnPark>) -> io::Result<Self> {
+    fn start(
+        (is_pinned, cpu): (bool, Option<usize>),
+        blocking_threads: usize,
+        on_park: Option<OnPark>,
+    ) -> io::Result<Self> {
         let mut builder = Builder::new_current_thread();
         builder
             .enable_all()
@@ -138,13 +136,13 @@ impl Thread {
         let thread = std::thread::Builder::new().name(THREAD_NAME.to_owned());
         let handle = thread.spawn(move || {
             let _guard = guard;
-            if let Affinity::Pinned(Some(cpu)) = affinity {
+            if let Some(cpu) = cpu {
                 cpu_affinity::pin(cpu);
             }
             // Returns an error when the sender is dropped; nothing is ever sent.
             let _ = runtime.block_on(stopped);
         })?;
-        Ok(Self { runtime: runtime_handle, affinity, ended, stop: Some(stop), handle: Some(handle) })
+        Ok(Self { runtime: runtime_handle, is_pinned, cpu, ended, stop: Some(stop), handle: Some(handle) })
     }
 }
 
@@ -183,13 +181,10 @@ impl Scheduler {
     pub(super) fn new(workers: Option<&Workers>) -> Self {
         let threads = || workers.iter().flat_map(|workers| &workers.threads.0);
         let acceptor = Slot { runtime: None, cpu: None, ended: Arc::default(), connections: Arc::default() };
-        let acceptor = threads().all(|thread| thread.affinity == Affinity::Any).then_some(acceptor);
+        let acceptor = threads().all(|thread| !thread.is_pinned).then_some(acceptor);
         let workers = threads().map(|thread| Slot {
             runtime: Some(thread.runtime.clone()),
-            cpu: match thread.affinity {
-                Affinity::Any => None,
-                Affinity::Pinned(cpu) => cpu,
-            },
+            cpu: thread.cpu,
             ended: Arc::clone(&thread.ended),
             connections: Arc::default(),
         });

@@ -11,9 +11,8 @@ use tokio::sync::watch;
 
 use super::registry::Registry;
 use super::sessions::{SessionCheck, Sessions};
-use super::settings::Events;
 use super::shared_reading::{Reader, SharedReading, SubscriptionKey};
-use super::subscription::Subscription;
+use super::subscription::{Subscription, heartbeats};
 
 /// The client of an event stream.
 #[derive(Clone, Default)]
@@ -23,13 +22,8 @@ pub(crate) struct Subscriber {
     pub(crate) session_check: Option<SessionCheck>,
 }
 
-/// Creates event streams and ends them. Clones share the same streams.
-#[derive(Clone)]
+/// Creates event streams and ends them.
 pub(crate) struct Hub {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     reader: Arc<Reader>,
     registry: Arc<Registry>,
     sessions: Arc<Sessions>,
@@ -40,16 +34,16 @@ struct Shared {
 }
 
 impl Hub {
-    pub(crate) fn new(mesh: Arc<Mesh>, changes: Changes, events: Events) -> Self {
-        let shared = Shared {
-            reader: Arc::new(Reader::new(mesh, events.read_timeout)),
+    /// Creates a hub whose streams send heartbeats, and whose readings have a time limit.
+    pub(crate) fn new(mesh: Arc<Mesh>, changes: Changes, heartbeat: Duration, timeout: Duration) -> Self {
+        Self {
+            reader: Arc::new(Reader::new(mesh, timeout)),
             registry: Arc::new(Registry::new(changes)),
             sessions: Arc::new(Sessions::new()),
-            heartbeat: events.heartbeat,
+            heartbeat,
             ended: watch::Sender::new(false),
             is_closed: AtomicBool::new(false),
-        };
-        Self { shared: Arc::new(shared) }
+        }
     }
 
     /// Creates a subscription and waits for its first result.
@@ -63,42 +57,48 @@ impl Hub {
         request_id: &RequestId,
         deadline: Instant,
     ) -> Result<Subscription, WireError> {
-        let shared = &self.shared;
-        if shared.is_closed.load(Ordering::SeqCst) {
+        if self.is_closed.load(Ordering::SeqCst) {
             return Err(WireError::unavailable(1));
         }
         // Results are shared between principals unless they can depend on the principal.
-        let principal = subscriber.principal.clone().filter(|_| shared.reader.mesh().is_personal(&plan));
+        let principal = subscriber.principal.clone().filter(|_| self.reader.mesh.is_personal(&plan));
         let key = SubscriptionKey { plan: plan.digest(), principal };
-        let membership = shared
+        let membership = self
             .registry
-            .join(key.clone(), || SharedReading::new(Arc::clone(&shared.reader), key, plan, request_id));
-        let latest = membership.reading().subscribe(deadline).await?;
+            .join(key.clone(), || SharedReading::new(Arc::clone(&self.reader), key, plan, request_id));
+        let latest = membership.reading.subscribe(deadline).await?;
         let session = subscriber.principal.zip(subscriber.session_check);
-        let session = session.map(|(principal, check)| shared.sessions.monitor(&principal.session, check));
-        let ended = shared.ended.subscribe();
-        Ok(Subscription::new(membership, latest, session, ended, shared.heartbeat, request_id.clone()))
+        Ok(Subscription {
+            latest,
+            heartbeat: heartbeats(self.heartbeat),
+            session: session.map(|(principal, check)| self.sessions.monitor(&principal.session, check)),
+            ended: self.ended.subscribe(),
+            request_id: request_id.clone(),
+            sent: None,
+            has_failed: false,
+            _membership: membership,
+        })
     }
 
     /// Ends all streams and refuses new ones.
     pub(crate) fn close(&self) {
-        self.shared.is_closed.store(true, Ordering::SeqCst);
-        self.shared.ended.send_replace(true);
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.ended.send_replace(true);
     }
 
     /// Ends all streams. Streams that start later end after their first event.
     pub(crate) fn retire(&self) {
-        self.shared.ended.send_replace(true);
+        self.ended.send_replace(true);
     }
 
     /// Returns the number of open streams and of the readings that they share.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        self.shared.registry.counts()
+        self.registry.counts()
     }
 
     #[cfg(test)]
     pub(super) fn mesh(&self) -> &Arc<Mesh> {
-        self.shared.reader.mesh()
+        &self.reader.mesh
     }
 }
 

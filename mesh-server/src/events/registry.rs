@@ -54,7 +54,7 @@ impl Registry {
         if !std::mem::replace(&mut state.is_listening, true) {
             tokio::spawn(Arc::clone(self).forward_changes(self.changes.listen()));
         }
-        Membership { registry: Arc::clone(self), reading }
+        Membership { reading, registry: Arc::clone(self) }
     }
 
     /// Returns the number of subscriptions and of readings.
@@ -119,18 +119,12 @@ impl Registry {
 
 /// The part of a subscription in a shared reading, which ends with its last subscription.
 pub(super) struct Membership {
+    pub(super) reading: Arc<SharedReading>,
     registry: Arc<Registry>,
-    reading: Arc<SharedReading>,
-}
-
-impl Membership {
-    pub(super) fn reading(&self) -> &Arc<SharedReading> {
-        &self.reading
-    }
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        self.registry.leave(self.reading.key());
+        self.registry.leave(&self.reading.key);
     }
 }

@@ -1,7 +1,5 @@
 //! One reading of a record for all equal subscriptions.
 
-use std::error::Error as _;
-use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -10,6 +8,8 @@ use mesh_plan::{Change, Context, Error, Mesh, Plan, Principal, ResolveError};
 use mesh_wire::{RequestId, WireError, sse};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
+
+use crate::observability::error_log;
 
 /// Concurrent readings of all subscriptions; a change can affect many of them, and requests have priority.
 const MAX_READINGS: usize = 8;
@@ -43,7 +43,7 @@ pub(super) enum Outcome {
 
 /// Reads records for subscriptions.
 pub(super) struct Reader {
-    mesh: Arc<Mesh>,
+    pub(super) mesh: Arc<Mesh>,
     timeout: Duration,
     permits: Semaphore,
 }
@@ -52,21 +52,18 @@ impl Reader {
     pub(super) fn new(mesh: Arc<Mesh>, timeout: Duration) -> Self {
         Self { mesh, timeout, permits: Semaphore::new(MAX_READINGS) }
     }
-
-    pub(super) fn mesh(&self) -> &Arc<Mesh> {
-        &self.mesh
-    }
 }
 
 /// Reads a record whenever it may have changed and keeps the latest outcome.
 pub(super) struct SharedReading {
     reader: Arc<Reader>,
-    key: SubscriptionKey,
+    pub(super) key: SubscriptionKey,
     plan: Plan,
     /// The id of the request that created the reading, for the log.
     request_id: Arc<str>,
     progress: Mutex<Progress>,
-    finished: Notify,
+    /// The number of the last reading that has finished.
+    finished: watch::Sender<u64>,
     latest: watch::Sender<Option<Outcome>>,
     /// Ends the delay before a failed reading is repeated.
     retry_now: Arc<Notify>,
@@ -76,7 +73,6 @@ pub(super) struct SharedReading {
 #[derive(Default)]
 struct Progress {
     requested: u64,
-    finished: u64,
     is_running: bool,
     started_at: Option<Instant>,
 }
@@ -89,14 +85,10 @@ impl SharedReading {
             plan,
             request_id: request_id.as_str().into(),
             progress: Mutex::default(),
-            finished: Notify::new(),
+            finished: watch::Sender::new(0),
             latest: watch::Sender::new(None),
             retry_now: Arc::new(Notify::new()),
         }
-    }
-
-    pub(super) fn key(&self) -> &SubscriptionKey {
-        &self.key
     }
 
     pub(super) fn is_affected_by(&self, change: &Change) -> bool {
@@ -126,32 +118,21 @@ impl SharedReading {
         let recent = {
             let progress = self.progress.lock();
             let is_recent = progress.started_at.is_some_and(|started_at| started_at.elapsed() < MAX_AGE);
-            (is_recent && progress.finished == progress.requested).then_some(progress.finished)
+            (is_recent && *self.finished.borrow() == progress.requested).then_some(progress.requested)
         };
         let number = recent.unwrap_or_else(|| self.refresh());
-        if tokio::time::timeout_at(deadline.into(), self.wait_until_finished(number)).await.is_err() {
+        let mut finished = self.finished.subscribe();
+        let reading = finished.wait_for(|finished| *finished >= number);
+        if tokio::time::timeout_at(deadline.into(), reading).await.is_err() {
             return Err(WireError::timeout());
         }
         let latest = self.latest.subscribe();
-        let error = match &*latest.borrow() {
-            Some(Outcome::Update { .. }) => None,
-            Some(Outcome::Failed(error)) => Some(WireError::clone(error)),
+        let outcome = latest.borrow().clone();
+        match outcome {
+            Some(Outcome::Update { .. }) => Ok(latest),
+            Some(Outcome::Failed(error)) => Err(WireError::clone(&error)),
             // A finished reading has always set an outcome.
-            None => Some(WireError::internal()),
-        };
-        error.map_or(Ok(latest), Err)
-    }
-
-    /// Waits for the reading with this number or a later one.
-    async fn wait_until_finished(&self, number: u64) {
-        loop {
-            let mut finished = pin!(self.finished.notified());
-            // Registered before the check, so that no notification in between is lost.
-            finished.as_mut().enable();
-            if self.progress.lock().finished >= number {
-                return;
-            }
-            finished.await;
+            None => Err(WireError::internal()),
         }
     }
 
@@ -173,7 +154,7 @@ impl SharedReading {
                 Outcome::Update { event: sse::update(&digest, &body), digest: digest.into() }
             }
             Err(error) => {
-                log_error(&self.request_id, &error);
+                error_log::resolve_error(&self.request_id, &error);
                 Outcome::Failed(Arc::new(Error::Resolve(error).into()))
             }
         };
@@ -214,11 +195,10 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         current.publish(result);
         let is_running = {
             let mut progress = current.progress.lock();
-            progress.finished = number;
+            current.finished.send_replace(number);
             progress.is_running = progress.requested > number || !succeeded;
             progress.is_running
         };
-        current.finished.notify_waiters();
         if !is_running {
             return;
         }
@@ -231,16 +211,4 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         retry = FIRST_RETRY;
         tokio::time::sleep(PAUSE).await;
     }
-}
-
-/// Logs an error with its sources, which clients do not see.
-fn log_error(request_id: &str, error: &ResolveError) {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    tracing::error!(request = %request_id, "cannot read a record for event streams: {text}");
 }

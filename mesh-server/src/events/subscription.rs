@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use futures_util::stream::{self, Stream};
 use hyper::body::Frame;
 use mesh_wire::{RequestId, WireError, sse};
@@ -17,41 +18,19 @@ use super::shared_reading::Outcome;
 
 /// A client's subscription to a record.
 pub(crate) struct Subscription {
-    latest: watch::Receiver<Option<Outcome>>,
-    heartbeat: Interval,
-    session: Option<SessionEnd>,
+    pub(super) latest: watch::Receiver<Option<Outcome>>,
+    pub(super) heartbeat: Interval,
+    pub(super) session: Option<SessionEnd>,
     /// Becomes `true` when all streams end.
-    ended: watch::Receiver<bool>,
-    request_id: RequestId,
+    pub(super) ended: watch::Receiver<bool>,
+    pub(super) request_id: RequestId,
     /// The digest of the data that the client has.
-    sent: Option<Arc<str>>,
-    has_failed: bool,
-    _membership: Membership,
+    pub(super) sent: Option<Arc<str>>,
+    pub(super) has_failed: bool,
+    pub(super) _membership: Membership,
 }
 
 impl Subscription {
-    pub(super) fn new(
-        membership: Membership,
-        latest: watch::Receiver<Option<Outcome>>,
-        session: Option<SessionEnd>,
-        ended: watch::Receiver<bool>,
-        heartbeat: Duration,
-        request_id: RequestId,
-    ) -> Self {
-        let mut heartbeat = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self {
-            latest,
-            heartbeat,
-            session,
-            ended,
-            request_id,
-            sent: None,
-            has_failed: false,
-            _membership: membership,
-        }
-    }
-
     /// Returns the frames of the stream. The current data is skipped if it is what the client received last.
     pub(crate) fn into_frames(
         mut self,
@@ -97,7 +76,7 @@ impl Subscription {
                     self.has_failed = true;
                     return Some(self.error_event(&error));
                 }
-                () = all_ended(&mut self.ended) => return None,
+                () = self.ended.wait_for(|ended| *ended).map(drop) => return None,
                 _ = self.heartbeat.tick() => return Some(sse::heartbeat()),
                 changed = self.latest.changed() => {
                     changed.ok()?;
@@ -111,9 +90,11 @@ impl Subscription {
     }
 }
 
-/// Waits until all streams end.
-async fn all_ended(ended: &mut watch::Receiver<bool>) {
-    let _ = ended.wait_for(|ended| *ended).await;
+/// Returns the ticks at which a stream sends a comment that keeps its connection alive.
+pub(super) fn heartbeats(period: Duration) -> Interval {
+    let mut ticks = tokio::time::interval_at(Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 /// Waits for the error with which a session ends; never completes without a session.

@@ -18,7 +18,7 @@ use mesh_wire::sse::{Decoder, Event};
 use mesh_wire::{RequestId, WireError};
 
 use super::subscription::Subscription;
-use super::{Events, Hub, Subscriber};
+use super::{Hub, Subscriber};
 
 /// Records in memory, with the number of readings.
 #[derive(Default)]
@@ -99,8 +99,12 @@ fn setup() -> Setup {
     records.set(2, "two");
     let mesh = Mesh::builder(schema).default_resolver(Source(Arc::clone(&records))).build().unwrap();
     let changes = Changes::new();
-    let hub = Hub::new(Arc::new(mesh), changes.clone(), Events::new().heartbeat(Duration::from_secs(3_600)));
+    let hub = hub(Arc::new(mesh), changes.clone(), Duration::from_secs(3_600));
     Setup { records, changes, hub }
+}
+
+fn hub(mesh: Arc<Mesh>, changes: Changes, heartbeat: Duration) -> Hub {
+    Hub::new(mesh, changes, heartbeat, Duration::from_secs(10))
 }
 
 fn request_id() -> RequestId {
@@ -421,8 +425,7 @@ async fn results_that_depend_on_the_principal_are_not_shared() {
 #[tokio::test]
 async fn streams_send_heartbeats_and_end_with_the_server() {
     let mut setup = setup();
-    let events = Events::new().heartbeat(Duration::from_millis(64));
-    setup.hub = Hub::new(Arc::clone(setup.hub.mesh()), setup.changes.clone(), events);
+    setup.hub = hub(Arc::clone(setup.hub.mesh()), setup.changes.clone(), Duration::from_millis(64));
     let mut client = setup.open("{ post title }", "1").await;
     client.data().await;
     assert!(client.is_silent().await);

@@ -1,48 +1,32 @@
-//! The limit on requests that wait at a time.
-//!
-//! A request beyond the limit is refused at once: it would only wait for those before it, and hold memory until its
-//! client gives up.
+//! Work that has to wait: it takes a permit of the admission limit and ends at the deadline of its request.
 
-use std::sync::Arc;
+use std::future::Future;
 
 use mesh_wire::WireError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::SemaphorePermit;
 
-/// Seconds until a client should retry.
-const RETRY_AFTER: u32 = 1;
+use super::context::RequestContext;
 
-/// The number of requests that may wait. Clones share it.
-#[derive(Clone, Debug)]
-pub(crate) struct AdmissionLimit(Arc<Semaphore>);
+/// Seconds until a client should repeat a request that the server cannot serve now.
+pub(crate) const RETRY_AFTER: u32 = 1;
 
-impl AdmissionLimit {
-    /// Creates a limit of this many requests.
-    pub(crate) fn new(requests: usize) -> Self {
-        Self(Arc::new(Semaphore::new(requests.min(Semaphore::MAX_PERMITS))))
-    }
-
-    /// Admits a request until the permit is dropped.
-    ///
-    /// # Errors
-    /// 503 if the limit is reached.
-    pub(crate) fn acquire(&self) -> Result<OwnedSemaphorePermit, WireError> {
-        Arc::clone(&self.0).try_acquire_owned().map_err(|_| WireError::unavailable(RETRY_AFTER))
-    }
+/// Awaits `work` under the admission limit. Returns `None` if the deadline passes first.
+///
+/// # Errors
+/// Those of [`admit`].
+pub(crate) async fn run<T>(
+    cx: &RequestContext<'_>,
+    work: impl Future<Output = T>,
+) -> Result<Option<T>, WireError> {
+    let _permit = admit(cx)?;
+    Ok(cx.before_deadline(work).await)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_beyond_the_limit_are_refused_until_a_permit_is_dropped() {
-        let limit = AdmissionLimit::new(2);
-        let (first, _second) = (limit.acquire().unwrap(), limit.acquire().unwrap());
-        for _ in 0..3 {
-            assert_eq!(limit.clone().acquire().err().map(|error| error.status.as_u16()), Some(503));
-        }
-        drop(first);
-        let third = limit.acquire();
-        assert!(third.is_ok() && limit.acquire().is_err());
-    }
+/// Admits a request that has to wait, until the permit is dropped.
+///
+/// # Errors
+/// 503 if as many requests as may wait are waiting. Another one would only wait for those before it, and hold memory
+/// until its client gives up.
+pub(crate) fn admit<'r>(cx: &RequestContext<'r>) -> Result<SemaphorePermit<'r>, WireError> {
+    cx.shared.admission.try_acquire().map_err(|_| WireError::unavailable(RETRY_AFTER))
 }

@@ -1,9 +1,7 @@
 //! Authentication: token, body, signature, in this order. `SPEC §7`
 //!
-//! Every handler gets its [`Caller`] from here, and no other file creates one. Which bytes a signature covers depends on
-//! the route, so there is one function for each kind of request.
+//! Every handler gets its [`Caller`] from here, and no other file creates one.
 
-use std::error::Error as _;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,82 +12,73 @@ use mesh_wire::WireError;
 use mesh_wire::headers::MeshHeaders;
 use mesh_wire::request::decode_body;
 
-use super::caller::{Caller, PUBLIC};
-use super::context::RequestContext;
+use super::body::RequestBody;
+use super::context::{Caller, PUBLIC, RequestContext};
 use super::query;
 use crate::integrity::{Integrity, KnownToken};
-use crate::pipeline::body::RequestBody;
+use crate::observability::error_log;
+
+/// The content of a body, on which the signed bytes depend. `SPEC §7.4`
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The fields of a write.
+    Fields,
+    /// The fields of a PUT on a record, which without a body is a read.
+    OptionalFields,
+    /// A query, and with it the format that a bound signature covers.
+    Query,
+    /// The input of a route of the application, which may also be signed as the value of the query header.
+    Application,
+}
 
 /// Authenticates a request without a body, or whose body is described by its statement: the signature covers the value
-/// of the query header. `SPEC §7.4`
+/// of the query header.
 pub(crate) async fn without_body(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
     let pending = open(cx).await?;
     let message = Message::new(pending.headers.statement());
-    pending.verify(cx, &message).await
+    pending.verify(cx, &message, None).await
 }
 
-/// Authenticates a request with a JSON body.
+/// Authenticates a request with a JSON body, and reads the body.
 pub(crate) async fn with_body(
     cx: &RequestContext<'_>,
-    body: RequestBody,
-) -> Result<(Caller, Bytes), WireError> {
-    let pending = open(cx).await?;
-    let body = read_body(cx, body).await?;
-    let message = Message::with_body(pending.headers.statement(), &body);
-    Ok((pending.verify(cx, &message).await?, body))
-}
-
-/// Authenticates a request whose JSON body has the query, and with it the format that a bound signature covers.
-pub(crate) async fn with_query(
-    cx: &RequestContext<'_>,
-    body: RequestBody,
-) -> Result<(Caller, Bytes), WireError> {
-    let pending = open(cx).await?;
-    let body = read_body(cx, body).await?;
-    let message = Message::with_body(pending.headers.statement(), &body);
-    // A body that cannot be decoded is refused after the signature is verified.
-    let format = decode_body(cx.head.headers, &body).map(|posted| posted.format.name());
-    let formats = format.map_or(FORMATS, |format| [format; 2]);
-    Ok((pending.verify_formats(cx, &message, formats).await?, body))
-}
-
-/// Authenticates a PUT on a record: a write with a body, a read without.
-pub(crate) async fn with_optional_body(
-    cx: &RequestContext<'_>,
+    content: Content,
     body: RequestBody,
 ) -> Result<(Caller, Bytes), WireError> {
     let pending = open(cx).await?;
     let body = read_body(cx, body).await?;
     let statement = pending.headers.statement();
-    let message =
-        if body.is_empty() { Message::new(statement) } else { Message::with_body(statement, &body) };
-    Ok((pending.verify(cx, &message).await?, body))
-}
-
-/// Authenticates a request to a route of the application, whose body may also be signed as the value of the query
-/// header. `SPEC §7.4`
-pub(crate) async fn custom_route(
-    cx: &RequestContext<'_>,
-    body: RequestBody,
-) -> Result<(Caller, Bytes), WireError> {
-    let pending = open(cx).await?;
-    let body = read_body(cx, body).await?;
-    let statement = pending.headers.statement();
-    let reads = matches!(*cx.head.method, Method::GET | Method::HEAD);
-    // A body that was removed on the way must not pass for an absent one. So a signature without a body is accepted
-    // only for a statement that is empty or that of an empty object.
-    let nothing = statement.is_empty() || Message::for_application(statement, b"{}").bytes() == statement;
-    let message = if body.is_empty() && (reads || (*cx.head.method == Method::DELETE && nothing)) {
-        Message::new(statement)
-    } else {
-        Message::for_application(statement, &body)
+    let message = match content {
+        Content::OptionalFields if body.is_empty() => Message::new(statement),
+        Content::Application if is_bodiless(cx, statement, &body) => Message::new(statement),
+        Content::Application => Message::for_application(statement, &body),
+        _ => Message::with_body(statement, &body),
     };
-    Ok((pending.verify(cx, &message).await?, body))
+    let formats = (content == Content::Query).then(|| {
+        // A body that cannot be decoded is refused after the signature is verified.
+        let format = decode_body(cx.head.headers, &body).map(|posted| posted.format.name());
+        format.map_or(FORMATS, |format| [format; 2])
+    });
+    Ok((pending.verify(cx, &message, formats).await?, body))
+}
+
+/// Returns whether a request to a route of the application is signed as one without a body.
+///
+/// A body that was removed on the way must not pass for an absent one. So methods that may have a body need a statement
+/// that is empty or that of an empty object.
+fn is_bodiless(cx: &RequestContext<'_>, statement: &[u8], body: &Bytes) -> bool {
+    let is_empty_object = || Message::for_application(statement, b"{}").bytes() == statement;
+    body.is_empty()
+        && match *cx.head.method {
+            Method::GET | Method::HEAD => true,
+            Method::DELETE => statement.is_empty() || is_empty_object(),
+            _ => false,
+        }
 }
 
 /// Authenticates the download of a stored file: the signature covers the storage key in the path. `SPEC §9.7`
 pub(crate) async fn file(cx: &RequestContext<'_>, key: &str) -> Result<Caller, WireError> {
-    open(cx).await?.verify_formats(cx, &Message::new(key.as_bytes()), ["json"; 2]).await
+    open(cx).await?.verify(cx, &Message::new(key.as_bytes()), Some(JSON)).await
 }
 
 /// Authenticates a call of the docs surface, which needs no signature. `SPEC §13.3`
@@ -129,27 +118,25 @@ async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
     Ok(Pending { headers, token: Some((integrity, known)) })
 }
 
-/// The formats that are tried if the format of the signed query is unknown.
-const FORMATS: [&str; 2] = ["json", "ql"];
+/// The formats of a signed query: the second is tried if the signature is invalid with the first.
+type Formats<'a> = [&'a str; 2];
+
+const FORMATS: Formats<'_> = ["json", "ql"];
+const JSON: Formats<'_> = ["json"; 2];
 
 impl Pending<'_> {
-    /// Verifies the signature.
-    async fn verify(self, cx: &RequestContext<'_>, message: &Message<'_>) -> Result<Caller, WireError> {
-        if self.token.is_none() {
-            return Ok(PUBLIC);
-        }
-        let formats = signed_formats(cx, &self.headers).await?;
-        self.verify_formats(cx, message, formats).await
-    }
-
-    /// Verifies a signature that, if bound, covers one of two formats.
-    async fn verify_formats(
+    /// Verifies the signature. If bound, it covers one of `formats`, or else the format of the query in the headers.
+    async fn verify(
         self,
         cx: &RequestContext<'_>,
         message: &Message<'_>,
-        [format, other]: [&str; 2],
+        formats: Option<Formats<'_>>,
     ) -> Result<Caller, WireError> {
         let Some((Integrity { gate, .. }, known)) = self.token else { return Ok(PUBLIC) };
+        let [format, other] = match formats {
+            Some(formats) => formats,
+            None => header_formats(cx, &self.headers).await?,
+        };
         let (proof, now) = (proof(&self.headers), now());
         let mut verified = gate.verify(&known.token, message, &proof, &aim(cx, format), now).await;
         if matches!(verified, Err(IntegrityError::SignatureInvalid)) && other != format {
@@ -168,21 +155,20 @@ fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireErr
     Ok(Caller { session: Some(Arc::clone(session)), principal: Some(Arc::clone(&known.principal)) })
 }
 
-/// The formats that a bound signature may cover: that of the query in the headers, and `json` without one. `SPEC §7.9`
-async fn signed_formats<'r>(
+/// Returns the format of the query in the headers, and `json` without one. `SPEC §7.9`
+async fn header_formats<'r>(
     cx: &RequestContext<'_>,
     headers: &MeshHeaders<'r>,
-) -> Result<[&'r str; 2], WireError> {
+) -> Result<Formats<'r>, WireError> {
     if headers.timestamp.is_none() {
-        return Ok(["json"; 2]);
+        // The signature is not bound, so it covers no format.
+        return Ok(JSON);
     }
     if headers.query.is_some() {
         let format = headers.format.map(|format| format.to_str().unwrap_or_default());
         return Ok([format.unwrap_or("json"); 2]);
     }
-    let (Some(id), Some(persisted)) = (headers.query_id, &cx.shared.persisted) else {
-        return Ok(["json"; 2]);
-    };
+    let (Some(id), Some(persisted)) = (headers.query_id, &cx.shared.persisted) else { return Ok(JSON) };
     // An unknown id is reported as such and not as an invalid signature.
     let query = persisted.find(id.to_str().unwrap_or_default()).await;
     let query = query.map_err(|error| query::store_failed(cx, &error))?;
@@ -206,8 +192,7 @@ pub(crate) fn aim<'a>(cx: &'a RequestContext<'_>, format: &'a str) -> SignatureT
 /// Logs the cause of an unavailable store, which the client is not sent.
 pub(crate) fn log_unavailable(cx: &RequestContext<'_>, error: &IntegrityError) {
     if let IntegrityError::Unavailable(store) = error {
-        let cause = store.source().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(request = %cx.head.request_id, "{store}: {cause}");
+        error_log::chain(cx.request_id(), store);
     }
 }
 

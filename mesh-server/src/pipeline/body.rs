@@ -20,28 +20,12 @@ pub(crate) use request::RequestBody;
 /// An error of any type.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The error of a streamed body that ended early.
-#[derive(Debug)]
-pub struct BodyError(BoxError);
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the body ended early")
-    }
-}
-
-impl Error for BodyError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.0)
-    }
-}
-
 /// The body of a reply: bytes for results and errors, a stream for files and events.
 pub struct Body(Kind);
 
 enum Kind {
     Bytes(Bytes),
-    Stream(UnsyncBoxBody<Bytes, BodyError>),
+    Stream(UnsyncBoxBody<Bytes, BoxError>),
 }
 
 impl Body {
@@ -51,7 +35,7 @@ impl Body {
         B: hyper::body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self(Kind::Stream(body.map_err(|error| BodyError(error.into())).boxed_unsync()))
+        Self(Kind::Stream(body.map_err(Into::into).boxed_unsync()))
     }
 
     /// Returns the bytes of a body that is in memory.
@@ -72,12 +56,12 @@ impl From<Bytes> for Body {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = BodyError;
+    type Error = BoxError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.get_mut().0 {
             Kind::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
             Kind::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(mem::take(bytes))))),

@@ -1,4 +1,4 @@
-//! The context of a request, which every stage and every route handler is given.
+//! The context of a request and its caller, which stages and route handlers are given.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -7,51 +7,19 @@ use std::time::Instant;
 
 use http::request::Parts;
 use http::{HeaderMap, Uri};
-use mesh_plan::Context;
+use mesh_integrity::Session;
+use mesh_plan::{Context, Principal};
 use mesh_wire::headers::MeshHeaders;
 use mesh_wire::{RequestHead, RequestId};
 use tracing::Span;
 
-use super::caller::Caller;
 use crate::app::shared::Shared;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
 use crate::rates::client_address::ClientAddress;
 
-/// The owned parts of a request, without its body.
-pub(crate) struct Received {
-    head: Parts,
-    request_id: RequestId,
-    address: Option<IpAddr>,
-    record: RequestRecord,
-}
-
-impl Received {
-    /// Starts the record of a request and chooses its id.
-    pub(crate) fn new(shared: &Shared, head: Parts, address: Option<ClientAddress>) -> Self {
-        let address = address.map(|address| shared.proxies.client(address.0, &head.headers));
-        let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
-        let record = RequestRecord::new(trace_context(shared, &head.headers));
-        Self { head, request_id, address, record }
-    }
-
-    /// Returns the context that stages borrow.
-    pub(crate) fn context<'r>(&'r self, shared: &'r Arc<Shared>) -> RequestContext<'r> {
-        let Self { head, request_id, address, record } = self;
-        RequestContext {
-            shared,
-            head: RequestHead { method: &head.method, headers: &head.headers, request_id },
-            mesh_headers: MeshHeaders::scan(&head.headers),
-            uri: &head.uri,
-            address: *address,
-            record,
-            deadline: record.start + shared.limits.request_timeout,
-        }
-    }
-}
-
-/// The trace that a request belongs to. If spans are collected, a request without one starts a trace.
-fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<TraceContext> {
+/// Returns the trace that a request belongs to. If spans are collected, a request without one starts a trace.
+pub(super) fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<TraceContext> {
     let context = TraceContext::from_headers(headers, || shared.ids.span_id());
     #[cfg(feature = "otlp")]
     if context.is_none() && shared.spans.is_some() {
@@ -77,7 +45,26 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) deadline: Instant,
 }
 
-impl RequestContext<'_> {
+impl<'r> RequestContext<'r> {
+    /// Returns the context of a request from the peer `address`.
+    pub(super) fn new(
+        shared: &'r Arc<Shared>,
+        head: &'r Parts,
+        request_id: &'r RequestId,
+        record: &'r RequestRecord,
+        address: Option<ClientAddress>,
+    ) -> Self {
+        Self {
+            shared,
+            head: RequestHead { method: &head.method, headers: &head.headers, request_id },
+            mesh_headers: MeshHeaders::scan(&head.headers),
+            uri: &head.uri,
+            address: address.map(|address| shared.proxies.client(address.0, &head.headers)),
+            record,
+            deadline: record.start + shared.limits.request_timeout,
+        }
+    }
+
     /// Returns the context that resolvers and mutators are given.
     pub(crate) fn resolver_context(&self, caller: &Caller) -> Context {
         Context::new(self.request_id())
@@ -100,5 +87,27 @@ impl RequestContext<'_> {
     /// Awaits `work` until the request's deadline. Returns `None` if the deadline passes first.
     pub(crate) async fn before_deadline<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::time::timeout_at(self.deadline.into(), work).await.ok()
+    }
+}
+
+/// The authenticated caller of a request. Only [`super::authenticate`] creates one.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) principal: Option<Arc<Principal>>,
+}
+
+/// The caller of what needs no session.
+pub(crate) const PUBLIC: Caller = Caller { session: None, principal: None };
+
+impl Caller {
+    /// Returns the caller's session; `None` without integrity.
+    pub(crate) fn session(&self) -> Option<&Arc<Session>> {
+        self.session.as_ref()
+    }
+
+    /// Returns the session as policies and resolvers see it.
+    pub(crate) fn principal(&self) -> Option<Arc<Principal>> {
+        self.principal.clone()
     }
 }

@@ -3,7 +3,6 @@
 //! A query that is sent in a header is looked up twice: [`super::header_plans`] finds plans by the header's value, so
 //! that a hit needs neither base64 decoding nor parsing; [`mesh_plan::Mesh::plan`] finds them by the decoded text.
 
-use std::error::Error as _;
 use std::sync::Arc;
 
 use mesh_integrity::{IntegrityError, QueryRefusal};
@@ -12,13 +11,10 @@ use mesh_ql::Format;
 use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{QuerySource, RawQuery, WireError};
 
-use super::caller::Caller;
-use super::context::RequestContext;
+use super::admission::RETRY_AFTER;
+use super::context::{Caller, RequestContext};
 use super::header_plans::HeaderQuery;
 use crate::observability::error_log;
-
-/// Seconds until a client should retry after the store of registered queries failed.
-const RETRY_AFTER: u32 = 1;
 
 /// A query as it was sent.
 pub(crate) enum Query<'r> {
@@ -132,7 +128,6 @@ fn allow_unregistered(cx: &RequestContext<'_>) -> Result<(), WireError> {
 
 /// Logs a failure of the store of registered queries, and returns the error that the client is sent.
 pub(crate) fn store_failed(cx: &RequestContext<'_>, error: &QueryStoreError) -> WireError {
-    let cause = error.source().map(ToString::to_string).unwrap_or_default();
-    tracing::error!(request = %cx.head.request_id, "{error}: {cause}");
+    error_log::chain(cx.request_id(), error);
     WireError::unavailable(RETRY_AFTER)
 }

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::thread;
 
 use http::Response;
-use mesh_plan::JsonBody;
 use mesh_wire::{WireError, response};
 
 use super::context::RequestContext;
@@ -27,15 +26,6 @@ pub(super) async fn reply(
     #[cfg(feature = "compression")]
     let reply = super::compress::compress(cx.head.headers, reply).await;
     reply
-}
-
-/// The reply of a read. With sessions it is private, so that shared caches do not keep it.
-pub(crate) fn read(cx: &RequestContext<'_>, body: JsonBody) -> Response<Body> {
-    let reply = match &cx.shared.integrity {
-        None => response::read_with_digest(&cx.head, body.bytes, body.digest),
-        Some(_) => response::read_private(&cx.head, body.bytes, body.digest),
-    };
-    reply.map(Body::from)
 }
 
 /// Logs and counts a panic.

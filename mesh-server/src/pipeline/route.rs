@@ -1,7 +1,6 @@
 //! Routing: what answers a path, and the checks of the head that depend on it.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use http::Method;
 use mesh_docs::Call as DocsCall;
@@ -11,7 +10,7 @@ use mesh_wire::{AllowedMethods, ErrorKind, Route, WireError};
 use super::context::RequestContext;
 use crate::app::shared::Shared;
 use crate::observability::record::RouteKind;
-use crate::routes::custom::table::CustomRoute;
+use crate::routes::custom::CustomRoute;
 use crate::routes::docs;
 
 /// The route of a request.
@@ -19,7 +18,7 @@ pub(crate) enum RouteMatch<'p> {
     /// A route of the protocol.
     Protocol(Route<'p>),
     /// A route of the application, with the values of its path parameters.
-    Custom(Arc<CustomRoute>, Vec<(String, String)>),
+    Custom(&'p CustomRoute, Vec<(String, String)>),
     /// A path of the docs surface.
     Docs(DocsCall),
 }
@@ -51,7 +50,11 @@ pub(crate) fn check_head(cx: &RequestContext<'_>, route: &RouteMatch<'_>) -> Res
 
 /// A route of the application precedes one of the protocol, so that an application can replace a write. The methods
 /// that a path allows are those of both.
-fn find_below_base<'p>(shared: &Shared, method: &Method, path: &'p str) -> Result<RouteMatch<'p>, WireError> {
+fn find_below_base<'p>(
+    shared: &'p Shared,
+    method: &Method,
+    path: &'p str,
+) -> Result<RouteMatch<'p>, WireError> {
     let Shared { base, profiles, custom_routes, .. } = shared;
     let protocol = Route::parse(base, profiles, method, path);
     if custom_routes.is_empty() {
@@ -64,7 +67,7 @@ fn find_below_base<'p>(shared: &Shared, method: &Method, path: &'p str) -> Resul
     for custom in custom_routes {
         let Some(params) = custom.pattern.matches(&segments) else { continue };
         if custom.allows(method) {
-            return Ok(RouteMatch::Custom(Arc::clone(custom), params));
+            return Ok(RouteMatch::Custom(custom, params));
         }
         allowed.push(custom.method.clone());
         if custom.method == Method::GET {

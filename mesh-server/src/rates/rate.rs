@@ -4,28 +4,16 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use governor::Quota;
-
 /// The largest number of requests in a rate.
 const MAX_COUNT: u32 = 1_000_000;
+/// The units with their lengths in seconds.
+const UNITS: [(&str, u64); 3] = [("s", 1), ("m", 60), ("h", 3_600)];
 
 /// A number of requests per second, minute or hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     count: NonZeroU32,
-    unit: Unit,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    Second,
-    Minute,
-    Hour,
-}
-
-impl Unit {
-    const ALL: [(&'static str, Self, u64); 3] =
-        [("s", Self::Second, 1), ("m", Self::Minute, 60), ("h", Self::Hour, 3_600)];
+    unit: (&'static str, u64),
 }
 
 impl Rate {
@@ -44,31 +32,33 @@ impl Rate {
     pub fn parse(text: &str) -> Result<Option<Self>, RateError> {
         let refused = || RateError { text: text.to_owned() };
         let (count, unit) = text.trim().split_once('/').ok_or_else(refused)?;
-        let (_, unit, _) = Unit::ALL.iter().find(|(name, ..)| *name == unit.trim()).ok_or_else(refused)?;
+        let unit = *UNITS.iter().find(|(name, _)| *name == unit.trim()).ok_or_else(refused)?;
         let count: u32 = count.trim().parse().map_err(|_| refused())?;
         if count > MAX_COUNT {
             return Err(refused());
         }
-        Ok(NonZeroU32::new(count).map(|count| Self { count, unit: *unit }))
+        Ok(NonZeroU32::new(count).map(|count| Self { count, unit }))
     }
 
-    /// Returns the name of the unit and its length in seconds.
-    fn seconds(self) -> (&'static str, u64) {
-        let found = Unit::ALL.iter().find(|(_, unit, _)| *unit == self.unit);
-        found.map_or(("s", 1), |(name, _, seconds)| (name, *seconds))
+    /// Creates a rate of at least one request per minute.
+    pub(crate) fn per_minute(count: u32) -> Self {
+        Self { count: NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN), unit: ("m", 60) }
     }
 
-    /// Returns the quota of the limiter, which admits all requests of the rate in one burst.
-    pub(super) fn quota(self) -> Quota {
-        let each = Duration::from_secs(self.seconds().1) / self.count.get();
-        let quota = Quota::with_period(each).unwrap_or_else(|| Quota::per_second(self.count));
-        quota.allow_burst(self.count)
+    /// Returns the length of the unit, over which a burst is averaged.
+    pub(super) fn period(self) -> Duration {
+        Duration::from_secs(self.unit.1)
+    }
+
+    /// Returns the time between two requests at this rate.
+    pub(crate) fn interval(self) -> Duration {
+        self.period() / self.count.get()
     }
 }
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.count, self.seconds().0)
+        write!(f, "{}/{}", self.count, self.unit.0)
     }
 }
 

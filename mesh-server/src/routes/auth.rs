@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
-use mesh_integrity::{Credentials, Identity, IntegrityError, LoginError};
+use mesh_integrity::{Credentials, Identity, LoginError};
 use mesh_wire::{WireError, request, response};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
 
 use crate::integrity::Integrity;
-use crate::integrity::login_attempts::Refused;
+use crate::pipeline::admission;
 use crate::pipeline::authenticate::{aim, log_unavailable, now, proof};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
@@ -24,16 +24,8 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
     let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;
     let credentials = credentials(cx, &body)?;
     let account = integrity.authenticator.account(&credentials);
-    let _permit = cx.shared.admission.acquire()?;
-    let attempt = integrity.attempts.begin(account.as_deref(), cx.address, now()).await;
-    let attempt = attempt.map_err(|refused| match refused {
-        Refused::Until(seconds) => WireError::rate_limit(seconds),
-        Refused::Unknown(error) => {
-            let error = IntegrityError::Unavailable(error);
-            log_unavailable(cx, &error);
-            error.into()
-        }
-    })?;
+    let _permit = admission::admit(cx)?;
+    let attempt = integrity.attempts.begin(account.as_deref(), cx.address, cx.request_id()).await?;
     let checking = integrity.authenticator.authenticate(&credentials);
     let checked = cx.before_deadline(checking).await;
     match checked.unwrap_or(Err(LoginError::Busy)) {

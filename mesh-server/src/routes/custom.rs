@@ -5,24 +5,64 @@
 
 mod call;
 pub(crate) mod pattern;
-pub(crate) mod table;
 
+use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, Response};
+use mesh_plan::BoxFuture;
 use mesh_wire::{WireError, base64, response};
 
-use crate::pipeline::authenticate;
+use crate::pipeline::admission;
+use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::caller::Caller;
-use crate::pipeline::context::RequestContext;
-use crate::pipeline::execute;
+use crate::pipeline::context::{Caller, RequestContext};
 use crate::routes::write;
 pub use call::{Call, Reply};
+use pattern::Pattern;
 pub use pattern::PatternError;
-use table::CustomRoute;
-pub use table::Handler;
+
+/// Answers a route of the application. Implemented by every function or closure of the form
+/// `async fn(Call) -> Result<Reply, WireError>`.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// The error that the client is sent, such as [`WireError::validation`] or [`WireError::integrity`].
+    fn call(&self, call: Call) -> BoxFuture<'_, Result<Reply, WireError>>;
+}
+
+impl<F, Fut> Handler for F
+where
+    F: Fn(Call) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Reply, WireError>> + Send + 'static,
+{
+    fn call(&self, call: Call) -> BoxFuture<'_, Result<Reply, WireError>> {
+        Box::pin(self(call))
+    }
+}
+
+/// A route of the application. Of two that match a request, the one that was added first answers.
+pub(crate) struct CustomRoute {
+    pub(crate) method: Method,
+    pub(crate) pattern: Pattern,
+    pub(crate) handler: Box<dyn Handler>,
+}
+
+impl CustomRoute {
+    /// Returns whether the route answers a method. GET includes HEAD.
+    pub(crate) fn allows(&self, method: &Method) -> bool {
+        self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
+    }
+}
+
+impl fmt::Debug for CustomRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.pattern)
+    }
+}
 
 /// Authenticates a request, reads its body and calls the handler.
 pub(crate) async fn answer(
@@ -31,10 +71,10 @@ pub(crate) async fn answer(
     params: Vec<(String, String)>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
-    let (caller, body) = authenticate::custom_route(cx, body).await?;
+    let (caller, body) = authenticate::with_body(cx, Content::Application, body).await?;
     let call = call(cx, &caller, params, body).await?;
-    let handled = execute::run(cx, route.handler.call(call)).await?;
-    let (status, location, body) = handled.unwrap_or_else(|| Err(WireError::timeout()))?.into_parts();
+    let handled = admission::run(cx, route.handler.call(call)).await?;
+    let Reply { status, location, body } = handled.unwrap_or_else(|| Err(WireError::timeout()))?;
     let reads = matches!(*cx.head.method, Method::GET | Method::HEAD) && status.is_none();
     let mut response = match body {
         Some(body) if reads => response::read(&cx.head, body),

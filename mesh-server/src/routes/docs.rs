@@ -11,10 +11,10 @@ use mesh_plan::ResolveError;
 use mesh_wire::{AllowedMethods, WireError, headers};
 
 use crate::observability::error_log;
+use crate::pipeline::admission;
+use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::caller::PUBLIC;
-use crate::pipeline::context::RequestContext;
-use crate::pipeline::{authenticate, execute};
+use crate::pipeline::context::{PUBLIC, RequestContext};
 
 /// Answers a call. A token that is sent must be valid and then counts; without one the option `auth` decides.
 pub(crate) async fn answer(
@@ -34,7 +34,7 @@ pub(crate) async fn answer(
     if let Some(session) = caller.session() {
         visitor = visitor.with_session(&session.user, session.role.as_deref());
     }
-    let answer = execute::run(cx, docs.answer(call, &visitor, &body, Instant::now)).await?;
+    let answer = admission::run(cx, docs.answer(call, &visitor, &body, Instant::now)).await?;
     let answer = answer.unwrap_or_else(|| Err(mesh_plan::Error::Resolve(ResolveError::TimedOut).into()));
     let mut reply = answer.map_err(|error| refused(cx, error))?;
     if let Ok(id) = HeaderValue::from_str(cx.request_id()) {

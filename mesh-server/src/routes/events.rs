@@ -9,10 +9,10 @@ use mesh_integrity::IntegrityError;
 use mesh_wire::{WireError, sse};
 
 use crate::events::{SessionCheck, Subscriber};
+use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
-use crate::pipeline::caller::Caller;
-use crate::pipeline::context::RequestContext;
+use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query::{self, Target};
 
 /// Starts a stream. It is planned like a point read.
@@ -26,7 +26,7 @@ pub(crate) async fn stream(
     let query = query::decode(cx).await?;
     let plan = query::plan(cx, &caller, query, Target { entity: Some(entity), id: Some(id) })?;
     let subscriber = Subscriber { principal: caller.principal(), session_check: session_check(cx, &caller) };
-    let _permit = cx.shared.admission.acquire()?;
+    let _permit = admission::admit(cx)?;
     let subscription = hub.subscribe(plan, subscriber, cx.head.request_id, cx.deadline).await?;
     let head = sse::head(&cx.head);
     if *cx.head.method == Method::HEAD {

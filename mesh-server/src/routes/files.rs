@@ -16,8 +16,7 @@ use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 use crate::observability::error_log;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
-use crate::pipeline::caller::Caller;
-use crate::pipeline::context::RequestContext;
+use crate::pipeline::context::{Caller, RequestContext};
 use crate::uploads::Uploads;
 use crate::uploads::recovery::{View, is_recorded};
 

@@ -1,6 +1,8 @@
 //! Uploads: the statement and the policy are checked before the body is read, then the body is stored, then the record
 //! is written. `SPEC §9`
 
+mod column;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,40 +14,21 @@ use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
 use mesh_uploads::{
     ContentHash, FinishError, MultipartError, ReceiveOptions, ReceivedUpload, RecordError, Statement,
-    StoredFile, UploadError, UploadPolicy,
+    UploadError, UploadPolicy,
 };
 use mesh_wire::{QuerySource, WireError, headers, response};
 use serde_json::{Map, Value as Json};
 
+use self::column::{NewId, find_record, write_column};
 use crate::app::shared::Shared;
 use crate::observability::error_log;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::caller::Caller;
-use crate::pipeline::context::RequestContext;
-use crate::uploads::column::{FileColumn, find_record, write_column};
+use crate::pipeline::context::{Caller, RequestContext};
 use crate::uploads::{Upload, UploadHandler, Uploads};
 
-/// Answers `POST {base}/:entity/:id/:field` with `multipart/form-data`.
-pub(crate) async fn attach(
-    cx: &RequestContext<'_>,
-    (entity, id, field): (&str, &str, &str),
-    body: RequestBody,
-) -> Result<Response<Body>, WireError> {
-    upload(cx, Path { entity, id: Some(id), field: Some(field) }, body).await
-}
-
-/// Answers `POST {base}/:entity` with `multipart/form-data`.
-pub(crate) async fn create(
-    cx: &RequestContext<'_>,
-    entity: &str,
-    body: RequestBody,
-) -> Result<Response<Body>, WireError> {
-    upload(cx, Path { entity, id: None, field: None }, body).await
-}
-
 /// Returns whether a request to a path that uploads share with writes is an upload. `SPEC §11`
-pub(crate) fn is_upload(cx: &RequestContext<'_>) -> bool {
+pub(super) fn is_upload(cx: &RequestContext<'_>) -> bool {
     let profiles = &cx.shared.profiles;
     profiles.uploads && (!profiles.mutations || is_form(cx))
 }
@@ -58,13 +41,16 @@ fn is_form(cx: &RequestContext<'_>) -> bool {
 
 /// The names in the path.
 #[derive(Clone, Copy)]
-struct Path<'p> {
-    entity: &'p str,
-    id: Option<&'p str>,
-    field: Option<&'p str>,
+pub(super) struct Path<'p> {
+    pub(super) entity: &'p str,
+    /// `None` if a record is to be created.
+    pub(super) id: Option<&'p str>,
+    /// `None` if the statement may name the field.
+    pub(super) field: Option<&'p str>,
 }
 
-async fn upload(
+/// Answers `POST {base}/:entity` and `POST {base}/:entity/:id/:field` with `multipart/form-data`.
+pub(super) async fn upload(
     cx: &RequestContext<'_>,
     path: Path<'_>,
     body: RequestBody,
@@ -88,8 +74,8 @@ async fn upload(
     }
     policy.check_length(announced, &uploads.bounds)?;
     let handler = uploads.handler_of(&entity.key, field).cloned();
-    let column = FileColumn { entity: &entity.key, id: path.id, field };
     if handler.is_none() {
+        let column = (entity.key.as_str(), path.id, field);
         find_record(&cx.shared.mesh, column, cx.resolver_context(&caller)).await?;
     }
 
@@ -226,8 +212,7 @@ async fn record(
     let deadline = Instant::now() + shared.limits.request_timeout;
     let context = cx.resolver_context(caller).with_deadline(deadline);
     let request_id = cx.head.request_id.to_string();
-    let (file, field) = (upload.file.clone(), upload.field.clone());
-    let (entity, creates) = (upload.entity.clone(), upload.id.is_none());
+    let recorded = upload.clone();
     let recording = tokio::spawn(async move {
         let written = async {
             let written = write(&shared, handler.as_deref(), upload, context).await;
@@ -250,17 +235,13 @@ async fn record(
         error_log::chain(cx.request_id(), &error);
         Err(WireError::internal())
     })?;
+    let Upload { entity, file, .. } = &recorded;
     tracing::debug!(request = %cx.head.request_id, key = %file.key, size = file.size, "stored");
-    let location = match &id {
-        Some((_, text)) if creates => Some(response::location(&cx.shared.base, &entity, text)),
-        _ => None,
-    };
-    let body = reply(cx.shared, &entity, (&field, &file), id.map(|(shown, _)| shown));
+    let new_id = id.as_ref().filter(|_| recorded.id.is_none());
+    let location = new_id.map(|(_, text)| response::location(&cx.shared.base, entity, text));
+    let body = reply(cx.shared, &recorded, id.map(|(shown, _)| shown));
     Ok(response::written(&cx.head, location, Some(body)).map(Body::from))
 }
-
-/// The id of a new record: as JSON and as in a URL.
-type NewId = Option<(Json, String)>;
 
 async fn write(
     shared: &Shared,
@@ -273,17 +254,12 @@ async fn write(
             let id = handler.record(upload, context).await?;
             Ok(id.map(|id| (Json::from(id.as_str()), id)))
         }
-        None => {
-            let column =
-                FileColumn { entity: &upload.entity, id: upload.id.as_deref(), field: &upload.field };
-            let (mesh, changes) = (&shared.mesh, &shared.changes);
-            write_column(mesh, changes, column, (&upload.file, &upload.meta), context).await
-        }
+        None => write_column(shared, &upload, context).await,
     }
 }
 
 /// Returns the body of the reply. A field with the name of another member shows the key. `SPEC §9.3`
-fn reply(shared: &Shared, entity: &str, (field, file): (&str, &StoredFile), id: Option<Json>) -> Bytes {
+fn reply(shared: &Shared, Upload { entity, field, file, .. }: &Upload, id: Option<Json>) -> Bytes {
     let mut body = Map::new();
     let schema = shared.mesh.schema();
     let entity = schema.find(entity).map(|id| schema.entity(id));
@@ -291,7 +267,7 @@ fn reply(shared: &Shared, entity: &str, (field, file): (&str, &StoredFile), id: 
     {
         body.insert(name.clone(), id);
     }
-    body.insert(field.to_owned(), file.key.to_string().into());
+    body.insert(field.clone(), file.key.to_string().into());
     let rest: [(&str, Json); 4] = [
         ("contentHash", file.hash.to_string().into()),
         ("size", file.size.into()),

@@ -10,6 +10,7 @@ use mesh_wire::WireError;
 use serde_json::Value as Json;
 
 use super::Uploads;
+use crate::App;
 
 /// The time limit of the search for one record. The column may have no index.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
@@ -23,24 +24,29 @@ pub(crate) enum View<'a> {
     Principal(Option<&'a Principal>),
 }
 
-/// Publishes or removes files that a crash left unpublished.
-pub(crate) async fn recover(mesh: &Mesh, uploads: &Uploads) -> Result<RecoveryReport, StoreError> {
-    mesh_uploads::recover(&*uploads.store, |key| is_recorded(mesh, uploads, key, View::All)).await
-}
-
-/// Finds files older than `min_age` without a record, and removes them if `remove` is set.
-pub(crate) async fn sweep(
-    mesh: &Mesh,
-    uploads: &Uploads,
-    (min_age, remove): (Duration, bool),
-) -> Result<SweepReport, StoreError> {
-    let mut fields = mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);
-    if !fields.any(|field| field.upload.is_some()) {
-        // All files would be considered unused.
-        return Err(StoreError::new("find unused files", "no field of the schema takes files"));
+impl App {
+    /// Publishes or removes stored files that a crash left unpublished. To be called when a server starts, and
+    /// regularly if several servers share a store. `SPEC §9.4`
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn recover_uploads(&self) -> Result<RecoveryReport, StoreError> {
+        let Some(uploads) = &self.shared.uploads else { return Ok(RecoveryReport::default()) };
+        let recorded = |key| is_recorded(&self.shared.mesh, uploads, key, View::All);
+        mesh_uploads::recover(&*uploads.store, recorded).await
     }
-    let recorded = |key| is_recorded(mesh, uploads, key, View::All);
-    mesh_uploads::sweep_orphans(&*uploads.store, (min_age, remove), recorded).await
+
+    /// Finds stored files older than `min_age` that no record refers to, regardless of policies, and removes them if
+    /// `remove` is set. Uploads may go on meanwhile. Records that are not in the schema, and keys in columns that accept
+    /// no files, are not considered.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn sweep_uploads(&self, min_age: Duration, remove: bool) -> Result<SweepReport, StoreError> {
+        let Some(uploads) = &self.shared.uploads else { return Ok(SweepReport::default()) };
+        let recorded = |key| is_recorded(&self.shared.mesh, uploads, key, View::All);
+        mesh_uploads::sweep_orphans(&*uploads.store, (min_age, remove), recorded).await
+    }
 }
 
 /// Returns whether a record refers to a key. If none is found but policies hide records, that is an error, and the file

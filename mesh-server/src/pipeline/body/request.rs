@@ -1,6 +1,5 @@
 //! The body of a request: read as a whole within a limit, or as a stream. `SPEC §12.2`
 
-use std::fmt;
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
@@ -9,12 +8,11 @@ use http_body_util::{BodyDataStream, BodyExt as _, Empty};
 use hyper::body::{Body, SizeHint};
 use mesh_wire::WireError;
 
-use super::BodyError;
 use super::pace::{Pace, Paced};
 
 /// The body of a request, whatever type the listener has for it.
 pub(crate) struct RequestBody {
-    bytes: UnsyncBoxBody<Bytes, BodyError>,
+    bytes: UnsyncBoxBody<Bytes, ()>,
     /// What the head says about the length.
     announced: SizeHint,
     pace: Pace,
@@ -26,7 +24,6 @@ impl RequestBody {
     where
         B: Body + Send + 'static,
         B::Data: Send,
-        B::Error: fmt::Display,
     {
         let pace = Pace { grace, ..Pace::default() };
         if body.is_end_stream() {
@@ -35,7 +32,7 @@ impl RequestBody {
         }
         let announced = body.size_hint();
         let bytes = body.map_frame(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())));
-        let bytes = bytes.map_err(|error| BodyError(error.to_string().into())).boxed_unsync();
+        let bytes = bytes.map_err(|_| ()).boxed_unsync();
         Self { bytes, announced, pace }
     }
 
@@ -58,10 +55,7 @@ impl RequestBody {
     }
 
     /// Returns the body as a stream whose sender is held to `pace`, or to the one given to [`RequestBody::new`].
-    pub(crate) fn into_paced(
-        self,
-        pace: Option<Pace>,
-    ) -> Paced<BodyDataStream<UnsyncBoxBody<Bytes, BodyError>>> {
+    pub(crate) fn into_paced(self, pace: Option<Pace>) -> Paced<BodyDataStream<UnsyncBoxBody<Bytes, ()>>> {
         Paced::new(self.bytes.into_data_stream(), pace.unwrap_or(self.pace))
     }
 }

@@ -10,9 +10,10 @@ use mesh_plan::{
     Change, Changes, Context, Error, Fields, JsonBody, Mesh, Principal, Request, WriteReply, WriteRequest,
 };
 use mesh_ql::Format;
-use mesh_wire::{BasePath, WireError, request, response};
+use mesh_wire::{BasePath, WireError, response};
 
 use crate::observability::error_log;
+use crate::routes::write;
 use crate::routes::write::commit::commit;
 
 /// A request to a route of the application, authenticated, with its whole body.
@@ -55,10 +56,7 @@ impl Call {
         if self.body.is_empty() {
             return Ok(Fields::default());
         }
-        if !request::is_json(&self.headers) {
-            return Err(WireError::unsupported_media_type());
-        }
-        Fields::parse(&self.body).map_err(|error| WireError::transport(error.to_string()))
+        write::fields(&self.headers, &self.body)
     }
 
     /// Returns the authenticated session; `None` if integrity is off.
@@ -84,11 +82,6 @@ impl Call {
     /// Notifies the event streams of a record that it has changed. [`Call::write`] does so itself.
     pub fn notify(&self, change: Change) {
         self.changes.notify(change);
-    }
-
-    /// Returns the board that changes are posted to.
-    pub fn changes(&self) -> &Changes {
-        &self.changes
     }
 
     /// Reads with the permissions of this session.
@@ -144,9 +137,9 @@ impl fmt::Debug for Call {
 /// The reply of a handler: JSON, or no content.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    status: Option<StatusCode>,
-    location: Option<String>,
-    body: Option<Bytes>,
+    pub(super) status: Option<StatusCode>,
+    pub(super) location: Option<String>,
+    pub(super) body: Option<Bytes>,
 }
 
 impl Reply {
@@ -170,10 +163,6 @@ impl Reply {
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = Some(status);
         self
-    }
-
-    pub(super) fn into_parts(self) -> (Option<StatusCode>, Option<String>, Option<Bytes>) {
-        (self.status, self.location, self.body)
     }
 }
 

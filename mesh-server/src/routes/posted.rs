@@ -1,4 +1,4 @@
-//! `POST {base}/queries`: registers a query. `SPEC §8`
+//! Queries in the body of a POST: reads and registrations. `SPEC §2.7`, `SPEC §8`
 
 use http::Response;
 use mesh_integrity::{IntegrityError, QueryRefusal};
@@ -6,12 +6,20 @@ use mesh_plan::{RegisterError, Registration, Request};
 use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{WireError, response};
 
-use crate::pipeline::authenticate;
+use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
-use crate::pipeline::query::store_failed;
+use crate::pipeline::query::{self, Target};
+use crate::pipeline::read;
 
-/// Registers the query of the body.
+/// Answers `POST {base}`.
+pub(crate) async fn read(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
+    let (caller, body) = authenticate::with_body(cx, Content::Query, body).await?;
+    let (query, id) = query::decode_posted(cx, &body)?;
+    read::answer(cx, &caller, query, Target { entity: None, id: id.as_deref() }).await
+}
+
+/// Answers `POST {base}/queries`.
 pub(crate) async fn register(
     cx: &RequestContext<'_>,
     body: RequestBody,
@@ -23,7 +31,9 @@ pub(crate) async fn register(
             (caller, authenticate::read_body(cx, body).await?)
         }
         // Registration requires a session; without integrity it is refused.
-        Registration::Signed if cx.shared.integrity.is_some() => authenticate::with_query(cx, body).await?,
+        Registration::Signed if cx.shared.integrity.is_some() => {
+            authenticate::with_body(cx, Content::Query, body).await?
+        }
         Registration::Signed | Registration::Closed => {
             return Err(IntegrityError::QueryNotAllowed(QueryRefusal::Closed).into());
         }
@@ -37,6 +47,6 @@ pub(crate) async fn register(
             Ok(response::written(&cx.head, None, Some(body.into())).map(Body::from))
         }
         Err(RegisterError::Query(error)) => Err(error.into()),
-        Err(RegisterError::Store(error)) => Err(store_failed(cx, &error)),
+        Err(RegisterError::Store(error)) => Err(query::store_failed(cx, &error)),
     }
 }

@@ -1,0 +1,183 @@
+//! The stream of a connection: it reports received bytes, fails when the client stops reading, and closes without
+//! losing the last reply.
+//!
+//! If a socket is closed with unread bytes, the operating system resets the connection, and a client that is still
+//! sending a long body never sees the reply. So after its writing side is closed, the stream discards what the client
+//! is still sending for a limited time.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use super::activity::Activity;
+
+/// The first bytes of every HTTP/2 connection; no HTTP/1 method starts with them.
+const HTTP2_PREFACE: &[u8] = b"PRI";
+/// How long received bytes are discarded after the writing side is closed.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Reports what is received to an [`Activity`], applies the write timeout, and lingers when it is closed.
+pub(super) struct ConnectionStream<S> {
+    stream: S,
+    activity: Arc<Activity>,
+    write_timeout: Duration,
+    /// The first bytes, until they suffice to recognize the protocol.
+    prefix: Option<Vec<u8>>,
+    /// Set while the client accepts no bytes.
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// Set once the writing side is closed.
+    linger: Option<Pin<Box<Sleep>>>,
+    /// Whether bytes were received after that.
+    is_receiving: bool,
+}
+
+impl<S> ConnectionStream<S> {
+    pub(super) fn new(stream: S, activity: Arc<Activity>, write_timeout: Duration) -> Self {
+        Self {
+            stream,
+            activity,
+            write_timeout,
+            prefix: Some(Vec::new()),
+            stalled: None,
+            linger: None,
+            is_receiving: false,
+        }
+    }
+
+    fn record(&mut self, bytes: &[u8]) {
+        if let Some(prefix) = &mut self.prefix {
+            prefix.extend(bytes.iter().take(HTTP2_PREFACE.len().saturating_sub(prefix.len())));
+            if prefix == HTTP2_PREFACE {
+                self.activity.set_http2();
+            }
+            if prefix.len() >= HTTP2_PREFACE.len() {
+                self.prefix = None;
+            }
+        }
+        self.activity.bytes_received();
+    }
+
+    /// Passes the result of a write on, or fails once writes have been pending for the whole timeout.
+    fn limit_stall<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if result.is_ready() {
+            self.stalled = None;
+            return result;
+        }
+        let timeout = self.write_timeout;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for ConnectionStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if let Some(bytes) = buffer.filled().get(before..).filter(|bytes| !bytes.is_empty()) {
+            self.record(bytes);
+        }
+        result
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionStream<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.limit_stall(cx, result)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.limit_stall(cx, result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let result = Pin::new(&mut self.stream).poll_flush(cx);
+        self.limit_stall(cx, result)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.linger.is_none() {
+            ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+        }
+        let linger = this.linger.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER_TIMEOUT)));
+        let mut discarded = [0; 16 * 1024];
+        loop {
+            let mut buffer = ReadBuf::new(&mut discarded);
+            match Pin::new(&mut this.stream).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => this.is_receiving = true,
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                // A client that was not sending when the connection was closed gets no extra time.
+                Poll::Pending if this.is_receiving => return linger.as_mut().poll(cx).map(Ok),
+                Poll::Pending => return Poll::Ready(Ok(())),
+            }
+            if linger.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn lingering(stream: DuplexStream) -> ConnectionStream<DuplexStream> {
+        ConnectionStream::new(stream, Arc::new(Activity::new()), Duration::from_secs(60))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_is_still_sending_gets_the_reply() {
+        let (mut client, server) = duplex(1000);
+        let serving = tokio::spawn(async move {
+            let mut server = lingering(server);
+            server.write_all(b"no").await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            server.shutdown().await.unwrap();
+        });
+        client.write_all(&[0; 100_000]).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut reply = String::new();
+        client.read_to_string(&mut reply).await.unwrap();
+        assert_eq!(reply, "no");
+        serving.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_client_is_closed_at_once() {
+        let (_client, server) = duplex(1000);
+        let start = Instant::now();
+        lingering(server).shutdown().await.unwrap();
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lingering_is_limited_in_time() {
+        let (mut client, server) = duplex(1000);
+        let start = Instant::now();
+        client.write_all(b"x").await.unwrap();
+        lingering(server).shutdown().await.unwrap();
+        assert_eq!(start.elapsed(), LINGER_TIMEOUT);
+    }
+}

@@ -1,0 +1,49 @@
+//! The stages of a read after its query is decoded.
+
+use http::Response;
+use mesh_plan::{Either, Error, JsonBody, Plan, ResolveError};
+use mesh_wire::{WireError, response};
+
+use super::admission;
+use super::body::Body;
+use super::context::{Caller, RequestContext};
+use super::query::{self, Query, Target};
+use crate::observability::error_log;
+
+/// Plans a query, runs the plan and returns the reply.
+pub(crate) async fn answer(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    query: Query<'_>,
+    target: Target<'_>,
+) -> Result<Response<Body>, WireError> {
+    let plan = query::plan(cx, caller, query, target)?;
+    let body = execute(cx, caller, &plan).await?;
+    Ok(reply(cx, body))
+}
+
+/// Runs a plan.
+async fn execute(cx: &RequestContext<'_>, caller: &Caller, plan: &Plan) -> Result<JsonBody, WireError> {
+    cx.record.read_started();
+    let context = cx.resolver_context(caller);
+    let read = match cx.shared.mesh.read(plan, &context) {
+        Either::Left(read) => read.await,
+        Either::Right(reading) => admission::run(cx, reading).await?.unwrap_or(Err(ResolveError::TimedOut)),
+    };
+    cx.record.read_finished(read.as_ref().map_or(0, |body| body.rows));
+    let body = read.map_err(|error| {
+        error_log::resolve_error(cx.request_id(), &error);
+        Error::Resolve(error)
+    })?;
+    tracing::debug!(request = %cx.head.request_id, rows = body.rows, bytes = body.bytes.len(), "read");
+    Ok(body)
+}
+
+/// Returns the reply. With sessions it is private, so that shared caches do not keep it.
+fn reply(cx: &RequestContext<'_>, body: JsonBody) -> Response<Body> {
+    let reply = match &cx.shared.integrity {
+        None => response::read_with_digest(&cx.head, body.bytes, body.digest),
+        Some(_) => response::read_private(&cx.head, body.bytes, body.digest),
+    };
+    reply.map(Body::from)
+}
