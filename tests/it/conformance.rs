@@ -1,5 +1,7 @@
 //! Conformance of the reference server, and consistency of the conformance kit.
 
+mod judge;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

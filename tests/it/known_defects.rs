@@ -29,7 +29,7 @@ fn every_test_of_the_tables_exists() {
             }
         }
     }
-    crate::table::report(&missing);
+    crate::support::refusals::report(&missing);
     assert_eq!(DEFECTS.len(), 60);
 }
 

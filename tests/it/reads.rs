@@ -1,5 +1,8 @@
 //! Reads return exactly the requested shape, compared byte by byte.
 
+mod errors;
+mod paging;
+
 use mesh_tests::{Database, Request, Server};
 use serde_json::{Value, json};
 

@@ -59,7 +59,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
         }
     }
     eprintln!("soak, differential: {seconds} seconds");
-    let command = "test --release -p mesh-server --test differential -- --nocapture";
+    let command = "test --release -p mesh-server --test it differential:: -- --nocapture";
     steps().show(command, &[("MESH_DIFF_SECONDS", &seconds)])
 }
 

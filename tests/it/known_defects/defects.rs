@@ -4,26 +4,26 @@
 pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "a field of `$orderBy` was copied into the statement",
-        &["tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position"],
+        &["tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position"],
     ),
     (
         "a column that is not listed could be grouped by",
         &[
-            "tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
+            "tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
             "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
         ],
     ),
     (
         "an aggregate accepted a column that is not listed",
         &[
-            "tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
+            "tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
             "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
         ],
     ),
     (
         "an alias became part of the statement",
         &[
-            "tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
+            "tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
             "mesh-ql/src/tests/wrong_controls.rs::aggregates",
         ],
     ),
@@ -31,24 +31,24 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "names were not quoted",
         &[
             "mesh-plan/src/sql/sqlite/tests.rs::odd_names_are_quoted",
-            "mesh-server/tests/attack.rs::names_are_quoted_and_nothing_is_written",
-            "tests/it/cli.rs::unusual_names_are_served",
+            "mesh-server/tests/it/hostile_values.rs::names_are_quoted_and_nothing_is_written",
+            "tests/it/cli/databases.rs::unusual_names_are_served",
         ],
     ),
     (
         "an entity named like a member of every script object caused an internal error",
-        &["tests/it/attack/inputs.rs::an_unknown_name_is_refused_in_every_position"],
+        &["tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position"],
     ),
-    ("controls beside the root were ignored", &["tests/it/errors.rs::a_query_of_another_shape_is_refused"]),
+    ("controls beside the root were ignored", &["tests/it/reads/errors.rs::a_query_of_another_shape_is_refused"]),
     (
         "groups within a relation were ignored",
-        &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"],
+        &["tests/it/reads/errors/controls.rs::a_control_in_the_wrong_place_is_refused"],
     ),
     (
         "page sizes were counted in joined rows",
         &[
             "tests/it/reads.rs::nested_controls_apply_to_each_parent",
-            "mesh-server/tests/differential.rs::databases_and_memory_agree",
+            "mesh-server/tests/it/differential.rs::databases_and_memory_agree",
         ],
     ),
     (
@@ -62,17 +62,17 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "lists of children were truncated silently",
         &[
             "tests/it/reads.rs::nested_controls_apply_to_each_parent",
-            "tests/it/errors.rs::a_result_of_too_many_objects_is_refused_rather_than_truncated",
+            "tests/it/reads/errors/limits.rs::a_result_of_too_many_objects_is_refused_rather_than_truncated",
         ],
     ),
     (
         "pages over mixed directions skipped and repeated rows",
-        &["tests/it/paging.rs::each_persistent_row_is_visited_once_and_in_order"],
+        &["tests/it/reads/paging.rs::each_persistent_row_is_visited_once_and_in_order"],
     ),
     (
         "rows with a NULL sort key were skipped",
         &[
-            "tests/it/paging.rs::each_persistent_row_is_visited_once_and_in_order",
+            "tests/it/reads/paging.rs::each_persistent_row_is_visited_once_and_in_order",
             "mesh-plan/src/sql/sqlite/tests.rs::keyset",
         ],
     ),
@@ -82,7 +82,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ),
     (
         "cursors could be forged",
-        &["tests/it/errors.rs::a_cursor_of_another_read_is_refused", "mesh-server/tests/fuzz.rs::cursor"],
+        &["tests/it/reads/errors/cursors.rs::a_cursor_of_another_read_is_refused", "mesh-server/tests/it/fuzz.rs::cursor"],
     ),
     (
         "conditions on groups were ignored",
@@ -107,16 +107,16 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ),
     (
         "a missing record was an empty object",
-        &["tests/it/transport.rs::a_record_with_an_impossible_id_is_null"],
+        &["tests/it/transport/routes.rs::a_record_with_an_impossible_id_is_null"],
     ),
-    ("controls on one record were ignored", &["tests/it/errors.rs::a_control_in_the_wrong_place_is_refused"]),
+    ("controls on one record were ignored", &["tests/it/reads/errors/controls.rs::a_control_in_the_wrong_place_is_refused"]),
     (
         "the path's entity was not compared with the query's",
-        &["tests/it/errors.rs::an_unknown_name_is_refused_with_its_path_and_a_suggestion"],
+        &["tests/it/reads/errors.rs::an_unknown_name_is_refused_with_its_path_and_a_suggestion"],
     ),
     (
         "records were looked up by another column than the declared id",
-        &["tests/it/cli.rs::unusual_keys_are_served"],
+        &["tests/it/cli/databases.rs::unusual_keys_are_served"],
     ),
     (
         "a self-relation joined the wrong sides",
@@ -141,7 +141,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "parts of a filter were ignored",
         &[
             "tests/it/reads.rs::filters_combine",
-            "mesh-server/tests/differential.rs::databases_and_memory_agree",
+            "mesh-server/tests/it/differential.rs::databases_and_memory_agree",
         ],
     ),
     (
@@ -154,15 +154,15 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "an invalid list, an object or null as a value caused an internal error",
         &[
-            "tests/it/errors.rs::operators_and_values_of_the_wrong_type_are_refused",
-            "tests/it/errors.rs::a_malformed_control_is_refused",
+            "tests/it/reads/errors/controls.rs::operators_and_values_of_the_wrong_type_are_refused",
+            "tests/it/reads/errors/controls.rs::a_malformed_control_is_refused",
         ],
     ),
     (
         "a PUT without an id read a list; any format name was accepted; a POST read no record",
         &[
-            "tests/it/transport.rs::unknown_paths_and_methods_are_refused",
-            "tests/it/transport.rs::post_accepts_json_only",
+            "tests/it/transport/routes.rs::unknown_paths_and_methods_are_refused",
+            "tests/it/transport/queries.rs::post_accepts_json_only",
         ],
     ),
     ("a join scanned the whole joined table", &["mesh-plan/src/sql/sqlite/tests.rs::point_with_relations"]),
@@ -176,14 +176,14 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "an unsigned POST was trusted",
         &[
-            "mesh-server/tests/integrity/routes.rs::an_unsigned_post_is_refused",
-            "mesh-server/tests/integrity/routes.rs::every_route_refuses_unsigned_requests",
+            "mesh-server/tests/it/integrity/routes.rs::an_unsigned_post_is_refused",
+            "mesh-server/tests/it/integrity/routes.rs::every_route_refuses_unsigned_requests",
         ],
     ),
     (
         "the claims of a token could be changed",
         &[
-            "mesh-server/tests/integrity/codes.rs::altered_tokens_are_refused",
+            "mesh-server/tests/it/integrity/codes.rs::altered_tokens_are_refused",
             "mesh-integrity/src/token/tests.rs::any_altered_character_is_refused",
         ],
     ),
@@ -191,43 +191,43 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "the expiry of a token could be extended",
         &[
             "mesh-integrity/src/token/tests.rs::every_altered_bit_is_refused",
-            "tests/it/integrity.rs::tokens_expire",
+            "tests/it/security/integrity.rs::tokens_expire",
         ],
     ),
     (
         "a forged logout ended the sessions of others",
-        &["mesh-server/tests/integrity/codes.rs::a_forged_logout_ends_no_session"],
+        &["mesh-server/tests/it/integrity/codes.rs::a_forged_logout_ends_no_session"],
     ),
     (
         "another process accepted a revoked session, and revocations were kept forever",
         &[
-            "tests/it/integrity.rs::a_logout_applies_to_all_servers_and_after_restarts",
+            "tests/it/security/integrity.rs::a_logout_applies_to_all_servers_and_after_restarts",
             "mesh-integrity/src/revocations.rs::expired_entries_are_removed",
         ],
     ),
-    ("wrong credentials got no reply", &["mesh-server/tests/integrity/codes.rs::refusals_are_replies"]),
+    ("wrong credentials got no reply", &["mesh-server/tests/it/integrity/codes.rs::refusals_are_replies"]),
     (
         "a signature without its prefix was accepted",
-        &["mesh-server/tests/integrity/codes.rs::a_signature_without_its_prefix_is_refused"],
+        &["mesh-server/tests/it/integrity/codes.rs::a_signature_without_its_prefix_is_refused"],
     ),
     (
         "a signature could be used for another path",
         &[
             "mesh-integrity/src/gate/tests.rs::bound_signatures_are_valid_for_their_target_only",
-            "mesh-server/tests/integrity/binding.rs::a_bound_signature_is_valid_for_one_request",
+            "mesh-server/tests/it/integrity/binding.rs::a_bound_signature_is_valid_for_one_request",
         ],
     ),
     (
         "registered queries could not be signed",
-        &["mesh-server/tests/integrity/persisted.rs::ids_are_signed_like_queries"],
+        &["mesh-server/tests/it/integrity/persisted.rs::ids_are_signed_like_queries"],
     ),
     (
         "an upload signed for one field was accepted for another",
-        &["tests/it/integrity.rs::a_signed_upload_is_valid_for_its_field_only"],
+        &["tests/it/security/integrity.rs::a_signed_upload_is_valid_for_its_field_only"],
     ),
     (
         "form fields overrode properties of the request",
-        &["tests/it/integrity.rs::form_data_sets_fields_only"],
+        &["tests/it/security/integrity.rs::form_data_sets_fields_only"],
     ),
     (
         "access rules applied to the root only",
@@ -239,7 +239,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "the role was read from a header or a body",
         &[
-            "tests/it/integrity.rs::claims_outside_the_token_are_ignored",
+            "tests/it/security/integrity.rs::claims_outside_the_token_are_ignored",
             "tests/it/playground/session.rs::only_admins_have_access",
         ],
     ),
@@ -258,41 +258,41 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "errors had undocumented codes",
         &[
             "mesh-wire/src/error/tests.rs::kinds_have_the_statuses_of_the_protocol",
-            "tests/it/transport.rs::exactly_one_query_header_is_taken",
+            "tests/it/transport/queries.rs::exactly_one_query_header_is_taken",
         ],
     ),
     (
         "an unsupported method was reported as an unknown path",
-        &["tests/it/transport.rs::unknown_paths_and_methods_are_refused"],
+        &["tests/it/transport/routes.rs::unknown_paths_and_methods_are_refused"],
     ),
     (
         "errors revealed statements and files",
         &[
-            "tests/it/errors.rs::errors_of_resolvers_do_not_reveal_the_storage",
-            "tests/it/storage.rs::reads_of_a_truncated_or_overwritten_file_fail",
+            "tests/it/reads/errors.rs::errors_of_resolvers_do_not_reveal_the_storage",
+            "tests/it/operations/storage.rs::reads_of_a_truncated_or_overwritten_file_fail",
         ],
     ),
     (
         "deep queries overflowed the stack",
         &[
-            "tests/it/attack/inputs.rs::depth_and_repetition_are_refused_without_delay",
+            "tests/it/security/attack/inputs.rs::depth_and_repetition_are_refused_without_delay",
             "mesh-ql/src/tests/hostile.rs::endless_nesting_is_refused_at_the_bound",
         ],
     ),
     (
         "rate limits used an address chosen by the client",
         &[
-            "tests/it/rates.rs::a_client_cannot_choose_its_address",
+            "tests/it/security/rates.rs::a_client_cannot_choose_its_address",
             "mesh-server/src/rates/limiter.rs::a_million_addresses_use_no_more_memory_and_lift_no_limit",
         ],
     ),
-    ("responses had no `Vary` header", &["tests/it/transport.rs::reads_are_revalidated_by_their_tag"]),
+    ("responses had no `Vary` header", &["tests/it/transport/replies.rs::reads_are_revalidated_by_their_tag"]),
     (
         "the number of registered queries was unbounded, and ids differed between servers",
         &[
-            "tests/it/persisted.rs::the_store_is_bounded",
+            "tests/it/security/persisted.rs::the_store_is_bounded",
             "mesh-plan/src/persisted/tests.rs::ids_follow_from_format_and_text",
-            "mesh-server/tests/client.rs::unknown_queries_are_registered",
+            "mesh-server/tests/it/client.rs::unknown_queries_are_registered",
         ],
     ),
     (
@@ -324,7 +324,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "limits on files were declared but not enforced",
         &[
-            "mesh-server/tests/uploads.rs::every_refusal_of_the_table",
+            "mesh-server/tests/it/uploads.rs::every_refusal_of_the_table",
             "tests/it/uploads.rs::memory_does_not_depend_on_the_size_of_a_file",
         ],
     ),

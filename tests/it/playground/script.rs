@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::page::Page;
-use crate::attack::page::{SCRIPT, hostile};
+use crate::security::attack::page::{SCRIPT, hostile};
 
 /// Asserts that no script ran and that none became part of the page.
 fn assert_nothing_ran(page: &Page, place: &str) {

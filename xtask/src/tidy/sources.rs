@@ -96,7 +96,7 @@ mod tests {
     fn libraries_are_refused_outside_their_directories() {
         let text = "//! A file.\nuse rusqlite::Connection;\n";
         assert!(of_file("mesh-sqlite/src/pool.rs", text).is_empty());
-        assert!(of_file("mesh-server/tests/differential.rs", text).is_empty());
+        assert!(of_file("mesh-server/tests/it/differential.rs", text).is_empty());
         let faults = of_file("mesh-server/src/app.rs", text);
         assert!(faults.len() == 1 && faults[0].starts_with("uses rusqlite"), "{faults:?}");
     }

@@ -1,0 +1,11 @@
+//! Tests of connections: protocols, timeouts, limits, TLS, worker threads and shutdown.
+
+mod bodies;
+mod frames;
+mod http2;
+mod overload;
+mod served;
+mod shutdown;
+mod timeouts;
+mod tls;
+mod workers;

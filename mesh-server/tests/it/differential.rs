@@ -1,0 +1,45 @@
+//! Differential tests: SQLite and PostgreSQL return the same bytes as in-memory tables.
+//!
+//! Schemas, data and queries are random, and cursors are followed to the end. Equal seeds generate equal databases and
+//! queries.
+//!
+//! - `MESH_DIFF_SEED=7` runs only this seed and prints the results.
+//! - `MESH_DIFF_SECONDS=60` compares further seeds for this time.
+
+mod check;
+mod data;
+mod dice;
+mod others;
+#[allow(dead_code, unreachable_pub, reason = "other tests use what this one does not")]
+#[path = "../../../tests/src/postgres.rs"]
+mod postgres;
+mod query;
+mod script;
+mod soak;
+
+use std::time::Duration;
+
+use check::Tally;
+use others::Others;
+
+/// The seeds of every run.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=300;
+
+#[test]
+fn databases_and_memory_agree() {
+    let others = Others::start();
+    if let Some(seed) = soak::number("MESH_DIFF_SEED") {
+        let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        eprintln!("seed {seed}: {tally}");
+        return;
+    }
+    let mut tally = Tally::default();
+    for seed in SEEDS {
+        tally += check::seed(seed, false, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+    }
+    // Empty databases and trivial queries would agree as well.
+    assert!(tally.bodies > 6_000 && tally.pages > 800 && tally.rows > 6_000, "{tally}");
+    if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
+        soak::run(Duration::from_secs(seconds), tally, &others);
+    }
+}

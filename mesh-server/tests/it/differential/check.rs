@@ -1,0 +1,280 @@
+//! Compares the results of memory, SQLite and PostgreSQL for one seed.
+
+use std::fmt::{self, Write as _};
+use std::ops::AddAssign;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mesh_plan::sql::postgres::ReadStatement;
+use mesh_plan::sql::sqlite::Statements;
+use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, QuerySource, Request, ResolveError, Value};
+use mesh_ql::Format;
+use rusqlite::Connection;
+use serde_json::{Value as Json, json};
+
+use super::data::Database;
+use super::dice::Dice;
+use super::others::Others;
+use super::query;
+
+/// Queries for each database.
+const QUERIES: usize = 12;
+
+/// Counts of what was compared.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) seeds: usize,
+    /// Results that were equal.
+    pub(crate) bodies: usize,
+    /// Pages after the first among them.
+    pub(crate) pages: usize,
+    /// Rows of all pages.
+    pub(crate) rows: usize,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.seeds += other.seeds;
+        self.bodies += other.bodies;
+        self.pages += other.pages;
+        self.rows += other.rows;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seeds, bodies, pages, rows } = self;
+        write!(f, "{seeds} databases, {bodies} results, {pages} later pages, {rows} rows")
+    }
+}
+
+/// Compares the queries of a seed. The error describes the first mismatch.
+pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, String> {
+    let mut dice = Dice::new(seed);
+    let database = Database::random(&mut dice);
+    let engines = Engines::new(seed, database, verbose, others);
+    let mut tally = Tally { seeds: 1, ..Tally::default() };
+    for _ in 0..QUERIES {
+        let root = dice.below(engines.database.entities.len());
+        let entity = &engines.database.entities[root];
+        if entity.points && dice.chance(15) {
+            let node = query::point(&mut dice, &engines.database.entities, root);
+            let id = point_id(&mut dice, &entity.ids);
+            let text = json!({entity.key: node}).to_string();
+            engines.compare(&Request::point(Format::Json, &text, &id))?;
+            tally.bodies += 1;
+        } else {
+            let node = query::collection(&mut dice, &engines.database.entities, root);
+            engines.walk(&mut dice, entity.key, node, &mut tally)?;
+        }
+    }
+    Ok(tally)
+}
+
+/// Returns the id of a record as in a path, or a text that is the id of no record.
+fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
+    let ids: Vec<_> = ids
+        .iter()
+        .filter_map(|id| match id {
+            Value::Integer(id) => Some(id.to_string()),
+            Value::Text(id) => Some(id.clone()),
+            _ => None,
+        })
+        .collect();
+    if ids.is_empty() || dice.chance(20) {
+        return dice.pick(&["77", "seven", "", "1.0", "01", "' OR 1=1 --", "NULL", "+1"]).to_owned();
+    }
+    dice.pick(&ids)
+}
+
+/// A database in each of the engines.
+struct Engines<'o> {
+    postgres: Option<Mesh>,
+    others: &'o Others,
+    seed: u64,
+    verbose: bool,
+    database: Database,
+    memory: Mesh,
+    sqlite: Mesh,
+    /// Dropped last, after the file is closed.
+    _folder: Folder,
+}
+
+impl<'o> Engines<'o> {
+    fn new(seed: u64, database: Database, verbose: bool, others: &'o Others) -> Self {
+        let folder = Folder::new(seed);
+        let path = folder.0.join("data.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN;").unwrap();
+        connection
+            .execute_batch(&database.scripts.sqlite)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", database.scripts.sqlite));
+        connection.execute_batch("COMMIT").unwrap();
+        drop(connection);
+
+        let opened = mesh_sqlite::Database::open(&path).unwrap();
+        let catalog = opened.contents(&[]).unwrap().catalog;
+        let schema = database.schema.clone().build_with(&catalog).unwrap_or_else(|faults| {
+            panic!(
+                "seed {seed}: {}\n{}\n{}",
+                faults[0],
+                database.schema.document().to_json(),
+                database.scripts.sqlite
+            )
+        });
+        let schema = Arc::new(schema);
+        let key = CursorKey::new(b"the same for both, or no cursor would be");
+        let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_key(key.clone());
+        let postgres = others.postgres.as_ref().filter(|_| others.has_turn(seed)).map(|served| {
+            let (schema, opened) = served.open(&database, &catalog);
+            builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
+        });
+        Self {
+            postgres,
+            others,
+            memory: builder(&schema).default_resolver(database.tables.clone()).build().unwrap(),
+            sqlite: builder(&schema).default_resolver(opened).build().unwrap(),
+            seed,
+            verbose,
+            database,
+            _folder: folder,
+        }
+    }
+
+    /// Follows cursors to the end. All pages together have to be equal to one large page.
+    fn walk(&self, dice: &mut Dice, entity: &str, mut node: Json, tally: &mut Tally) -> Result<(), String> {
+        let mut whole = node.clone();
+        whole["$page"] = json!({"first": 200});
+        let whole_text = json!({entity: whole}).to_string();
+        let Some(whole) = self.compare(&Request::collection(Format::Json, &whole_text))? else {
+            return Ok(());
+        };
+        tally.bodies += 1;
+        let expected = items(&whole);
+        let mut read: Vec<Json> = Vec::new();
+        loop {
+            let text = json!({entity: node}).to_string();
+            let Some(body) = self.compare(&Request::collection(Format::Json, &text))? else {
+                return Err(self.describe(&text, None, "a page fails, but the whole list does not"));
+            };
+            tally.bodies += 1;
+            let page = items(&body);
+            let more = body["pageInfo"]["hasNextPage"] == json!(true);
+            if more && page.is_empty() || read.len() > expected.len() {
+                return Err(self.describe(&text, None, "the walk does not end"));
+            }
+            read.extend(page);
+            if !more {
+                break;
+            }
+            tally.pages += 1;
+            // The size may change from page to page.
+            if dice.chance(20) {
+                node["$page"]["first"] = json!(1 + dice.below(4));
+            }
+            node["$page"]["after"] = body["pageInfo"]["endCursor"].clone();
+        }
+        tally.rows += read.len();
+        if read == expected {
+            return Ok(());
+        }
+        let what = format!("the pages hold\n  {}\ninstead of\n  {}", json!(read), json!(expected));
+        Err(self.describe(&whole_text, None, &what))
+    }
+
+    /// Returns the body if all are equal; `None` if all fail with an allowed error.
+    fn compare(&self, request: &Request<'_>) -> Result<Option<Json>, String> {
+        let QuerySource::Text { text, .. } = request.query else { panic!("the query is a text") };
+        let of = |mesh: &Mesh| -> Result<String, Error> {
+            let body = self.others.runtime.block_on(mesh.read(&mesh.plan(request)?, &Context::default()))?;
+            Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
+        };
+        let (memory, sqlite) = (of(&self.memory), of(&self.sqlite));
+        if let Some(postgres) = self.postgres.as_ref().map(of)
+            && shown(&postgres) != shown(&sqlite)
+        {
+            let what = format!("SQLite\n  {}\nPostgreSQL\n  {}", shown(&sqlite), shown(&postgres));
+            return Err(self.describe(text, request.id, &what));
+        }
+        if self.verbose {
+            eprintln!("{:?} {}\n  {}", request.id, text, shown(&memory));
+        }
+        match (&memory, &sqlite) {
+            (Ok(one), Ok(other)) if one == other => Ok(Some(serde_json::from_str(one).unwrap())),
+            // Other errors are a fault of the generator: a refused query compares nothing.
+            (
+                Err(Error::Resolve(ResolveError::SumOverflow)),
+                Err(Error::Resolve(ResolveError::SumOverflow)),
+            )
+            | (
+                Err(Error::Resolve(ResolveError::TooLarge { .. })),
+                Err(Error::Resolve(ResolveError::TooLarge { .. })),
+            ) => Ok(None),
+            _ => {
+                let what = format!("memory\n  {}\nSQLite\n  {}", shown(&memory), shown(&sqlite));
+                Err(self.describe(text, request.id, &what))
+            }
+        }
+    }
+
+    /// Returns all that is needed to reproduce a mismatch.
+    fn describe(&self, text: &str, id: Option<&str>, what: &str) -> String {
+        let request = match id {
+            Some(id) => Request::point(Format::Json, text, id),
+            None => Request::collection(Format::Json, text),
+        };
+        let mut sql = String::new();
+        if let Ok(plan) = self.sqlite.plan(&request) {
+            write_sql(&mut sql, &plan);
+        }
+        if let Some(Ok(plan)) = self.postgres.as_ref().map(|mesh| mesh.plan(&request)) {
+            writeln!(sql, "{}", ReadStatement::from_plan(&plan, self.others.features()).statement).unwrap();
+        }
+        let Self { seed, database, .. } = self;
+        format!(
+            "MESH_DIFF_SEED={seed}\nschema {}\n{}\nid {id:?} query {text}\n{what}\nSQL\n{sql}",
+            database.schema.document().to_json(),
+            database.scripts.postgres,
+        )
+    }
+}
+
+fn items(body: &Json) -> Vec<Json> {
+    body["items"].as_array().unwrap().clone()
+}
+
+fn shown(result: &Result<String, Error>) -> String {
+    match result {
+        Ok(body) => body.clone(),
+        Err(error) => {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            format!("{error} ({})", source.unwrap_or_default())
+        }
+    }
+}
+
+fn write_sql(out: &mut String, plan: &Plan) {
+    fn tree(out: &mut String, statements: &Statements, depth: usize) {
+        writeln!(out, "{}{}", "  ".repeat(depth), statements.statement).unwrap();
+        statements.joins.iter().for_each(|join| tree(out, join, depth + 1));
+    }
+    tree(out, &Statements::from_plan(plan), 0);
+}
+
+/// The folder of a database, removed on drop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(seed: u64) -> Self {
+        let path = std::env::temp_dir().join(format!("mesh-differential-{}-{seed}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that is left behind is harmless.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

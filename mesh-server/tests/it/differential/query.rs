@@ -1,0 +1,231 @@
+//! Random queries that a schema permits, with every control.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::data::{Entity, Field, Kind, TEXTS};
+use super::dice::Dice;
+
+/// The maximum depth of relations.
+const DEPTH: usize = 4;
+
+/// Returns the root of a query for a collection read.
+pub(crate) fn collection(dice: &mut Dice, entities: &[Entity], root: usize) -> Json {
+    match dice.below(10) {
+        0..=5 => node(dice, entities, root, DEPTH, true),
+        6 => distinct(dice, &entities[root]),
+        _ => grouped(dice, &entities[root]),
+    }
+}
+
+/// Returns the root of a query for a point read.
+pub(crate) fn point(dice: &mut Dice, entities: &[Entity], root: usize) -> Json {
+    node(dice, entities, root, DEPTH, false)
+}
+
+/// The field or aggregate of a condition or an order.
+type Subject = (Json, Kind);
+
+fn subjects(fields: &[Field]) -> Vec<Subject> {
+    fields.iter().map(|field| (json!({"field": field.name}), field.kind)).collect()
+}
+
+fn node(dice: &mut Dice, entities: &[Entity], at: usize, depth: usize, many: bool) -> Json {
+    let entity = &entities[at];
+    let mut select = Map::new();
+    let most = 1 + dice.below(4);
+    for field in dice.some(&entity.fields, most) {
+        select.insert(field.name, json!(true));
+    }
+    if depth > 0 {
+        let most = dice.below(if depth > 2 { 4 } else { 3 });
+        for relation in dice.some(&entity.relations, most) {
+            let below = node(dice, entities, relation.target, depth - 1, relation.many);
+            select.insert(relation.name, below);
+        }
+    }
+    let mut node = json!({"$select": select});
+    if many {
+        let subjects = subjects(&entity.fields);
+        if dice.chance(45) {
+            node["$where"] = filter(dice, 3, &subjects);
+        }
+        if dice.chance(60) {
+            node["$orderBy"] = order(dice, &subjects);
+        }
+        page(dice, &mut node);
+    }
+    node
+}
+
+fn page(dice: &mut Dice, node: &mut Json) {
+    match dice.below(10) {
+        0..=3 => {}
+        4 => node["$page"] = json!({}),
+        5 => node["$page"] = json!({"first": 1 + dice.below(3), "after": null}),
+        _ => node["$page"] = json!({"first": 1 + dice.below(5)}),
+    }
+}
+
+fn order(dice: &mut Dice, subjects: &[Subject]) -> Json {
+    let ordered: Vec<_> =
+        subjects.iter().filter(|(_, kind)| !matches!(kind, Kind::Json | Kind::Binary)).cloned().collect();
+    let most = dice.below(4);
+    let keys = dice.some(&ordered, most).into_iter().map(|(mut key, _)| {
+        key["direction"] = json!(dice.pick(&["asc", "desc"]));
+        if dice.chance(60) {
+            key["nulls"] = json!(dice.pick(&["first", "last"]));
+        }
+        key
+    });
+    keys.collect()
+}
+
+fn filter(dice: &mut Dice, depth: usize, subjects: &[Subject]) -> Json {
+    if depth > 0 && dice.chance(45) {
+        return match dice.below(3) {
+            0 => json!({"not": filter(dice, depth - 1, subjects)}),
+            choice => {
+                let parts: Vec<_> = (0..=dice.below(3)).map(|_| filter(dice, depth - 1, subjects)).collect();
+                if choice == 1 { json!({"and": parts}) } else { json!({"or": parts}) }
+            }
+        };
+    }
+    let (mut leaf, kind) = dice.pick(subjects);
+    let choice = if matches!(kind, Kind::Json | Kind::Binary) { dice.below(2) } else { dice.below(10) };
+    match choice {
+        0 => leaf["op"] = json!("isNull"),
+        1 => leaf["op"] = json!("isNotNull"),
+        2 | 3 => {
+            leaf["op"] = json!(dice.pick(&["in", "nin"]));
+            leaf["value"] = (0..dice.below(4)).map(|_| literal(dice, kind)).collect();
+        }
+        4 | 5 if kind == Kind::Text => {
+            leaf["op"] = json!(dice.pick(&["like", "ilike"]));
+            let pieces = ["a", "B", "%", "_", "\\%", "\\_", "\\\\", "É", "'", "日", "\""];
+            leaf["value"] = (0..dice.below(4)).map(|_| dice.pick(&pieces)).collect::<String>().into();
+        }
+        _ => {
+            leaf["op"] = json!(dice.pick(&["eq", "ne", "gt", "gte", "lt", "lte"]));
+            leaf["value"] = literal(dice, kind);
+        }
+    }
+    leaf
+}
+
+fn literal(dice: &mut Dice, kind: Kind) -> Json {
+    match kind {
+        Kind::Text => json!(dice.pick(&TEXTS)),
+        Kind::Integer => dice.pick(&[json!(0), json!(1), json!(2.0), json!(3), json!(-1), json!(i64::MAX)]),
+        Kind::Real => dice.pick(&[json!(0.25), json!(1), json!(2.0), json!(-3.25), json!(1e300), json!(0)]),
+        Kind::Boolean => json!(dice.chance(50)),
+        Kind::Bigint => dice.pick(&[json!("1"), json!(4), json!("9007199254740993"), json!(-5)]),
+        Kind::Huge => {
+            dice.pick(&[json!(i64::MIN), json!(i64::MAX), json!("0"), json!("9223372036854775806")])
+        }
+        Kind::Decimal => {
+            dice.pick(&[json!("1.50"), json!(2), json!(0.25), json!("10.0"), json!("12345678901234567890.5")])
+        }
+        Kind::Time(_) => json!(dice.pick(&[
+            "2024-01-01",
+            "2024-05-01T10:00:00",
+            "2024-05-01 10:00:00Z",
+            "2023-12-31T23:59:59.5Z",
+            "2024-05-01T12:00:00+02:00",
+        ])),
+        Kind::Date => json!(dice.pick(&["2024-01-01", "2024-05-01", "2024-02-29"])),
+        // Compared with NULL only.
+        Kind::Json | Kind::Binary => Json::Null,
+    }
+}
+
+/// Returns fields to group by.
+fn keys(dice: &mut Dice, entity: &Entity, most: usize) -> Vec<Field> {
+    let fields: Vec<_> =
+        entity.fields.iter().filter(|it| !matches!(it.kind, Kind::Json | Kind::Binary)).cloned().collect();
+    dice.some(&fields, most)
+}
+
+fn names(fields: &[Field]) -> Json {
+    fields.iter().map(|field| json!(field.name)).collect()
+}
+
+fn distinct(dice: &mut Dice, entity: &Entity) -> Json {
+    let most = 1 + dice.below(3);
+    let keys = keys(dice, entity, most);
+    if keys.is_empty() {
+        return grouped(dice, entity);
+    }
+    let mut select = Map::new();
+    let shown = 1 + dice.below(keys.len());
+    for key in dice.some(&keys, shown) {
+        select.insert(key.name, json!(true));
+    }
+    let mut node = json!({"$select": select, "$distinct": names(&keys)});
+    node["$orderBy"] = order(dice, &subjects(&keys));
+    if dice.chance(40) {
+        node["$where"] = filter(dice, 3, &subjects(&entity.fields));
+    }
+    page(dice, &mut node);
+    node
+}
+
+fn grouped(dice: &mut Dice, entity: &Entity) -> Json {
+    let most = dice.below(3);
+    let keys = keys(dice, entity, most);
+    let mut subjects_of_groups = subjects(&keys);
+    let mut aggregates = Map::new();
+    for number in 0..=dice.below(4) {
+        let alias = format!("agg_{number}");
+        let (definition, kind) = aggregate(dice, entity);
+        aggregates.insert(alias.clone(), definition);
+        subjects_of_groups.push((json!({"aggregate": alias}), kind));
+    }
+    let mut select = Map::new();
+    for key in &keys {
+        if dice.chance(70) {
+            select.insert(key.name.clone(), json!(true));
+        }
+    }
+    let mut node = json!({"$select": select, "$aggregate": aggregates});
+    if !keys.is_empty() {
+        node["$groupBy"] = names(&keys);
+    }
+    if dice.chance(40) {
+        node["$having"] = filter(dice, 2, &subjects_of_groups);
+    }
+    if dice.chance(40) {
+        node["$where"] = filter(dice, 3, &subjects(&entity.fields));
+    }
+    node["$orderBy"] = order(dice, &subjects_of_groups);
+    page(dice, &mut node);
+    node
+}
+
+/// Returns an aggregate and the kind of its values.
+fn aggregate(dice: &mut Dice, entity: &Entity) -> (Json, Kind) {
+    let field = dice.pick(&entity.fields);
+    let functions: &[&str] = match field.kind {
+        Kind::Integer | Kind::Real | Kind::Bigint | Kind::Decimal => &["count", "sum", "avg", "min", "max"],
+        Kind::Json | Kind::Binary | Kind::Boolean => &["count"],
+        // Without a sum of `Huge`: whether it overflows can depend on the order of the rows.
+        Kind::Huge | Kind::Text | Kind::Time(_) | Kind::Date => &["count", "min", "max"],
+    };
+    let function = dice.pick(functions);
+    let mut definition = json!({"fn": function});
+    if function == "count" && dice.chance(40) {
+        if dice.chance(50) {
+            definition["field"] = json!("*");
+        }
+    } else {
+        definition["field"] = json!(field.name);
+        if dice.chance(40) && !matches!(field.kind, Kind::Json | Kind::Binary) {
+            definition["distinct"] = json!(true);
+        }
+    }
+    let kind = match function {
+        "count" => Kind::Integer,
+        "avg" => Kind::Real,
+        _ => field.kind,
+    };
+    (definition, kind)
+}

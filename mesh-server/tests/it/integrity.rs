@@ -1,0 +1,7 @@
+//! Requests to an application with sessions, without sockets.
+
+mod binding;
+mod codes;
+mod persisted;
+mod routes;
+mod site;

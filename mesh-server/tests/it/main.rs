@@ -1,0 +1,28 @@
+//! Tests of the server as a library. One program holds them all, so that it is linked once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::too_many_lines,
+    reason = "tests fail by panicking, and tables of cases are long"
+)]
+
+mod allocations;
+mod client;
+mod computed;
+mod connections;
+mod differential;
+mod examples;
+mod fuzz;
+mod hostile_values;
+mod integrity;
+mod policy;
+mod protected_writes;
+mod resolver;
+mod service;
+mod spec;
+mod uploads;
+mod writes;

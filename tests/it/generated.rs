@@ -1,0 +1,5 @@
+//! Files generated for tools: types, clients and descriptions.
+
+mod roles;
+mod schemas;
+mod typescript;

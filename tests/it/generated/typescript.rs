@@ -1,0 +1,181 @@
+//! The generated TypeScript types and the client, compiled and run against a server.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mesh_tests::{Database, Server, TempDir, node_tools, run};
+use serde_json::{Value, json};
+
+use crate::support::sessions::Deployment;
+
+/// Returns the folder of the programs and their compiler settings.
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/typescript")
+}
+
+/// Creates the blog with invoices and a schema with parts that inference cannot find: big numbers, files, computed
+/// fields.
+fn shop() -> (Database, String) {
+    let database = Database::blog();
+    let table = "CREATE TABLE invoices (id INTEGER PRIMARY KEY, total DECIMAL(10, 2) NOT NULL, number INTEGER, scan TEXT)";
+    database.connect().execute_batch(table).unwrap();
+    let output = run(&["introspect", "--database", &database.url()]);
+    let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let invoice = &mut document["entities"]["invoice"];
+    invoice["types"]["number"] = json!("bigint");
+    invoice["uploads"] = json!({"scan": {}});
+    invoice["computed"] = json!({"label": {"from": ["id", "total"], "template": "{id}: {total}"}});
+    document["entities"]["post"]["writable"] = json!(["title", "likes", "attributes", "authorId"]);
+    document["entities"]["comment"]["writable"] = json!(["text", "userId"]);
+    let schema = database.dir.write("schema.json", &document.to_string());
+    (database, schema)
+}
+
+/// A deployment with uploads that requires signed and bound requests.
+fn guarded() -> Deployment {
+    let uploads = "[uploads]\nenabled = true\n";
+    let deployment = Deployment::with("binding = \"require\"", uploads);
+    let folder = deployment.database.dir.path().display().to_string();
+    let schema = json!({
+        "entities": {
+            "post": {
+                "fields": ["id", "title", "banner"], "uploads": {"banner": {}}, "writable": ["title", "banner"],
+            },
+        },
+        "joins": {},
+    });
+    let schema = deployment.database.dir.write("schema.json", &schema.to_string());
+    let text = std::fs::read_to_string(&deployment.config).unwrap();
+    let text = text.replace(
+        "enabled = true\n\n[integrity]",
+        &format!("enabled = true\nstore = \"file:{folder}/files\"\n\n[integrity]"),
+    );
+    std::fs::write(
+        &deployment.config,
+        format!("schema = \"{schema}\"\n{text}\n[mutations]\nenabled = true\n"),
+    )
+    .unwrap();
+    deployment
+}
+
+/// Creates a TypeScript project with the generated files and the programs of these tests.
+fn project(schema: &str, database: &Database, guarded: &Deployment) -> TempDir {
+    let folder = TempDir::new();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let url = database.url();
+    for arguments in [
+        &["--schema", schema, "--database", &url, "-o", &at("mesh.ts")][..],
+        &["--config", &guarded.config, "--lang", "typescript", "-o", &at("signed.ts")],
+    ] {
+        let output = run(&[&["types"], arguments].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for file in std::fs::read_dir(programs()).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
+    }
+    let _ = folder.write("package.json", r#"{"type": "module"}"#);
+    folder
+}
+
+#[track_caller]
+fn node(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("node").args(arguments).current_dir(folder).output().expect("node runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+#[test]
+fn valid_programs_compile_and_invalid_ones_do_not() {
+    let Some(tools) = node_tools() else { return };
+    let (database, schema) = shop();
+    let folder = project(&schema, &database, &guarded());
+    let tsc = tools.join("node_modules/typescript/bin/tsc").display().to_string();
+    // Each wrong line has a `@ts-expect-error` comment, which is an error itself if the line compiles.
+    node(folder.path(), &[&tsc, "-p", "."]);
+    let wrong = std::fs::read_to_string(programs().join("wrong.ts")).unwrap();
+    let count = wrong.matches("@ts-expect-error").count();
+    let _ = folder.write("wrong.ts", &wrong.replace("@ts-expect-error", "wrong"));
+    let output =
+        Command::new("node").args([&tsc, "-p", ".", "--pretty", "false"]).current_dir(folder.path()).output();
+    let said = String::from_utf8_lossy(&output.unwrap().stdout).into_owned();
+    let lines: BTreeSet<_> =
+        said.lines().filter_map(|line| line.strip_prefix("wrong.ts(")?.split(',').next()).collect();
+    assert_eq!(lines.len(), count, "{said}");
+    // Errors name the position and the nearest name.
+    assert!(
+        said.contains("'titel' does not exist") && said.contains("Did you mean to write 'title'?"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_client_reads_signs_pages_and_streams() {
+    let Some(tools) = node_tools() else { return };
+    let (database, schema) = shop();
+    let guarded = guarded();
+    let folder = project(&schema, &database, &guarded);
+    let build = "const { buildSync } = require(process.argv[1]), { gzipSync } = require('node:zlib');
+        const made = (entry, more) => buildSync({entryPoints: [entry], bundle: true, format: 'esm', target: 'es2022', ...more});
+        made('client.ts', {outfile: 'client.mjs'});
+        const [small] = made('mesh-client.ts', {minify: true, write: false}).outputFiles;
+        console.log(gzipSync(small.contents).length);";
+    let esbuild = tools.join("node_modules/esbuild").display().to_string();
+    let size = node(folder.path(), &["-e", build, &esbuild]);
+    assert!(
+        size.trim().parse::<usize>().unwrap() < 2_450,
+        "{size} bytes, compressed; the README says how many"
+    );
+
+    let mutations = database.dir.write("mesh.toml", "[mutations]\nenabled = true\n");
+    let open = Server::start(&["--config", &mutations, "--schema", &schema, "--database", &database.url()]);
+    let signed = guarded.start();
+    let at = |server: &Server| format!("http://{}{}", server.address, server.base);
+    let said = node(folder.path(), &["client.mjs", &at(&open), &at(&signed)]);
+    assert_eq!(said, "all well\n");
+}
+
+#[test]
+fn unusual_names_yield_valid_types() {
+    let database = Database::new(
+        r#"CREATE TABLE "order details" (id INTEGER PRIMARY KEY, "unit price" REAL, "it's ""so""" TEXT, "class" TEXT);
+           CREATE TABLE "größe" (id INTEGER PRIMARY KEY, "Länge" INTEGER);
+           CREATE TABLE "日本" (id INTEGER PRIMARY KEY, "名前" TEXT);
+           CREATE TABLE "2nd" (id INTEGER PRIMARY KEY, "1st" TEXT);
+           CREATE TABLE query (id INTEGER PRIMARY KEY);
+           CREATE TABLE entities (id INTEGER PRIMARY KEY);
+           CREATE TABLE result (id INTEGER PRIMARY KEY);
+           CREATE TABLE record (id INTEGER PRIMARY KEY, error_id INTEGER REFERENCES error (id));
+           CREATE TABLE error (id INTEGER PRIMARY KEY, promise_id INTEGER REFERENCES error (id));
+           CREATE TABLE "Ⓐ" (id INTEGER PRIMARY KEY);
+           CREATE TABLE "a.b" (id INTEGER PRIMARY KEY);
+           CREATE TABLE "a b" (id INTEGER PRIMARY KEY);
+           CREATE TABLE "***" (id INTEGER PRIMARY KEY);"#,
+    );
+    let Some(tools) = node_tools() else { return };
+    let folder = TempDir::new();
+    let output = folder.path().join("names.ts").display().to_string();
+    let done = run(&["types", "--database", &database.url(), "-o", &output]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    std::fs::copy(programs().join("tsconfig.json"), folder.path().join("tsconfig.json")).unwrap();
+    let _ = folder.write("package.json", r#"{"type": "module"}"#);
+    let tsc = tools.join("node_modules/typescript/bin/tsc").display().to_string();
+    node(folder.path(), &[&tsc, "-p", "."]);
+}
+
+#[test]
+fn types_are_written_to_standard_output_or_next_to_the_client() {
+    let blog = Database::blog();
+    let output = run(&["types", "--database", &blog.url()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("// The types of a Mesh schema") && text.ends_with("}\n"), "{text}");
+    let clash = blog.dir.path().join("mesh-client.ts").display().to_string();
+    let output = run(&["types", "--database", &blog.url(), "-o", &clash]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("choose another name"));
+    let output = run(&["types", "--database", &blog.url(), "--lang", "typescrip"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("typescript"));
+}

@@ -1,0 +1,10 @@
+//! Running a server: start and stop, reload, failures, logs, health and deployment.
+
+mod deploy;
+mod failures;
+mod health;
+mod lifecycle;
+mod logs;
+mod reload;
+mod soak;
+mod storage;

@@ -1,0 +1,8 @@
+//! Attacks, sessions and signatures, policies, limits and TLS.
+
+pub(crate) mod attack;
+mod integrity;
+mod persisted;
+mod policies;
+mod rates;
+mod tls;

@@ -1,0 +1,439 @@
+//! A server with accounts refuses every request that is not signed as required. `SPEC §7`
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use mesh_tests::kit::encoding;
+use mesh_tests::{Database, Request, Server, command, encode};
+use serde_json::json;
+
+use crate::support::sessions::{Deployment, PASSWORD, Session, login, why};
+
+const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
+
+fn refused(status: u16, code: &str) -> (u16, String) {
+    (status, code.to_owned())
+}
+
+#[test]
+fn a_session_works_from_login_to_logout() {
+    let deployment = Deployment::new("");
+    let server = deployment.start();
+    let session = Session::begin(&server);
+    assert!(session.token.starts_with("tok_"));
+    assert_eq!(session.get(&server, "/post/1", TITLE).text(), r#"{"title":"Rust at dawn"}"#);
+    assert_eq!(session.get(&server, "/post", TITLE).json()["items"].as_array().map(Vec::len), Some(3));
+    let posted = session.post(&server, "", &json!({"query": TITLE, "id": 2}));
+    assert_eq!(posted.text(), r#"{"title":"Slow bread"}"#);
+    let reply = session.logout(&server);
+    assert_eq!((reply.status, reply.json()), (200, json!({"loggedOut": true})));
+    assert_eq!(why(&session.get(&server, "/post/1", TITLE)), refused(401, "TOKEN_REVOKED"));
+}
+
+#[test]
+fn refusals_have_their_code_and_status() {
+    let deployment = Deployment::with("replay_window = \"30s\"", "[persisted]\nregistration = \"closed\"\n");
+    let server = deployment.start();
+    let session = Session::begin(&server);
+    let get = || Request::get("/mesh/post/1", TITLE);
+    let signed = || session.sign(get(), &encode(TITLE));
+    let bound = |timestamp: u64, nonce: &str| {
+        let message = format!("{}\nGET\n/mesh/post/1\njson\n{timestamp}\n{nonce}", encode(TITLE));
+        session
+            .sign(get(), &message)
+            .header("X-Mesh-Timestamp", timestamp.to_string())
+            .header("X-Mesh-Nonce", nonce)
+    };
+    let now = seconds();
+    assert_eq!(server.send(&bound(now, "a-nonce-of-this-test")).status, 200);
+    for (request, status, code) in [
+        (get(), 401, "TOKEN_MISSING"),
+        (get().header("X-Mesh-Token", "tok_AAAA"), 401, "TOKEN_INVALID"),
+        (get().header("X-Mesh-Token", &session.token), 401, "SIGNATURE_MISSING"),
+        (session.sign(get(), "something else"), 403, "SIGNATURE_INVALID"),
+        (bound(now, "a-nonce-of-this-test"), 401, "REPLAYED"),
+        (bound(now - 100, "another-nonce-of-it"), 401, "REPLAYED"),
+        (signed().header("X-Mesh-Nonce", "a-third-nonce-of-it"), 400, "TransportError"),
+        (signed().header("X-Mesh-Signature", "sha256=00"), 400, "TransportError"),
+        (Request::post("/mesh/queries", r#"{"query":"{}"}"#), 403, "QUERY_NOT_ALLOWED"),
+    ] {
+        let reply = server.send(&request);
+        assert_eq!(why(&reply), refused(status, code), "{request:?}");
+        assert_eq!(reply.header("www-authenticate"), (status == 401).then_some("Mesh"), "{code}");
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+    }
+    for (name, password) in
+        [("ada@example.org", "wrong"), ("nobody@example.org", PASSWORD), ("nopassword@example.org", "")]
+    {
+        let reply = login(&server, name, password);
+        assert_eq!(why(&reply), refused(401, "BAD_CREDENTIALS"), "{name}");
+        let mut body = reply.json();
+        body["requestId"].take();
+        assert_eq!(
+            body,
+            json!({"error": "IntegrityError", "message": "The credentials are wrong", "requestId": null,
+                   "code": "BAD_CREDENTIALS"}),
+            "the same words for all"
+        );
+    }
+}
+
+#[test]
+fn tokens_expire() {
+    let deployment = Deployment::with("ttl = \"1s\"", "");
+    let server = deployment.start();
+    let session = Session::begin(&server);
+    let start = Instant::now();
+    loop {
+        let reply = session.get(&server, "/post/1", TITLE);
+        if reply.status != 200 {
+            assert_eq!(why(&reply), refused(401, "TOKEN_EXPIRED"));
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "it still works");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(why(&session.logout(&server)), refused(401, "TOKEN_EXPIRED"));
+}
+
+#[test]
+fn one_altered_character_is_refused() {
+    let deployment = Deployment::new("");
+    let server = deployment.start();
+    let session = Session::begin(&server);
+    let query = encode(TITLE);
+    let signature = session.signature(&query);
+    let mut connection = server.connect();
+    let parts = [session.token.clone(), signature, query];
+    for (part, expected) in [(0, "TOKEN_INVALID"), (1, "SIGNATURE_INVALID"), (2, "SIGNATURE_INVALID")] {
+        for at in 0..parts[part].len() {
+            let mut altered = parts.clone();
+            let with = if &altered[part][at..=at] == "A" { "B" } else { "A" };
+            altered[part].replace_range(at..=at, with);
+            let [token, signature, query] = &altered;
+            let request = Request::new("GET", "/mesh/post/1").header("X-Mesh-Query", query);
+            let request = request.header("X-Mesh-Token", token).header("X-Mesh-Signature", signature);
+            assert_eq!(why(&connection.send(&request)).1, expected, "{request:?}");
+        }
+    }
+}
+
+/// Two servers of one deployment, which share only the file of their state.
+#[test]
+fn a_logout_applies_to_all_servers_and_after_restarts() {
+    let deployment = Deployment::new("");
+    let (mut a, mut b) = (deployment.start(), deployment.start());
+    let session = Session::begin(&a);
+    let other = Session::begin(&b);
+    assert_eq!(session.get(&b, "/post/1", TITLE).status, 200);
+    assert_eq!(session.logout(&b).status, 200);
+    assert_eq!(why(&session.get(&a, "/post/1", TITLE)), refused(401, "TOKEN_REVOKED"), "at once");
+    for server in [&mut a, &mut b] {
+        server.signal("KILL");
+        server.wait();
+    }
+    let again = deployment.start();
+    assert_eq!(why(&session.get(&again, "/post/1", TITLE)), refused(401, "TOKEN_REVOKED"));
+    assert_eq!(other.get(&again, "/post/1", TITLE).status, 200, "a session that was not ended lives on");
+    assert!(deployment.database.dir.path().join("data.db.mesh-state").exists());
+}
+
+#[test]
+fn a_nonce_is_accepted_by_one_server_only() {
+    let deployment = Deployment::with("binding = \"require\"", "");
+    let (a, b) = (deployment.start(), deployment.start());
+    let session = Session::begin(&a);
+    let time = seconds();
+    let message = format!("{}\nGET\n/mesh/post/1\njson\n{time}\none-nonce-for-both", encode(TITLE));
+    let request = session.sign(Request::get("/mesh/post/1", TITLE), &message);
+    let request =
+        request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", "one-nonce-for-both");
+    assert_eq!(a.send(&request).status, 200);
+    assert_eq!(why(&b.send(&request)), refused(401, "REPLAYED"));
+    assert_eq!(why(&session.get(&a, "/post/1", TITLE)), refused(401, "SIGNATURE_MISSING"), "it is required");
+}
+
+#[test]
+fn a_logout_in_memory_applies_to_one_server_only() {
+    let deployment = Deployment::new("[state]\nstore = \"memory\"\n");
+    let (a, b) = (deployment.start(), deployment.start());
+    let session = Session::begin(&a);
+    assert_eq!(session.logout(&a).status, 200);
+    assert_eq!(session.get(&a, "/post/1", TITLE).status, 401);
+    assert_eq!(session.get(&b, "/post/1", TITLE).status, 200);
+    assert!(!deployment.database.dir.path().join("data.db.mesh-state").exists());
+}
+
+#[test]
+fn wrong_passwords_are_rate_limited() {
+    let deployment = Deployment::new("[limits]\nlogin_per_minute = 3\n");
+    let server = deployment.start();
+    for _ in 0..3 {
+        assert_eq!(login(&server, "ada@example.org", "guess").status, 401);
+    }
+    let reply = login(&server, "ada@example.org", PASSWORD);
+    assert_eq!(why(&reply), refused(429, "RateLimitError"));
+    let wait: u32 = reply.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait));
+    assert_eq!(why(&login(&server, "nobody@example.org", "guess")), refused(401, "BAD_CREDENTIALS"));
+}
+
+/// Unknown accounts take as long as known ones.
+#[test]
+fn the_time_of_a_login_does_not_reveal_accounts() {
+    let deployment = Deployment::new("[limits]\nlogin_per_minute = 1000\n");
+    // `hash-password` makes hashes that take long enough to be measured.
+    let hash = hash_password("slow");
+    let connection = deployment.database.connect();
+    connection.execute("UPDATE accounts SET password_hash = ?1 WHERE id = 1", [hash]).unwrap();
+    let server = deployment.start();
+    let time = |name: &str| {
+        let start = Instant::now();
+        assert_eq!(login(&server, name, "wrong").status, 401);
+        start.elapsed()
+    };
+    // The fastest of several attempts, because other load only makes them slower.
+    let (mut known, mut unknown) = (Duration::MAX, Duration::MAX);
+    for _ in 0..10 {
+        known = known.min(time("ada@example.org"));
+        unknown = unknown.min(time("nobody@example.org"));
+    }
+    let ratio = known.as_secs_f64() / unknown.as_secs_f64();
+    assert!((0.4..2.5).contains(&ratio), "known {known:?}, unknown {unknown:?}");
+}
+
+#[test]
+fn secrets_stay_secret_and_short_ones_are_refused() {
+    let deployment = Deployment::new("");
+    let short = std::fs::read_to_string(&deployment.config).unwrap();
+    let short = short.replace("the secret of these tests, 32 bytes or more", "hunter2 hunter2");
+    let file = deployment.database.dir.write("short.toml", &short);
+    let output = command(&["serve", "--listen", "127.0.0.1:0", "--config", &file]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("32") && !said.contains("hunter2"), "{said}");
+
+    let log = deployment.database.dir.path().join("log");
+    let file = std::fs::File::create(&log).unwrap();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--config", &deployment.config];
+    let server = Server::spawn(command(&arguments).stderr(file));
+    let session = Session::begin(&server);
+    session.get(&server, "/post/1", TITLE);
+    let _ = login(&server, "ada@example.org", "my wrong password");
+    session.get(&server, "/post/1", "{");
+    session.logout(&server);
+    drop(server);
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.contains("serving at"), "{said}");
+    for secret in
+        ["the secret of these tests", &session.token, &session.signing_token, PASSWORD, "my wrong password"]
+    {
+        assert!(!said.contains(secret), "{secret} in the log");
+    }
+}
+
+#[test]
+fn servers_without_the_secret_of_another_refuse_its_tokens() {
+    let (one, other) = (Deployment::new(""), Deployment::new(""));
+    let text = std::fs::read_to_string(&other.config).unwrap();
+    let text = text.replace("the secret of these tests", "another secret of these tests");
+    let text = text.replace("[integrity.users]", "previous_secrets = []\n[integrity.users]");
+    let config = other.database.dir.write("other.toml", &text);
+    let rotated = text.replace(
+        "previous_secrets = []",
+        "previous_secrets = [\"the secret of these tests, 32 bytes or more\"]",
+    );
+    let rotated = other.database.dir.write("rotated.toml", &rotated);
+    let session = Session::begin(&one.start());
+    let server = Server::start(&["--config", &config]);
+    assert_eq!(why(&session.get(&server, "/post/1", TITLE)), refused(401, "TOKEN_INVALID"));
+    let server = Server::start(&["--config", &rotated]);
+    assert_eq!(session.get(&server, "/post/1", TITLE).status, 200);
+}
+
+#[test]
+fn a_missing_table_of_accounts_is_reported_at_start() {
+    let database = Database::blog();
+    let config = |users: &str| {
+        let text = format!(
+            "database = \"{}\"\n[integrity]\nenabled = true\nsecret = \"{}\"\n[integrity.users]\n{users}\n",
+            database.url(),
+            "x".repeat(32)
+        );
+        database.dir.write("mesh.toml", &text)
+    };
+    for (users, words) in [
+        ("table = \"people\"", ["people", "integrity.users.table"]),
+        ("login = \"mail\"", ["mail", "integrity.users.login"]),
+        ("login = \"name\"\npassword = \"secret\"", ["secret", "integrity.users.password"]),
+    ] {
+        let output =
+            command(&["serve", "--listen", "127.0.0.1:0", "--config", &config(users)]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    }
+}
+
+#[test]
+fn hashes_of_hash_password_are_accepted_at_login() {
+    let deployment = Deployment::new("");
+    let hash = hash_password("a new password, with ümlauts");
+    assert!(hash.starts_with("$argon2id$v=19$m="), "{hash}");
+    let connection = deployment.database.connect();
+    connection.execute("UPDATE accounts SET password_hash = ?1 WHERE id = 1", [hash]).unwrap();
+    let server = deployment.start();
+    assert_eq!(login(&server, "ada@example.org", "a new password, with ümlauts").status, 200);
+    assert_eq!(login(&server, "ada@example.org", PASSWORD).status, 401);
+    let empty = with_input(&["hash-password"], "\n", &[]);
+    assert_eq!(empty.status.code(), Some(2));
+    assert!(empty.stdout.is_empty());
+}
+
+#[test]
+fn query_logs_in_signs_pages_and_logs_out() {
+    let deployment = Deployment::with("binding = \"require\"", "");
+    let server = deployment.start();
+    let url = format!("http://{}{}", server.address, server.base);
+    let as_ada = ["query", "--url", &url, "--login", "ada@example.org"];
+    let ask = |more: &[&str], input: &str, env: &[(&str, &str)]| {
+        with_input(&[&as_ada[..], more].concat(), input, env)
+    };
+    let output = ask(&["--id", "1", "{ post title }"], &format!("{PASSWORD}\n"), &[]);
+    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text(&output), "{\"title\":\"Rust at dawn\"}\n", "{output:?}");
+    let paged = r#"{"post":{"$select":{"id":true},"$page":{"first":1}}}"#;
+    let output = ask(&["--all", paged], "", &[("MESH_PASSWORD", PASSWORD)]);
+    assert_eq!(text(&output), "[{\"id\":1},{\"id\":2},{\"id\":3}]\n", "{output:?}");
+    // A query that is too long for a header is posted, and signed as such.
+    let long = format!("{{ post {} }}", "title ".repeat(3_000));
+    let output = ask(&["--id", "2", &long], "", &[("MESH_PASSWORD", PASSWORD)]);
+    assert_eq!(text(&output), "{\"title\":\"Slow bread\"}\n", "{output:?}");
+
+    let wrong = ask(&["{ post title }"], "", &[("MESH_PASSWORD", "wrong")]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("BAD_CREDENTIALS"), "{wrong:?}");
+    let unsigned = command(&["query", "--url", &url, "{ post title }"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&unsigned.stderr).contains("TOKEN_MISSING"), "{unsigned:?}");
+    let state = deployment.database.dir.path().join("data.db.mesh-state");
+    let state = rusqlite::Connection::open(state).unwrap();
+    let ended: i64 = state.query_row("SELECT count(*) FROM revocation", [], |row| row.get(0)).unwrap();
+    assert_eq!(ended, 3, "each session was ended");
+}
+
+/// Headers of proxies and pages do not change the role, which comes from the token.
+#[test]
+fn claims_outside_the_token_are_ignored() {
+    let deployment = Deployment::new("");
+    let server = deployment.start();
+    for name in ["X-Mesh-Role", "X-Mesh-User", "Authorization", "X-Forwarded-User", "Cookie"] {
+        let request = Request::get("/mesh/post/1", TITLE).header(name, "admin");
+        assert_eq!(why(&server.send(&request)), refused(401, "TOKEN_MISSING"), "{name}");
+    }
+    let body = json!({"query": TITLE, "context": {"role": "admin"}, "integrity": false}).to_string();
+    assert_eq!(why(&server.send(&Request::post("/mesh", &body))), refused(401, "TOKEN_MISSING"));
+}
+
+fn seconds() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+fn hash_password(password: &str) -> String {
+    let output = with_input(&["hash-password"], &format!("{password}\n"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// Runs a command of the program with the given standard input.
+fn with_input(arguments: &[&str], input: &str, env: &[(&str, &str)]) -> Output {
+    let mut command: Command = command(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).envs(env.iter().copied());
+    let mut child = command.spawn().unwrap();
+    // A command that needs no input may exit before it is written.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// The message of a body is the digest of its bytes.
+#[test]
+fn bodies_are_signed_byte_by_byte() {
+    let deployment = Deployment::new("");
+    let server = deployment.start();
+    let session = Session::begin(&server);
+    let body = json!({"query": TITLE, "id": 1}).to_string();
+    let message = format!("\n{}", encoding::sha256(body.as_bytes()));
+    let send = |body: &str| server.send(&session.sign(Request::post("/mesh", body), &message));
+    assert_eq!(send(&body).status, 200);
+    assert_eq!(why(&send(&format!("{body} "))), refused(403, "SIGNATURE_INVALID"));
+    assert_eq!(why(&send(&body.replace("\"id\":1", "\"id\":2"))), refused(403, "SIGNATURE_INVALID"));
+}
+
+/// Starts a server with uploads, for the avatar of an account and the banner of a post.
+fn with_files(deployment: &Deployment) -> Server {
+    let dir = &deployment.database.dir;
+    let schema = json!({"entities": {
+        "account": {"fields": ["id", "email", "avatar"], "uploads": {"avatar": {}}},
+        "post": {"fields": ["id", "title", "banner"], "writable": ["title"], "uploads": {"banner": {}}}
+    }});
+    let schema = dir.write("schema.json", &schema.to_string());
+    let config = std::fs::read_to_string(&deployment.config).unwrap();
+    let store = dir.path().join("files").display().to_string();
+    let config =
+        dir.write("files.toml", &format!("{config}\n[uploads]\nenabled = true\nstore = \"file:{store}\"\n"));
+    Server::start(&["--config", &config, "--schema", &schema])
+}
+
+/// Builds an upload to a path, signed with the statement for a field.
+fn upload(session: &Session, path: &str, of: (&str, &str), meta: Option<&str>) -> Request {
+    let (entity, field) = of;
+    let hash = format!("sha256:{}", encoding::sha256(b"bytes"));
+    let statement = encode(&json!({entity: {field: {"upload": true}}, "contentHash": hash}).to_string());
+    let meta =
+        meta.map(|meta| format!("--x\r\nContent-Disposition: form-data; name=\"meta\"\r\n\r\n{meta}\r\n"));
+    let file =
+        "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nbytes\r\n--x--\r\n";
+    let request = Request::new("POST", path).header("X-Mesh-Query", &statement);
+    let request = request.header("Content-Type", "multipart/form-data; boundary=x");
+    session.sign(request.body(format!("{}{file}", meta.unwrap_or_default())), &statement)
+}
+
+/// A signed statement must match the field of the path.
+#[test]
+fn a_signed_upload_is_valid_for_its_field_only() {
+    let deployment = Deployment::new("");
+    let server = with_files(&deployment);
+    let session = Session::begin(&server);
+    let avatar = ("account", "avatar");
+    for path in ["/mesh/post/2/banner", "/mesh/post/2/title", "/mesh/account/1/email", "/mesh/post"] {
+        let reply = server.send(&upload(&session, path, avatar, None));
+        assert_eq!(why(&reply), refused(400, "ValidationError"), "{path}");
+    }
+    let reply = server.send(&upload(&session, "/mesh/account/1/avatar", avatar, None));
+    assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+/// Parts of the form must not change the request.
+#[test]
+fn form_data_sets_fields_only() {
+    let deployment = Deployment::new("");
+    let server = with_files(&deployment);
+    let session = Session::begin(&server);
+    let send =
+        |meta: &str| server.send(&upload(&session, "/mesh/post/1/banner", ("post", "banner"), Some(meta)));
+    for meta in [
+        r#"{"entityId": 2}"#,
+        r#"{"requestId": "x"}"#,
+        r#"{"role": "admin"}"#,
+        r#"{"id": 2}"#,
+        r#"{"banner": "x"}"#,
+    ] {
+        let reply = send(meta);
+        assert_eq!(why(&reply), refused(400, "ValidationError"), "{meta}: {}", reply.text());
+        assert_ne!(reply.json()["requestId"], "x");
+    }
+    assert_eq!(send(r#"{"title": "With a banner"}"#).status, 200);
+    let titles = session.get(&server, "/post", TITLE).json();
+    assert_eq!(titles["items"][0], json!({"title": "With a banner"}));
+    assert_eq!(titles["items"][1], json!({"title": "Slow bread"}));
+}
