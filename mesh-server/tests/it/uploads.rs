@@ -1,25 +1,23 @@
 //! Uploads and downloads of an application, with columns and with a custom handler. Writes are recorded in memory.
 
-use std::ops::Range;
+mod recovery;
+mod redirects;
+mod refusals;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt as _};
 use http::{HeaderMap, Request};
-use http_body_util::{BodyExt as _, Full, StreamBody};
-use hyper::body::Frame;
-use mesh_server::mesh_plan::policy::{Access, Condition};
+use http_body_util::{BodyExt as _, Full};
+use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::{
     Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, ResolveError, Value, WriteError,
-    WriteOutcome, memory::Tables,
+    WriteOutcome,
 };
-use mesh_server::mesh_schema::{Document, Entity, Schema};
-use mesh_server::mesh_uploads::{
-    Blob, BlobInfo, BlobStore, ContentHash, ContentType, FileStore, Sealed, Staged, StorageKey, StoreError,
-};
+use mesh_server::mesh_schema::{Document, Schema};
+use mesh_server::mesh_uploads::{ContentHash, FileStore, StorageKey};
 use mesh_server::mesh_wire::{WireError, base64};
 use mesh_server::{App, Upload, UploadHandler, Uploads};
 use serde_json::{Value as Json, json};
@@ -290,249 +288,4 @@ async fn a_custom_handler_is_given_all_details() {
     assert_eq!((status, body["message"].as_str()), (400, Some("not today")));
     assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"no").key()), &[]).await.0, 404);
     assert_eq!(fixture.pending(), 0);
-}
-
-#[tokio::test]
-async fn every_refusal_of_the_table() {
-    let fixture = Fixture::new();
-    let other = ContentHash::digest(b"other");
-    let wrong_hash = format!(r#"{{"user":{{"avatar":{{"upload":true}}}},"contentHash":"{other}"}}"#);
-    let meta = |text: &str| part("meta", "application/json", text) + &file("x");
-    let large = "x".repeat(1001);
-    let cases: Vec<(&str, &str, String, u16, &str)> = vec![
-        ("user/7/avatar", &wrong_hash, file("x"), 403, "CONTENT_HASH_MISMATCH"),
-        ("user/7/avatar", BANNER, file("x"), 400, "ValidationError"),
-        ("user/7/avatar", r#"{"file":{"url":{"upload":true}}}"#, file("x"), 400, "ValidationError"),
-        ("user/7/avatar", "{user avatar}", file("x"), 400, "ValidationError"),
-        ("user/7/name", r#"{"user":{"name":{"upload":true}}}"#, file("x"), 400, "takes no files"),
-        (
-            "user/7/nam",
-            r#"{"user":{"nam":{"upload":true}}}"#,
-            file("x"),
-            400,
-            "Field 'nam' not found on entity 'user'; did you mean 'name'?",
-        ),
-        ("nobody/7/x", r#"{"nobody":{"x":{"upload":true}}}"#, file("x"), 400, "ValidationError"),
-        ("note", r#"{"note":{"upload":true}}"#, file("x"), 400, "takes files"),
-        ("user/8/avatar", AVATAR, file("x"), 404, "NotFound"),
-        ("user/x/avatar", AVATAR, file("x"), 404, "NotFound"),
-        ("user/7/avatar", AVATAR, file(&large), 413, "TransportError"),
-        ("user/7/avatar", AVATAR, part("file", "text/html", "x"), 415, "TransportError"),
-        ("user/7/avatar", AVATAR, String::new(), 400, "TransportError"),
-        ("user/7/avatar", AVATAR, file("x") + &file("y"), 400, "TransportError"),
-        ("user/7/avatar", AVATAR, part("other", "text/plain", "x"), 400, "TransportError"),
-        ("user/7/avatar", AVATAR, meta("[]"), 400, "TransportError"),
-        ("user/7/avatar", AVATAR, meta(r#"{"banner": "x"}"#), 400, "ValidationError"),
-        ("user/7/avatar", AVATAR, meta(r#"{"avatar": "x"}"#), 400, "ValidationError"),
-        ("user/7/avatar", AVATAR, meta(r#"{"nope": 1}"#), 400, "ValidationError"),
-        ("user/7/avatar", AVATAR, meta(r#"{"age": "x"}"#), 400, "ValidationError"),
-        ("user/7/avatar", AVATAR, meta(r#"{"name": "impossible"}"#), 409, "ConflictError"),
-        (
-            "user/7/avatar",
-            AVATAR,
-            meta(&format!(r#"{{"name": "{}"}}"#, "x".repeat(70_000))),
-            413,
-            "TransportError",
-        ),
-    ];
-    for (path, statement, parts, wanted, word) in cases {
-        let (status, _, body) = fixture.upload(path, statement, &parts).await;
-        let text = body.to_string();
-        assert!(
-            status == wanted && text.contains(word),
-            "{path} {statement}: {status} {text}, not {wanted} {word}"
-        );
-        assert_eq!(fixture.pending(), 0, "{text}");
-    }
-    assert!(fixture.written.lock().unwrap().is_empty());
-    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await.0, 404);
-}
-
-#[tokio::test]
-async fn after_an_internal_failure_the_file_is_hidden_and_the_cause_not_sent() {
-    let fixture = Fixture::new();
-    let parts = part("meta", "application/json", r#"{"name": "broken"}"#) + &file("x");
-    let (status, _, body) = fixture.upload("user/7/avatar", AVATAR, &parts).await;
-    assert_eq!(status, 500);
-    assert!(!body.to_string().contains("secret"), "{body}");
-    assert_eq!(fixture.pending(), 1, "the record may have been written");
-    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await.0, 404);
-    let recovered = fixture.app.recover_uploads().await.unwrap();
-    assert_eq!((recovered.discarded, fixture.pending()), (1, 0));
-}
-
-const BROKEN: &str = r#"{"name": "broken"}"#;
-
-#[tokio::test]
-async fn a_written_record_publishes_its_file_later() {
-    let key = ContentHash::digest(b"x").key().to_string();
-    let fixture = Fixture::with(key.as_str().into(), |mesh| mesh, |uploads| uploads);
-    let parts = part("meta", "application/json", BROKEN) + &file("x");
-    assert_eq!(fixture.upload("user/7/avatar", AVATAR, &parts).await.0, 500);
-    assert_eq!(fixture.pending(), 1);
-    let (status, _, body) = fixture.get(&format!("/mesh/files/{key}"), &[]).await;
-    assert_eq!((status, &body[..], fixture.pending()), (200, &b"x"[..], 0));
-
-    // Recovery at the next start does the same.
-    let parts = part("meta", "application/json", BROKEN) + &file("x");
-    std::fs::remove_file(fixture.folder.join(&key)).unwrap();
-    assert_eq!(fixture.upload("user/7/avatar", AVATAR, &parts).await.0, 500);
-    assert_eq!(fixture.app.recover_uploads().await.unwrap().published, 1);
-    assert_eq!(fixture.get(&format!("/mesh/files/{key}"), &[]).await.0, 200);
-}
-
-#[tokio::test]
-async fn records_hidden_by_a_policy_are_not_considered_missing() {
-    let hidden = |_: &str, entity: &Entity| match entity.key.as_str() {
-        "user" => Access::all().when(Condition::equal("name", "Somebody")),
-        _ => Access::all(),
-    };
-    // The record was written by a caller of another class; this one cannot see it.
-    let fixture = Fixture::with(Value::Null, |mesh| mesh.policy(hidden), |uploads| uploads);
-    let parts = part("meta", "application/json", BROKEN) + &file("x");
-    let (status, _, _) = fixture.upload("user", AVATAR, &parts).await;
-    assert_eq!((status, fixture.pending()), (500, 1));
-    // The caller of the download sees too little to decide.
-    let (status, ..) = fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await;
-    assert!(status != 200 && fixture.pending() == 1, "{status}");
-    // The server itself sees all records.
-    let recovered = fixture.app.recover_uploads().await.unwrap();
-    assert_eq!((recovered.undecided, recovered.discarded, fixture.pending()), (0, 1, 0));
-}
-
-#[tokio::test]
-async fn a_read_only_field_accepts_no_file() {
-    let readers = |_: &str, entity: &Entity| match entity.key.as_str() {
-        "user" => Access::all().read_only(),
-        "file" => Access::none(),
-        _ => Access::all(),
-    };
-    let fixture = Fixture::with(Value::Null, |mesh| mesh.policy(readers), |uploads| uploads);
-    let (status, _, body) = fixture.upload("user/7/avatar", AVATAR, &file("x")).await;
-    assert_eq!((status, body["error"].as_str()), (400, Some("ValidationError")), "{body}");
-    let (status, _, body) =
-        fixture.upload("file/8/url", r#"{"file":{"url":{"upload":true}}}"#, &file("x")).await;
-    assert_eq!((status, body["message"].as_str()), (400, Some("Entity 'file' not found")));
-    assert!(fixture.written.lock().unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn a_stalled_body_is_refused() {
-    let fixture =
-        Fixture::with(Value::Null, |mesh| mesh, |uploads| uploads.pace(1000, Duration::from_millis(300)));
-    let begin = Frame::data(Bytes::from(part("file", "text/plain", "begun")));
-    let body = stream::iter([Ok::<_, std::io::Error>(begin)]).chain(stream::pending());
-    let request = Request::post("/mesh/user/7/avatar")
-        .header("Content-Type", "multipart/form-data; boundary=b")
-        .header("X-Mesh-Query", base64::encode(AVATAR))
-        .body(StreamBody::new(body))
-        .unwrap();
-    let reply = fixture.app.handle(request).await;
-    assert_eq!(reply.status(), 400);
-    let body = reply.into_body().collect().await.unwrap().to_bytes();
-    assert!(String::from_utf8_lossy(&body).contains("too slowly"), "{body:?}");
-    assert_eq!(fixture.pending(), 0);
-}
-
-/// A store that redirects downloads.
-#[derive(Debug)]
-struct Elsewhere(FileStore);
-
-impl BlobStore for Elsewhere {
-    fn stage<'a>(
-        &'a self,
-        content_type: &'a ContentType,
-    ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
-        self.0.stage(content_type)
-    }
-
-    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
-        self.0.find(key)
-    }
-
-    fn open(
-        &self,
-        key: StorageKey,
-        range: Option<Range<u64>>,
-    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
-        BlobStore::open(&self.0, key, range)
-    }
-
-    fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
-        Box::pin(async move { Ok(Some(format!("https://files.example/{key}?signature=1"))) })
-    }
-
-    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
-        self.0.sealed(key)
-    }
-
-    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
-        self.0.abandoned()
-    }
-}
-
-#[tokio::test]
-async fn downloads_are_redirected_to_a_remote_store() {
-    let folder = std::env::temp_dir().join(format!("mesh-server-elsewhere-{}", std::process::id()));
-    let store = Elsewhere(FileStore::open(&folder).unwrap());
-    let fixture = Fixture::with(Value::Null, |mesh| mesh, |_| Uploads::new(store));
-    let (_, _, body) = fixture.upload("user/7/avatar", AVATAR, &file("x")).await;
-    let url = body["url"].as_str().unwrap();
-    let (status, headers, body) = fixture.get(url, &[]).await;
-    assert_eq!((status, body.len()), (302, 0));
-    let key = ContentHash::digest(b"x").key();
-    assert_eq!(headers["location"], format!("https://files.example/{key}?signature=1"));
-    assert_eq!(headers["cache-control"], "no-store");
-    let missing = ContentHash::digest(b"other").key();
-    assert_eq!(fixture.get(&format!("/mesh/files/{missing}"), &[]).await.0, 404);
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[tokio::test]
-async fn an_upload_needs_its_header_and_a_valid_form() {
-    let fixture = Fixture::new();
-    let send = async |headers: &[(&str, &str)]| {
-        let mut request = Request::post("/mesh/user/7/avatar");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let (status, _, body) = fixture.send(request.body(Full::from(file("x") + "--b--")).unwrap()).await;
-        (status, String::from_utf8(body.to_vec()).unwrap())
-    };
-    let query = base64::encode(AVATAR);
-    let form = ("Content-Type", "multipart/form-data; boundary=b");
-    let long = format!("multipart/form-data; boundary={}", "b".repeat(1024));
-    let cases: [(Sent<'_>, u16, &str); 8] = [
-        (&[form], 400, "needs its statement in X-Mesh-Query"),
-        (&[form, ("X-Mesh-Query-Id", "q_1")], 400, "needs its statement"),
-        (&[form, ("X-Mesh-Query", "")], 400, "empty"),
-        (&[form, ("X-Mesh-Query", &query), ("X-Mesh-Format", "ql")], 400, "JSON"),
-        (&[("X-Mesh-Query", &query), ("Content-Type", "application/json")], 415, "multipart/form-data"),
-        (&[("X-Mesh-Query", &query)], 415, "multipart/form-data"),
-        (&[("X-Mesh-Query", &query), ("Content-Type", "multipart/form-data")], 400, "boundary"),
-        (&[("X-Mesh-Query", &query), ("Content-Type", &long)], 400, "boundary"),
-    ];
-    for (headers, wanted, word) in cases {
-        let (status, text) = send(headers).await;
-        assert!(status == wanted && text.contains(word), "{headers:?}: {status} {text}");
-    }
-}
-
-#[tokio::test]
-async fn files_have_no_other_paths() {
-    let fixture = Fixture::new();
-    fixture.upload("user/7/avatar", AVATAR, &file("x")).await;
-    let key = ContentHash::digest(b"x").key().to_string();
-    for path in [
-        "/mesh/files/".to_owned() + &key.to_uppercase(),
-        format!("/mesh/files/{key}.type"),
-        "/mesh/files/sha256/..%2f..%2fpending/x".to_owned(),
-        "/mesh/files/sha256/../../etc/passwd".to_owned(),
-        "/mesh/files/pending/1-1.part".to_owned(),
-        "/mesh/files/sha256/00/00".to_owned(),
-        "/mesh/files".to_owned(),
-    ] {
-        let status = fixture.get(&path, &[]).await.0;
-        assert!((400..500).contains(&status), "{path}: {status}");
-    }
 }
