@@ -1,8 +1,4 @@
-//! Tests against real clusters. They are skipped if PostgreSQL is not installed; see the file of the cluster.
-
-#[allow(dead_code, unreachable_pub, reason = "other tests use what these do not")]
-#[path = "../../tests/src/postgres.rs"]
-mod cluster;
+//! Tests against real clusters. They are skipped if PostgreSQL is not installed.
 
 mod accounts;
 mod catalog;
@@ -16,9 +12,9 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Context, Error, Mesh, Request};
 use mesh_ql::Format;
 use mesh_schema::Schema;
+use mesh_tests::Cluster;
 
 use crate::{Database, Settings};
-use cluster::Cluster;
 
 const BLOG: &str = "
 CREATE TABLE users (

@@ -8,10 +8,9 @@ mod swept;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use mesh_tests::kit::encoding;
-use mesh_tests::{Database, Request, Response, Server, encode};
+use mesh_tests::{Database, Request, Response, Server, wait_until};
 use serde_json::{Value, json};
 
 const TABLES: &str = "
@@ -68,7 +67,7 @@ impl Files {
 
     /// Waits until there are no pending files.
     fn settled(&self) {
-        wait_for("nothing pending", || self.pending().is_empty());
+        wait_until("nothing pending", || self.pending().is_empty());
     }
 
     /// Returns the published files.
@@ -158,14 +157,6 @@ fn memory_peak(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
-}
-
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "waiting for: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

@@ -6,16 +6,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::client::Connection;
+use crate::http::{Connection, Request, Response};
+use crate::wait::{skip, wait_for, wait_until};
 
-/// How long a condition may take to hold. Generous: the first page of a browser takes many seconds on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Names or paths of the driver and of the browser.
 const DRIVERS: [&str; 2] = ["chromedriver", "/usr/lib/chromium/chromedriver"];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -35,11 +33,8 @@ impl Browser {
     /// if `MESH_REQUIRE_SERVICES` is set.
     #[must_use]
     pub fn open(width: u32, height: u32) -> Option<Self> {
-        let found = find(&DRIVERS).zip(find(&BROWSERS));
-        let Some((driver, browser)) = found else {
-            let how = "install Debian's chromium and chromium-driver";
-            assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no browser is installed: {how}");
-            eprintln!("skipped: no browser is installed; {how}");
+        let Some((driver, browser)) = find(&DRIVERS).zip(find(&BROWSERS)) else {
+            skip("Chromium", "install Debian's chromium and chromium-driver");
             return None;
         };
         let mut driver = Command::new(driver)
@@ -147,24 +142,15 @@ impl Browser {
 
     /// Waits until a condition holds; fails the test with its description after a fixed time.
     pub fn wait(&self, what: &str, holds: impl Fn(&Self) -> bool) {
-        let start = Instant::now();
-        while !holds(self) {
-            assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
-            std::thread::sleep(Duration::from_millis(25));
-        }
+        wait_until(what, || holds(self));
     }
 
     /// Waits until the text of an element contains `text`.
     pub fn wait_for(&self, selector: &str, text: &str) {
-        let start = Instant::now();
-        loop {
+        wait_for(&format!("{selector} shows {text:?}"), || {
             let shown = self.text(selector);
-            if shown.contains(text) {
-                return;
-            }
-            assert!(start.elapsed() < PATIENCE, "{selector} shows {shown:?}, not {text:?}");
-            std::thread::sleep(Duration::from_millis(25));
-        }
+            if shown.contains(text) { Ok(()) } else { Err(shown) }
+        });
     }
 
     /// Takes a screenshot as PNG.
@@ -200,15 +186,10 @@ impl Browser {
 
     /// Waits for an element that matches a selector and returns its id.
     fn find(&self, selector: &str) -> String {
-        let start = Instant::now();
-        loop {
+        wait_for(&format!("the page has an element {selector}"), || {
             let found = self.call("POST", "/elements", &json!({"using": "css selector", "value": selector}));
-            if let Some(id) = found.get(0).and_then(|element| element[ELEMENT].as_str()) {
-                return id.to_owned();
-            }
-            assert!(start.elapsed() < PATIENCE, "no element {selector} within {PATIENCE:?}");
-            std::thread::sleep(Duration::from_millis(25));
-        }
+            found[0][ELEMENT].as_str().map(str::to_owned).ok_or("no such element")
+        })
     }
 
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
@@ -216,38 +197,34 @@ impl Browser {
     }
 
     fn send(&self, method: &str, path: &str, body: &Value) -> Value {
-        let mut connection = Connection::connect(self.address);
-        connection.write(&request(method, path, body));
-        let reply = connection.read(false).expect("the driver answers").json();
+        let reply = self.request(method, path, body).expect("the driver answers").json();
         let value = &reply["value"];
         if let Some(error) = value.get("error") {
             panic!("{method} {path}: {error}: {}", value["message"]);
         }
         value.clone()
     }
+
+    /// Sends a request to the driver, which accepts `localhost` as host only.
+    fn request(&self, method: &str, path: &str, body: &Value) -> Option<Response> {
+        let mut request = Request::new(method, path).header("Connection", "close");
+        if method == "POST" {
+            request = request.header("Content-Type", "application/json").body(body.to_string());
+        }
+        let mut connection = Connection::open(&self.address.to_string()).ok()?;
+        connection.write(&request.bytes_for("localhost"));
+        connection.read(false)
+    }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        if !self.session.is_empty() && !std::thread::panicking() {
-            self.call("DELETE", "", &Value::Null);
-        } else if !self.session.is_empty() {
-            let path = format!("/session/{}", self.session);
-            let mut connection = Connection::connect(self.address);
-            connection.write(&request("DELETE", &path, &Value::Null));
-            let _ = connection.read(false);
+        if !self.session.is_empty() {
+            let _ = self.request("DELETE", &format!("/session/{}", self.session), &Value::Null);
         }
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
-}
-
-/// Serializes a request to the driver, which accepts `localhost` as host only.
-fn request(method: &str, path: &str, body: &Value) -> Vec<u8> {
-    let body = if method == "POST" { body.to_string() } else { String::new() };
-    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
-    let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
-    [head, length, body].concat().into_bytes()
 }
 
 /// Returns the path of the first program that exists.

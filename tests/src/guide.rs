@@ -40,6 +40,7 @@ pub use page::{Block, Kind, Page};
 
 use crate::fixture::TempDir;
 use crate::postgres::Cluster;
+use crate::wait::skip;
 use shell::Shell;
 
 /// Returns the root of the repository, which paths of pages are relative to.
@@ -197,10 +198,7 @@ impl Run<'_> {
     fn typescript(&mut self, text: &str) -> Result<(), String> {
         let compiler = root().join("mesh-docs/ui/node_modules/typescript/bin/tsc");
         if !compiler.exists() {
-            if std::env::var_os("MESH_REQUIRE_SERVICES").is_some_and(|value| value == "1") {
-                return Err("TypeScript is not installed, but MESH_REQUIRE_SERVICES is set".to_owned());
-            }
-            eprintln!("skipped: TypeScript is not installed; run `npm ci` in mesh-docs/ui");
+            skip("TypeScript", "run `npm ci` in mesh-docs/ui");
             return Ok(());
         }
         self.write("program.ts", text)?;

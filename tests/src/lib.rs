@@ -18,19 +18,21 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails its test by panicking")]
 
 mod browser;
-mod client;
 mod fixture;
 pub mod guide;
+mod http;
 pub mod kit;
 mod node;
 mod pooler;
 mod postgres;
 mod server;
+mod wait;
 
 pub use browser::Browser;
-pub use client::{Connection, Request, Response, encode};
 pub use fixture::{Database, TempDir};
+pub use http::{Connection, Request, Response, encode};
 pub use node::node_tools;
 pub use pooler::Pooler;
 pub use postgres::Cluster;
-pub use server::{Server, command, program, run};
+pub use server::{Server, command, program, run, without_settings};
+pub use wait::{PATIENCE, eventually, services_are_required, skip, wait_for, wait_until};

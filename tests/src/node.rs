@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use crate::{services_are_required, skip};
+
 /// Returns the folder that contains `node_modules`.
 ///
-/// If the modules are missing, they are installed when `MESH_REQUIRE_SERVICES` is set; otherwise the caller skips its
-/// test and one line says so.
+/// If the modules are missing, they are installed when services are required; otherwise the caller skips its test.
 #[must_use]
 pub fn node_tools() -> Option<PathBuf> {
     static INSTALLING: Mutex<()> = Mutex::new(());
@@ -16,8 +17,8 @@ pub fn node_tools() -> Option<PathBuf> {
     if sources.join("node_modules/axe-core").is_dir() {
         return Some(sources);
     }
-    if std::env::var_os("MESH_REQUIRE_SERVICES").is_none() {
-        eprintln!("skipped: the page's tools are not installed; run `npm ci` in mesh-docs/ui");
+    if !services_are_required() {
+        skip("the page's tools", "run `npm ci` in mesh-docs/ui");
         return None;
     }
     let fetched = Command::new("npm").arg("ci").current_dir(&sources).status();

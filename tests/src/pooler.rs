@@ -5,12 +5,9 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::Cluster;
+use crate::{Cluster, skip, wait_for};
 
-/// How long the pooler may take to start.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The port number in the socket's name.
 const PORT: u16 = 6432;
 
@@ -27,12 +24,7 @@ impl Pooler {
     #[must_use]
     pub fn start(cluster: &Cluster, connections: usize) -> Option<Self> {
         let Some(program) = program() else {
-            let how = "install Debian's pgbouncer";
-            assert!(
-                std::env::var_os("MESH_REQUIRE_SERVICES").is_none_or(|value| value != "1"),
-                "pgbouncer is not installed: {how}"
-            );
-            eprintln!("skipped: pgbouncer is not installed; {how}");
+            skip("pgbouncer", "install Debian's pgbouncer");
             return None;
         };
         let folder = cluster.folder().join("pooler");
@@ -57,12 +49,10 @@ impl Pooler {
         let child = command.spawn().expect("the pooler starts");
         let pooler = Self { child, folder };
         let socket = pooler.folder.join(format!(".s.PGSQL.{PORT}"));
-        let start = Instant::now();
-        while !socket.exists() {
+        wait_for("the pooler starts", || {
             let log = || fs::read_to_string(pooler.folder.join("log")).unwrap_or_default();
-            assert!(start.elapsed() < PATIENCE, "the pooler does not start: {}", log());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            if socket.exists() { Ok(()) } else { Err(log()) }
+        });
         Some(pooler)
     }
 

@@ -10,10 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
-/// How long a cluster may take to start or stop.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::{eventually, skip, wait_for, wait_until};
 
 /// The database superuser, and the user name of clients.
 const USER: &str = "mesh";
@@ -32,11 +30,7 @@ impl Cluster {
     #[must_use]
     pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {
-            assert!(
-                std::env::var_os("MESH_REQUIRE_SERVICES").is_none_or(|value| value != "1"),
-                "PostgreSQL is not installed, but MESH_REQUIRE_SERVICES is set"
-            );
-            eprintln!("skipped: PostgreSQL is not installed (`initdb` was not found)");
+            skip("PostgreSQL", "install Debian's postgresql");
             return None;
         };
         let mut cluster = Self::in_new_folder(programs);
@@ -108,17 +102,16 @@ impl Cluster {
     /// Starts the server processes and waits until they accept connections.
     pub fn start_server(&mut self) {
         self.child = Some(self.spawn());
-        let start = Instant::now();
-        while self.query("SELECT 1").is_none() {
-            let log = || fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(start.elapsed() < PATIENCE, "PostgreSQL does not start: {}", log());
+        wait_for("PostgreSQL starts", || {
+            if self.query("SELECT 1").is_some() {
+                return Ok(());
+            }
             // Children of a killed server may still hold locks that the next one needs.
-            let has_ended = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))));
-            if has_ended {
+            if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
                 self.child = Some(self.spawn());
             }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            Err(fs::read_to_string(self.folder.join("log")).unwrap_or_default())
+        });
     }
 
     fn spawn(&self) -> Child {
@@ -146,6 +139,13 @@ impl Cluster {
         replica
     }
 
+    /// Waits until a replica has applied all that this cluster has written.
+    pub fn wait_for_replica(&self, replica: &Self) {
+        wait_until("the replica has caught up", || {
+            self.query("SELECT pg_current_wal_lsn()") == replica.query("SELECT pg_last_wal_replay_lsn()")
+        });
+    }
+
     /// Stops the cluster and waits for it to exit.
     pub fn stop(&mut self) {
         self.end("INT");
@@ -161,15 +161,10 @@ impl Cluster {
     fn end(&mut self, signal: &str) {
         let Some(mut child) = self.child.take() else { return };
         let _ = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if let Ok(Some(_)) = child.try_wait() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        if !eventually(|| matches!(child.try_wait(), Ok(Some(_)))) {
+            let _ = child.kill();
+            let _ = child.wait();
         }
-        let _ = child.kill();
-        let _ = child.wait();
     }
 
     /// Runs statements; fails the test if they fail.

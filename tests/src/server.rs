@@ -1,17 +1,15 @@
 //! Starting and stopping the program.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
 
-use crate::client::{Connection, Request, Response};
 use crate::fixture::{Database, TempDir};
-
-/// How long a server may take to exit after a signal before it is killed.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::http::{Connection, Request, Response};
+use crate::wait::{PATIENCE, eventually};
 
 /// Returns the path of the program, one folder above the test binary. Builds the program if it does not exist.
 #[must_use]
@@ -41,13 +39,20 @@ pub fn program() -> &'static PathBuf {
 /// Returns a command that runs the program without the `MESH_` variables of this process.
 #[must_use]
 pub fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(program());
+    let mut command = without_settings(program());
+    command.args(arguments).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+/// Returns a command without the `MESH_` variables of this process, which a server would take for settings.
+#[must_use]
+pub fn without_settings(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("MESH_") {
             command.env_remove(name);
         }
     }
-    command.args(arguments).env("NO_COLOR", "1").stdin(Stdio::null());
     command
 }
 
@@ -91,14 +96,7 @@ impl Server {
     /// Starts a command that serves, and waits until it is ready.
     #[must_use]
     pub fn spawn(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
-        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut line = String::new();
-        stdout.read_line(&mut line).expect("the server's first line");
-        let Some((address, base)) = parse_ready_line(&line) else {
-            panic!("the server did not start: {line:?}, {:?}", child.wait());
-        };
-        Self { child, stdout, address, base, folder: None }
+        Self::try_spawn(command, None).unwrap_or_else(|error| panic!("the server did not start: {error}"))
     }
 
     /// Starts a command that serves and waits until it is ready. `folder` is kept for as long as the server runs.
@@ -179,14 +177,12 @@ impl Server {
     }
 
     fn ended(&mut self) -> Option<ExitStatus> {
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if let Some(status) = self.child.try_wait().expect("the state of the child") {
-                return Some(status);
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        None
+        let mut status = None;
+        eventually(|| {
+            status = self.child.try_wait().expect("the state of the child");
+            status.is_some()
+        });
+        status
     }
 }
 

@@ -1,13 +1,9 @@
 //! `cargo xtask bench`: compares the server with hand-written servers. Builds them, creates the data, verifies that their
 //! results are equal, puts load on them, and reports ratios.
 
-mod account;
-mod awake;
-mod cores;
-mod disk;
 mod events;
-mod list;
 mod load;
+mod machine;
 mod memory;
 mod options;
 mod overload;
@@ -17,7 +13,6 @@ mod postgres;
 mod report;
 mod request;
 mod sample;
-mod size;
 mod uploads;
 mod workload;
 
@@ -25,12 +20,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::steps;
-use awake::Awake;
-use cores::Cores;
 use load::{Load, Loader};
+use machine::awake::Awake;
+use machine::cores::Cores;
 use options::Options;
-use peer::{Kind, Peer};
+use peer::Peer;
 use report::Report;
+use request::{Kind, ask, file_of};
 use workload::{READ, Workload};
 
 /// Programs and files of a run.
@@ -46,36 +42,22 @@ pub(crate) struct Ground {
     awake: Awake,
 }
 
-/// Runs the selected workloads.
+/// Runs a benchmark. The exit code is 1 if a target is missed and 2 if the benchmark fails.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
-    if let ["events", arguments @ ..] = arguments {
-        return events::run(root, arguments);
-    }
-    if let ["uploads", arguments @ ..] = arguments {
-        return uploads::run(root, arguments);
-    }
-    if let ["postgres", arguments @ ..] = arguments {
-        return postgres::run(root, arguments);
-    }
-    if let ["overload", arguments @ ..] = arguments {
-        return overload::run(root, arguments);
-    }
-    if let ["parts", arguments @ ..] = arguments {
-        return parts::run(root, arguments);
-    }
-    let options = match Options::parse(arguments) {
-        Ok(options) => options,
-        Err(why) => {
-            eprintln!("error: {why}");
-            return ExitCode::from(2);
-        }
+    let outcome = match arguments {
+        ["events", rest @ ..] => events::run(root, rest),
+        ["uploads", rest @ ..] => uploads::run(root, rest),
+        ["postgres", rest @ ..] => postgres::run(root, rest),
+        ["overload", rest @ ..] => overload::run(root, rest),
+        ["parts", rest @ ..] => parts::run(root, rest),
+        _ => Options::parse(arguments).and_then(|options| measure(root, &options)),
     };
-    match measure(root, &options) {
+    match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {
             eprintln!("error: {why}");
-            ExitCode::FAILURE
+            ExitCode::from(2)
         }
     }
 }
@@ -113,7 +95,7 @@ fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: 
     let mut peer = Peer::start(ground, data, kind, workload)?;
     let mut workload = workload.clone();
     if kind == Kind::Mesh {
-        workload.prepare(&peer)?;
+        workload.prepare(peer.address())?;
     }
     let workload = &workload;
     let file = ground.requests(workload, kind)?;
@@ -124,12 +106,12 @@ fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: 
         loader.once()?;
     }
     loader.run(1.0f64.min(seconds))?;
-    let background = workload.background.map(|heavy| heavy.start(ground, peer.address())).transpose()?;
+    let scans = workload.with_scans.then(|| load::start_scans(ground, peer.address())).transpose()?;
     let before = peer.cpu_seconds()?;
     let mut load = loader.run(seconds)?;
     load.cpu_micros = (peer.cpu_seconds()? - before) * 1e6 / load.requests.max(1) as f64;
     load.resident = peer.resident()?;
-    drop(background);
+    drop(scans);
     if load.errors > 0 {
         return Err(format!("{kind} failed {} of {} requests", load.errors, load.requests));
     }
@@ -143,11 +125,12 @@ fn verify(ground: &Ground, data: &Path, workload: &Workload, kinds: &[Kind]) -> 
         let peer = Peer::start(ground, data, *kind, workload)?;
         let mut workload = workload.clone();
         if *kind == Kind::Mesh {
-            workload.prepare(&peer)?;
+            workload.prepare(peer.address())?;
         }
         let requests = workload.requests(*kind);
         let asked = requests.iter().step_by((requests.len() / 20).max(1)).take(20);
-        let answered = asked.map(|request| peer.ask(request).map(|body| workload.comparable(*kind, body)));
+        let answered =
+            asked.map(|request| ask(peer.address(), request).map(|body| workload.comparable(*kind, body)));
         answers.push((*kind, answered.collect::<Result<_, _>>()?));
     }
     let Some(((first, expected), rest)) = answers.split_first() else { return Ok(()) };
@@ -164,10 +147,34 @@ fn verify(ground: &Ground, data: &Path, workload: &Workload, kinds: &[Kind]) -> 
     Ok(())
 }
 
+/// The arguments that build the measured server.
+const SERVER: &str = "build --quiet --profile dist -p mesh-server";
+
+/// Returns the folder of build outputs.
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+fn cargo(root: &Path, arguments: &str) -> Result<(), String> {
+    eprintln!("cargo {arguments}");
+    let status = steps::command(root, arguments, &[]).status();
+    let status = status.map_err(|error| format!("cannot start cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo {arguments}` failed")) }
+}
+
+/// Returns the path of the measured server, which is built unless the only argument is `--no-build`.
+fn server(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
+    match arguments {
+        [] => cargo(root, SERVER)?,
+        ["--no-build"] => {}
+        [other, ..] => return Err(format!("this benchmark takes `--no-build`, not '{other}'")),
+    }
+    Ok(target(root).join("dist").join("mesh-server"))
+}
+
 /// Builds the servers.
 fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let folder = target.join("bench");
+    let folder = target(root).join("bench");
     let manifest = Path::new("xtask").join("bench").join("Cargo.toml");
     let peers = format!(
         "build --quiet --release --locked --manifest-path {} --target-dir {}",
@@ -175,17 +182,11 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         folder.display()
     );
     if !options.no_build {
-        for arguments in ["build --quiet --profile dist -p mesh-server", &peers] {
-            eprintln!("cargo {arguments}");
-            let status = steps::command(root, arguments, &[]).status();
-            let status = status.map_err(|error| format!("cannot start cargo: {error}"))?;
-            if !status.success() {
-                return Err(format!("`cargo {arguments}` failed"));
-            }
-        }
+        cargo(root, SERVER)?;
+        cargo(root, &peers)?;
     }
     Ok(Ground {
-        server: target.join("dist").join("mesh-server"),
+        server: target(root).join("dist").join("mesh-server"),
         peers: folder.join("release"),
         folder,
         cores: Cores::detect(),
@@ -198,8 +199,8 @@ impl Ground {
     /// Writes the file of a workload's requests, each terminated by a NUL byte.
     fn requests(&self, workload: &Workload, kind: Kind) -> Result<PathBuf, String> {
         let path = self.folder.join(format!("{}-{kind}.requests", workload.name));
-        let text: String = workload.requests(kind).iter().map(|request| request.text() + "\0").collect();
-        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        let written = std::fs::write(&path, file_of(workload.requests(kind)));
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         Ok(path)
     }
 }

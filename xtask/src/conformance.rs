@@ -11,7 +11,7 @@ use mesh_tests::kit::report::{self, Format};
 use mesh_tests::kit::run::{self, Report, Selection};
 use mesh_tests::kit::target::Target;
 
-use crate::steps::{self, Steps};
+use crate::steps;
 
 /// Command-line options.
 #[derive(Debug, Default, PartialEq)]
@@ -101,7 +101,7 @@ fn judge(root: &Path, options: &Options) -> Result<Report, String> {
         profile.servers.insert("open".to_owned(), url.clone());
         run::run(&cases, &Target::new(profile)?, &selection)
     } else if profile.servers.is_empty() {
-        let program = options.program.clone().map_or_else(|| build(root), Ok)?;
+        let program = options.program.clone().map_or_else(|| steps::build_server(root), Ok)?;
         let reference = reference::start(&program, profile)?;
         run::run(&cases, &reference.target, &selection)
     } else {
@@ -127,17 +127,9 @@ fn assume_unknown_server(profile: &mut Profile, url: &str, options: &Options) {
     }
 }
 
-/// Builds the server and returns the path of its binary.
-fn build(root: &Path) -> Result<PathBuf, String> {
-    let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
-    if built.failed() {
-        return Err("mesh-server does not build".to_owned());
-    }
-    let output = steps::command(root, "metadata --format-version 1 --no-deps --offline", &[]).output();
-    let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let target = metadata.get("target_directory").and_then(serde_json::Value::as_str).unwrap_or("target");
-    Ok(Path::new(target).join("debug").join(format!("mesh-server{}", std::env::consts::EXE_SUFFIX)))
+/// Runs all cases against the server that has been built already.
+pub(crate) fn run_built(root: &Path) -> ExitCode {
+    run(root, &Options { program: steps::server().ok(), ..Options::default() })
 }
 
 #[cfg(test)]

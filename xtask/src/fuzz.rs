@@ -121,8 +121,10 @@ fn guided(root: &Path, targets: &[&String], seconds: u64) -> ExitCode {
 fn unguided(root: &Path, options: &Options) -> ExitCode {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, seed) = (options.seconds.to_string(), now.as_secs().to_string());
-    let filter =
-        options.target.as_ref().map_or("fuzz::".to_owned(), |target| format!("fuzz::{target} --exact"));
+    let filter = options
+        .target
+        .as_ref()
+        .map_or_else(|| "fuzz::".to_owned(), |target| format!("fuzz::{target} --exact"));
     let command = format!("test --release -p mesh-server --test it -- --nocapture {filter}");
     Steps::new(root.to_path_buf())
         .show(&command, &[("MESH_FUZZ_SECONDS", &seconds), ("MESH_FUZZ_SEED", &seed)])

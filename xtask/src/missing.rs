@@ -22,7 +22,7 @@ const PROGRAMS: &[(&[&str], &str, &str)] = &[
 /// Returns a line for each missing program. With `MESH_REQUIRE_SERVICES` set there are none, because missing programs
 /// fail the tests.
 pub(crate) fn skipped(root: &Path) -> Vec<String> {
-    if std::env::var_os("MESH_REQUIRE_SERVICES").is_some() {
+    if mesh_tests::services_are_required() {
         return Vec::new();
     }
     let folders = folders(root);

@@ -1,13 +1,13 @@
 //! `cargo xtask screenshots`: screenshots of the playground's main views over the sample blog, for the README.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use mesh_tests::{Browser, Server};
 use serde_json::{Value, json};
 
-use crate::steps::Steps;
+use crate::steps;
 
 /// Directory of the screenshots.
 const FOLDER: &str = "mesh-docs/screenshots";
@@ -52,7 +52,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
 fn take(root: &Path) -> Result<usize, String> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| format!("cannot create {FOLDER}: {error}"))?;
-    let program = build(root)?;
+    let program = steps::build_server(root)?;
     let mut demo = Command::new(program);
     demo.args(["demo", "--listen", "127.0.0.1:0"]).stderr(Stdio::null());
     let server = Server::try_spawn(&mut demo, None)?;
@@ -73,16 +73,6 @@ fn take(root: &Path) -> Result<usize, String> {
         }
     }
     Ok(count)
-}
-
-/// Builds the server and returns the path of its binary.
-fn build(root: &Path) -> Result<PathBuf, String> {
-    let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
-    if built.failed() {
-        return Err("mesh-server does not build".to_owned());
-    }
-    let program = std::env::current_exe().map_err(|error| format!("cannot locate this program: {error}"))?;
-    Ok(program.with_file_name(format!("mesh-server{}", std::env::consts::EXE_SUFFIX)))
 }
 
 struct Page {

@@ -106,6 +106,18 @@ fn exit_code(code: Option<i32>) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0).unwrap_or(1)
 }
 
+/// Builds the server and returns the path of its binary.
+pub(crate) fn build_server(root: &Path) -> Result<PathBuf, String> {
+    let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
+    if built.failed() { Err("mesh-server does not build".to_owned()) } else { server() }
+}
+
+/// Returns the path of the server's binary, which cargo puts beside this program.
+pub(crate) fn server() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| format!("cannot locate this program: {error}"))?;
+    Ok(program.with_file_name(format!("mesh-server{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// Returns a cargo command with the environment of a shell. The variables that cargo sets for this program would
 /// otherwise make build scripts run again each time.
 pub(crate) fn command(root: &Path, arguments: &str, variables: &[(&str, &str)]) -> Command {

@@ -10,9 +10,6 @@ mod check;
 mod data;
 mod dice;
 mod others;
-#[allow(dead_code, unreachable_pub, reason = "other tests use what this one does not")]
-#[path = "../../../tests/src/postgres.rs"]
-mod postgres;
 mod query;
 mod script;
 mod soak;

@@ -2,21 +2,20 @@
 
 mod blog;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
 
 use bytes::Bytes;
-use http::Request;
+use mesh_server::mesh_wire::QuerySource;
 use mesh_server::mesh_wire::client::{self, Endpoint, Session};
-use mesh_server::mesh_wire::{QuerySource, base64};
+use mesh_tests::{Connection, Request, Response};
 use serde_json::{Value, json};
 
 /// A running example, stopped on drop.
 struct Example {
     child: Child,
-    address: String,
+    address: SocketAddr,
     /// Kept open, since an example that cannot write to it would panic.
     _stderr: BufReader<ChildStderr>,
 }
@@ -37,56 +36,42 @@ impl Example {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         stderr.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line}"));
-        Self { child, address: address.to_owned(), _stderr: stderr }
+        Self { child, address: address.parse().unwrap(), _stderr: stderr }
     }
 
-    /// Sends a GET, with a query in the QL format unless it is empty. Returns status and body.
+    /// Sends a request over a new connection.
+    fn send(&self, request: &Request) -> Response {
+        Connection::connect(self.address).send(request)
+    }
+
+    /// Sends a GET, with a query in the QL format unless it is empty.
+    fn ask(&self, path: &str, query: &str) -> Response {
+        let request = Request::new("GET", path);
+        self.send(&match query {
+            "" => request,
+            query => request.query(query).header("X-Mesh-Format", "ql"),
+        })
+    }
+
+    /// Returns status and body of a GET.
     fn get(&self, path: &str, query: &str) -> (u16, String) {
-        let (head, body) = self.ask(path, query);
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
-    }
-
-    fn head_of(&self, path: &str, query: &str) -> String {
-        self.ask(path, query).0
-    }
-
-    fn ask(&self, path: &str, query: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let query = match query {
-            "" => String::new(),
-            text => format!("X-Mesh-Query: {}\r\nX-Mesh-Format: ql\r\n", base64::encode(text)),
-        };
-        let host = &self.address;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{query}Connection: close\r\n\r\n").unwrap();
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).unwrap();
-        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
-        (format!("{head}\r\n"), body.to_owned())
-    }
-
-    /// Sends a request and returns status and body.
-    fn send(&self, request: &Request<Bytes>) -> (u16, Value) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let mut head =
-            format!("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method(), request.uri().path(), self.address);
-        for (name, value) in request.headers() {
-            head.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
-        }
-        write!(stream, "{head}Content-Length: {}\r\nConnection: close\r\n\r\n", request.body().len())
-            .unwrap();
-        stream.write_all(request.body()).unwrap();
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).unwrap();
-        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}")))
+        let reply = self.ask(path, query);
+        (reply.status, reply.text())
     }
 
     fn json(&self, path: &str, query: &str) -> (u16, Value) {
-        let (status, body) = self.get(path, query);
-        (status, serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}")))
+        let reply = self.ask(path, query);
+        (reply.status, reply.json())
+    }
+
+    /// Sends a request of the client library and returns status and body.
+    fn call(&self, request: &http::Request<Bytes>) -> (u16, Value) {
+        let mut sent = Request::new(request.method().as_str(), request.uri().path()).body(request.body());
+        for (name, value) in request.headers() {
+            sent.add_header(name.as_str(), value);
+        }
+        let reply = self.send(&sent);
+        (reply.status, reply.json())
     }
 }
 
@@ -152,8 +137,8 @@ fn an_axum_application_keeps_its_routes_and_its_middleware() {
     for path in ["/mesh/planet/3", "/api/meshes", "/nowhere"] {
         assert_eq!(example.get(path, "{ planet id }"), (404, String::new()), "{path}");
     }
-    let head = example.head_of("/api/mesh/planet/3", "{ planet name }");
-    assert!(head.contains("x-served-by: observatory\r\n"), "{head}");
+    let reply = example.ask("/api/mesh/planet/3", "{ planet name }");
+    assert_eq!(reply.header("x-served-by"), Some("observatory"));
 }
 
 #[test]
@@ -167,7 +152,7 @@ fn one_read_joins_a_table_and_a_service() {
         "$select": {"name": true, "invoices": {"$select": {"number": true},
             "$orderBy": [{"field": "total", "direction": "desc"}], "$page": {"first": 1}}}}}"#;
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
-    let (status, body) = example.send(&client::post(&at, mesh_ql::Format::Json, largest, None).unwrap());
+    let (status, body) = example.call(&client::post(&at, mesh_ql::Format::Json, largest, None).unwrap());
     let items = json!([
         { "name": "Yuki", "invoices": [{ "number": 72 }] },
         { "name": "Ines", "invoices": [{ "number": 71 }] },
@@ -181,13 +166,13 @@ fn a_custom_policy_hides_names() {
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
     let session = |login: &str| {
         let credentials = json!({"login": login, "password": "ward"});
-        let (status, body) = example.send(&client::login(&at, credentials.as_object().unwrap()).unwrap());
+        let (status, body) = example.call(&client::login(&at, credentials.as_object().unwrap()).unwrap());
         assert_eq!(status, 200, "{body}");
         Session::from_login_reply(body.to_string().as_bytes()).unwrap()
     };
     let read = |session: &Session, text: &str| {
         let query = QuerySource::Text { format: mesh_ql::Format::Ql, text: text.to_owned() };
-        example.send(&session.sign(client::collection(&at, "patient", &query).unwrap(), None).unwrap())
+        example.call(&session.sign(client::collection(&at, "patient", &query).unwrap(), None).unwrap())
     };
     let (doctor, desk) = (session("doc"), session("desk"));
     let (_, body) = read(&doctor, "{ patient name diagnosis }");
@@ -210,7 +195,7 @@ fn files_are_kept_in_the_custom_store() {
         let file = Bytes::from_static(b"all but an image");
         *request.body_mut() =
             [form.before(None, "ines.png", content_type), file, form.after()].concat().into();
-        example.send(&request)
+        example.call(&request)
     };
     assert_eq!(send("text/html").0, 415);
     let (status, body) = send("image/png");
@@ -227,11 +212,11 @@ fn a_custom_login_selects_the_data() {
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
     let login = |room: &str, code: &str| {
         let credentials = json!({"room": room, "code": code});
-        example.send(&client::login(&at, credentials.as_object().unwrap()).unwrap())
+        example.call(&client::login(&at, credentials.as_object().unwrap()).unwrap())
     };
     let (status, body) = login("101", "1234");
     assert_eq!((status, &body["code"]), (401, &json!("BAD_CREDENTIALS")));
-    let (status, body) = example.send(&client::login(&at, &serde_json::Map::new()).unwrap());
+    let (status, body) = example.call(&client::login(&at, &serde_json::Map::new()).unwrap());
     assert_eq!((status, &body["error"]), (400, &json!("TransportError")));
     let (status, body) = login("101", "4711");
     assert_eq!((status, &body["checkout"]), (200, &json!("11:00")), "added by the application");
@@ -239,11 +224,11 @@ fn a_custom_login_selects_the_data() {
     let session = Session::from_login_reply(body.to_string().as_bytes()).unwrap();
     let query = QuerySource::Text { format: mesh_ql::Format::Ql, text: "{ booking id room }".to_owned() };
     let read = || client::collection(&at, "booking", &query).unwrap();
-    assert_eq!(example.send(&read()).1["code"], "TOKEN_MISSING");
-    let (status, body) = example.send(&session.sign(read(), None).unwrap());
+    assert_eq!(example.call(&read()).1["code"], "TOKEN_MISSING");
+    let (status, body) = example.call(&session.sign(read(), None).unwrap());
     assert_eq!((status, &body["items"]), (200, &json!([{ "id": 1, "room": "101" }])));
-    let (status, _) = example.send(&session.sign(client::logout(&at).unwrap(), None).unwrap());
+    let (status, _) = example.call(&session.sign(client::logout(&at).unwrap(), None).unwrap());
     assert_eq!(status, 200);
-    let (_, body) = example.send(&session.sign(read(), None).unwrap());
+    let (_, body) = example.call(&session.sign(read(), None).unwrap());
     assert_eq!(body["code"], "TOKEN_REVOKED");
 }

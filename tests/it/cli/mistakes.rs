@@ -129,7 +129,7 @@ fn missing_arguments_are_named() {
 
 #[test]
 fn guide_quotes_the_messages_of_the_commands() {
-    let page = include_str!("../../docs/own-database.md");
+    let page = include_str!("../../../docs/own-database.md");
     let dir = TempDir::new();
     dir.write("orchard.sql", "CREATE TABLE trees (tag TEXT PRIMARY KEY);\n");
     for file in ["missing.db", "orchard.sql"] {

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use mesh_tests::{Database, Server, command, program, run};
+use mesh_tests::{Database, Server, command, program, run, skip, without_settings};
 use serde_json::{Value, json};
 
 fn stdout(output: &Output) -> String {
@@ -21,16 +21,11 @@ fn at_terminal(arguments: &[&str], variables: &[(&str, &str)]) -> Option<String>
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let words = std::iter::once(program().to_str().unwrap()).chain(arguments.iter().copied()).map(quoted);
     let line = words.collect::<Vec<_>>().join(" ");
-    let mut script = Command::new("script");
+    let mut script = without_settings("script");
     script.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null());
-    script
-        .env_remove("MESH_REQUIRE_SERVICES")
-        .env_remove("NO_COLOR")
-        .env("TERM", "xterm")
-        .envs(variables.iter().copied());
+    script.env_remove("NO_COLOR").env("TERM", "xterm").envs(variables.iter().copied());
     let Ok(output) = script.output() else {
-        assert!(std::env::var_os("MESH_REQUIRE_SERVICES").is_none(), "no `script`: install util-linux");
-        eprintln!("skipped: there is no `script`; install util-linux");
+        skip("script", "install Debian's bsdutils");
         return None;
     };
     Some(stdout(&output).replace("\r\n", "\n"))
@@ -162,7 +157,7 @@ fn long_wait_shows_progress() {
         let (mut client, _) = slow.accept().unwrap();
         let _ = client.read(&mut [0; 4096]);
         // Longer than the delay of the progress line.
-        std::thread::sleep(Duration::from_millis(1_300));
+        std::thread::sleep(Duration::from_millis(2_500));
         let body = json!({"items": [], "pageInfo": Value::Null}).to_string();
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
         let _ = write!(client, "{head}Content-Length: {}\r\n\r\n{body}", body.len());

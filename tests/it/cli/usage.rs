@@ -2,7 +2,7 @@
 
 use mesh_tests::{Database, Server, TempDir, run};
 
-use super::{assert_fails, introspect, stdout};
+use super::{assert_fails, stdout};
 
 #[test]
 fn wrong_usage_has_status_2_and_a_suggestion() {

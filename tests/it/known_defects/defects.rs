@@ -324,7 +324,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "limits on files were declared but not enforced",
         &[
-            "mesh-server/tests/it/uploads.rs::every_refusal_of_the_table",
+            "mesh-server/tests/it/uploads/refusals.rs::every_refusal_of_the_table",
             "tests/it/uploads.rs::memory_does_not_depend_on_the_size_of_a_file",
         ],
     ),

@@ -21,7 +21,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         "a form or plain text of another origin writes nothing",
         &[
             "tests/it/transport/queries.rs::post_accepts_json_only",
-            "mesh-server/tests/it/uploads.rs::an_upload_needs_its_header_and_a_valid_form",
+            "mesh-server/tests/it/uploads/refusals.rs::an_upload_needs_its_header_and_a_valid_form",
         ],
     ),
     (
@@ -78,7 +78,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         "paths are decoded once and lead to records only",
         &[
             "tests/it/security/attack/inputs.rs::a_path_is_decoded_once_and_addresses_records_only",
-            "mesh-server/tests/it/uploads.rs::files_have_no_other_paths",
+            "mesh-server/tests/it/uploads/refusals.rs::files_have_no_other_paths",
         ],
     ),
     (

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use mesh_tests::{Database, Request, Server, TempDir, command, program};
+use mesh_tests::{Database, Request, Server, TempDir, command, program, wait_until};
 
-const UNIT: &str = include_str!("../../docs/deploy/mesh-server.service");
-const IMAGE: &str = include_str!("../../docs/deploy/Dockerfile");
+const UNIT: &str = include_str!("../../../docs/deploy/mesh-server.service");
+const IMAGE: &str = include_str!("../../../docs/deploy/Dockerfile");
 
 /// What the unit has to forbid at least.
 const HARDENED: [(&str, &str); 16] = [
@@ -74,7 +74,7 @@ fn image_contains_only_the_server_and_runs_without_root() {
     assert!(!last.iter().any(|line| line.starts_with("RUN")), "there is no shell");
     // The features it builds exist.
     let features = IMAGE.lines().find_map(|line| line.strip_prefix("ARG FEATURES=")).unwrap();
-    let manifest = include_str!("../../mesh-server/Cargo.toml");
+    let manifest = include_str!("../../../mesh-server/Cargo.toml");
     for feature in features.split(',') {
         assert!(manifest.contains(&format!("\n{feature} = [")), "{feature}");
     }
@@ -112,9 +112,8 @@ fn health_command_reports_whether_the_server_is_ready() {
     let file = PathBuf::from(database.url().strip_prefix("sqlite:").unwrap());
     std::fs::rename(&file, file.with_extension("aside")).unwrap();
     // Results of checks are cached for a second.
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    wait_until("the server is not ready", || health(&address).status.code() == Some(1));
     let away = health(&address);
-    assert_eq!(away.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&away.stderr).contains("not ready (503)"), "{away:?}");
     assert_eq!(server.send(&Request::new("GET", "/healthz")).status, 200);
     drop(server);

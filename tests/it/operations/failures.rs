@@ -5,10 +5,9 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_tests::{Connection, Database, Request, Server, command, program};
+use mesh_tests::{Connection, Database, Request, Server, command, program, wait_until, without_settings};
 
 const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
-const LONG: Duration = Duration::from_secs(20);
 
 /// A view that takes minutes to read, and one that takes long enough to be moved to a background thread.
 const SLOW_VIEWS: &str = "
@@ -69,9 +68,7 @@ fn no_request_is_lost_in_a_shutdown_under_load() {
             for _ in 0..8 {
                 scope.spawn(|| send_until_closed(&server, &signalled, &answered, &lost));
             }
-            while answered.load(Ordering::SeqCst) < 200 {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            wait_until("requests are answered", || answered.load(Ordering::SeqCst) >= 200);
             signalled.store(true, Ordering::SeqCst);
             server.signal("TERM");
         });
@@ -82,14 +79,13 @@ fn no_request_is_lost_in_a_shutdown_under_load() {
 
 #[test]
 fn an_idle_server_stops_at_once() {
-    let mut server = Server::with_database(&Database::blog());
+    let blog = Database::blog();
+    let config = blog.dir.write("mesh.toml", "shutdown_timeout = \"1h\"\n");
+    let mut server = Server::start(&["--database", &blog.url(), "--config", &config]);
     let mut idle = server.connect();
     assert_eq!(idle.send(&first()).status, 200);
-    let start = Instant::now();
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
-    eprintln!("ended after {:?}", start.elapsed());
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -116,7 +112,7 @@ fn a_server_recovers_from_exhausted_descriptors() {
         program().display(),
         blog.url()
     );
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = without_settings("sh");
     let mut server = Server::spawn(shell.args(["-c", &serve]));
     for _ in 0..2 {
         let mut open: Vec<Connection> = Vec::new();
@@ -152,8 +148,7 @@ fn a_read_that_times_out_is_stopped_and_its_connection_remains_usable() {
         let reply = connection.send(&view("endless"));
         let time = start.elapsed();
         assert_eq!((reply.status, &reply.json()["code"]), (500, &"TIMEOUT".into()), "{}", reply.text());
-        eprintln!("stopped {:?} after its time", time.saturating_sub(Duration::from_secs(2)));
-        assert!(time >= Duration::from_millis(1900) && time < Duration::from_secs(6), "{time:?}");
+        assert!(time >= Duration::from_millis(1900), "{time:?}");
         assert_eq!(connection.send(&view("long")).status, 200);
     }
     // A stopped read uses no CPU time.
@@ -166,7 +161,7 @@ fn a_read_that_times_out_is_stopped_and_its_connection_remains_usable() {
 #[test]
 fn disconnected_clients_release_their_permits() {
     let database = Database::new(SLOW_VIEWS);
-    let config = database.dir.write("mesh.toml", "request_timeout = '60s'\ncache.responses = 0\n");
+    let config = database.dir.write("mesh.toml", "request_timeout = '1h'\ncache.responses = 0\n");
     let server = Server::start(&["--database", &database.url(), "--config", &config]);
     for _ in 0..2 {
         let mut open = Vec::new();
@@ -176,7 +171,6 @@ fn disconnected_clients_release_their_permits() {
             let mut connection = server.connect();
             connection.write(&view("endless").bytes());
             open.push(connection);
-            let start = Instant::now();
             refused = usize::from(server.send(&first()).status == 503);
             assert_eq!(refused, 0, "a short read does not queue");
             if open.len() > 4 {
@@ -186,18 +180,14 @@ fn disconnected_clients_release_their_permits() {
                     probe.read_within(Duration::from_millis(100)).is_some_and(|reply| reply.status == 503),
                 );
             }
-            assert!(open.len() < 1000 && start.elapsed() < LONG);
+            assert!(open.len() < 1000);
         }
         drop(open);
-        let start = Instant::now();
-        let mut reply = server.send(&view("long"));
-        while reply.status == 503 && start.elapsed() < LONG {
-            std::thread::sleep(Duration::from_millis(5));
-            reply = server.send(&view("long"));
-        }
-        eprintln!("free again after {:?}", start.elapsed());
-        assert_eq!(reply.status, 200);
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        wait_until("the permits are released", || {
+            let reply = server.send(&view("long"));
+            assert!(matches!(reply.status, 200 | 503), "{} {}", reply.status, reply.text());
+            reply.status == 200
+        });
     }
 }
 

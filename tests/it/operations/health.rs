@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use mesh_tests::{Connection, Database, Request, Response, Server, command};
+use mesh_tests::{Connection, Database, Request, Response, Server, command, wait_for, wait_until};
 use serde_json::{Value, json};
 
 const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
@@ -49,22 +49,17 @@ fn server_without_its_database_is_alive_but_not_ready() {
     let aside = format!("{file}.aside");
     std::fs::rename(&file, &aside).unwrap();
     let until = |status: u16| {
-        (0..100).find_map(|_| {
-            let reply = get(&server, "/readyz");
-            if reply.status == status {
-                return Some(reply);
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            None
+        wait_for(&format!("the status {status}"), || {
+            Some(get(&server, "/readyz")).filter(|reply| reply.status == status).ok_or("another status")
         })
     };
-    let reply = until(503).expect("not ready");
+    let reply = until(503);
     assert_eq!(reply.header("retry-after"), Some("1"));
     assert_eq!(reply.json()["checks"]["database"]["status"], "failed");
     assert!(!reply.text().contains(".db"), "where the file is, is for the log: {}", reply.text());
     assert_eq!(get(&server, "/healthz").status, 200);
     std::fs::rename(&aside, &file).unwrap();
-    until(200).expect("ready again");
+    until(200);
 }
 
 #[test]
@@ -154,12 +149,10 @@ fn admin_address_reports_that_the_server_is_stopping() {
     under_way.write(head);
     assert_eq!(under_way.read(false).expect("an interim reply").status, 100);
     server.signal("TERM");
-    let seen = (0..200).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    wait_until("the server reports that it is stopping", || {
         let reply = Connection::connect(admin).send(&Request::new("GET", "/readyz"));
         reply.status == 503 && reply.json()["checks"]["server"]["message"] == "it is stopping"
     });
-    assert!(seen);
     under_way.write(body);
     assert_eq!(under_way.read(false).expect("the reply").text(), r#"{"id":1}"#);
     assert_eq!(server.wait().code(), Some(0));

@@ -1,7 +1,7 @@
 //! A soak test: valid, invalid, aborted and slow traffic over every route. It requires that nothing panics or logs an
 //! error, that memory stays level, and that all sockets are closed.
 //!
-//! `MESH_SOAK_SECONDS` sets the duration, 20 by default; `cargo xtask soak` runs it against a release build.
+//! `MESH_SOAK_SECONDS` sets the duration, 10 by default; `cargo xtask soak` runs it against a release build.
 
 mod traffic;
 
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mesh_tests::{Database, Server, command};
+use mesh_tests::{Database, PATIENCE, Server, command};
 
 use traffic::{Client, Outcome};
 
@@ -103,7 +103,7 @@ impl Site {
             std::thread::sleep(Duration::from_millis(300));
             let now = self.descriptors();
             let is_settled = sockets.map_or(now == last, |sockets| now.0 <= sockets);
-            if is_settled || start.elapsed() > Duration::from_secs(30) {
+            if is_settled || start.elapsed() > PATIENCE {
                 return now;
             }
             last = now;
@@ -156,7 +156,7 @@ fn slope(samples: &[(f64, f64)]) -> f64 {
 
 #[test]
 fn mixed_traffic_leaks_nothing() {
-    let seconds = std::env::var("MESH_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let seconds = std::env::var("MESH_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
     let time = Duration::from_secs(seconds);
     let sites = [Site::start(false), Site::start(true)];
     let faults = Arc::new(Mutex::new(Vec::new()));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mesh_tests::{Cluster, Request, Server, TempDir};
+use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
 use serde_json::json;
 
 use crate::support::sessions::{PASSWORD, Session, login, why};
@@ -74,15 +74,6 @@ pub(crate) const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const TERMINATE_LISTENERS: &str =
     "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 7815104";
 
-/// Waits until a condition holds.
-pub(crate) fn until(what: &str, is: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !is() {
-        assert!(start.elapsed() < Duration::from_secs(10), "{what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
 pub(crate) fn is_ended(session: &Session, server: &Server) -> bool {
     let reply = session.get(server, "/post/1", TITLE);
     match reply.status {
@@ -110,14 +101,14 @@ fn a_session_revoked_on_one_server_is_refused_on_all() {
     // A server that receives notifications does not query the database for revocations.
     let session = Session::begin(&a);
     cluster.execute("ALTER TABLE mesh.revocation RENAME TO hidden");
-    until("answers come from memory", || session.get(&b, "/post/1", TITLE).status == 200);
+    wait_until("answers come from memory", || session.get(&b, "/post/1", TITLE).status == 200);
     cluster.execute("ALTER TABLE mesh.hidden RENAME TO revocation");
 
     let start = Instant::now();
     for _ in 0..50 {
         let _ = ends("again and again");
     }
-    eprintln!("a login, a logout that all have heard and four signed reads: {:?}", start.elapsed() / 50);
+    eprintln!("a login, a logout on all servers and four signed reads: {:?}", start.elapsed() / 50);
 
     // Without notifications a revoked session is still refused.
     let stop = AtomicBool::new(false);
@@ -134,7 +125,7 @@ fn a_session_revoked_on_one_server_is_refused_on_all() {
         stop.store(true, Ordering::Relaxed);
     });
     // Revocations that were missed are known after reconnecting.
-    until("they listen again", || {
+    wait_until("both servers receive notifications again", || {
         cluster.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").as_deref() == Some("2")
     });
     assert!(is_ended(&first, &a) && is_ended(&first, &b));
@@ -183,12 +174,10 @@ pub(crate) fn assert_writes_are_visible_on_other_servers(primary: &Cluster, url:
     assert_eq!((name(&a), name(&b)), ("Ada".to_owned(), "Ada".to_owned()));
 
     // Replication is paused, so the replica returns old values.
-    let stands_still = |round: &str| {
-        until("the replica has caught up", || {
-            primary.query("SELECT pg_current_wal_lsn()") == replica.query("SELECT pg_last_wal_replay_lsn()")
-        });
+    let assert_reads_go_to_the_replica = |round: &str| {
+        primary.wait_for_replica(&replica);
         assert!(replica.query("SELECT pg_wal_replay_pause()").is_some());
-        until("replay is paused", || {
+        wait_until("replay is paused", || {
             replica.query("SELECT pg_get_wal_replay_pause_state()").as_deref() == Some("paused")
         });
         let before = name(&b);
@@ -196,18 +185,18 @@ pub(crate) fn assert_writes_are_visible_on_other_servers(primary: &Cluster, url:
         thread::sleep(Duration::from_millis(300));
         assert_eq!((name(&a), name(&b)), (before.clone(), before), "reads go to the replica");
     };
-    until("both read from the replica", || {
+    wait_until("both read from the replica", || {
         let seen = replica.query(
             "SELECT count(*) FROM pg_stat_activity WHERE (query LIKE '%users%' OR query = 'COMMIT') AND pid <> pg_backend_pid()",
         );
         let _ = (name(&a), name(&b));
         seen.is_some_and(|seen| seen.parse::<u32>().unwrap() >= 2)
     });
-    stands_still("at first");
+    assert_reads_go_to_the_replica("at first");
     write(&a, "Bert");
     assert_eq!((name(&b), name(&a)), ("Bert".to_owned(), "Bert".to_owned()));
     assert!(replica.query("SELECT pg_wal_replay_resume()").is_some());
-    thread::sleep(Duration::from_millis(500));
+    primary.wait_for_replica(&replica);
 
     let start = Instant::now();
     for round in 0..100 {
@@ -215,10 +204,10 @@ pub(crate) fn assert_writes_are_visible_on_other_servers(primary: &Cluster, url:
         write(one, &format!("Name {round}"));
         assert_eq!(name(other), format!("Name {round}"));
     }
-    eprintln!("a write that all have heard and a read elsewhere: {:?}", start.elapsed() / 100);
+    eprintln!("a write and a read on another server: {:?}", start.elapsed() / 100);
 
     // A server without notifications reads from the primary.
-    stands_still("again");
+    assert_reads_go_to_the_replica("again");
     b.signal("STOP");
     write(&a, "Cleo");
     b.signal("CONT");

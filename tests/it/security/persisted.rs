@@ -1,7 +1,7 @@
 //! Persisted queries: registration, storage, and reads by id (SPEC §8).
 
 use mesh_tests::kit::encoding;
-use mesh_tests::{Database, Request, Response, Server};
+use mesh_tests::{Database, Request, Response, Server, wait_for};
 use serde_json::{Value, json};
 
 use crate::support::sessions::{Deployment, Session, why};
@@ -70,15 +70,10 @@ fn an_unwritable_state_falls_back_to_memory_with_a_warning() {
     assert_eq!(register(&server, TITLE).status, 200);
     assert_eq!(read(&server, "/post/1", &id("ql", TITLE)).status, 200);
     // Another thread writes the log.
-    let start = std::time::Instant::now();
-    let warning = loop {
-        let text = std::fs::read_to_string(&log).unwrap();
-        if text.contains("memory") || start.elapsed() > std::time::Duration::from_secs(15) {
-            break text;
-        }
-        std::thread::yield_now();
-    };
-    assert!(warning.contains("data.db.mesh-state") && warning.contains("memory"), "{warning}");
+    wait_for("the warning is logged", || {
+        let log = std::fs::read_to_string(&log).unwrap();
+        if log.contains("data.db.mesh-state") && log.contains("memory") { Ok(()) } else { Err(log) }
+    });
 }
 
 #[test]

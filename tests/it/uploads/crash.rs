@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use super::*;
 
@@ -11,7 +12,7 @@ fn kill_while_receiving_leaves_nothing() {
     let whole = avatar(7, &[b'x'; 500_000]).bytes();
     let mut connection = files.server.connect();
     connection.write(&whole[..whole.len() / 2]);
-    wait_for("the file is begun", || !files.pending().is_empty());
+    wait_until("the file is begun", || !files.pending().is_empty());
     let files = files.crash();
     assert_eq!((files.pending().len(), files.published(), files.avatar(7)), (0, vec![], Value::Null));
     assert_eq!(files.send(&avatar(7, &[b'x'; 500_000])).status, 200);
@@ -27,7 +28,7 @@ fn killed_between_sealing_and_recording() {
     connection.write(&avatar(7, b"hello").bytes());
     let sealed =
         |files: &Files| files.pending().iter().any(|name| name.starts_with(&encoding::sha256("hello")));
-    wait_for("the file is sealed", || sealed(&files));
+    wait_until("the file is sealed", || sealed(&files));
     assert_eq!(files.get(&key("hello")).status, 404);
     let files = {
         let Files { mut server, database } = files;
@@ -113,7 +114,7 @@ fn two_servers_share_a_folder() {
     let whole = avatar(7, &[b'x'; 500_000]).bytes();
     let mut connection = files.server.connect();
     connection.write(&whole[..whole.len() / 2]);
-    wait_for("the file is begun", || !files.pending().is_empty());
+    wait_until("the file is begun", || !files.pending().is_empty());
     // The second server recovers at start and skips active files.
     let other = start(&files.database, "");
     assert_eq!(files.pending().len(), 1);

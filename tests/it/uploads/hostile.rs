@@ -11,7 +11,7 @@ fn a_disconnected_client_leaves_nothing() {
         let mut connection = files.server.connect();
         connection.write(&whole[..whole.len() * tenth / 10]);
         if tenth > 2 {
-            wait_for("the file is begun", || !files.pending().is_empty());
+            wait_until("the file is begun", || !files.pending().is_empty());
         }
         drop(connection);
         files.settled();

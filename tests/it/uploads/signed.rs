@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
+use mesh_tests::encode;
+
 use super::*;
 
 const PASSWORD: &str = "correct horse";

@@ -1,6 +1,7 @@
-//! Equal refusals of writes by SQLite and PostgreSQL.
+//! Equal refusals of writes by SQLite and PostgreSQL, and exact comparisons in PostgreSQL.
 
 use mesh_tests::{Cluster, Database, Request, Server, TempDir};
+use serde_json::{Value, json};
 
 const SCHEMA: &str = r#"{"entities": {
     "tag": {"fields": ["id", "label", "loud"], "writable": true},
@@ -55,4 +56,42 @@ fn violations_of_columns_triggers_and_checks_have_equal_statuses() {
          INSERT INTO people VALUES (1, 5);",
     );
     check(&cluster.url());
+}
+
+#[test]
+fn written_ids_and_texts_are_compared_exactly() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute("CREATE TABLE words (id integer PRIMARY KEY, text text, small smallint)");
+    cluster.execute("INSERT INTO words VALUES (1, 'été', 1), (2, 'hiver', 2), (3, 'a\\', 3)");
+    let folder = TempDir::new();
+    let schema = folder.write(
+        "schema.json",
+        r#"{
+            "entities": {"word": {"fields": ["id", "text", "small"], "writable": ["text", "small"]}},
+            "policies": {"*": {"word": {
+                "writable": true, "$where": {"or": [
+                    {"field": "text", "op": "ilike", "value": "É%"}, {"field": "text", "op": "like", "value": "_\\"}
+                ]}
+            }}}
+        }"#,
+    );
+    let config = folder.write("mesh.toml", "[mutations]\nenabled = true\n");
+    let server = Server::start(&["--config", &config, "--database", &cluster.url(), "--schema", &schema]);
+    let put = |id: &str, body: &Value| {
+        let request =
+            Request::new("PUT", &format!("/mesh/word/{id}")).header("Content-Type", "application/json");
+        server.send(&request.body(body.to_string()))
+    };
+    let write = |id: &str, text: &str| put(id, &json!({"text": text})).status;
+    assert_eq!(write("1", "Épée"), 200, "case of all Unicode letters is folded");
+    assert_eq!(write("2", "Épée"), 404, "a record that the policy hides");
+    assert_eq!(write("1", "hiver"), 403, "a text that the policy hides");
+    // A backslash at the end of a pattern is literal.
+    assert_eq!(write("3", r"c\"), 200, "the text ends with a backslash");
+    assert_eq!(write("3", "d"), 403, "the text does not");
+    for id in ["4", "2147483648", "99999999999", "9223372036854775807"] {
+        assert_eq!(write(id, "Épée"), 404, "{id}");
+    }
+    let wide = put("1", &json!({"small": 99999}));
+    assert_eq!(wide.status, 400, "the value exceeds its column: {}", wide.text());
 }

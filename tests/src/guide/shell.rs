@@ -11,10 +11,8 @@ use std::time::{Duration, Instant};
 
 use super::compare;
 use crate::fixture::TempDir;
-use crate::server::program;
-
-/// How long a command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::server::{program, without_settings};
+use crate::wait::PATIENCE;
 
 /// The script installed as `mesh-server`: it runs the built program and adds the page's address to commands that name
 /// none.
@@ -78,12 +76,7 @@ impl Shell {
         executable(&work_dir.join("bin"), "mesh-server", &script);
         // Without these settings curl would print its progress and use the proxy of this machine.
         fs::write(work_dir.join(".curlrc"), "silent\nshow-error\nnoproxy = \"*\"\n").expect("a file");
-        let mut command = Command::new("bash");
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("MESH_") {
-                command.env_remove(name);
-            }
-        }
+        let mut command = without_settings("bash");
         let path = std::env::var("PATH").unwrap_or_default();
         command.args(["--noprofile", "--norc"]).current_dir(&page).process_group(0);
         // Debian installs nginx in a folder that is on the path of root only.
@@ -199,7 +192,7 @@ impl Shell {
                 *seen = printed.lines().count() - new.len() + count;
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE / 4 {
+            if start.elapsed() > PATIENCE {
                 return Err(format!(
                     "the page shows\n{expected}\nbut the stream printed\n{}",
                     new.join("\n")

@@ -26,7 +26,7 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
         target: if full.starts_with('/') { full } else { format!("/{full}") },
         ..Request::default()
     };
-    let mut add = |name: &str, value: String| request.headers.push((name.to_owned(), value));
+    let mut add = |name: &str, value: String| request.add_header(name, value);
     if let Some(query) = &send.query {
         add("X-Mesh-Query", encoding::base64(scope.text(query)?));
     }
@@ -51,9 +51,7 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
         request.body = Some(scope.text(body)?.into_bytes());
     } else if let Some(parts) = &send.multipart {
         let boundary = format!("mesh{}", encoding::random(16));
-        request
-            .headers
-            .push(("Content-Type".to_owned(), format!("multipart/form-data; boundary={boundary}")));
+        request.add_header("Content-Type", format!("multipart/form-data; boundary={boundary}"));
         request.body = Some(multipart(parts, &boundary, scope)?);
     }
     sign(&mut request, send, settings, target, scope)?;
@@ -105,7 +103,7 @@ fn sign(
     let given = |name: &str| auth.deviations.get(name);
     let token = given("token").map_or_else(|| Some(session.token.clone()), text_or_none);
     if let Some(token) = token {
-        request.headers.push(("X-Mesh-Token".to_owned(), token));
+        request.add_header("X-Mesh-Token", token);
     }
     let mut message = match given("over") {
         Some(over) => plain(over),
@@ -119,14 +117,14 @@ fn sign(
     if let Some(bound) = given("bound").filter(|bound| **bound != Value::Bool(false)) {
         let part = |name: &str, default: String| bound.get(name).map_or(default, plain);
         let path = request.target.split('?').next().unwrap_or_default().to_owned();
-        let has_query = request.header("X-Mesh-Query").is_some();
-        let format = request.header("X-Mesh-Format").filter(|_| has_query).unwrap_or("json").to_owned();
+        let has_query = request.header_value("X-Mesh-Query").is_some();
+        let format = request.header_value("X-Mesh-Format").filter(|_| has_query).unwrap_or("json").to_owned();
         let now = scope.text(&serde_json::json!({"@now": 0}))?;
         let (timestamp, nonce) = (part("timestamp", now), part("nonce", encoding::random(22)));
         let (method, path) = (part("method", request.method.clone()), part("path", path));
         message = format!("{message}\n{method}\n{path}\n{}\n{timestamp}\n{nonce}", part("format", format));
-        request.headers.push(("X-Mesh-Timestamp".to_owned(), timestamp));
-        request.headers.push(("X-Mesh-Nonce".to_owned(), nonce));
+        request.add_header("X-Mesh-Timestamp", timestamp);
+        request.add_header("X-Mesh-Nonce", nonce);
     }
     let key = given("key").map_or_else(|| session.signing_token.clone(), plain);
     let signature = match given("signature") {
@@ -134,7 +132,7 @@ fn sign(
         None => Some(encoding::signature(&key, &message)),
     };
     if let Some(signature) = signature {
-        request.headers.push(("X-Mesh-Signature".to_owned(), signature));
+        request.add_header("X-Mesh-Signature", signature);
     }
     Ok(())
 }
@@ -167,8 +165,10 @@ fn auth(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Resu
 
 /// Returns the message to sign for a request (SPEC §7.4).
 fn message(request: &Request, unsigned_body: bool, target: &Target) -> Result<String, Failure> {
-    let query =
-        request.header("X-Mesh-Query").or_else(|| request.header("X-Mesh-Query-Id")).unwrap_or_default();
+    let query = request
+        .header_value("X-Mesh-Query")
+        .or_else(|| request.header_value("X-Mesh-Query-Id"))
+        .unwrap_or_default();
     let Some(body) = request.body.as_deref().filter(|_| !unsigned_body) else { return Ok(query.to_owned()) };
     match target.profile.choice_text("post_signature")?.as_str() {
         "query-and-hash" => Ok(format!("{query}\n{}", encoding::sha256(body))),

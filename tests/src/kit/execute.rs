@@ -10,7 +10,7 @@ use super::compose;
 use super::expect::{self, ParsedResponse};
 use super::expression::Scope;
 use super::failure::Failure;
-use super::http::{self, Request, Response};
+use super::http::{self, Exchange, Request, Response};
 use super::matcher::differences;
 use super::stream::{Next, Stream};
 use super::target::Target;
@@ -90,7 +90,7 @@ impl Executor<'_> {
         }
         if let Some(name) = &step.ended {
             let next = self.stream(name)?.next(EVENT_PATIENCE);
-            if !matches!(next, Next::End) {
+            if !matches!(next, Next::End | Next::Broken) {
                 return mismatch(format!("the stream '{name}' should end, got {next:?}"));
             }
         }
@@ -129,7 +129,7 @@ impl Executor<'_> {
             Next::Silence => {
                 return mismatch(format!("no event on the stream '{name}' within {EVENT_PATIENCE:?}"));
             }
-            Next::End => return mismatch(format!("the stream '{name}' ended")),
+            Next::End | Next::Broken => return mismatch(format!("the stream '{name}' ended")),
         };
         let response = format!("event {} id {:?} data {}", event.kind, event.id, event.data);
         self.log.push(LoggedExchange {
@@ -167,7 +167,7 @@ impl Executor<'_> {
         let request = compose::request(send, &settings, self.target, &self.scope).map_err(single)?;
         let authority = self.target.base_url(&settings).map_err(single)?.authority.clone();
         if let Some(name) = &step.open {
-            let exchange = http::begin(&authority, &request);
+            let exchange = Exchange::begin(&authority, &request);
             let exchange = exchange.map_err(|error| self.request_failed(&request, error))?;
             self.log(&request, Ok(&exchange.head));
             let head = exchange.head.clone();
@@ -265,7 +265,7 @@ impl Executor<'_> {
         const LENGTH_MAX: usize = 2_000;
         let authority = self.target.base_url(&self.settings).map_or("", |url| url.authority.as_str());
         let mut sent = format!("{} {}", request.method, request.target);
-        if let Some(query) = request.header("X-Mesh-Query").and_then(super::encoding::from_base64) {
+        if let Some(query) = request.header_value("X-Mesh-Query").and_then(super::encoding::from_base64) {
             sent.push_str(&format!("  query {}", String::from_utf8_lossy(&query)));
         }
         let got = match response {
@@ -274,7 +274,7 @@ impl Executor<'_> {
         };
         let got: String = got.chars().take(LENGTH_MAX).collect();
         sent = sent.chars().take(LENGTH_MAX).collect();
-        self.log.push(LoggedExchange { curl: request.curl(authority), request: sent, response: got });
+        self.log.push(LoggedExchange { curl: http::curl(request, authority), request: sent, response: got });
     }
 }
 

@@ -1,7 +1,7 @@
 //! The server of this repository as a target, started once for each of the settings that its profile claims.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use super::fixture::{Dialect, file, sql};
@@ -109,14 +109,9 @@ fn serve(
     let config = config.replace("PRELOAD", &file("preload.json").display().to_string());
     let config = folder.write("mesh.toml", &claimed_sections(&config, profile));
     let log = std::fs::File::create(folder.path().join("log"));
-    let mut command = Command::new(program);
+    let mut command = crate::without_settings(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--config", &config]);
     command.args(["--database", &url, "--schema", &file("schema.json").display().to_string()]);
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("MESH_") {
-            command.env_remove(name);
-        }
-    }
     command.stdin(Stdio::null());
     if let Ok(log) = log {
         command.stderr(log);

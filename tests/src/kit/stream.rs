@@ -4,7 +4,7 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::http::{Exchange, Response};
+use super::http::Exchange;
 
 /// An event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,8 +24,10 @@ pub enum Next {
     Event(Event),
     /// No event within the time.
     Silence,
-    /// The end of the stream.
+    /// The end of the body.
     End,
+    /// The end of the connection before that of the body.
+    Broken,
 }
 
 /// An open stream.
@@ -40,20 +42,23 @@ pub struct Stream {
     pub retries: Vec<String>,
     /// The number of comment lines received so far.
     pub comments: usize,
+    /// The lines with an unknown field.
+    pub unknown_lines: Vec<String>,
 }
 
 impl Stream {
     /// Reads events from a response whose head has been read.
     #[must_use]
     pub fn new(exchange: Exchange) -> Self {
-        let is_chunked = |head: &Response| head.header("transfer-encoding").is_some();
+        let is_chunked = exchange.head.header("transfer-encoding").is_some();
         Self {
-            chunk: is_chunked(&exchange.head).then_some(0),
-            stream: exchange.stream,
+            chunk: is_chunked.then_some(0),
+            stream: exchange.connection.into_stream(),
             line: Vec::new(),
             event: Event::default(),
             retries: Vec::new(),
             comments: 0,
+            unknown_lines: Vec::new(),
         }
     }
 
@@ -70,7 +75,7 @@ impl Stream {
                 }
                 Ok(Some(byte)) => self.line.push(byte),
                 Ok(None) => return Next::End,
-                Err(()) => return Next::Silence,
+                Err(next) => return next,
             }
         }
     }
@@ -89,45 +94,51 @@ impl Stream {
             "data" => self.event.data = format!("{}\n{value}", self.event.data),
             "id" => self.event.id = Some(value.to_owned()),
             "retry" => self.retries.push(value.to_owned()),
-            _ => {}
+            _ => self.unknown_lines.push(line.to_owned()),
         }
         None
     }
 
-    /// Reads the next byte of the body; `Err` on timeout.
-    fn byte(&mut self, deadline: Instant) -> Result<Option<u8>, ()> {
+    /// Reads the next byte of the body; `None` at its end.
+    fn byte(&mut self, deadline: Instant) -> Result<Option<u8>, Next> {
         if self.chunk == Some(0) {
             let mut size = String::new();
             loop {
-                match self.raw(deadline)? {
-                    None => return Ok(None),
-                    Some(b'\n') if size.is_empty() => {}
-                    Some(b'\n') => break,
-                    Some(b'\r') => {}
-                    Some(byte) => size.push(char::from(byte)),
+                match self.raw(deadline)?.ok_or(Next::Broken)? {
+                    b'\n' if size.is_empty() => {}
+                    b'\n' => break,
+                    b'\r' => {}
+                    byte => size.push(char::from(byte)),
                 }
             }
             match u64::from_str_radix(size.split(';').next().unwrap_or_default(), 16) {
-                Ok(0) | Err(_) => return Ok(None),
+                Ok(0) => return Ok(None),
                 Ok(size) => self.chunk = Some(size),
+                Err(_) => return Err(Next::Broken),
             }
         }
         let byte = self.raw(deadline)?;
-        self.chunk = self.chunk.map(|left| left.saturating_sub(1));
+        match &mut self.chunk {
+            Some(_) if byte.is_none() => return Err(Next::Broken),
+            Some(left) => *left -= 1,
+            None => {}
+        }
         Ok(byte)
     }
 
-    fn raw(&mut self, deadline: Instant) -> Result<Option<u8>, ()> {
+    /// Reads the next byte of the connection; `None` at its end.
+    fn raw(&mut self, deadline: Instant) -> Result<Option<u8>, Next> {
         if self.stream.buffer().is_empty() {
             let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            self.stream.get_ref().set_read_timeout(Some(left)).map_err(drop)?;
+            self.stream.get_ref().set_read_timeout(Some(left)).map_err(|_| Next::Broken)?;
         }
         let mut byte = [0];
         match self.stream.read(&mut byte) {
-            Ok(0) => Ok(None),
-            Ok(_) => Ok(byte.first().copied()),
-            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => Err(()),
-            Err(_) => Ok(None),
+            Ok(length) => Ok(byte.first().copied().filter(|_| length > 0)),
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
+                Err(Next::Silence)
+            }
+            Err(_) => Err(Next::Broken),
         }
     }
 }

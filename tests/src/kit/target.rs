@@ -129,12 +129,7 @@ impl Target {
     /// Sends a login and returns request and response.
     pub fn login(&self, settings: &str, account: &str) -> Result<(Request, Response), Failure> {
         let url = self.base_url(settings)?;
-        let request = Request {
-            method: "POST".to_owned(),
-            target: format!("{}/auth", url.base),
-            headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
-            body: Some(self.credentials(account)?.to_string().into_bytes()),
-        };
+        let request = Request::post(&format!("{}/auth", url.base), &self.credentials(account)?.to_string());
         let response = http::send(&url.authority, &request).map_err(Failure::Setup)?;
         Ok((request, response))
     }

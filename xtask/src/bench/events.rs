@@ -4,13 +4,14 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_tests::{Database, Request, Server, TempDir};
 
-use crate::steps;
+use super::machine::{mebibytes, memory, percentile};
+use super::server;
 
 /// Number of streams of the changed record.
 const WATCHING: usize = 5_000;
@@ -27,34 +28,9 @@ const QUERY: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const PATH: &str = "/mesh/post/1";
 
 /// Runs the benchmark. `--no-build` uses the existing server binary.
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
-    let build = match arguments {
-        [] => true,
-        ["--no-build"] => false,
-        [other, ..] => {
-            eprintln!("error: `bench events` does not take '{other}', only `--no-build`");
-            return ExitCode::from(2);
-        }
-    };
-    match measure(root, build) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn measure(root: &Path, build: bool) -> Result<bool, String> {
-    if build {
-        eprintln!("cargo build --profile dist -p mesh-server");
-        let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
-        if !status.is_ok_and(|status| status.success()) {
-            return Err("the server does not build".to_owned());
-        }
-    }
-    let ground = Ground::start(root)?;
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let program = server(root, arguments)?;
+    let ground = Ground::start(&program)?;
     let mut fine = true;
     let mut streams = Streams::default();
     streams.open(ground.server.address, WATCHING)?;
@@ -87,7 +63,7 @@ fn measure(root: &Path, build: bool) -> Result<bool, String> {
     }
     streams.open(ground.server.address, IDLE - WATCHING)?;
     std::thread::sleep(Duration::from_secs(2));
-    let resident = ground.resident()?;
+    let resident = memory(ground.server.process(), "VmRSS")?;
     fine &= resident < MEMORY;
     println!("{IDLE} idle streams: {:.1} MiB, at most {} MiB", mebibytes(resident), MEMORY >> 20);
     let open = ground.handles();
@@ -120,9 +96,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn start(root: &Path) -> Result<Self, String> {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let program = target.join("dist").join("mesh-server");
+    fn start(program: &Path) -> Result<Self, String> {
         let database = Database::blog();
         let folder: &TempDir = &database.dir;
         let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": true}}}"#;
@@ -155,14 +129,6 @@ impl Ground {
     /// Returns how many times the server has read for streams.
     fn readings(&self) -> usize {
         fs::read_to_string(&self.log).unwrap_or_default().matches("events: record read").count()
-    }
-
-    fn resident(&self) -> Result<u64, String> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.server.process()));
-        let status = status.map_err(|error| format!("cannot read the memory of the server: {error}"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap_or_default();
-        Ok(kibibytes << 10)
     }
 
     fn handles(&self) -> usize {
@@ -246,15 +212,6 @@ fn begin(address: SocketAddr, request: &[u8]) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-fn percentile(sorted: &[Duration], part: usize) -> Duration {
-    let place = (sorted.len() * part / 100).min(sorted.len().saturating_sub(1));
-    sorted.get(place).copied().unwrap_or_default()
-}
-
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }

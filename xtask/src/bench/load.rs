@@ -4,10 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use mesh_tests::Request;
 use serde_json::Value;
 
-use super::workload::Placing;
-use super::{Ground, cores, request};
+use super::Ground;
+use super::machine::cores::{self, Placing};
+use super::request::file_of;
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -166,30 +168,25 @@ fn has_wrk() -> bool {
     Command::new("wrk").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// Background load during a measurement.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Background {
-    /// Four clients that repeatedly read a whole table.
-    Scans,
-}
-
-impl Background {
-    pub(crate) fn start(self, ground: &Ground, address: &str) -> Result<Running, String> {
-        let Self::Scans = self;
-        let file = ground.folder.join("scans.requests");
-        let text: String = (0..4).map(|number| request::scan(number).text() + "\0").collect();
-        std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let core = ground.cores.for_load(Placing::Free).into_iter().next().flatten();
-        let mut command = cores::command(&ground.peers.join("load"), core.as_deref());
-        command
-            .args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"])
-            .arg(file);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let child = child.map_err(|error| format!("cannot start `load`: {error}"))?;
-        // Until the server has classified every query as heavy.
-        std::thread::sleep(std::time::Duration::from_secs(2));
-        Ok(Running(child))
-    }
+/// Starts four clients that repeatedly scan a table, because no index serves their filter.
+pub(crate) fn start_scans(ground: &Ground, address: &str) -> Result<Running, String> {
+    let scan = |number: u32| {
+        let query = format!(
+            r#"{{"comment":{{"$select":{{"id":true}},"$where":{{"field":"body","op":"ilike","value":"%nothing like that {number}%"}}}}}}"#
+        );
+        Request::get("/mesh/comment", &query)
+    };
+    let file = ground.folder.join("scans.requests");
+    let written = std::fs::write(&file, file_of((0..4).map(scan)));
+    written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    let core = ground.cores.for_load(Placing::Free).into_iter().next().flatten();
+    let mut command = cores::command(&ground.peers.join("load"), core.as_deref());
+    command.args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"]).arg(file);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let child = child.map_err(|error| format!("cannot start `load`: {error}"))?;
+    // Until the server has classified every query as heavy.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    Ok(Running(child))
 }
 
 /// Background load, which ends on drop.

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use mesh_tests::Request;
 use serde_json::Value;
 
 use super::Ground;
 use super::load::Loader;
-use super::peer::{Kind, Peer};
-use super::request::Request;
+use super::machine::mebibytes;
+use super::peer::Peer;
+use super::request::{Kind, ask, file_of};
 use super::workload::Workload;
 
 /// Number of memory samples.
@@ -37,10 +39,9 @@ impl Memory {
 
     /// Returns the result as text and whether memory is independent of the number of requests.
     pub(crate) fn target(&self) -> (String, bool) {
-        let mebibytes =
-            |sample: Option<&(u32, u64)>| sample.map_or(0.0, |(_, bytes)| *bytes as f64 / 1_048_576.0);
         let requests = self.samples.last().map_or(0, |(requests, _)| *requests);
-        let (first, last) = (mebibytes(self.samples.first()), mebibytes(self.samples.last()));
+        let size = |sample: Option<&(u32, u64)>| sample.map_or(0.0, |(_, bytes)| mebibytes(*bytes));
+        let (first, last) = (size(self.samples.first()), size(self.samples.last()));
         let slope = self.slope();
         let text = format!(
             "memory: {first:.1} MiB after {} requests, {last:.1} MiB after {requests}, {slope:.2} bytes per request, \
@@ -60,22 +61,21 @@ pub(crate) fn measure(
 ) -> Result<Memory, String> {
     let peer = Peer::start(ground, data, Kind::Mesh, workload)?;
     let mut workload = workload.clone();
-    workload.prepare(&peer)?;
+    workload.prepare(peer.address())?;
     let cursors = cursors(&workload, &peer)?;
     let mut memory = Memory { samples: Vec::new() };
     let file = ground.folder.join("memory.requests");
     for sample in 0..SAMPLES {
-        let text: String = (sample * requests..(sample + 1) * requests)
-            .map(|number| request(&workload, &cursors, number).text() + "\0")
-            .collect();
-        std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        let numbers = sample * requests..(sample + 1) * requests;
+        let bytes = file_of(numbers.map(|number| request(&workload, &cursors, number)));
+        std::fs::write(&file, bytes).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         let seen = Loader::new(ground, &file, peer.address(), workload.connections).once()?;
         if seen.errors > 0 {
             return Err(format!("{} of {requests} requests failed", seen.errors));
         }
         let bytes = peer.resident()?;
         let served = (sample + 1) * requests;
-        eprintln!("  {served:>8} requests: {:.1} MiB", bytes as f64 / 1_048_576.0);
+        eprintln!("  {served:>8} requests: {:.1} MiB", mebibytes(bytes));
         memory.samples.push((served, bytes));
     }
     let _ = std::fs::remove_file(&file);
@@ -87,7 +87,7 @@ fn cursors(workload: &Workload, peer: &Peer) -> Result<Vec<String>, String> {
     let mut cursors: Vec<String> = Vec::new();
     for _ in 0..PAGES {
         let query = page(0, cursors.last());
-        let answer = peer.ask(&workload.signed("/mesh/post".to_owned(), &query))?;
+        let answer = ask(peer.address(), &workload.signed("/mesh/post", &query))?;
         let end = answer.get("pageInfo").and_then(|info| info.get("endCursor")).and_then(Value::as_str);
         cursors.push(end.ok_or_else(|| format!("a page without an end cursor: {answer}"))?.to_owned());
     }
@@ -99,22 +99,22 @@ fn request(workload: &Workload, cursors: &[String], number: u32) -> Request {
     let turn = number / 4;
     let point = || format!("/mesh/post/{}", workload.record(number));
     match number % 4 {
-        0 => workload.signed(point(), r#"{"post":{"$select":{"id":true,"title":true,"body":true}}}"#),
+        0 => workload.signed(&point(), r#"{"post":{"$select":{"id":true,"title":true,"body":true}}}"#),
         1 => workload.signed(
-            point(),
+            &point(),
             r#"{"post":{"$select":{"title":true,"author":{"$select":{"name":true}},"comments":{"$select":{"body":true}}}}}"#,
         ),
         2 => {
             let query = format!(
                 r#"{{"post":{{"$select":{{"id":true,"title":true,"author":{{"$select":{{"name":true}}}}}},"$where":{{"field":"id","op":"gte","value":{turn}}},"$page":{{"first":3}}}}}}"#
             );
-            workload.signed("/mesh/post".to_owned(), &query)
+            workload.signed("/mesh/post", &query)
         }
         _ => {
             // After all cursors have been used, the page size and fields vary.
             let count = cursors.len().max(1);
             let (round, place) = (turn as usize / count, turn as usize % count);
-            workload.signed("/mesh/post".to_owned(), &page(round, cursors.get(place)))
+            workload.signed("/mesh/post", &page(round, cursors.get(place)))
         }
     }
 }
@@ -135,14 +135,15 @@ const OPTIONAL: [&str; 5] = ["title", "views", "published", "publishedAt", "body
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::list::named;
+    use crate::bench::workload::list::named;
 
     #[test]
     fn requests_are_distinct() {
         let [workload] = &named("memory").unwrap()[..] else { panic!() };
         let cursors: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
         // Ids repeat after all have been used.
-        let mut texts: Vec<_> = (0..4_000).map(|number| request(workload, &cursors, number).text()).collect();
+        let mut texts: Vec<_> =
+            (0..4_000).map(|number| request(workload, &cursors, number).bytes()).collect();
         texts.sort();
         texts.dedup();
         assert!(texts.len() > 3_900, "{}", texts.len());

@@ -1,9 +1,8 @@
 //! The options of `cargo xtask bench`.
 
-use super::list;
-use super::peer::Kind;
-use super::size::Size;
-use super::workload::Workload;
+use super::request::Kind;
+use super::workload::size::Size;
+use super::workload::{Workload, list};
 
 /// Command-line options.
 #[derive(Debug)]

@@ -2,15 +2,15 @@
 //! stop.
 
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_tests::{Connection, Database, Request, Server};
 
-use crate::steps;
+use super::machine::{mebibytes, memory, percentile};
 
 /// Duration of each measurement.
 const TIME: Duration = Duration::from_secs(6);
@@ -31,35 +31,8 @@ const WORK: &str = "CREATE VIEW work AS WITH RECURSIVE c(i) AS
     (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100000) SELECT sum(i) AS total FROM c;";
 
 /// Runs the benchmark. `--no-build` uses the existing server binary.
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
-    let build = match arguments {
-        [] => true,
-        ["--no-build"] => false,
-        [other, ..] => {
-            eprintln!("error: `bench overload` does not take '{other}', only `--no-build`");
-            return ExitCode::from(2);
-        }
-    };
-    match measure(root, build) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn measure(root: &Path, build: bool) -> Result<bool, String> {
-    if build {
-        eprintln!("cargo build --profile dist -p mesh-server");
-        let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
-        if !status.is_ok_and(|status| status.success()) {
-            return Err("the server does not build".to_owned());
-        }
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let program = target.join("dist").join("mesh-server");
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let program = super::server(root, arguments)?;
     let server = start(&program)?;
     std::thread::sleep(Duration::from_millis(500));
     println!("idle: {:.1} MiB", mebibytes(resident(&server)?));
@@ -232,17 +205,9 @@ fn connections(server: &Server) -> Result<(), String> {
 fn p99(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();
-    times.get(times.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()
-}
-
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
+    percentile(&times, 99)
 }
 
 fn resident(server: &Server) -> Result<u64, String> {
-    let path = format!("/proc/{}/status", server.process());
-    let status = std::fs::read_to_string(path).map_err(|error| format!("no memory figure here: {error}"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kibibytes.map(|it| it * 1024).ok_or_else(|| "no memory figure here".to_owned())
+    memory(server.process(), "VmRSS")
 }

@@ -1,7 +1,6 @@
 //! `cargo xtask bench parts`: runs the micro-benchmarks of the crates and prints one table.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use serde_json::json;
 
@@ -21,31 +20,19 @@ struct Part {
 }
 
 /// Runs the benchmarks. `--seconds` sets the time per measurement, `--json` prints JSON instead of a table.
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
-    let (seconds, as_json) = match options(arguments) {
-        Ok(options) => options,
-        Err(why) => {
-            eprintln!("error: {why}");
-            return ExitCode::from(2);
-        }
-    };
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let (seconds, as_json) = options(arguments)?;
     let mut all = Vec::new();
     for (package, bench) in BENCHES {
         eprintln!("cargo bench -p {package}");
-        match measure(root, package, bench, seconds) {
-            Ok(parts) => all.push((package, parts)),
-            Err(why) => {
-                eprintln!("error: {why}");
-                return ExitCode::FAILURE;
-            }
-        }
+        all.push((package, measure(root, package, bench, seconds)?));
     }
     if as_json {
         as_object(&all);
     } else {
         as_table(&all);
     }
-    ExitCode::SUCCESS
+    Ok(true)
 }
 
 fn options(arguments: &[&str]) -> Result<(f64, bool), String> {

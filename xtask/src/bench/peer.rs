@@ -1,57 +1,14 @@
 //! The measured servers: started, queried, observed and stopped.
 
-use std::fmt;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
-
-use super::request::Request;
-use super::workload::Workload;
-use super::{Ground, account, cores};
-
-/// A kind of server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The hand-written server over hyper and SQLite.
-    Limit,
-    /// mesh-server.
-    Mesh,
-    /// hyper with constant bytes.
-    Constant,
-    /// async-graphql on axum.
-    GraphQl,
-}
-
-impl Kind {
-    const ALL: [Self; 4] = [Self::Limit, Self::Mesh, Self::Constant, Self::GraphQl];
-
-    pub(crate) fn named(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| {
-            format!("unknown server '{name}'; the servers are limit, mesh, constant and graphql")
-        })
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Limit => "limit",
-            Self::Mesh => "mesh",
-            Self::Constant => "constant",
-            Self::GraphQl => "graphql",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+use super::Ground;
+use super::machine::{cores, memory};
+use super::request::Kind;
+use super::workload::{Workload, account};
 
 /// A running server, which is stopped on drop.
 pub(crate) struct Peer {
@@ -91,35 +48,29 @@ impl Peer {
         if kind == Kind::Constant {
             command.args(["--constant", &workload.peer_path(1)]);
         }
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+        Self::spawn(&mut command)
+    }
+
+    /// Starts a program that prints its address, and waits for that.
+    pub(crate) fn spawn(command: &mut Command) -> Result<Self, String> {
+        let program = command.get_program().display().to_string();
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
             BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
         }
-        let address =
-            line.trim().strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
-        match address {
-            Some(address) => Ok(Self { child, address: address.to_owned() }),
-            None => {
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(format!("{kind} does not start; it printed '{}'", line.trim()))
-            }
+        let address = line.trim().strip_prefix("listening on http://");
+        let address = address.and_then(|rest| rest.split('/').next()).unwrap_or_default().to_owned();
+        let peer = Self { child, address };
+        if peer.address.is_empty() {
+            return Err(format!("{program} does not start; it printed '{}'", line.trim()));
         }
+        Ok(peer)
     }
 
     pub(crate) fn address(&self) -> &str {
         &self.address
-    }
-
-    /// Sends a request and returns the body of the reply.
-    pub(crate) fn ask(&self, request: &Request) -> Result<Value, String> {
-        ask(&self.address, request)
     }
 
     /// Returns the processor time used so far, from the scheduler statistics of each thread. Threads that have ended
@@ -145,29 +96,8 @@ impl Peer {
 
     /// Returns the resident memory in bytes.
     pub(crate) fn resident(&self) -> Result<u64, String> {
-        let path = format!("/proc/{}/status", self.child.id());
-        let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        Ok(kilobytes.unwrap_or_default() * 1024)
+        memory(self.child.id(), "RssAnon")
     }
-}
-
-/// Sends a request to an address and returns the body of the reply.
-pub(crate) fn ask(address: &str, request: &Request) -> Result<Value, String> {
-    let failed = |error: std::io::Error| format!("cannot send a request to {address}: {error}");
-    let mut stream = TcpStream::connect(address).map_err(failed)?;
-    stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
-    let text = request.text().replacen("\r\n", "\r\nConnection: close\r\n", 1);
-    stream.write_all(text.as_bytes()).map_err(failed)?;
-    let mut reply = Vec::new();
-    stream.read_to_end(&mut reply).map_err(failed)?;
-    let reply = String::from_utf8_lossy(&reply);
-    let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
-    if !head.starts_with("HTTP/1.1 200") {
-        return Err(format!("unexpected reply: {reply}"));
-    }
-    serde_json::from_str(body).map_err(|error| format!("not JSON: {error}: {body}"))
 }
 
 impl Drop for Peer {

@@ -5,19 +5,20 @@
 //! capacity of a separate database machine.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::Command;
 
 use mesh_tests::Cluster;
 use serde_json::Value;
 
-use super::cores::Cores;
-use super::list::named;
 use super::load::Loader;
+use super::machine::cores::Cores;
 use super::options::Options;
-use super::peer::{Kind, ask};
+use super::peer::Peer;
+use super::report::median;
+use super::request::{Kind, ask};
 use super::workload::Workload;
+use super::workload::list::named;
 use super::{Ground, prepare};
 
 /// Target for nested reads, relative to the hand-written server.
@@ -50,20 +51,8 @@ VACUUM ANALYZE;
 ";
 
 /// Runs the benchmark. `--seconds`, `--rounds` and `--no-build` work as for the other workloads.
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
-    let measured = Options::parse(arguments).and_then(|options| measure(root, &options));
-    match measured {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "the figures are the program's output")]
-fn measure(root: &Path, options: &Options) -> Result<bool, String> {
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let options = &Options::parse(arguments)?;
     let ground = Ground { cores: Cores::FREE, ..prepare(root, options)? };
     let primary = Cluster::start().ok_or("PostgreSQL is needed for this")?;
     eprintln!("creating the sample");
@@ -74,28 +63,21 @@ fn measure(root: &Path, options: &Options) -> Result<bool, String> {
     for workload in named("reads")? {
         eprintln!("{}: {}", workload.name, workload.what);
         verify(&ground, &primary, &workload)?;
-        let (mut limit, mut mesh) = (Vec::new(), Vec::new());
+        let (mut by_hand, mut by_mesh) = (Vec::new(), Vec::new());
         for _ in 0..options.rounds {
-            limit.push(load(
-                &ground,
-                &workload,
-                &[Server::limit(&ground, &primary)?],
-                Kind::Limit,
-                options.seconds,
-            )?);
-            mesh.push(load(
-                &ground,
-                &workload,
-                &[Server::mesh(&ground, &primary, &[])?],
-                Kind::Mesh,
-                options.seconds,
-            )?);
+            let server = [limit(&ground, &primary)?];
+            by_hand.push(load(&ground, &workload, &server, Kind::Limit, options.seconds)?);
+            let server = [mesh(&ground, &primary, &[])?];
+            by_mesh.push(load(&ground, &workload, &server, Kind::Mesh, options.seconds)?);
         }
-        let (limit, mesh) = (median(&mut limit), median(&mut mesh));
-        let ratio = mesh / limit.max(1.0);
+        let (by_hand, by_mesh) = (median(by_hand), median(by_mesh));
+        let ratio = by_mesh / by_hand.max(1.0);
         good &= ratio >= AIM || !matches!(&*workload.name, "w2" | "w4");
-        let _ =
-            writeln!(table, "| {} {} | {limit:.0} | {mesh:.0} | {ratio:.2} |", workload.name, workload.what);
+        let _ = writeln!(
+            table,
+            "| {} {} | {by_hand:.0} | {by_mesh:.0} | {ratio:.2} |",
+            workload.name, workload.what
+        );
     }
     println!("{table}");
     println!("{}", scaled(&ground, &primary, options)?);
@@ -112,11 +94,10 @@ fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<Strin
             let used: Vec<&Cluster> = replicas.iter().take(count).collect();
             let mut runs = Vec::new();
             for _ in 0..options.rounds {
-                let started: Result<Vec<_>, _> =
-                    (0..servers).map(|_| Server::mesh(ground, primary, &used)).collect();
+                let started: Result<Vec<_>, _> = (0..servers).map(|_| mesh(ground, primary, &used)).collect();
                 runs.push(load(ground, &workload, &started?, Kind::Mesh, options.seconds)?);
             }
-            let _ = writeln!(table, "| {servers} | {count} | {:.0} |", median(&mut runs));
+            let _ = writeln!(table, "| {servers} | {count} | {:.0} |", median(runs));
         }
     }
     Ok(table)
@@ -126,13 +107,13 @@ fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<Strin
 fn load(
     ground: &Ground,
     workload: &Workload,
-    servers: &[Server],
+    servers: &[Peer],
     kind: Kind,
     seconds: f64,
 ) -> Result<f64, String> {
     let file = ground.requests(workload, kind)?;
-    let one = |server: &Server, seconds: f64| {
-        let loader = Loader::new(ground, &file, &server.address, workload.connections);
+    let one = |server: &Peer, seconds: f64| {
+        let loader = Loader::new(ground, &file, server.address(), workload.connections);
         let seen = loader.run(seconds)?;
         if seen.errors > 0 {
             return Err(format!("{} of {} requests failed", seen.errors, seen.requests));
@@ -153,66 +134,27 @@ fn load(
 
 /// Verifies that both servers return equal results.
 fn verify(ground: &Ground, primary: &Cluster, workload: &Workload) -> Result<(), String> {
-    let answers = |server: &Server, kind: Kind| -> Result<Vec<Value>, String> {
+    let answers = |server: &Peer, kind: Kind| -> Result<Vec<Value>, String> {
         let requests = workload.requests(kind);
         let some = requests.iter().step_by((requests.len() / 20).max(1)).take(20);
-        some.map(|request| Ok(workload.comparable(kind, ask(&server.address, request)?))).collect()
+        some.map(|request| Ok(workload.comparable(kind, ask(server.address(), request)?))).collect()
     };
-    let limit = answers(&Server::limit(ground, primary)?, Kind::Limit)?;
-    let mesh = answers(&Server::mesh(ground, primary, &[])?, Kind::Mesh)?;
+    let limit = answers(&limit(ground, primary)?, Kind::Limit)?;
+    let mesh = answers(&mesh(ground, primary, &[])?, Kind::Mesh)?;
     match limit.iter().zip(&mesh).find(|(limit, mesh)| limit != mesh) {
         None => Ok(()),
         Some((limit, mesh)) => Err(format!("{}: the answers differ:\n{limit}\n{mesh}", workload.name)),
     }
 }
 
-fn median(runs: &mut [f64]) -> f64 {
-    runs.sort_by(f64::total_cmp);
-    runs.get(runs.len() / 2).copied().unwrap_or_default()
+fn limit(ground: &Ground, primary: &Cluster) -> Result<Peer, String> {
+    Peer::spawn(Command::new(ground.peers.join("pg_limit")).args(["--database", &primary.url()]))
 }
 
-/// A running server, which is stopped on drop.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn limit(ground: &Ground, primary: &Cluster) -> Result<Self, String> {
-        let mut command = Command::new(ground.peers.join("pg_limit"));
-        Self::start(command.args(["--database", &primary.url()]))
-    }
-
-    fn mesh(ground: &Ground, primary: &Cluster, replicas: &[&Cluster]) -> Result<Self, String> {
-        let mut command = Command::new(&ground.server);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--log", "off"]);
-        command.args(["--database", &primary.url()]);
-        let replicas: Vec<_> = replicas.iter().map(|replica| replica.url()).collect();
-        command.env("MESH_REPLICAS", replicas.join(","));
-        Self::start(&mut command)
-    }
-
-    fn start(command: &mut Command) -> Result<Self, String> {
-        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let mut child = command.spawn().map_err(|error| format!("cannot start a server: {error}"))?;
-        let mut line = String::new();
-        if let Some(out) = child.stdout.take() {
-            BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
-        }
-        let address =
-            line.trim().strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
-        let address = address.map(str::to_owned);
-        let server = Self { child, address: address.clone().unwrap_or_default() };
-        if address.is_none() {
-            return Err(format!("a server does not start; it printed '{}'", line.trim()));
-        }
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn mesh(ground: &Ground, primary: &Cluster, replicas: &[&Cluster]) -> Result<Peer, String> {
+    let mut command = Command::new(&ground.server);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--log", "off"]);
+    let replicas: Vec<_> = replicas.iter().map(|replica| replica.url()).collect();
+    command.args(["--database", &primary.url()]).env("MESH_REPLICAS", replicas.join(","));
+    Peer::spawn(&mut command)
 }

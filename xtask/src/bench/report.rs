@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::Ground;
 use super::load::Load;
+use super::machine::mebibytes;
 use super::memory::Memory;
-use super::peer::Kind;
+use super::request::Kind;
 use super::workload::{Target, Workload};
 
 /// The figures of a run.
@@ -85,7 +86,7 @@ impl Report {
                 load.p50,
                 load.p99,
                 load.cpu_micros,
-                load.resident as f64 / f64::from(1 << 20),
+                mebibytes(load.resident),
             );
         }
         for (text, met) in self.targets() {
@@ -203,7 +204,8 @@ impl Report {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// Returns the median, the higher one of an even number of values.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     values.get(middle).copied().unwrap_or_default()

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::size::Size;
-use super::{Ground, disk};
+use super::Ground;
+use super::machine::disk;
+use super::workload::size::Size;
 
 impl Ground {
     /// Returns the sample with this number of posts.

@@ -4,13 +4,15 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_tests::{Database, Request, Server};
 
-use crate::steps;
+use super::machine::{mebibytes, memory};
+use super::report::median;
+use super::server;
 
 /// Size of the file in MiB, by default and with `--full`.
 const SIZE: u64 = 256;
@@ -20,47 +22,22 @@ const ROUNDS: usize = 3;
 const MEMORY: u64 = 32 << 20;
 
 /// Runs the benchmark. `--full` uploads 2 GiB; `--no-build` uses the existing server binary.
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
-    let (mut size, mut build) = (SIZE, true);
-    for argument in arguments {
-        match *argument {
-            "--full" => size = FULL,
-            "--no-build" => build = false,
-            other => {
-                eprintln!("error: `bench uploads` does not take '{other}', only `--full` and `--no-build`");
-                return ExitCode::from(2);
-            }
-        }
-    }
-    match measure(root, size << 20, build) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn measure(root: &Path, size: u64, build: bool) -> Result<bool, String> {
-    if build {
-        eprintln!("cargo build --profile dist -p mesh-server");
-        let status = steps::command(root, "build --quiet --profile dist -p mesh-server", &[]).status();
-        if !status.is_ok_and(|status| status.success()) {
-            return Err("the server does not build".to_owned());
-        }
-    }
-    let ground = Ground::start(root, size)?;
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let (full, others): (Vec<&str>, Vec<&str>) =
+        arguments.iter().copied().partition(|argument| *argument == "--full");
+    let size = if full.is_empty() { SIZE } else { FULL } << 20;
+    let program = server(root, &others)?;
+    let ground = Ground::start(&program, size)?;
     let (mut plain, mut synced, mut sent) = (Vec::new(), Vec::new(), Vec::new());
     let mut grown = 0;
     println!("{} MiB, {ROUNDS} rounds, seconds", size >> 20);
     println!("  {:>18} {:>14} {:>10}", "cp + sha256sum", "and sync", "upload");
     for round in 1..=ROUNDS {
         let (copied, hash) = ground.copy()?;
-        let before = ground.memory()?;
+        let before = memory(ground.server.process(), "VmHWM")?;
         // A new file each time, so that it is not stored already.
         let upload = ground.upload(&hash)?;
-        grown = ground.memory()?.saturating_sub(before).max(grown);
+        grown = memory(ground.server.process(), "VmHWM")?.saturating_sub(before).max(grown);
         println!(
             "  {:>18.2} {:>14.2} {:>10.2}",
             copied.0.as_secs_f64(),
@@ -72,7 +49,8 @@ fn measure(root: &Path, size: u64, build: bool) -> Result<bool, String> {
         sent.push(upload);
         ground.change(round)?;
     }
-    let [plain, synced, sent] = [plain, synced, sent].map(middle);
+    let [plain, synced, sent] =
+        [plain, synced, sent].map(|times| median(times.iter().map(Duration::as_secs_f64).collect()));
     println!(
         "an upload takes {:.2} times as long as cp and sha256sum, {:.2} times as long with sync; {:.0} MiB/s",
         sent / plain,
@@ -93,8 +71,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn start(root: &Path, size: u64) -> Result<Self, String> {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    fn start(program: &Path, size: u64) -> Result<Self, String> {
         let database = Database::new(
             "CREATE TABLE users (id INTEGER PRIMARY KEY, film TEXT); INSERT INTO users VALUES (1, NULL);",
         );
@@ -104,7 +81,7 @@ impl Ground {
         let files = folder.path().join("files");
         let config = format!("[uploads]\nenabled = true\nstore = \"file:{}\"\n", files.display());
         let config = folder.write("mesh.toml", &config);
-        let mut command = Command::new(target.join("dist").join("mesh-server"));
+        let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--database", &database.url()]);
         command.args(["--schema", &schema, "--config", &config]).stdin(Stdio::null());
         let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;
@@ -183,17 +160,6 @@ impl Ground {
         let lasted = begun.elapsed();
         if reply.starts_with("HTTP/1.1 200") { Ok(lasted) } else { Err(format!("unexpected reply: {reply}")) }
     }
-
-    /// Returns the peak memory of the server.
-    fn memory(&self) -> Result<u64, String> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.server.process()));
-        let status = status.map_err(|error| format!("the memory of the server cannot be read: {error}"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        kibibytes
-            .map(|kibibytes| kibibytes << 10)
-            .ok_or_else(|| "the memory of the server cannot be read".to_owned())
-    }
 }
 
 fn output(command: &mut Command) -> Result<String, String> {
@@ -205,13 +171,4 @@ fn output(command: &mut Command) -> Result<String, String> {
     } else {
         Err(format!("`{name}` failed"))
     }
-}
-
-fn middle(mut times: Vec<Duration>) -> f64 {
-    times.sort();
-    times.get(times.len() / 2).map_or(f64::NAN, Duration::as_secs_f64)
-}
-
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }

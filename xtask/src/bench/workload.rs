@@ -1,13 +1,17 @@
 //! Workloads, and the requests that each server receives for them.
 
+pub(super) mod account;
+pub(super) mod list;
+pub(super) mod size;
+
 use std::borrow::Cow;
 
-use serde_json::Value;
+use mesh_tests::kit::encoding;
+use mesh_tests::{Request, encode};
+use serde_json::{Value, json};
 
-use super::account;
-use super::load::Background;
-use super::peer::{Kind, Peer};
-use super::request::{Request, base64};
+use super::machine::cores::Placing;
+use super::request::{Kind, ask};
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -26,8 +30,8 @@ pub(crate) struct Workload {
     pub(crate) placing: Placing,
     /// Bytes of the response cache; 0 turns it off.
     pub(crate) cache: &'static str,
-    /// Concurrent background load.
-    pub(crate) background: Option<Background>,
+    /// Whether other clients scan a table at the same time.
+    pub(crate) with_scans: bool,
     /// Targets of the server.
     pub(crate) targets: &'static [Target],
     /// The baseline workload for growth; empty if there is none.
@@ -39,18 +43,6 @@ pub(crate) struct Workload {
     pub(crate) pages_before: u32,
     /// Values from [`Workload::prepare`].
     pub(crate) prepared: Prepared,
-}
-
-/// The cores of server and load, if processes can be pinned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Placing {
-    /// One core each.
-    Apart,
-    /// The server has all cores, the load one of them.
-    Free,
-    /// This number of threads each. If there are too few cores, server and load share them, with one thread of each per
-    /// core, so that the load grows with the server.
-    Together(usize),
 }
 
 /// How a query is sent.
@@ -127,7 +119,7 @@ pub(crate) const READ: Workload = Workload {
     threads: 1,
     placing: Placing::Apart,
     cache: "0",
-    background: None,
+    with_scans: false,
     targets: &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3)],
     baseline: Cow::Borrowed(""),
     read: Read::Scalars,
@@ -160,32 +152,31 @@ impl Workload {
 
     fn request(&self, kind: Kind, id: u32) -> Request {
         match kind {
-            Kind::Limit | Kind::Constant => Request::get(self.peer_path(id)),
-            Kind::GraphQl => Request::graphql(&self.graphql(id)),
+            Kind::Limit | Kind::Constant => Request::new("GET", &self.peer_path(id)),
+            Kind::GraphQl => Request::post("/", &json!({ "query": self.graphql(id) }).to_string()),
             Kind::Mesh => {
                 let point = matches!(self.read, Read::Scalars | Read::Nested);
                 let path = if point { format!("/mesh/post/{id}") } else { "/mesh/post".to_owned() };
                 match self.transport {
-                    Transport::Inline => Request::mesh(path, &self.query()),
+                    Transport::Inline => Request::get(&path, &self.query()),
                     Transport::Persisted => {
-                        Request::get(path).with(&format!("X-Mesh-Query-Id: {}\r\n", self.prepared.id))
+                        Request::new("GET", &path).header("X-Mesh-Query-Id", &self.prepared.id)
                     }
-                    Transport::Signed => self.signed(path, &self.query()),
+                    Transport::Signed => self.signed(&path, &self.query()),
                 }
             }
         }
     }
 
     /// Returns a signed request.
-    pub(crate) fn signed(&self, path: String, query: &str) -> Request {
+    pub(crate) fn signed(&self, path: &str, query: &str) -> Request {
         let Session { token, key } = &self.prepared.session;
-        let signature = account::sign(key, &base64(query.as_bytes()));
-        let headers = format!("X-Mesh-Token: {token}\r\nX-Mesh-Signature: sha256={signature}\r\n");
-        Request::mesh(path, query).with(&headers)
+        let signature = encoding::signature(key, &encode(query));
+        Request::get(path, query).header("X-Mesh-Token", token).header("X-Mesh-Signature", signature)
     }
 
     /// Obtains the id of the query, the session and the cursor from the running server.
-    pub(crate) fn prepare(&mut self, peer: &Peer) -> Result<(), String> {
+    pub(crate) fn prepare(&mut self, address: &str) -> Result<(), String> {
         let text = |body: &Value, name: &str| {
             let found = body.get(name).and_then(Value::as_str).map(str::to_owned);
             found.ok_or_else(|| format!("the reply has no {name}: {body}"))
@@ -193,19 +184,19 @@ impl Workload {
         match self.transport {
             Transport::Inline => {}
             Transport::Persisted => {
-                let body = serde_json::json!({ "query": self.query() });
-                self.prepared.id = text(&peer.ask(&Request::post("/mesh/queries", &body))?, "id")?;
+                let body = json!({ "query": self.query() }).to_string();
+                self.prepared.id = text(&ask(address, &Request::post("/mesh/queries", &body))?, "id")?;
             }
             Transport::Signed => {
-                let body = serde_json::json!({ "login": account::LOGIN, "password": account::PASSWORD });
-                let session = peer.ask(&Request::post("/mesh/auth", &body))?;
+                let body = json!({ "login": account::LOGIN, "password": account::PASSWORD }).to_string();
+                let session = ask(address, &Request::post("/mesh/auth", &body))?;
                 let (token, key) = (text(&session, "token")?, text(&session, "signingToken")?);
                 self.prepared.session = Session { token, key };
             }
         }
         self.prepared.after = None;
         for _ in 0..self.pages_before {
-            let page = peer.ask(&self.request(Kind::Mesh, 0))?;
+            let page = ask(address, &self.request(Kind::Mesh, 0))?;
             self.prepared.after = Some(text(page.get("pageInfo").unwrap_or(&Value::Null), "endCursor")?);
         }
         Ok(())
@@ -310,8 +301,8 @@ fn page(select: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::list::named;
     use super::*;
-    use crate::bench::list::named;
 
     #[test]
     fn every_query_is_valid_json() {

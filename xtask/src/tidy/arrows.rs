@@ -15,7 +15,7 @@ const BACK_ENDS: [(&str, &[&str]); 2] = [
     ("mesh-postgres", &["tokio-postgres", "postgres-types", "tokio-postgres-rustls"]),
 ];
 
-/// The arrows of all manifests of the workspace that must not be, development dependencies included.
+/// Returns the dependencies of all manifests that are not permitted, development dependencies included.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     let metadata = metadata(root)?;
     let mut faults = Vec::new();
@@ -32,12 +32,13 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     Ok(faults)
 }
 
-/// Whether a development dependency is allowed that would not be as another one: tests open databases themselves.
+/// Whether a development dependency is allowed that would otherwise be refused: tests open databases themselves, and
+/// use the test kit.
 fn is_for_tests_of(from: &str, to: &str) -> bool {
-    (from, to) == ("mesh-server", "rusqlite")
+    matches!((from, to), ("mesh-server", "rusqlite") | ("mesh-postgres", "mesh-tests"))
 }
 
-/// What the manifests say.
+/// Returns the metadata of the workspace.
 pub(crate) fn metadata(root: &Path) -> Result<Value, String> {
     let mut cargo = steps::command(root, "metadata --format-version 1 --no-deps --offline", &[]);
     let output = cargo.output().map_err(|error| format!("cannot start cargo: {error}"))?;

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::arrows::{list, metadata, name};
-use crate::steps;
+use crate::{files, steps};
 
-/// Crates of which programs without a runtime and without a database make use.
+/// Crates for programs without a runtime and without a database.
 const LIGHT: [&str; 3] = ["mesh-ql", "mesh-schema", "mesh-plan"];
 
-/// What must not come with those, not even by way of others.
+/// Packages that those crates must not depend on, directly or indirectly.
 const HEAVY: [&str; 8] = [
     "tokio",
     "hyper",
@@ -23,19 +23,19 @@ const HEAVY: [&str; 8] = [
     "object_store",
 ];
 
-/// What every manifest that others read must say.
+/// The fields that the manifest of a published crate must have.
 const MANIFEST: [&str; 7] =
     ["description", "license", "readme", "rust_version", "edition", "keywords", "categories"];
 
-/// Everything that is missing.
+/// Returns the faults of all published crates.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     let metadata = metadata(root)?;
     let mut faults = Vec::new();
     for package in list(&metadata, "packages").iter().filter(|package| is_published(package)) {
         let folder = root.join(name(package));
         let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
-        let papers = Papers { readme: &read("README.md"), library: &read("src/lib.rs") };
-        let mut own = of_package(package, &papers);
+        let documentation = Documentation { readme: &read("README.md"), library: &read("src/lib.rs") };
+        let mut own = of_package(package, &documentation);
         if fs::read(folder.join("LICENSE")).unwrap_or_default()
             != fs::read(root.join("LICENSE")).unwrap_or_default()
         {
@@ -56,19 +56,19 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     Ok(faults)
 }
 
-/// Whether a package is for others.
+/// Whether a package is published.
 pub(crate) fn is_published(package: &Value) -> bool {
     // An empty list of registries is `publish = false`.
     package.get("publish").is_none_or(Value::is_null)
 }
 
-/// What is written about a crate.
-struct Papers<'a> {
+/// The documentation of a crate.
+struct Documentation<'a> {
     readme: &'a str,
     library: &'a str,
 }
 
-fn of_package(package: &Value, papers: &Papers<'_>) -> Vec<String> {
+fn of_package(package: &Value, documentation: &Documentation<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     for key in MANIFEST {
         let value = package.get(key);
@@ -78,65 +78,59 @@ fn of_package(package: &Value, papers: &Papers<'_>) -> Vec<String> {
             _ => false,
         };
         if !is_there {
-            faults.push(format!("its manifest says nothing, or too much, under `{}`", key.replace('_', "-")));
+            faults.push(format!(
+                "the field `{}` of its manifest is missing or too long",
+                key.replace('_', "-")
+            ));
         }
     }
-    let is_tested = papers.library.contains(&format!("{}/README.md\")", name(package)))
-        || papers.library.contains("include_str!(\"../README.md\")");
-    if !papers.readme.contains("```rust") || !is_tested {
+    let is_tested = documentation.library.contains(&format!("{}/README.md\")", name(package)))
+        || documentation.library.contains("include_str!(\"../README.md\")");
+    if !documentation.readme.contains("```rust") || !is_tested {
         faults.push("its README has no example that doc tests run".to_owned());
     }
-    if !papers.library.contains("#![deny(missing_docs)]") {
+    if !documentation.library.contains("#![deny(missing_docs)]") {
         faults.push("its lib.rs does not deny missing documentation".to_owned());
     }
     for feature in features(package) {
         let word = format!("`{feature}`");
-        let documented = papers.library.lines().filter(|line| line.starts_with("//!"));
-        if !papers.readme.contains(&word) {
-            faults.push(format!("its README does not say what the feature {word} brings"));
+        let documented = documentation.library.lines().filter(|line| line.starts_with("//!"));
+        if !documentation.readme.contains(&word) {
+            faults.push(format!("its README does not describe the feature {word}"));
         }
-        if !documented.clone().any(|line| line.contains(&word)) && !is_own_page(papers.library) {
-            faults.push(format!("its lib.rs does not say what the feature {word} brings"));
+        if !documented.clone().any(|line| line.contains(&word)) && !is_own_page(documentation.library) {
+            faults.push(format!("its lib.rs does not describe the feature {word}"));
         }
     }
     faults
 }
 
-/// Whether the README is the page of the crate.
+/// Whether the README is the documentation of the crate.
 fn is_own_page(library: &str) -> bool {
     library.contains("#![doc = include_str!(\"../README.md\")]")
 }
 
-/// The features of a package that users may turn on by name.
+/// Returns the features of a package, apart from the default.
 pub(crate) fn features(package: &Value) -> Vec<&str> {
     let features = package.get("features").and_then(Value::as_object);
     features.into_iter().flatten().map(|(name, _)| name.as_str()).filter(|name| *name != "default").collect()
 }
 
-/// What is too much in the tree of a crate.
+/// Returns the refused packages in the dependency tree of a crate.
 fn heavy(light: &str, tree: &str) -> Vec<String> {
     let mut found: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     found.retain(|name| HEAVY.contains(name));
     found.sort_unstable();
     found.dedup();
-    found
-        .iter()
-        .map(|heavy| format!("{light}: {heavy} comes with it, which its users need not have"))
-        .collect()
+    found.iter().map(|heavy| format!("{light}: must not depend on {heavy}")).collect()
 }
 
-/// Examples that no page lists, or that no test runs.
+/// Returns the examples that the README does not list, or that no test runs.
 fn examples(root: &Path) -> Vec<String> {
     let index = fs::read_to_string(root.join("mesh-server/README.md")).unwrap_or_default();
     let mut faults = Vec::new();
     for package in ["mesh-server", "mesh-plan"] {
-        let tests = root.join(package).join("tests");
-        let tests: String = fs::read_dir(tests)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
-            .collect();
+        let tests = files::text_below(&root.join(package).join("tests"), &["rs"]);
         for entry in fs::read_dir(root.join(package).join("examples")).into_iter().flatten().flatten() {
             let file = entry.file_name();
             let Some(name) = file.to_string_lossy().strip_suffix(".rs").map(str::to_owned) else { continue };
@@ -169,10 +163,10 @@ mod tests {
         "//! `f` brings more.\n#![deny(missing_docs)]\n#[doc = include_str!(\"../README.md\")]";
 
     #[test]
-    fn a_crate_says_what_it_is() {
-        let good = Papers { readme: README, library: LIBRARY };
+    fn published_crates_are_documented() {
+        let good = Documentation { readme: README, library: LIBRARY };
         assert_eq!(of_package(&package(), &good), Vec::<String>::new());
-        let silent = Papers { readme: "", library: "" };
+        let silent = Documentation { readme: "", library: "" };
         assert_eq!(of_package(&package(), &silent).len(), 4);
         let mut bare = package();
         for key in MANIFEST {
@@ -183,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn heavy_crates_are_found_wherever_they_come_from() {
+    fn heavy_dependencies_are_found() {
         let tree = "mesh-ql v0.1.0 (path)\nserde v1.0.0\ntokio v1.0.0\ntokio v1.0.0 (*)\ntokio-util v1.0.0";
-        assert_eq!(heavy("mesh-ql", tree), ["mesh-ql: tokio comes with it, which its users need not have"]);
+        assert_eq!(heavy("mesh-ql", tree), ["mesh-ql: must not depend on tokio"]);
     }
 
     #[test]
-    fn only_packages_for_others_are_looked_at() {
+    fn unpublished_packages_are_recognized() {
         assert!(is_published(&package()));
         assert!(!is_published(&json!({ "publish": [] })));
     }

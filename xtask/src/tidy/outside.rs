@@ -4,14 +4,14 @@
 //! installed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
 
 use super::arrows::{list, metadata, name};
-use crate::steps;
+use crate::{files, steps};
 
 /// The only permitted source of packages.
 const SOURCE: &str = "registry+";
@@ -78,7 +78,8 @@ fn unused(root: &Path) -> Result<Vec<String>, String> {
     for package in list(&metadata, "packages") {
         let manifest = package.get("manifest_path").and_then(Value::as_str).unwrap_or_default();
         let folder = Path::new(manifest).parent().unwrap_or(root);
-        let code = code(folder);
+        // The README's examples are doc tests.
+        let code = files::text_below(folder, &["rs", "md"]);
         for dependency in list(package, "dependencies") {
             let renamed = dependency.get("rename").and_then(Value::as_str);
             let called = renamed.unwrap_or_else(|| name(dependency)).replace('-', "_");
@@ -90,23 +91,6 @@ fn unused(root: &Path) -> Result<Vec<String>, String> {
         }
     }
     Ok(faults)
-}
-
-/// Returns the text of all Rust files of a package, and of its README, whose examples are doc tests.
-fn code(folder: &Path) -> String {
-    let mut code = String::new();
-    let mut open: Vec<PathBuf> = ["src", "tests", "benches", "examples", "it", "build.rs", "README.md"]
-        .map(|part| folder.join(part))
-        .to_vec();
-    while let Some(path) = open.pop() {
-        if path.is_dir() {
-            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
-            open.extend(entries.map(|entry| entry.path()));
-        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "md") {
-            code.push_str(&fs::read_to_string(&path).unwrap_or_default());
-        }
-    }
-    code
 }
 
 /// Whether a text contains a name as a whole word.

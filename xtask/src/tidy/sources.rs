@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::files;
+
 const LINES_MAX: usize = 600;
 
 /// Libraries and the path prefixes of files that may use them. Tests outside `src` may use any library.
@@ -16,30 +18,13 @@ const HOMES: [(&str, &[&str]); 4] = [
 /// Returns the faults of all text files of the repository.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     let mut faults = Vec::new();
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let unreadable = |error| format!("cannot read {}: {error}", folder.display());
-        for entry in fs::read_dir(&folder).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            let kind = entry.file_type().map_err(unreadable)?;
-            let ignored = name == "node_modules" || (name == "target" && folder == root);
-            if name.starts_with('.') || ignored {
-                continue;
-            }
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() && [".rs", ".md", ".toml"].iter().any(|end| name.ends_with(end)) {
-                let text = fs::read_to_string(&path).map_err(unreadable)?;
-                let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                faults.extend(
-                    of_file(&relative, &text).into_iter().map(|fault| format!("{relative}: {fault}")),
-                );
-            }
+    for path in files::below(root) {
+        let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        if [".rs", ".md", ".toml"].iter().any(|end| relative.ends_with(end)) {
+            let text = fs::read_to_string(&path).map_err(|error| format!("{relative}: {error}"))?;
+            faults.extend(of_file(&relative, &text).iter().map(|fault| format!("{relative}: {fault}")));
         }
     }
-    faults.sort();
     Ok(faults)
 }
 

@@ -32,10 +32,10 @@ impl Others {
 pub(crate) mod served {
     use mesh_postgres::Settings;
     use mesh_schema::{Catalog, Column, Schema};
+    use mesh_tests::Cluster;
     use tokio::runtime::Handle;
 
-    use super::data::Database;
-    use super::postgres::Cluster;
+    use crate::differential::data::Database;
 
     pub(crate) struct Served {
         cluster: Cluster,

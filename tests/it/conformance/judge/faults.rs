@@ -76,7 +76,9 @@ pub(crate) fn error(status: u16, kind: &str) -> Response {
 /// Sets or removes a header of a request.
 pub(crate) fn set(request: &mut Request, name: &str, value: Option<String>) {
     request.headers.retain(|(header, _)| !header.eq_ignore_ascii_case(name));
-    request.headers.extend(value.map(|value| (name.to_owned(), value)));
+    if let Some(value) = value {
+        request.add_header(name, value);
+    }
 }
 
 /// Sets or removes a header of a response.
@@ -88,7 +90,8 @@ pub(crate) fn put(response: &mut Response, name: &str, value: Option<&str>) {
 /// Edits the text of the query in the header or the body.
 pub(crate) fn edit_text(request: &mut Request, edit: impl Fn(&str) -> Option<String>) {
     let count = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("X-Mesh-Query")).count();
-    if let Some(text) = request.header("X-Mesh-Query").and_then(encoding::from_base64).filter(|_| count == 1)
+    if let Some(text) =
+        request.header_value("X-Mesh-Query").and_then(encoding::from_base64).filter(|_| count == 1)
         && let Some(edited) = edit(&String::from_utf8_lossy(&text))
     {
         set(request, "X-Mesh-Query", Some(encoding::base64(edited)));

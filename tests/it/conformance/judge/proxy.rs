@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use mesh_tests::kit::encoding;
-use mesh_tests::kit::http::{self, BaseUrl, Request, Response};
+use mesh_tests::kit::http::{self, BaseUrl, Exchange, Request, Response};
+use mesh_tests::{Connection, PATIENCE};
 use serde_json::{Value, json};
 
 use super::faults::Fault;
@@ -64,24 +64,20 @@ impl Drop for Proxy {
 }
 
 fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, state: &ProxyState) {
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+    let _ = stream.set_read_timeout(Some(PATIENCE));
     let Some(mut request) = read_request(&stream) else { return };
     let original = request.clone();
     let response = match (fault.on_request)(&mut request, state) {
         Some(response) => response,
         None => {
-            let Ok(mut exchange) = http::begin(&upstream.authority, &request) else { return };
-            let is_stream = exchange
-                .head
-                .header("content-type")
-                .is_some_and(|kind| kind.starts_with("text/event-stream"));
-            if is_stream {
-                let mut response = exchange.head.clone();
+            let Ok(exchange) = Exchange::begin(&upstream.authority, &request) else { return };
+            if exchange.head.is_event_stream() {
+                let mut response = exchange.head;
                 (fault.on_response)(&original, &mut response, state);
                 let _ = stream.write_all(&head(&response, None));
-                return forward(&mut exchange.stream, &mut stream);
+                return forward(exchange.connection, &mut stream);
             }
-            let Ok(mut response) = http::finish(exchange) else { return };
+            let Ok(mut response) = exchange.finish() else { return };
             state.record(&request, &response);
             (fault.on_response)(&original, &mut response, state);
             response
@@ -112,7 +108,9 @@ fn head(response: &Response, length: Option<usize>) -> Vec<u8> {
     head.into_bytes()
 }
 
-fn forward(from: &mut BufReader<TcpStream>, to: &mut TcpStream) {
+/// Forwards the body of an event stream until either side closes its connection.
+fn forward(connection: Connection, to: &mut TcpStream) {
+    let mut from = connection.into_stream();
     let _ = from.get_ref().set_read_timeout(None);
     let mut buffer = [0; 4096];
     while let Ok(count) = from.read(&mut buffer) {
@@ -127,8 +125,7 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
     let mut words = line.split_whitespace();
-    let mut request =
-        Request { method: words.next()?.to_owned(), target: words.next()?.to_owned(), ..Request::default() };
+    let mut request = Request::new(words.next()?, words.next()?);
     let mut length = None;
     loop {
         let mut line = String::new();
@@ -141,7 +138,7 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().ok(),
             "host" | "connection" => {}
-            _ => request.headers.push((name.to_owned(), value.trim().to_owned())),
+            _ => request.add_header(name, value.trim()),
         }
     }
     if let Some(length) = length {
@@ -208,7 +205,7 @@ impl ProxyState {
     /// proxy.
     pub(crate) fn sign(&self, request: &mut Request) {
         let own = request
-            .header("X-Mesh-Token")
+            .header_value("X-Mesh-Token")
             .and_then(|token| Some((token.to_owned(), self.signing_key(token)?)));
         let (token, key) = own.unwrap_or_else(|| self.login());
         let is_gone = |name: &str| {
@@ -216,9 +213,10 @@ impl ProxyState {
                 .contains(&name.to_ascii_lowercase().as_str())
         };
         request.headers.retain(|(name, _)| !is_gone(name));
-        let query = request.header("X-Mesh-Query").or_else(|| request.header("X-Mesh-Query-Id"));
+        let query = request.header_value("X-Mesh-Query").or_else(|| request.header_value("X-Mesh-Query-Id"));
         let query = query.unwrap_or_default().to_owned();
-        let is_upload = request.header("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"));
+        let is_upload =
+            request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"));
         let message = match &request.body {
             Some(body) if !is_upload => format!("{query}\n{}", encoding::sha256(body)),
             _ if request.target.contains("/files/") => {
@@ -226,20 +224,14 @@ impl ProxyState {
             }
             _ => query,
         };
-        request.headers.push(("X-Mesh-Token".to_owned(), token));
-        request.headers.push(("X-Mesh-Signature".to_owned(), encoding::signature(&key, &message)));
+        request.add_header("X-Mesh-Token", token);
+        request.add_header("X-Mesh-Signature", encoding::signature(&key, &message));
     }
 
     fn login(&self) -> (String, String) {
         let url = self.upstream.as_ref().unwrap();
-        let request = Request {
-            method: "POST".to_owned(),
-            target: format!("{}/auth", url.base),
-            headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
-            body: Some(
-                json!({"login": "ada@example.com", "password": "correct horse"}).to_string().into_bytes(),
-            ),
-        };
+        let login = json!({"login": "ada@example.com", "password": "correct horse"});
+        let request = Request::post(&format!("{}/auth", url.base), &login.to_string());
         let response = http::send(&url.authority, &request).unwrap();
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mesh_tests::Database;
+use mesh_tests::{Database, wait_until};
 
-use super::{RECOVERY_TIME, has_text, is_failure, notes, start, wait_until};
+use super::{has_text, is_failure, notes, start};
 
 /// A full table scan, which takes longer than truncating the file.
 const SEARCH: &str =
@@ -63,7 +63,7 @@ fn reads_in_progress_fail_if_the_file_is_not_mapped() {
         });
         let next = many("new");
         fs::rename(next.file(), database.file()).unwrap();
-        wait_until(RECOVERY_TIME, "a whole file again", || has_text(&server, 5, "new"));
+        wait_until("a whole file again", || has_text(&server, 5, "new"));
     }
     assert!(failed > 0, "no read met the end of the file");
     server.signal("TERM");

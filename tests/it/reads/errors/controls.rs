@@ -3,7 +3,7 @@
 use mesh_tests::{Database, Request, Server};
 use serde_json::{Value, json};
 
-use super::{VALIDATION, filtered, post, posts_with, read};
+use super::{VALIDATION, filtered, posts_with, read};
 use crate::support::refusals::{Case, check, report};
 
 #[test]

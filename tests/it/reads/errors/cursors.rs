@@ -3,7 +3,7 @@
 use mesh_tests::{Database, Server};
 use serde_json::json;
 
-use super::{leaf, post, read};
+use super::{leaf, read};
 use crate::support::refusals::{Case, check};
 
 #[test]

@@ -3,7 +3,7 @@
 use mesh_tests::{Database, Request, Server};
 use serde_json::json;
 
-use super::{filtered, leaf, post, posts_with, read};
+use super::{leaf, post, posts_with, read};
 use crate::support::refusals::{Case, check, report};
 
 /// A table with more columns than a query may select fields.

@@ -3,9 +3,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
 
-use mesh_tests::{Database, Server, encode};
+use mesh_tests::{Database, PATIENCE, Server, encode};
 
 use super::{POST, is_well};
 
@@ -28,7 +27,8 @@ fn chunked(body: &str) -> String {
 /// Sends bytes; returns the statuses of all replies up to the end of the connection, and the bytes received.
 fn talk(server: &Server, bytes: &[u8]) -> (Vec<u16>, String) {
     let mut stream = TcpStream::connect(server.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+    // Less than the idle timeout of the server, which would close the connection too.
+    stream.set_read_timeout(Some(PATIENCE / 2)).unwrap();
     // The server may refuse and close before it has read everything.
     let _ = stream.write_all(bytes);
     let mut received = Vec::new();

@@ -336,7 +336,8 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["3.8-alias-digit", "3.8-alias-quote", "3.8-alias-long"],
         may_fail: &["3.8-alias-"],
         on_request: |request, _| {
-            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
+            let text =
+                request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
             let query: Value = serde_json::from_slice(&text).ok()?;
             let aliases = query.as_object()?.values().next()?.get("$aggregate")?.as_object()?;
             let is_right = |alias: &String| {

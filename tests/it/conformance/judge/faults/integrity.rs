@@ -19,7 +19,7 @@ pub(super) const FAULTS: &[Fault] = &[
         on_request: |request, memory| {
             if request.method == "POST"
                 && request.target == "/mesh"
-                && request.header("X-Mesh-Token").is_none()
+                && request.header_value("X-Mesh-Token").is_none()
             {
                 memory.sign(request);
             }
@@ -36,7 +36,8 @@ pub(super) const FAULTS: &[Fault] = &[
         on_request: |request, memory| {
             let is_read = ["GET", "PUT", "HEAD"].contains(&request.method.as_str());
             let is_stream = request.target.ends_with("/events");
-            let is_free = request.header("X-Mesh-Token").is_none() && !is_docs(request) && !is_login(request);
+            let is_free =
+                request.header_value("X-Mesh-Token").is_none() && !is_docs(request) && !is_login(request);
             if is_read && is_free && !is_stream {
                 memory.sign_if_possible(request);
             }
@@ -51,9 +52,9 @@ pub(super) const FAULTS: &[Fault] = &[
         may_fail: &["7.9-required"],
         on_request: |request, memory| {
             let has_token =
-                request.header("X-Mesh-Token").is_some_and(|token| memory.signing_key(token).is_some());
+                request.header_value("X-Mesh-Token").is_some_and(|token| memory.signing_key(token).is_some());
             if has_token
-                && request.header("X-Mesh-Signature").is_none()
+                && request.header_value("X-Mesh-Signature").is_none()
                 && !is_logout(request)
                 && !is_docs(request)
             {
@@ -75,7 +76,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ],
         may_fail: OF_SIGNATURES,
         on_request: |request, memory| {
-            if request.header("X-Mesh-Signature").is_some() && !is_logout(request) {
+            if request.header_value("X-Mesh-Signature").is_some() && !is_logout(request) {
                 resign(request, memory);
             }
             None
@@ -88,13 +89,13 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["7.2-altered-in-the-middle", "7.2-altered-further-on"],
         may_fail: &["7.2-", "7.5-", "13.3-altered-token"],
         on_request: |request, memory| {
-            if let Some(token) = request.header("X-Mesh-Token").map(str::to_owned)
+            if let Some(token) = request.header_value("X-Mesh-Token").map(str::to_owned)
                 && token.len() > 40
                 && memory.signing_key(&token).is_none()
                 && let Some(whole) = memory.issued_token_like(&token)
             {
                 set(request, "X-Mesh-Token", Some(whole));
-                if request.header("X-Mesh-Signature").is_some() {
+                if request.header_value("X-Mesh-Signature").is_some() {
                     resign(request, memory);
                 }
             }
@@ -107,7 +108,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.4-without-prefix"],
         on_request: |request, _| {
-            let bare = request.header("X-Mesh-Signature").filter(|signature| !signature.contains('='));
+            let bare = request.header_value("X-Mesh-Signature").filter(|signature| !signature.contains('='));
             if let Some(signature) = bare.map(|signature| format!("sha256={signature}")) {
                 set(request, "X-Mesh-Signature", Some(signature));
             }
@@ -121,10 +122,10 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["7.4-get", "7.4-decoded"],
         may_fail: &[""],
         on_request: |request, memory| {
-            let key = request.header("X-Mesh-Token").and_then(|token| memory.signing_key(token))?;
-            let query = request.header("X-Mesh-Query").and_then(encoding::from_base64)?;
+            let key = request.header_value("X-Mesh-Token").and_then(|token| memory.signing_key(token))?;
+            let query = request.header_value("X-Mesh-Query").and_then(encoding::from_base64)?;
             let over_text = encoding::signature(&key, &String::from_utf8_lossy(&query));
-            let given = request.header("X-Mesh-Signature").map(str::to_owned)?;
+            let given = request.header_value("X-Mesh-Signature").map(str::to_owned)?;
             if request.body.is_none() {
                 if given == over_text {
                     memory.sign(request);
@@ -143,8 +144,8 @@ pub(super) const FAULTS: &[Fault] = &[
         may_fail: &["7.4-post-", "8.3-", "11-signed"],
         on_request: |request, memory| {
             let is_json =
-                request.header("Content-Type").is_some_and(|kind| kind.starts_with("application/json"));
-            if is_json && request.header("X-Mesh-Signature").is_some() {
+                request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("application/json"));
+            if is_json && request.header_value("X-Mesh-Signature").is_some() {
                 resign(request, memory);
             }
             None
@@ -157,7 +158,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["7.5-logout", "7.5-signed", "7.5-all-routes"],
         may_fail: &["7.5-", "10.4-logout"],
         on_request: |request, _| {
-            (is_logout(request) && request.header("X-Mesh-Token").is_some())
+            (is_logout(request) && request.header_value("X-Mesh-Token").is_some())
                 .then(|| reply(200, &json!({"loggedOut": true})))
         },
         ..NO_FAULT
@@ -239,7 +240,8 @@ pub(super) const FAULTS: &[Fault] = &[
         may_fail: &["7.7-"],
         on_response: |request, response, _| {
             let is_read = request.method == "GET" && segments(request).len() == 2 && !is_docs(request);
-            let has = ["X-Mesh-Query", "X-Mesh-Query-Id"].iter().any(|name| request.header(name).is_some());
+            let has =
+                ["X-Mesh-Query", "X-Mesh-Query-Id"].iter().any(|name| request.header_value(name).is_some());
             if is_read && !has && response.status == 401 {
                 *response = super::error(400, "TransportError");
             }
@@ -259,7 +261,8 @@ pub(super) const FAULTS: &[Fault] = &[
         ],
         may_fail: &["7.9-"],
         on_request: |request, memory| {
-            let has = ["X-Mesh-Timestamp", "X-Mesh-Nonce"].iter().any(|name| request.header(name).is_some());
+            let has =
+                ["X-Mesh-Timestamp", "X-Mesh-Nonce"].iter().any(|name| request.header_value(name).is_some());
             if has {
                 memory.sign(request);
             }
@@ -273,7 +276,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["13.3-editor"],
         may_fail: &["13.3-"],
         on_request: |request, memory| {
-            if is_docs(request) && request.header("X-Mesh-Token").is_some() {
+            if is_docs(request) && request.header_value("X-Mesh-Token").is_some() {
                 let token = memory.token();
                 set(request, "X-Mesh-Token", Some(token));
             }
@@ -297,7 +300,7 @@ fn is_docs(request: &Request) -> bool {
 
 /// Signs a request again if its token is known.
 fn resign(request: &mut Request, memory: &ProxyState) {
-    if request.header("X-Mesh-Token").is_some_and(|token| memory.signing_key(token).is_some()) {
+    if request.header_value("X-Mesh-Token").is_some_and(|token| memory.signing_key(token).is_some()) {
         memory.sign(request);
     }
 }

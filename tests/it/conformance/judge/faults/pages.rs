@@ -38,7 +38,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["5.2-exactly-full"],
         may_fail: &["5.4-walk", "3.14-walk", "3.10-", "3.12-", "5.2-"],
         on_response: |request, response, _| {
-            let query = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
+            let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let query: Value = serde_json::from_slice(&query.unwrap_or_default()).unwrap_or_default();
             let root = query.as_object().and_then(|query| query.values().next());
             let first = root.and_then(|root| root["$page"]["first"].as_u64());
@@ -150,7 +150,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["3.10-relation-per-parent", "3.10-relation-through-page"],
         may_fail: &["3.10-"],
         on_response: |request, response, _| {
-            let query = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
+            let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let query: Value = serde_json::from_slice(&query.unwrap_or_default()).unwrap_or_default();
             let root = query.as_object().and_then(|query| query.values().next());
             let select = root.and_then(|root| root["$select"].as_object()).cloned().unwrap_or_default();
@@ -205,7 +205,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["5.4-walk", "5.4-walk-ties", "5.4-walk-mixed", "3.14-walk-groups"],
         may_fail: &["5.4-", "3.14-"],
         on_response: |request, response, _| {
-            let query = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
+            let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let body = request.body.clone().unwrap_or_default();
             let query = String::from_utf8_lossy(&query.unwrap_or(body)).into_owned();
             if query.contains("after") && !query.contains("\"after\":null") {
@@ -259,7 +259,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["3.12-group-null", "3.13-distinct-null"],
         may_fail: &["3.12-", "3.13-", "3.14-"],
         on_response: |request, response, _| {
-            let query = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
+            let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let query = String::from_utf8_lossy(&query.unwrap_or_default()).into_owned();
             if query.contains("$groupBy") || query.contains("$distinct") {
                 edit_ok(response, |body| {

@@ -14,14 +14,14 @@ pub(super) const FAULTS: &[Fault] = &[
         may_fail: &["9.1-bad-hash"],
         on_request: |request, memory| {
             if let Some(hash) = file_of(request).map(encoding::sha256) {
-                let before = request.header("X-Mesh-Query").map(str::to_owned);
+                let before = request.header_value("X-Mesh-Query").map(str::to_owned);
                 edit(request, |query| {
                     if query.get("contentHash").is_some() {
                         query["contentHash"] = format!("sha256:{hash}").into();
                     }
                 });
-                let changed = request.header("X-Mesh-Query").map(str::to_owned) != before;
-                if changed && request.header("X-Mesh-Signature").is_some() {
+                let changed = request.header_value("X-Mesh-Query").map(str::to_owned) != before;
+                if changed && request.header_value("X-Mesh-Signature").is_some() {
                     memory.sign(request);
                 }
             }
@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[Fault] = &[
         on_request: |request, memory| {
             let path: Vec<String> = segments(request).into_iter().map(str::to_owned).collect();
             if let ([entity, _, field], true) = (path.as_slice(), is_upload(request)) {
-                let before = request.header("X-Mesh-Query").map(str::to_owned);
+                let before = request.header_value("X-Mesh-Query").map(str::to_owned);
                 edit(request, |query| {
                     let hash = query.get("contentHash").cloned();
                     let mut right = json!({entity.as_str(): {field.as_str(): {"upload": true}}});
@@ -46,8 +46,8 @@ pub(super) const FAULTS: &[Fault] = &[
                     }
                     *query = right;
                 });
-                let changed = request.header("X-Mesh-Query").map(str::to_owned) != before;
-                if changed && request.header("X-Mesh-Signature").is_some() {
+                let changed = request.header_value("X-Mesh-Query").map(str::to_owned) != before;
+                if changed && request.header_value("X-Mesh-Signature").is_some() {
                     memory.sign(request);
                 }
             }
@@ -143,8 +143,10 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         },
         on_request: |request, _| {
-            let id =
-                request.header("X-Mesh-Query-Id").filter(|id| id.len() == 35).map(|id| id[..34].to_owned());
+            let id = request
+                .header_value("X-Mesh-Query-Id")
+                .filter(|id| id.len() == 35)
+                .map(|id| id[..34].to_owned());
             if id.is_some() {
                 set(request, "X-Mesh-Query-Id", id);
             }
@@ -312,7 +314,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "cors",
         must_fail: &["12.5-other-origin", "12.5-similar-origin", "12.5-off"],
         on_response: |request, response, _| {
-            if let Some(origin) = request.header("Origin") {
+            if let Some(origin) = request.header_value("Origin") {
                 put(response, "access-control-allow-origin", Some(origin));
             }
         },
@@ -391,12 +393,12 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 fn is_upload(request: &Request) -> bool {
-    request.header("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"))
+    request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"))
 }
 
 /// Returns the bytes of the first file of an upload.
 fn file_of(request: &Request) -> Option<Vec<u8>> {
-    let boundary = request.header("Content-Type")?.split_once("boundary=")?.1.to_owned();
+    let boundary = request.header_value("Content-Type")?.split_once("boundary=")?.1.to_owned();
     let body = request.body.as_deref()?;
     let at = find(body, b"filename=\"")?;
     let start = at + find(&body[at..], b"\r\n\r\n")? + 4;

@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "QL accepts commas",
         must_fail: &["4-comma"],
         on_request: |request, _| {
-            if request.header("X-Mesh-Format") == Some("ql") {
+            if request.header_value("X-Mesh-Format") == Some("ql") {
                 edit_text(request, |text| text.contains(',').then(|| text.replace(',', " ")));
             }
             None
@@ -85,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "text after a QL query is ignored",
         must_fail: &["4-trailing", "4-extra-brace"],
         on_request: |request, _| {
-            if request.header("X-Mesh-Format") == Some("ql") {
+            if request.header_value("X-Mesh-Format") == Some("ql") {
                 edit_text(request, |text| {
                     let mut depth = 0;
                     let end = text.find(|c| {
@@ -104,10 +104,10 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["4-no-inner-braces"],
         may_fail: &["4-", "2.5-ql", "2.7-ql", "2.10-put-ql"],
         on_request: |request, _| {
-            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
+            let text = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
             let words: Vec<&str> = text.split_whitespace().collect();
-            let is_ql = request.header("X-Mesh-Format") == Some("ql");
+            let is_ql = request.header_value("X-Mesh-Format") == Some("ql");
             let bare = is_ql
                 && words.first() == Some(&"{")
                 && words.get(2).is_some_and(|word| *word != "{" && *word != "}");

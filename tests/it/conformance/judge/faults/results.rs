@@ -158,7 +158,8 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["6-hidden-column"],
         may_fail: &["6-injection", "12.1-hidden-name", "3.12-hidden"],
         on_request: |request, _| {
-            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
+            let text =
+                request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
             let text = String::from_utf8_lossy(&text).into_owned();
             text.contains("\"password_hash\":true").then(|| reply(200, &json!({"password_hash": "x"})))
         },

@@ -31,7 +31,8 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["2.8-other-entity", "2.8-other-entity-on-collection"],
         may_fail: &["2.8-", "3.1-two-roots"],
         on_request: |request, _| {
-            let text = request.header("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
+            let text =
+                request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
             let query: Value = serde_json::from_slice(&text).ok()?;
             let root = query.as_object()?.keys().next()?.clone();
             let known = ["user", "post"].contains(&root.as_str());
@@ -118,8 +119,9 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "the URL-safe alphabet is accepted",
         must_fail: &["2.4-url-alphabet"],
         on_request: |request, _| {
-            let query = request.header("X-Mesh-Query").map(|query| query.replace('-', "+").replace('_', "/"));
-            if query.is_some() && request.header("X-Mesh-Query") != query.as_deref() {
+            let query =
+                request.header_value("X-Mesh-Query").map(|query| query.replace('-', "+").replace('_', "/"));
+            if query.is_some() && request.header_value("X-Mesh-Query") != query.as_deref() {
                 return Some(reply(200, &Value::Null));
             }
             None
@@ -130,7 +132,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "white space in base64 is ignored",
         must_fail: &["2.4-blank-inside"],
         on_request: |request, _| {
-            let query = request.header("X-Mesh-Query").filter(|query| query.contains(' '));
+            let query = request.header_value("X-Mesh-Query").filter(|query| query.contains(' '));
             if let Some(query) = query.map(|query| query.replace(' ', "")) {
                 set(request, "X-Mesh-Query", Some(query));
             }
@@ -143,7 +145,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["2.4-unpadded"],
         may_fail: &["2.4-trailing-bits", "12.2-size"],
         on_request: |request, _| {
-            let unpadded = request.header("X-Mesh-Query").is_some_and(|query| query.len() % 4 != 0);
+            let unpadded = request.header_value("X-Mesh-Query").is_some_and(|query| query.len() % 4 != 0);
             unpadded.then(|| error(400, "TransportError"))
         },
         ..NO_FAULT
@@ -153,7 +155,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["2.3-repeated"],
         may_fail: &["2.3-repeated-id"],
         on_request: |request, _| {
-            let first = request.header("X-Mesh-Query").map(str::to_owned);
+            let first = request.header_value("X-Mesh-Query").map(str::to_owned);
             if first.is_some() {
                 set(request, "X-Mesh-Query", first);
             }
@@ -165,7 +167,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "one of both query headers is used",
         must_fail: &["2.3-both"],
         on_request: |request, _| {
-            if request.header("X-Mesh-Query").is_some_and(|query| !query.is_empty()) {
+            if request.header_value("X-Mesh-Query").is_some_and(|query| !query.is_empty()) {
                 set(request, "X-Mesh-Query-Id", None);
             }
             None
@@ -188,8 +190,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "format names are case-insensitive",
         must_fail: &["2.5-unknown-json-capitals", "2.5-unknown-ql-capitals"],
         on_request: |request, _| {
-            let format = request.header("X-Mesh-Format").map(str::to_ascii_lowercase);
-            if format.as_deref() == Some("ql") && request.header("X-Mesh-Format") == Some("QL") {
+            let format = request.header_value("X-Mesh-Format").map(str::to_ascii_lowercase);
+            if format.as_deref() == Some("ql") && request.header_value("X-Mesh-Format") == Some("QL") {
                 return Some(reply(200, &json!({"name": "Ada"})));
             }
             if format.is_some() {
@@ -289,7 +291,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "request ids are not limited in length",
         must_fail: &["2.11-unfit"],
         on_response: |request, response, _| {
-            if let Some(id) = request.header("X-Request-Id") {
+            if let Some(id) = request.header_value("X-Request-Id") {
                 put(response, "x-request-id", Some(id));
             }
         },

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::load::Background;
-use super::peer::Kind;
 use super::size::Size;
-use super::workload::{Placing, READ, Read, Target, Transport, Workload};
+use super::{READ, Read, Target, Transport, Workload};
+use crate::bench::machine::cores::Placing;
+use crate::bench::request::Kind;
 
 const NESTED_TARGETS: &[Target] =
     &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3), Target::Speed(Kind::GraphQl, 3.5)];
@@ -156,7 +156,7 @@ fn growths() -> Vec<Workload> {
         connections: 4,
         threads: 2,
         placing: Placing::Free,
-        background: Some(Background::Scans),
+        with_scans: true,
         targets: &[Target::Within(5_000.0)],
         ..growth()
     };

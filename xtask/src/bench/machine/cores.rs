@@ -3,7 +3,17 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::workload::Placing;
+/// The cores of server and load, if processes can be pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placing {
+    /// One core each.
+    Apart,
+    /// The server has all cores, the load one of them.
+    Free,
+    /// This number of threads each. If there are too few cores, server and load share them, with one thread of each per
+    /// core, so that the load grows with the server.
+    Together(usize),
+}
 
 /// The cores of this machine; `None` if processes cannot be pinned.
 pub(crate) struct Cores(Option<usize>);

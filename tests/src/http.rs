@@ -1,0 +1,297 @@
+//! An HTTP/1.1 client that sends requests as they are given, valid or not.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::wait::PATIENCE;
+
+/// The largest body that is read.
+const BODY_MAX: u64 = 1 << 30;
+
+/// The longest line that is read.
+const LINE_MAX: u64 = 1 << 20;
+
+/// Encodes a query for `X-Mesh-Query`.
+#[must_use]
+pub fn encode(query: &str) -> String {
+    STANDARD.encode(query)
+}
+
+/// A request as it goes over the wire; no part of it is validated or corrected.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The method.
+    pub method: String,
+    /// The request target.
+    pub target: String,
+    /// The headers in order, without `Host` and `Content-Length`.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body; `Content-Length` is added for it.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// Creates a request without headers; `Host` is added when it is sent.
+    #[must_use]
+    pub fn new(method: &str, target: &str) -> Self {
+        Self { method: method.to_owned(), target: target.to_owned(), ..Self::default() }
+    }
+
+    /// Creates a GET read; `target` is the whole path, base path included.
+    #[must_use]
+    pub fn get(target: &str, query: &str) -> Self {
+        Self::new("GET", target).query(query)
+    }
+
+    /// Creates a POST with a JSON body.
+    #[must_use]
+    pub fn post(target: &str, json: &str) -> Self {
+        Self::new("POST", target).header("Content-Type", "application/json").body(json)
+    }
+
+    /// Adds a header, even if one of the name exists.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.add_header(name, value);
+        self
+    }
+
+    /// Adds a header in place.
+    pub fn add_header(&mut self, name: &str, value: impl AsRef<[u8]>) {
+        self.headers.push((name.to_owned(), value.as_ref().to_vec()));
+    }
+
+    /// Returns the first header of a name, ignoring case.
+    #[must_use]
+    pub fn header_value(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
+        found.and_then(|(_, value)| std::str::from_utf8(value).ok())
+    }
+
+    /// Adds a query in `X-Mesh-Query`.
+    #[must_use]
+    pub fn query(self, query: &str) -> Self {
+        self.header("X-Mesh-Query", encode(query))
+    }
+
+    /// Sets the body and thereby `Content-Length`.
+    #[must_use]
+    pub fn body(mut self, body: impl AsRef<[u8]>) -> Self {
+        self.body = Some(body.as_ref().to_vec());
+        self
+    }
+
+    /// Serializes the request.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.bytes_for("mesh.test")
+    }
+
+    /// Serializes the request with a value of `Host`.
+    #[must_use]
+    pub fn bytes_for(&self, host: &str) -> Vec<u8> {
+        let mut bytes = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", self.method, self.target).into_bytes();
+        for (name, value) in &self.headers {
+            bytes.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
+        }
+        if let Some(body) = &self.body {
+            bytes.extend(format!("Content-Length: {}\r\n", body.len()).into_bytes());
+        }
+        bytes.extend(b"\r\n");
+        bytes.extend(self.body.as_deref().unwrap_or_default());
+        bytes
+    }
+}
+
+/// A response of a server.
+#[derive(Debug, Clone, Default)]
+pub struct Response {
+    /// The status code.
+    pub status: u16,
+    /// The headers in order, with names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body without chunk framing.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// Returns the first header of a name, given in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns whether the body is an event stream.
+    #[must_use]
+    pub fn is_event_stream(&self) -> bool {
+        self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+
+    /// Returns the body as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Parses the body as JSON; fails the test if it is not.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        match serde_json::from_slice(&self.body) {
+            Ok(value) => value,
+            Err(error) => panic!("status {}, not JSON ({error}): {}", self.status, self.text()),
+        }
+    }
+}
+
+/// A keep-alive connection.
+#[derive(Debug)]
+pub struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    /// Connects to a server.
+    #[must_use]
+    pub fn connect(address: SocketAddr) -> Self {
+        Self::from_stream(TcpStream::connect(address).expect("the server accepts connections"))
+    }
+
+    /// Connects to a host and port.
+    ///
+    /// # Errors
+    /// Returns a message if the host is unknown or does not accept the connection.
+    pub fn open(authority: &str) -> Result<Self, String> {
+        let address = authority.to_socket_addrs().ok().and_then(|mut all| all.next());
+        let address = address.ok_or_else(|| format!("cannot find {authority}"))?;
+        let stream = TcpStream::connect_timeout(&address, PATIENCE);
+        stream.map(Self::from_stream).map_err(|error| format!("cannot connect to {authority}: {error}"))
+    }
+
+    /// Uses a connection that is open already.
+    #[must_use]
+    pub fn from_stream(stream: TcpStream) -> Self {
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit for reading");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a time limit for writing");
+        stream.set_nodelay(true).expect("no delay");
+        Self { stream: BufReader::new(stream) }
+    }
+
+    /// Returns the socket with the bytes that have been received but not read.
+    #[must_use]
+    pub fn into_stream(self) -> BufReader<TcpStream> {
+        self.stream
+    }
+
+    /// Sends bytes. Write errors are ignored, since a server may refuse a request before it has read all of it.
+    pub fn write(&mut self, bytes: &[u8]) {
+        let stream = self.stream.get_mut();
+        let _ = stream.write_all(bytes).and_then(|()| stream.flush());
+    }
+
+    /// Closes the sending direction.
+    pub fn finish(&mut self) {
+        let _ = self.stream.get_mut().shutdown(Shutdown::Write);
+    }
+
+    /// Sends a request and reads its response.
+    pub fn send(&mut self, request: &Request) -> Response {
+        self.write(&request.bytes());
+        self.read(request.method == "HEAD").expect("a response")
+    }
+
+    /// Reads a response if one begins within the time.
+    pub fn read_within(&mut self, time: Duration) -> Option<Response> {
+        self.stream.get_ref().set_read_timeout(Some(time)).expect("a time limit for reading");
+        let has_begun = self.stream.fill_buf().is_ok_and(|bytes| !bytes.is_empty());
+        self.stream.get_ref().set_read_timeout(Some(PATIENCE)).expect("a time limit for reading");
+        if has_begun { self.read(false) } else { None }
+    }
+
+    /// Reads a response; `None` if the server closed the connection instead.
+    pub fn read(&mut self, is_head: bool) -> Option<Response> {
+        let read = |connection: &mut Self| {
+            let head = connection.read_head()?;
+            head.map(|head| connection.read_body(head, is_head)).transpose()
+        };
+        read(self).unwrap_or_else(|error: String| panic!("{error}"))
+    }
+
+    /// Reads the status line and the headers of a response; `None` if the server closed the connection instead.
+    ///
+    /// # Errors
+    /// Returns a message if the server is silent or does not send HTTP.
+    pub fn read_head(&mut self) -> Result<Option<Response>, String> {
+        let Some(first) = self.line()? else { return Ok(None) };
+        let status = first.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
+        let status = status.ok_or_else(|| format!("no status line: {first:?}"))?;
+        let mut response = Response { status, ..Response::default() };
+        loop {
+            let line = self.line()?.ok_or("the connection was closed within the headers")?;
+            if line.is_empty() {
+                return Ok(Some(response));
+            }
+            let (name, value) = line.split_once(':').ok_or_else(|| format!("not a header: {line:?}"))?;
+            response.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+    }
+
+    /// Reads the body of a response whose head has been read.
+    ///
+    /// # Errors
+    /// Returns a message if the body is incomplete.
+    pub fn read_body(&mut self, mut response: Response, is_head: bool) -> Result<Response, String> {
+        if is_head || response.status < 200 || [204, 304].contains(&response.status) {
+            return Ok(response);
+        }
+        if response.header("transfer-encoding").is_some() {
+            while let Some(chunk) = self.chunk()? {
+                response.body.extend(chunk);
+            }
+        } else {
+            let length = response.header("content-length").and_then(|length| length.parse().ok());
+            response.body = self.read_bytes(length)?;
+        }
+        Ok(response)
+    }
+
+    /// Reads a chunk; `None` for the last one.
+    fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let line = self.line()?.ok_or("the connection was closed between chunks")?;
+        let size = u64::from_str_radix(line.split(';').next().unwrap_or_default(), 16);
+        let chunk = self.read_bytes(Some(size.map_err(|_| format!("no size of a chunk: {line:?}"))?))?;
+        self.line()?;
+        Ok(Some(chunk).filter(|chunk| !chunk.is_empty()))
+    }
+
+    /// Reads so many bytes, or all up to the end of the connection.
+    fn read_bytes(&mut self, length: Option<u64>) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.stream).take(length.unwrap_or(BODY_MAX).min(BODY_MAX)).read_to_end(&mut bytes);
+        read.map_err(|error| format!("the body is incomplete: {error}"))?;
+        match length {
+            Some(length) if length != bytes.len() as u64 => {
+                Err(format!("the body is incomplete: {} of {length} bytes", bytes.len()))
+            }
+            _ => Ok(bytes),
+        }
+    }
+
+    /// Reads a line without its line ending; `None` at the end of the connection.
+    fn line(&mut self) -> Result<Option<String>, String> {
+        let mut line = Vec::new();
+        match (&mut self.stream).take(LINE_MAX).read_until(b'\n', &mut line) {
+            Ok(length) if length > 0 => {
+                Ok(Some(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()))
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
+                Err(format!("no answer within {PATIENCE:?}"))
+            }
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+}
