@@ -39,7 +39,10 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "an entity named like a member of every script object caused an internal error",
         &["tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position"],
     ),
-    ("controls beside the root were ignored", &["tests/it/reads/errors.rs::a_query_of_another_shape_is_refused"]),
+    (
+        "controls beside the root were ignored",
+        &["tests/it/reads/errors.rs::a_query_of_another_shape_is_refused"],
+    ),
     (
         "groups within a relation were ignored",
         &["tests/it/reads/errors/controls.rs::a_control_in_the_wrong_place_is_refused"],
@@ -82,7 +85,10 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ),
     (
         "cursors could be forged",
-        &["tests/it/reads/errors/cursors.rs::a_cursor_of_another_read_is_refused", "mesh-server/tests/it/fuzz.rs::cursor"],
+        &[
+            "tests/it/reads/errors/cursors.rs::a_cursor_of_another_read_is_refused",
+            "mesh-server/tests/it/fuzz.rs::cursor",
+        ],
     ),
     (
         "conditions on groups were ignored",
@@ -109,7 +115,10 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "a missing record was an empty object",
         &["tests/it/transport/routes.rs::a_record_with_an_impossible_id_is_null"],
     ),
-    ("controls on one record were ignored", &["tests/it/reads/errors/controls.rs::a_control_in_the_wrong_place_is_refused"]),
+    (
+        "controls on one record were ignored",
+        &["tests/it/reads/errors/controls.rs::a_control_in_the_wrong_place_is_refused"],
+    ),
     (
         "the path's entity was not compared with the query's",
         &["tests/it/reads/errors.rs::an_unknown_name_is_refused_with_its_path_and_a_suggestion"],
@@ -286,7 +295,10 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
             "mesh-server/src/rates/limiter.rs::a_million_addresses_use_no_more_memory_and_lift_no_limit",
         ],
     ),
-    ("responses had no `Vary` header", &["tests/it/transport/replies.rs::reads_are_revalidated_by_their_tag"]),
+    (
+        "responses had no `Vary` header",
+        &["tests/it/transport/replies.rs::reads_are_revalidated_by_their_tag"],
+    ),
     (
         "the number of registered queries was unbounded, and ids differed between servers",
         &[

@@ -136,5 +136,8 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
             "tests/it/operations/failures.rs::a_blocked_log_does_not_block_requests",
         ],
     ),
-    ("a long run of mixed traffic leaks nothing", &["tests/it/operations/soak.rs::mixed_traffic_leaks_nothing"]),
+    (
+        "a long run of mixed traffic leaks nothing",
+        &["tests/it/operations/soak.rs::mixed_traffic_leaks_nothing"],
+    ),
 ];
