@@ -1,14 +1,19 @@
 //! The schema document, with the names of `SPEC §6`.
 
+mod entries;
+pub(crate) mod join_condition;
 mod read;
+mod table_name;
+pub(crate) mod template;
 
 use std::collections::HashSet;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+pub use self::entries::Entries;
 use crate::fault::Positions;
 use crate::policy::RoleDocument;
-use crate::{Cardinality, Catalog, Entries, Faults, FieldType, Schema, TableName, Upload, load};
+use crate::{Cardinality, Catalog, Faults, FieldType, Schema, TableName, Upload, load};
 
 /// A parsed schema document. Its structure has been checked, its meaning has not.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]

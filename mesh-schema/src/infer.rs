@@ -1,6 +1,7 @@
 //! Inference of a schema from a database: every table becomes an entity, every foreign key a relation.
 
 mod key;
+mod naming;
 mod relation;
 mod secret;
 
@@ -8,7 +9,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::load::{default_table, is_reserved_member};
-use crate::{Catalog, Column, Document, EntityDocument, FieldType, IdField, Table, TableName, naming};
+use crate::{Catalog, Column, Document, EntityDocument, FieldType, IdField, Table, TableName};
 
 /// The result of inference: a document that loads with the same catalog, and notes about it.
 #[derive(Clone, Debug, Default, PartialEq)]

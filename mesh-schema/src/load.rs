@@ -1,12 +1,13 @@
 //! Loading of documents: names become ids and joins become columns, or every fault is reported.
 
 mod entity;
+pub(crate) mod lookup;
 mod policy;
 mod relation;
 
 use std::collections::HashSet;
 
-use crate::check::Tables;
+use self::lookup::Tables;
 use crate::fault::{Positions, hint};
 use crate::{Catalog, Document, Fault, Faults, Schema, Table};
 

@@ -3,9 +3,12 @@
 //! Only the loader ([`crate::Document::load`]) creates a [`Schema`], so every schema is complete: relations point to
 //! entities and fields to columns. After loading, only names sent by clients are looked up by text.
 
+mod computed;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use self::computed::ComputedError;
 use crate::policy::RoleDocument;
 use crate::{Entries, NativeType, TimeForm};
 

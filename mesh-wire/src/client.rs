@@ -20,7 +20,8 @@ use http::{Method, Request, Response, StatusCode, Uri};
 use mesh_ql::Format;
 use serde_json::Map;
 
-use crate::{ErrorBody, QuerySource, base64, headers, percent};
+use crate::route::percent;
+use crate::{ErrorBody, QuerySource, base64, headers};
 pub use calls::{Client, UploadFile, statement};
 pub use operation::Operation;
 pub use pages::{Page, Pages};

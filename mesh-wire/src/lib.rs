@@ -45,20 +45,17 @@
 pub mod base64;
 #[cfg(feature = "client")]
 pub mod client;
-pub mod cors;
-pub mod encoding;
 pub mod error;
 pub mod headers;
-mod percent;
 pub mod request;
 pub mod response;
 pub mod route;
 pub mod sse;
 
-pub use cors::{Cors, OriginError};
-pub use encoding::Encoding;
 pub use error::{Code, ErrorBody, ErrorKind, WireError};
 pub use request::{PostBody, QuerySource, RawQuery, ReadRequest, ReadTarget, RequestId};
+pub use response::cors::{self, Cors, OriginError};
+pub use response::encoding::{self, Encoding};
 pub use response::{ETag, RequestHead};
 pub use route::{AllowedMethods, BasePath, BasePathError, Profiles, Route};
 

@@ -8,7 +8,8 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Uri};
 use mesh_ql::Format;
 
-use crate::{WireError, base64, headers, percent};
+use crate::route::percent;
+use crate::{WireError, base64, headers};
 
 mod post_body;
 

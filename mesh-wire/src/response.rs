@@ -1,5 +1,7 @@
 //! Replies: results, errors and method lists with their headers. `SPEC §12.3`
 
+pub mod cors;
+pub mod encoding;
 mod write;
 
 use bytes::Bytes;
@@ -10,8 +12,8 @@ use http::header::{
 };
 use http::{Method, Response, StatusCode};
 
-use crate::encoding::plain_tag;
 use crate::{AllowedMethods, ErrorKind, RequestId, WireError, headers};
+use encoding::plain_tag;
 pub use write::{location, written};
 
 /// The parts of a request that its reply depends on.

@@ -3,6 +3,7 @@
 mod allowed_methods;
 mod base_path;
 mod path;
+pub(crate) mod percent;
 mod profiles;
 mod segments;
 

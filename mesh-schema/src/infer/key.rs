@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Note, Served, note};
+use super::{Note, Served, naming, note};
 use crate::load::{is_reserved_entity, is_reserved_member};
-use crate::naming;
 
 /// Assigns an entity key to every table. Tables whose keys collide keep their storage names.
 pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::key::claim;
+use super::naming::{camel, capitalized, plural_name, words};
 use super::{Note, Served, note};
-use crate::check::Tables;
+use crate::document::join_condition::{ColumnRef, Equality};
 use crate::load::is_reserved_member;
-use crate::naming::{camel, capitalized, plural_name, words};
-use crate::on::{ColumnRef, Equality};
+use crate::load::lookup::Tables;
 use crate::{Catalog, ForeignKey, JoinDocument, TableName, ThroughDocument};
 
 /// A foreign key between two served tables, identified by their indexes.

@@ -1,6 +1,7 @@
 //! Detection of columns that look like secrets.
 
-use crate::{Column, FieldType, naming};
+use super::naming;
+use crate::{Column, FieldType};
 
 /// Words that mark a column as a secret, anywhere in its name.
 const WORDS: [&str; 16] = [

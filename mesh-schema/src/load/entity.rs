@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::lookup::{find_column, tie_break};
 use super::{Loader, default_table, is_reserved_entity};
-use crate::check::{find_column, tie_break};
-use crate::template::{self, Part};
+use crate::document::template::{self, Part};
 use crate::{
     Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, FieldType,
     IdField, Member, NativeType, Piece, Table, TableName, Upload, Writable,

@@ -2,8 +2,8 @@
 
 use super::Loader;
 use super::entity::name_of;
-use crate::check::{find_column, is_default};
-use crate::on::{self, ColumnRef, Equality};
+use super::lookup::{find_column, is_default};
+use crate::document::join_condition::{self, ColumnRef, Equality};
 use crate::{
     Cardinality, ColumnPair, Entity, EntityId, JoinDocument, Link, Member, Relation, RelationId, Table,
     TableName, ThroughDocument,
@@ -111,7 +111,7 @@ impl<'a> Loader<'a> {
     }
 
     fn equalities(&mut self, path: &str, text: &str) -> Option<Vec<Equality>> {
-        on::parse(text).map_err(|message| self.fault(path, message)).ok()
+        join_condition::parse(text).map_err(|message| self.fault(path, message)).ok()
     }
 
     /// Assigns the sides of an equality to parent and target.

@@ -5,7 +5,8 @@ use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
 
 use super::{RequestHead, as_json, identify};
-use crate::{BasePath, headers, percent};
+use crate::route::percent;
+use crate::{BasePath, headers};
 
 /// Builds the reply of a write: 201 with the location of the created record, 200 with the changed record, or 204.
 pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option<Bytes>) -> Response<Bytes> {

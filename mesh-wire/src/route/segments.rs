@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::{WireError, percent};
+use super::percent;
+use crate::WireError;
 
 /// A cursor over the segments of an undecoded path.
 pub(super) struct Segments<'p> {

@@ -142,7 +142,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "table names were used as patterns",
         &[
             "tests/it/known_defects.rs::names_of_tables_are_no_patterns",
-            "mesh-schema/src/on/tests.rs::conditions_are_parsed",
+            "mesh-schema/src/document/join_condition/tests.rs::conditions_are_parsed",
         ],
     ),
     ("one of two equal relations in a query was dropped", &["mesh-ql/src/tests/wrong.rs::ql_names"]),

@@ -27,7 +27,7 @@ const RETIRED: [(&str, &str); 16] = [
 const DATA: [&str; 6] = [
     "CHANGELOG.md",
     "fuzz/corpus/",
-    "mesh-schema/src/naming/",
+    "mesh-schema/src/infer/naming/",
     "mesh-server/src/cli/commands/demo/data/",
     "tests/fixtures/",
     "xtask/src/tidy/language.rs",

@@ -12,7 +12,7 @@ const HOMES: [(&str, &[&str]); 4] = [
     ("sea_query", &["mesh-plan/src/sql", "mesh-sqlite/src", "mesh-postgres/src"]),
     ("rusqlite", &["mesh-sqlite/src", "mesh-server/src/cli/commands/demo"]),
     ("tokio_postgres", &["mesh-postgres/src"]),
-    ("nom", &["mesh-ql/src/token", "mesh-schema/src/on.rs"]),
+    ("nom", &["mesh-ql/src/parse/token", "mesh-schema/src/document/join_condition.rs"]),
 ];
 
 /// Returns the faults of all text files of the repository.

@@ -7,9 +7,9 @@ mod filter;
 mod node;
 mod value;
 
+use super::parser::{Parser, TokenName, to_name};
+use super::token::Token;
 use crate::error::Quoted;
-use crate::parser::{Parser, TokenName, to_name};
-use crate::token::Token;
 use crate::{Limits, Query, SyntaxError};
 
 /// Parses a query. The bounds on nesting in `limits` bound the recursion, so they must be clamped already.

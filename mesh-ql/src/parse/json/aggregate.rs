@@ -3,7 +3,7 @@
 use super::value::{boolean, choice, mismatch, object, string};
 use crate::SyntaxError;
 use crate::error::Quoted;
-use crate::parser::{Parser, TokenName, to_name};
+use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::query::{Aggregate, AggregateFn};
 use crate::span::Name;
 use crate::suggest::unknown;

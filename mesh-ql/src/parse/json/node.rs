@@ -8,11 +8,11 @@ use super::filter::{Clause, filter};
 use super::value::{boolean, mismatch, object};
 use crate::SyntaxError;
 use crate::error::Quoted;
-use crate::parser::{Parser, TokenName, to_name};
+use crate::parse::parser::{Parser, TokenName, to_name};
+use crate::parse::token::Token;
 use crate::query::{CONTROLS, Controls, ReadNode, Selection};
 use crate::span::{Span, Spanned};
 use crate::suggest::unknown;
-use crate::token::Token;
 
 /// Parses a read node. `SPEC §3.2`
 pub(super) fn node(parser: &mut Parser<'_>, expected: impl Display) -> Result<ReadNode, SyntaxError> {

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::parser::{Parser, TokenName, to_name};
+use super::token::{Invalid, Token};
 use crate::error::Quoted;
-use crate::parser::{Parser, TokenName, to_name};
 use crate::query::{Query, ReadNode, Selection};
 use crate::span::Spanned;
-use crate::token::{Invalid, Token};
 use crate::{Limits, SyntaxError};
 
 /// Parses a query. The bound on depth in `limits` bounds the recursion, so it must be clamped already.

@@ -3,11 +3,11 @@
 use super::value::{array, boolean, choice, mismatch, object, string};
 use crate::SyntaxError;
 use crate::error::Quoted;
-use crate::parser::{Parser, TokenName, to_name};
+use crate::parse::parser::{Parser, TokenName, to_name};
+use crate::parse::token::Token;
 use crate::query::{Condition, Filter, FilterOp, Literal, Operand, Subject};
 use crate::span::{Span, Spanned};
 use crate::suggest::unknown;
-use crate::token::Token;
 
 /// The control that a filter tree is the value of.
 #[derive(Clone, Copy, PartialEq, Eq)]

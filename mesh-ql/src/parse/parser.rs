@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::token::{Token, Tokenizer};
 use crate::error::Quoted;
 use crate::span::{Name, Span, Spanned};
-use crate::token::{Token, Tokenizer};
 use crate::{Limits, SyntaxError};
 
 /// A name as the tokenizer returns it.

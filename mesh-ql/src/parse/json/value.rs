@@ -9,10 +9,10 @@ use std::fmt::Display;
 
 use crate::SyntaxError;
 use crate::error::Quoted;
-use crate::parser::{Parser, TokenName};
+use crate::parse::parser::{Parser, TokenName};
+use crate::parse::token::{Invalid, Token};
 use crate::span::{Span, Spanned};
 use crate::suggest::unknown;
-use crate::token::{Invalid, Token};
 
 /// Parses an object: `entry` is called with each key and parses its value. Returns the location of the opening
 /// brace. `expected` is the first half of the message about another value: `'$page' must be an object`.

@@ -1,0 +1,35 @@
+//! Parsing of both query formats.
+
+mod json;
+mod parser;
+mod ql;
+mod token;
+
+use crate::{Format, Limits, Query, Span, SyntaxError};
+
+/// Parses a query that is written in `format` and checks every bound of `limits` meanwhile.
+///
+/// Bounds on nesting above [`Limits::MAX_DEPTH`] and [`Limits::MAX_FILTER_DEPTH`] count as these.
+///
+/// # Errors
+///
+/// The first fault in the text with its location: wrong syntax, a violated rule of `SPEC §3` or `§4` that needs
+/// no schema, or an exceeded bound.
+pub fn parse(format: Format, text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
+    let bound = limits.query_bytes;
+    if text.len() > bound {
+        let message =
+            format!("The query has {} bytes, more than the bound `query_bytes` ({bound}) allows", text.len());
+        let span = Span::new(0, text.len());
+        return Err(SyntaxError { message, path: None, span, position: span.position(text) });
+    }
+    let limits = Limits {
+        depth: limits.depth.min(Limits::MAX_DEPTH),
+        filter_depth: limits.filter_depth.min(Limits::MAX_FILTER_DEPTH),
+        ..*limits
+    };
+    match format {
+        Format::Json => json::parse(text, &limits),
+        Format::Ql => ql::parse(text, &limits),
+    }
+}
