@@ -1,9 +1,9 @@
 //! Request heads and bodies: every input yields a query or an error of the protocol.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
-use mesh_wire::headers::MeshHeaders;
 use mesh_wire::{
-    Cors, Encoding, ErrorKind, QuerySource, RequestHead, RequestId, WireError, base64, request, response, sse,
+    Cors, Encoding, ErrorKind, MeshHeaders, QuerySource, RequestHead, RequestId, WireError, base64, request,
+    response, sse,
 };
 use serde_json::Value;
 

@@ -53,7 +53,7 @@ pub mod route;
 pub mod sse;
 
 pub use error::{Code, ErrorBody, ErrorKind, WireError};
-pub use request::{PostBody, QuerySource, RawQuery, ReadRequest, ReadTarget, RequestId};
+pub use request::{MeshHeaders, PostBody, QuerySource, RawQuery, ReadRequest, ReadTarget, RequestId};
 pub use response::cors::{self, Cors, OriginError};
 pub use response::encoding::{self, Encoding};
 pub use response::{ETag, RequestHead};

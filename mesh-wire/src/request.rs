@@ -11,8 +11,10 @@ use mesh_ql::Format;
 use crate::route::percent;
 use crate::{WireError, base64, headers};
 
+mod mesh_headers;
 mod post_body;
 
+pub use mesh_headers::MeshHeaders;
 pub use post_body::{PostBody, decode_body};
 
 /// A read request, decoded but neither parsed nor checked against a schema.
@@ -117,7 +119,7 @@ impl RawQuery<'_> {
 /// # Errors
 /// 400 if a header of the protocol is repeated, or unless there is exactly one query with a known format.
 pub fn raw_query(headers: &HeaderMap) -> Result<RawQuery<'_>, WireError> {
-    headers::MeshHeaders::from_headers(headers)?.raw_query()
+    MeshHeaders::from_headers(headers)?.raw_query()
 }
 
 /// Decodes the query of a read by GET, HEAD or PUT.
@@ -152,7 +154,7 @@ pub fn check_url_query(query: Option<&str>) -> Result<(), WireError> {
 }
 
 /// Refuses a request head of more than `limit` bytes. `fields` is the size of all headers
-/// ([`headers::MeshHeaders::size`]). `SPEC §12.2`
+/// ([`MeshHeaders::size`]). `SPEC §12.2`
 ///
 /// # Errors
 /// 414 if the request line alone exceeds the limit, else 431.
@@ -183,7 +185,7 @@ enum Inner {
 impl RequestId {
     /// Returns the client's id if it consists of 1 to 128 visible ASCII characters, else an id made of `random` bytes.
     pub fn from_headers(headers: &HeaderMap, random: [u8; 16]) -> Self {
-        Self::new(headers::MeshHeaders::scan(headers).request_id, random)
+        Self::new(MeshHeaders::scan(headers).request_id, random)
     }
 
     /// Like [`RequestId::from_headers`], with the header already found.

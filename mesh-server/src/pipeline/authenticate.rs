@@ -8,9 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::{HeaderValue, Method};
 use mesh_integrity::{IntegrityError, Message, SignatureHeaders, SignatureTarget};
-use mesh_wire::WireError;
-use mesh_wire::headers::MeshHeaders;
 use mesh_wire::request::decode_body;
+use mesh_wire::{MeshHeaders, WireError};
 
 use super::body::RequestBody;
 use super::context::{Caller, PUBLIC, RequestContext};

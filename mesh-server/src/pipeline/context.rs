@@ -9,8 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, Uri};
 use mesh_integrity::Session;
 use mesh_plan::{Context, Principal};
-use mesh_wire::headers::MeshHeaders;
-use mesh_wire::{RequestHead, RequestId};
+use mesh_wire::{MeshHeaders, RequestHead, RequestId};
 use tracing::Span;
 
 use crate::app::shared::Shared;

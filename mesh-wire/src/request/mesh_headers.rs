@@ -1,0 +1,167 @@
+//! The protocol's headers of a request, collected in one pass.
+
+use http::{HeaderMap, HeaderValue};
+use mesh_ql::Format;
+
+use super::RawQuery;
+use crate::WireError;
+use crate::headers::{FORMAT, NONCE, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
+
+/// The headers of a request that this protocol defines, each of which may be sent once, and the size of all headers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MeshHeaders<'h> {
+    /// `X-Mesh-Query`.
+    pub query: Option<&'h HeaderValue>,
+    /// `X-Mesh-Query-Id`.
+    pub query_id: Option<&'h HeaderValue>,
+    /// `X-Mesh-Format`.
+    pub format: Option<&'h HeaderValue>,
+    /// `X-Mesh-Signature`.
+    pub signature: Option<&'h HeaderValue>,
+    /// `X-Mesh-Token`.
+    pub token: Option<&'h HeaderValue>,
+    /// `X-Mesh-Timestamp`.
+    pub timestamp: Option<&'h HeaderValue>,
+    /// `X-Mesh-Nonce`.
+    pub nonce: Option<&'h HeaderValue>,
+    /// `X-Request-Id`; `None` if it is repeated.
+    pub request_id: Option<&'h HeaderValue>,
+    /// The size of all names and values, in bytes.
+    pub size: usize,
+    /// The first repeated header of the protocol.
+    repeated: Option<&'static str>,
+}
+
+impl<'h> MeshHeaders<'h> {
+    /// Collects the headers and refuses repeated ones.
+    ///
+    /// # Errors
+    /// See [`MeshHeaders::reject_repeated`].
+    pub fn from_headers(headers: &'h HeaderMap) -> Result<Self, WireError> {
+        Self::scan(headers).reject_repeated()
+    }
+
+    /// Collects the headers without checking them.
+    pub fn scan(headers: &'h HeaderMap) -> Self {
+        let mut found = Self::default();
+        let mut request_ids = 0;
+        for (name, value) in headers {
+            // Names in a `HeaderMap` are lowercase.
+            let text = name.as_str();
+            found.size += text.len() + value.len();
+            let Some(rest) = text.strip_prefix("x-") else { continue };
+            let (slot, name) = match rest {
+                "mesh-query" => (&mut found.query, QUERY),
+                "mesh-query-id" => (&mut found.query_id, QUERY_ID),
+                "mesh-format" => (&mut found.format, FORMAT),
+                "mesh-signature" => (&mut found.signature, SIGNATURE),
+                "mesh-token" => (&mut found.token, TOKEN),
+                "mesh-timestamp" => (&mut found.timestamp, TIMESTAMP),
+                "mesh-nonce" => (&mut found.nonce, NONCE),
+                "request-id" => {
+                    found.request_id = Some(value);
+                    request_ids += 1;
+                    continue;
+                }
+                _ => continue,
+            };
+            if slot.replace(value).is_some() {
+                found.repeated.get_or_insert(name);
+            }
+        }
+        if request_ids > 1 {
+            found.request_id = None;
+        }
+        found
+    }
+
+    /// Refuses repeated headers of the protocol, which two parties could read differently.
+    ///
+    /// # Errors
+    /// 400 if one of them is repeated.
+    pub fn reject_repeated(self) -> Result<Self, WireError> {
+        self.repeated.map_or(Ok(self), |name| Err(repeated(name)))
+    }
+
+    /// Returns the undecoded query. `SPEC §2.3`, `SPEC §2.5`
+    ///
+    /// # Errors
+    /// 400 unless there is exactly one query with a known format.
+    pub fn raw_query(&self) -> Result<RawQuery<'h>, WireError> {
+        match (non_empty(self.query, QUERY)?, non_empty(self.query_id, QUERY_ID)?) {
+            (Some(query), None) => Ok(RawQuery::Text { format: self.query_format()?, raw: query.as_bytes() }),
+            // The format of a registered query is stored with it, so the header is ignored.
+            (None, Some(id)) => id.to_str().map(RawQuery::Id).map_err(|_| {
+                WireError::transport(format!("{QUERY_ID} has characters that a query id cannot have"))
+            }),
+            (None, None) => Err(WireError::transport(format!(
+                "The request has no query; send it in {QUERY} as base64, or its id in {QUERY_ID}"
+            ))),
+            (Some(_), Some(_)) => Err(WireError::transport(format!(
+                "{QUERY} and {QUERY_ID} exclude each other; send one of them"
+            ))),
+        }
+    }
+
+    fn query_format(&self) -> Result<Format, WireError> {
+        let Some(value) = self.format else { return Ok(Format::Json) };
+        let format = value.to_str().ok().and_then(Format::parse);
+        format.ok_or_else(|| WireError::transport(format!("{FORMAT} must be 'json' or 'ql'")))
+    }
+
+    /// Returns the part that a signature covers: the query, else its id, else nothing. `SPEC §7.4`
+    pub fn statement(&self) -> &'h [u8] {
+        self.query.or(self.query_id).map(HeaderValue::as_bytes).unwrap_or_default()
+    }
+}
+
+fn non_empty<'h>(value: Option<&'h HeaderValue>, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
+    match value {
+        Some(value) if value.as_bytes().trim_ascii().is_empty() => {
+            Err(WireError::transport(format!("Header {name} is empty")))
+        }
+        value => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headers::MESH;
+
+    #[test]
+    fn each_header_is_found_and_may_be_sent_once() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-mesh-other", HeaderValue::from_static("x"));
+        for name in MESH {
+            headers.insert(name, HeaderValue::from_str(name).unwrap());
+        }
+        let found = MeshHeaders::from_headers(&headers).unwrap();
+        let all = [
+            found.query,
+            found.query_id,
+            found.format,
+            found.signature,
+            found.token,
+            found.timestamp,
+            found.nonce,
+        ];
+        assert_eq!(all.map(|value| value.unwrap().to_str().unwrap()), MESH);
+        assert_eq!(found.statement(), b"X-Mesh-Query");
+        for name in MESH {
+            let mut twice = headers.clone();
+            twice.append(name, HeaderValue::from_static("again"));
+            let error = MeshHeaders::from_headers(&twice).unwrap_err();
+            assert_eq!(error.status.as_u16(), 400);
+            assert!(error.message.contains(name), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn the_statement_is_the_query_or_its_id() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(MeshHeaders::from_headers(&headers).unwrap().statement(), b"");
+        headers.insert(QUERY_ID, HeaderValue::from_static("q_1"));
+        assert_eq!(MeshHeaders::from_headers(&headers).unwrap().statement(), b"q_1");
+    }
+}
