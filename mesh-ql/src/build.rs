@@ -64,7 +64,7 @@ impl QueryBuilder {
         self.select(Selection::Relation(name, node))
     }
 
-    /// Adds a selection. One with the same name is replaced, since a response has every name once.
+    /// Adds a selection, or replaces the one with the same name, since names in a response are unique.
     fn select(mut self, selection: Selection) -> Self {
         match self.node.select.iter_mut().find(|other| other.name() == selection.name()) {
             Some(other) => *other = selection,
@@ -80,7 +80,7 @@ impl QueryBuilder {
         self
     }
 
-    /// Adds a key to the order, less significant than those before: [`asc`] or [`desc`].
+    /// Adds a key to the order, less significant than the earlier ones: [`asc`] or [`desc`].
     pub fn order_by(mut self, key: OrderBy) -> Self {
         self.node.controls.order.push(key);
         self
@@ -138,7 +138,7 @@ fn name(name: impl Into<String>) -> Name {
     Name::from(name.into())
 }
 
-/// A list of names; an empty one is left out, as the formats have no empty lists.
+/// Returns a list of names, or `None` for an empty one, because the formats have no empty lists.
 fn names(fields: impl IntoIterator<Item = impl Into<String>>) -> Option<Spanned<Vec<Name>>> {
     let names: Vec<Name> = fields.into_iter().map(name).collect();
     (!names.is_empty()).then_some(names.into())

@@ -1,37 +1,28 @@
-//! Errors about the text of a query.
+//! Errors about the text of a query, and suggestions for misspelled names.
 
 use std::fmt::{self, Display, Write};
 
+use thiserror::Error;
+
 use crate::span::{Position, Span};
 
-/// The text is no query, or exceeds a bound. `SPEC §3.4`
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The text is not a query, or exceeds a bound. `SPEC §3.4`
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message} ({position}{})", .path.as_ref().map(|path| format!(", in {path}")).unwrap_or_default())]
 #[non_exhaustive]
 pub struct SyntaxError {
-    /// One sentence that names the offender and, where it is not obvious, what is allowed.
+    /// One sentence that names the wrong part and, where it is not obvious, what is allowed.
     pub message: String,
-    /// The read node that contains the offender: dotted names from the root entity. `None` outside of nodes.
+    /// The read node that contains the wrong part: dotted names from the root entity. `None` outside of nodes.
     pub path: Option<String>,
-    /// The offender in the text.
+    /// The wrong part of the text.
     pub span: Span,
-    /// Line and column of the offender.
+    /// Line and column of the wrong part.
     pub position: Position,
 }
 
-impl Display for SyntaxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { message, path, span: _, position } = self;
-        match path {
-            Some(path) => write!(f, "{message} ({position}, in {path})"),
-            None => write!(f, "{message} ({position})"),
-        }
-    }
-}
-
-impl std::error::Error for SyntaxError {}
-
-/// A client's name as messages show it: in quotes, on one line, and shortened so that an error cannot be made
-/// to carry the whole query back.
+/// A name from a query as messages show it: in quotes, on one line, and shortened, so that an error cannot return the
+/// whole query.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl Quoted<'_> {
@@ -50,5 +41,57 @@ impl Display for Quoted<'_> {
             }
         }
         f.write_str(if rest.next().is_some() { "…'" } else { "'" })
+    }
+}
+
+/// Returns the message about a name that is not one of `choices`: with the nearest choice, or with all if none is near.
+pub(crate) fn unknown(thing: &str, name: &str, choices: &[&str]) -> String {
+    let quoted = Quoted(name);
+    if let Some(choice) = nearest(name, choices) {
+        return format!("Unknown {thing} {quoted}; did you mean '{choice}'?");
+    }
+    let (last, others) = choices.split_last().unwrap_or((&"nothing", &[]));
+    format!("Unknown {thing} {quoted}; expected '{}' or '{last}'", others.join("', '"))
+}
+
+/// Returns the choice that `name` probably is a misspelling of: it may begin with the choice, or differ from it in a third
+/// of the letters.
+fn nearest<'c>(name: &str, choices: &[&'c str]) -> Option<&'c str> {
+    // The comparison takes time proportional to the product of both lengths.
+    const MAX_BYTES: usize = 24;
+    let name = name.to_lowercase();
+    let distance = |choice: &&'c str| {
+        let letters = choice.to_lowercase();
+        if letters.len() >= 3 && name.starts_with(&letters) {
+            return Some((1, *choice));
+        }
+        let distance = strsim::osa_distance(&name, &letters);
+        (distance <= name.len().max(letters.len()) / 3).then_some((distance, *choice))
+    };
+    let near = choices.iter().filter(|_| name.len() <= MAX_BYTES).filter_map(distance);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspellings_are_recognized_and_other_names_are_not() {
+        let choices = ["eq", "in", "ilike", "isNull", "asc", "desc"];
+        let cases = [
+            ("IN", Some("in")),
+            ("isnul", Some("isNull")),
+            ("ilke", Some("ilike")),
+            ("acs", Some("asc")),
+            ("descending", Some("desc")),
+            ("equals", None),
+            ("", None),
+            ("=", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(nearest(name, &choices), expected, "{name}");
+        }
+        assert_eq!(nearest(&"i".repeat(100_000), &choices), None);
     }
 }

@@ -4,21 +4,19 @@
 
 pub mod build;
 mod error;
-mod format;
 mod limits;
+mod named_enum;
 mod parse;
 mod print;
 mod query;
 mod span;
-mod suggest;
 #[cfg(test)]
 mod tests;
 
 pub use error::SyntaxError;
-pub use format::Format;
 pub use limits::Limits;
-pub use parse::parse;
-pub use print::{NotQl, NotQlReason, print_json, print_json_pretty, print_ql};
+pub use parse::{Format, parse};
+pub use print::{NotQl, NotQlReason, print_json, print_ql};
 pub use query::{
     Aggregate, AggregateFn, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, Literal, Nulls,
     Operand, OrderBy, Page, Query, ReadNode, Selection, Subject,

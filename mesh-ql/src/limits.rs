@@ -1,15 +1,15 @@
-//! Bounds on the size of queries, which the parser checks while it reads.
+//! Limits on the size of queries, which the parser checks while it reads.
 
-/// Bounds on one query, with the protocol's defaults. `SPEC §3.5`, `SPEC §3.11`
+/// Limits on one query, with the protocol's defaults. `SPEC §3.5`, `SPEC §3.11`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of query text.
     pub query_bytes: usize,
     /// Levels of nested relations; a query without relations has depth 0. At most [`Limits::MAX_DEPTH`].
     pub depth: usize,
-    /// Selected fields and relations in all.
+    /// Selected fields and relations in total.
     pub fields: usize,
-    /// Levels of a filter tree; a lone condition has depth 1.
+    /// Levels of a filter tree; a single condition has depth 1.
     pub filter_depth: usize,
     /// Combinators and conditions of one filter tree.
     pub filter_nodes: usize,
@@ -24,7 +24,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The deepest nesting that any configuration may allow. It bounds the recursion over queries.
+    /// The deepest nesting that any configuration may allow, which bounds the recursion over queries.
     pub const MAX_DEPTH: usize = 32;
     /// The deepest filter tree that any configuration may allow.
     pub const MAX_FILTER_DEPTH: usize = 32;

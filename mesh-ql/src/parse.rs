@@ -5,14 +5,25 @@ mod parser;
 mod ql;
 mod token;
 
-use crate::{Format, Limits, Query, Span, SyntaxError};
+use crate::{Limits, Query, Span, SyntaxError, named_enum};
+pub(crate) use token::is_identifier;
 
-/// Parses a query that is written in `format` and checks every bound of `limits` meanwhile.
-///
-/// Bounds on nesting above [`Limits::MAX_DEPTH`] and [`Limits::MAX_FILTER_DEPTH`] count as these.
+named_enum! {
+    /// The format of a query's text. `SPEC §2.5`
+    #[derive(Default)]
+    Format {
+        /// Selection and controls, as one JSON object.
+        #[default]
+        Json = "json",
+        /// The brace format: selection only.
+        Ql = "ql",
+    }
+}
+
+/// Parses a query and checks every bound of `limits`. Bounds on nesting above [`Limits::MAX_DEPTH`] and
+/// [`Limits::MAX_FILTER_DEPTH`] are reduced to these.
 ///
 /// # Errors
-///
 /// The first fault in the text with its location: wrong syntax, a violated rule of `SPEC §3` or `§4` that needs
 /// no schema, or an exceeded bound.
 pub fn parse(format: Format, text: &str, limits: &Limits) -> Result<Query, SyntaxError> {

@@ -1,226 +1,101 @@
 //! Printing of queries in either format.
 //!
-//! What is printed reads back as the same query, provided that it keeps the rules that its types document.
-//! Printing follows the nesting of the query by recursion; the parser bounds it in all queries that it makes.
+//! The output parses to the same query if the query keeps the rules that its types document. Printing recurses over the
+//! nesting of the query, which the parser bounds.
 
-use std::fmt::{self, Display};
-
-use serde_json::{Map, Number, Value};
+use thiserror::Error;
 
 use crate::error::Quoted;
-use crate::query::{
-    Aggregate, Condition, Controls, Filter, Literal, Nulls, Operand, OrderBy, Page, Query, ReadNode,
-    Selection, Subject,
-};
+use crate::parse::is_identifier;
+use crate::query::{Query, ReadNode, Selection};
 
-/// The query as JSON text on one line.
+/// Returns the query as JSON text on one line.
+#[expect(clippy::expect_used, reason = "names are strings, and all values have a JSON text")]
 pub fn print_json(query: &Query) -> String {
-    document(query).to_string()
+    serde_json::to_string(query).expect("a query is always JSON")
 }
 
-/// The query as JSON text, indented for people.
-pub fn print_json_pretty(query: &Query) -> String {
-    format!("{:#}", document(query))
-}
-
-fn document(query: &Query) -> Value {
-    object([(query.entity.as_str(), node(&query.root))])
-}
-
-fn node(node: &ReadNode) -> Value {
-    let select = node.select.iter().map(|selection| match selection {
-        Selection::Field(name) => (name.as_str(), Value::Bool(true)),
-        Selection::Relation(name, below) => (name.as_str(), self::node(below)),
-    });
-    let mut keys = vec![("$select", object(select))];
-    controls(&node.controls, &mut keys);
-    object(keys)
-}
-
-fn controls(controls: &Controls, keys: &mut Vec<(&str, Value)>) {
-    if let Some(tree) = &controls.filter {
-        keys.push(("$where", filter(tree)));
-    }
-    if !controls.order.is_empty() {
-        keys.push(("$orderBy", controls.order.iter().map(order).collect()));
-    }
-    if let Some(slice) = &controls.page {
-        keys.push(("$page", page(slice)));
-    }
-    if let Some(fields) = &controls.distinct {
-        keys.push(("$distinct", fields.iter().map(|field| text(field)).collect()));
-    }
-    if let Some(fields) = &controls.group {
-        keys.push(("$groupBy", fields.iter().map(|field| text(field)).collect()));
-    }
-    if !controls.aggregates.is_empty() {
-        let entries = controls.aggregates.iter().map(|entry| (entry.alias.as_str(), aggregate(entry)));
-        keys.push(("$aggregate", object(entries)));
-    }
-    if let Some(tree) = &controls.having {
-        keys.push(("$having", filter(tree)));
-    }
-}
-
-fn filter(filter: &Filter) -> Value {
-    match filter {
-        Filter::And(parts) => object([("and", parts.iter().map(self::filter).collect())]),
-        Filter::Or(parts) => object([("or", parts.iter().map(self::filter).collect())]),
-        Filter::Not(part) => object([("not", self::filter(part))]),
-        Filter::Condition(Condition { subject, op, value }) => {
-            let mut keys = vec![self::subject(subject), ("op", text(op.name()))];
-            match value {
-                Operand::None => {}
-                Operand::One(value) => keys.push(("value", literal(value))),
-                Operand::Many(values) => {
-                    keys.push(("value", values.iter().map(|value| literal(value)).collect()))
-                }
-            }
-            object(keys)
-        }
-    }
-}
-
-fn subject(subject: &Subject) -> (&'static str, Value) {
-    match subject {
-        Subject::Field(name) => ("field", text(name)),
-        Subject::Aggregate(alias) => ("aggregate", text(alias)),
-    }
-}
-
-fn literal(literal: &Literal) -> Value {
-    match literal {
-        Literal::Boolean(boolean) => Value::Bool(*boolean),
-        Literal::Integer(integer) => Value::from(*integer),
-        Literal::Number(number) => Number::from_f64(*number).map_or(Value::Null, Value::Number),
-        Literal::Text(string) => text(string),
-    }
-}
-
-fn order(key: &OrderBy) -> Value {
-    let mut keys = vec![subject(&key.subject), ("direction", text(key.direction.name()))];
-    if key.nulls != Nulls::default() {
-        keys.push(("nulls", text(key.nulls.name())));
-    }
-    object(keys)
-}
-
-fn page(page: &Page) -> Value {
-    let first = page.first.map(|first| ("first", Value::from(first)));
-    let after = page.after.as_ref().map(|after| ("after", text(after)));
-    object(first.into_iter().chain(after))
-}
-
-fn aggregate(aggregate: &Aggregate) -> Value {
-    let mut keys = vec![("fn", text(aggregate.function.name()))];
-    if let Some(field) = &aggregate.field {
-        keys.push(("field", text(field)));
-    }
-    if aggregate.distinct {
-        keys.push(("distinct", Value::Bool(true)));
-    }
-    object(keys)
-}
-
-fn object<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
-    Value::Object(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
-}
-
-fn text(text: &str) -> Value {
-    Value::String(text.to_owned())
-}
-
-/// The query in the brace format, on one line.
+/// Returns the query in the brace format, on one line.
 ///
 /// # Errors
-///
-/// The first part that the format has no words for: a control, or a name that is no ASCII identifier.
+/// [`NotQl`] with the first part that the format cannot express: a control, a name that is not an ASCII identifier, or an
+/// empty selection.
 pub fn print_ql(query: &Query) -> Result<String, NotQl> {
-    let mut writer = Writer { text: "{ ".to_owned(), path: Vec::new() };
-    writer.name(&query.entity)?;
-    writer.path.push(&query.entity);
-    writer.selection(&query.root)?;
-    writer.text.push_str(" }");
-    Ok(writer.text)
+    let mut text = "{ ".to_owned();
+    print_name(&mut text, &query.entity)?;
+    print_selection(&mut text, &query.root).map_err(|error| error.below(&query.entity))?;
+    text.push_str(" }");
+    Ok(text)
 }
 
-/// Why a query cannot be written in the brace format. `SPEC §4`
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A query cannot be written in the brace format. `SPEC §4`
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("QL cannot express {reason}{}; use JSON", in_path(.path))]
 #[non_exhaustive]
 pub struct NotQl {
-    /// The read node concerned: dotted refs from the root entity. Empty if it is the entity's own name.
+    /// The read node concerned: dotted refs from the root entity. Empty if the entity itself is concerned.
     pub path: String,
-    /// What the format has no words for.
+    /// The part that the format cannot express.
     pub reason: NotQlReason,
 }
 
-/// What the brace format has no words for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A part of a query that the brace format cannot express.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NotQlReason {
-    /// This control.
+    /// A control.
+    #[error("'{0}'")]
     Control(&'static str),
-    /// This name, since it is no ASCII identifier.
+    /// A name that is not an ASCII identifier.
+    #[error("the name {}", Quoted(.0))]
     Name(String),
     /// A selection without fields and relations.
+    #[error("an empty selection")]
     EmptySelection,
 }
 
-impl Display for NotQl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.reason {
-            NotQlReason::Control(control) => write!(f, "QL cannot express '{control}'")?,
-            NotQlReason::Name(name) => write!(f, "QL cannot express the name {}", Quoted(name))?,
-            NotQlReason::EmptySelection => f.write_str("QL cannot express an empty selection")?,
-        }
-        if !self.path.is_empty() {
-            write!(f, " (in {})", self.path)?;
-        }
-        f.write_str("; use JSON")
+fn in_path(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(" (in {path})") }
+}
+
+impl NotQl {
+    /// Prepends a node to the path.
+    fn below(self, node: &str) -> Self {
+        let path = if self.path.is_empty() { node.to_owned() } else { format!("{node}.{}", self.path) };
+        Self { path, ..self }
     }
 }
 
-impl std::error::Error for NotQl {}
-
-/// The text so far and the names around the place it has come to.
-struct Writer<'q> {
-    text: String,
-    path: Vec<&'q str>,
+impl From<NotQlReason> for NotQl {
+    fn from(reason: NotQlReason) -> Self {
+        Self { path: String::new(), reason }
+    }
 }
 
-impl<'q> Writer<'q> {
-    /// The items of a node, each with a blank before it.
-    fn selection(&mut self, node: &'q ReadNode) -> Result<(), NotQl> {
-        if let Some((control, _)) = node.controls.present().next() {
-            return Err(self.refuse(NotQlReason::Control(control)));
-        }
-        if node.select.is_empty() {
-            return Err(self.refuse(NotQlReason::EmptySelection));
-        }
-        for selection in &node.select {
-            self.text.push(' ');
-            self.name(selection.name())?;
-            if let Selection::Relation(name, below) = selection {
-                self.path.push(name);
-                self.text.push_str(" {");
-                self.selection(below)?;
-                self.text.push_str(" }");
-                self.path.pop();
-            }
-        }
-        Ok(())
+/// Prints the items of a node, each after a blank.
+fn print_selection(text: &mut String, node: &ReadNode) -> Result<(), NotQl> {
+    if let Some((control, _)) = node.controls.present().next() {
+        return Err(NotQlReason::Control(control).into());
     }
+    if node.select.is_empty() {
+        return Err(NotQlReason::EmptySelection.into());
+    }
+    for selection in &node.select {
+        text.push(' ');
+        print_name(text, selection.name())?;
+        if let Selection::Relation(name, below) = selection {
+            text.push_str(" {");
+            print_selection(text, below).map_err(|error| error.below(name))?;
+            text.push_str(" }");
+        }
+    }
+    Ok(())
+}
 
-    fn name(&mut self, name: &str) -> Result<(), NotQl> {
-        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if !starts || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return Err(self.refuse(NotQlReason::Name(name.to_owned())));
-        }
-        self.text.push_str(name);
-        Ok(())
+fn print_name(text: &mut String, name: &str) -> Result<(), NotQl> {
+    if !is_identifier(name) {
+        return Err(NotQlReason::Name(name.to_owned()).into());
     }
-
-    fn refuse(&self, reason: NotQlReason) -> NotQl {
-        NotQl { path: self.path.join("."), reason }
-    }
+    text.push_str(name);
+    Ok(())
 }

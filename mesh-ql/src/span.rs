@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use serde::{Serialize, Serializer};
+
 /// A range of bytes of a query's text. Offsets above [`u32::MAX`] count as that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
@@ -13,7 +15,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes from `start` to `end`, the latter excluded.
+    /// Creates the span of the bytes from `start` up to and excluding `end`.
     pub fn new(start: usize, end: usize) -> Self {
         let offset = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
         Self { start: offset(start), end: offset(end) }
@@ -32,7 +34,7 @@ impl Span {
         Position { line: number(line), column: number(column) }
     }
 
-    /// The part of `text` that the span covers; empty if it is not a part of it.
+    /// Returns the part of `text` that the span covers; empty if the span exceeds the text.
     pub(crate) fn slice(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
@@ -55,8 +57,7 @@ impl fmt::Display for Position {
 
 /// A part of a query and its location in the text that it was parsed from.
 ///
-/// The location takes no part in comparisons, so that queries are equal if they mean the same. Parts of queries
-/// that were built in code have no location.
+/// Comparisons ignore the location, so queries with the same meaning are equal.
 ///
 /// ```
 /// use mesh_ql::{Format, Limits, Span, build::query, parse};
@@ -69,7 +70,7 @@ impl fmt::Display for Position {
 pub struct Spanned<T> {
     /// The part itself.
     pub value: T,
-    /// Where it is written.
+    /// Its location; `None` for parts built in code.
     pub span: Option<Span>,
 }
 
@@ -77,7 +78,7 @@ pub struct Spanned<T> {
 pub type Name = Spanned<String>;
 
 impl<T> Spanned<T> {
-    /// A part of a parsed text.
+    /// Creates a part of a parsed text.
     pub fn new(value: T, span: Span) -> Self {
         Self { value, span: Some(span) }
     }
@@ -106,6 +107,12 @@ impl<T> Deref for Spanned<T> {
 impl<T> DerefMut for Spanned<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.value
+    }
+}
+
+impl<T: Serialize> Serialize for Spanned<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
     }
 }
 

@@ -1,5 +1,5 @@
-//! The parser of the JSON format, straight from tokens to the query: duplicate keys are seen, and every bound
-//! stops the work where it is exceeded.
+//! The parser of the JSON format. It turns tokens into the query without an intermediate JSON tree, so it finds duplicate
+//! keys and stops where a bound is exceeded.
 
 mod aggregate;
 mod controls;
@@ -12,7 +12,7 @@ use super::token::Token;
 use crate::error::Quoted;
 use crate::{Limits, Query, SyntaxError};
 
-/// Parses a query. The bounds on nesting in `limits` bound the recursion, so they must be clamped already.
+/// Parses a query. The limits on nesting bound the recursion, so they must be clamped already.
 pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     let mut parser = Parser::new(text, limits);
     let mut query: Option<Query> = None;
@@ -32,7 +32,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     query.ok_or_else(|| parser.error(start, "The query names no entity; its one root key is the entity key"))
 }
 
-/// Refuses keys that are no entity's, and a second entity. `SPEC §3.1`
+/// Refuses keys that are not entities, and a second entity. `SPEC §3.1`
 fn check_root_key(parser: &Parser<'_>, key: &TokenName<'_>, is_second: bool) -> Result<(), SyntaxError> {
     let name = Quoted(key);
     let message = if key.starts_with('$') {

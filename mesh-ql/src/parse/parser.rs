@@ -7,10 +7,10 @@ use crate::error::Quoted;
 use crate::span::{Name, Span, Spanned};
 use crate::{Limits, SyntaxError};
 
-/// A name as the tokenizer returns it.
+/// A name in the text, borrowed where possible.
 pub(crate) type TokenName<'t> = Spanned<Cow<'t, str>>;
 
-/// A text that is being parsed, at one of its tokens.
+/// The state of parsing: the current token, the path of read nodes, and the limits.
 pub(crate) struct Parser<'t> {
     tokens: Tokenizer<'t>,
     pub(crate) limits: Limits,
@@ -21,41 +21,41 @@ pub(crate) struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// Starts at the first token. The bounds on nesting bound the recursion, so they must be clamped already.
+    /// Starts at the first token. The limits on nesting bound the recursion, so they must be clamped already.
     pub(crate) fn new(text: &'t str, limits: &Limits) -> Self {
         Self { tokens: Tokenizer::new(text), limits: *limits, path: Vec::new(), selected: 0 }
     }
 
-    /// The current token.
+    /// Returns the current token.
     pub(crate) fn token(&self) -> &Token<'t> {
         &self.tokens.token
     }
 
-    /// The location of the current token.
+    /// Returns the location of the current token.
     pub(crate) fn span(&self) -> Span {
         self.tokens.span
     }
 
-    /// The current token as it is written.
+    /// Returns the text of the current token.
     pub(crate) fn token_text(&self) -> &'t str {
         self.tokens.span.slice(self.tokens.text)
     }
 
-    /// Goes to the next token and returns the one before it.
+    /// Advances to the next token and returns the previous one.
     pub(crate) fn advance(&mut self) -> Token<'t> {
         self.tokens.advance()
     }
 
-    /// Goes to the next token if the current one is `token`.
+    /// Advances if the current token is `token`. Returns whether it was.
     pub(crate) fn advance_if(&mut self, token: &Token<'_>) -> bool {
-        let is_there = self.tokens.token == *token;
-        if is_there {
+        let matches = self.tokens.token == *token;
+        if matches {
             self.advance();
         }
-        is_there
+        matches
     }
 
-    /// Goes to the next token if the current one is a string, and returns that.
+    /// Advances if the current token is a string, and returns that string.
     pub(crate) fn take_text(&mut self) -> Option<TokenName<'t>> {
         if !matches!(self.tokens.token, Token::Text(_)) {
             return None;
@@ -67,7 +67,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses a read node's contents by `parse`, with errors that have its path.
+    /// Parses the contents of a read node. Errors have its path.
     pub(crate) fn inside<T>(
         &mut self,
         name: &TokenName<'t>,
@@ -102,7 +102,7 @@ impl<'t> Parser<'t> {
         Err(self.error(relation.span, message))
     }
 
-    /// An error about a part of the text, or without a part about the current token.
+    /// Creates an error about a part of the text, by default the current token.
     pub(crate) fn error(&self, span: impl Into<Option<Span>>, message: impl Into<String>) -> SyntaxError {
         let span = span.into().unwrap_or(self.tokens.span);
         let path = (!self.path.is_empty()).then(|| self.path.join("."));

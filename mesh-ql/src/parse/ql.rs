@@ -1,4 +1,4 @@
-//! The parser of the brace format: names and braces, nothing else. `SPEC §4`
+//! The parser of the brace format, which consists of names and braces. `SPEC §4`
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::query::{Query, ReadNode, Selection};
 use crate::span::Spanned;
 use crate::{Limits, SyntaxError};
 
-/// Parses a query. The bound on depth in `limits` bounds the recursion, so it must be clamped already.
+/// Parses a query. The limit on depth bounds the recursion, so it must be clamped already.
 pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     let mut parser = Parser::new(text, limits);
     expect(&mut parser, &Token::OpenBrace, "'{'")?;
@@ -27,7 +27,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     Ok(Query { entity: to_name(entity), root: ReadNode { select, ..ReadNode::default() } })
 }
 
-/// Parses names up to the closing brace of a node, and that.
+/// Parses the names of a node and its closing brace.
 fn selection<'t>(parser: &mut Parser<'t>, node: &TokenName<'t>) -> Result<Vec<Selection>, SyntaxError> {
     let mut select = Vec::new();
     let mut relations: HashMap<Cow<'t, str>, bool> = HashMap::new();

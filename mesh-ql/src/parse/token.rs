@@ -1,6 +1,6 @@
 //! The tokenizer of both query formats.
 //!
-//! Every text can be tokenized: what is no token of either format becomes [`Token::Invalid`], which no parser
+//! Every text can be tokenized: a part that is not a token of either format becomes [`Token::Invalid`], which no parser
 //! accepts.
 
 mod number;
@@ -36,11 +36,11 @@ pub(crate) enum Token<'t> {
     /// Any other JSON number.
     Number(f64),
     Invalid(Invalid),
-    /// The end of the text, as often as it is read.
+    /// The end of the text, however often it is advanced past.
     End,
 }
 
-/// Why a part of the text is no token.
+/// The reason why a part of the text is not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invalid {
     /// No token begins with this character.
@@ -55,7 +55,7 @@ pub(crate) enum Invalid {
     Surrogate,
 }
 
-/// A parser of a part of the text, which fails with what is invalid there.
+/// The result of parsing a part of the text.
 type Parsed<'t, O> = IResult<&'t str, O, Fault<'t>>;
 
 /// An invalid part of the text.
@@ -86,7 +86,7 @@ impl<'t> ParseError<&'t str> for Fault<'t> {
     }
 }
 
-/// The tokens of a text, one at a time.
+/// An iterator over the tokens of a text.
 pub(crate) struct Tokenizer<'t> {
     pub(crate) text: &'t str,
     /// The text after the current token.
@@ -105,7 +105,7 @@ impl<'t> Tokenizer<'t> {
         tokenizer
     }
 
-    /// Goes to the next token and returns the one before it.
+    /// Advances to the next token and returns the previous one.
     pub(crate) fn advance(&mut self) -> Token<'t> {
         let start = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
         let offset = |rest: &str| self.text.len() - rest.len();
@@ -120,7 +120,7 @@ impl<'t> Tokenizer<'t> {
                 span = Span::new(offset(fault.rest), offset(fault.rest) + fault.length);
                 self.rest = fault.rest.get(fault.length..).unwrap_or_default();
             }
-            // Only parsers of streams ask for more.
+            // Only streaming parsers return this.
             Err(nom::Err::Incomplete(_)) => {
                 (token, span) = (Token::End, Span::new(offset(start), offset(start)))
             }
@@ -130,7 +130,7 @@ impl<'t> Tokenizer<'t> {
     }
 }
 
-/// The token at the start of a text without leading white space.
+/// Parses the token at the start of a text without leading white space.
 fn parse_token(text: &str) -> Parsed<'_, Token<'_>> {
     let symbol = |token| Ok((text.get(1..).unwrap_or_default(), token));
     match text.bytes().next() {
@@ -147,7 +147,12 @@ fn parse_token(text: &str) -> Parsed<'_, Token<'_>> {
     }
 }
 
-/// `[A-Za-z_][A-Za-z0-9_]*`
+/// Returns whether the text matches `[A-Za-z_][A-Za-z0-9_]*`.
+pub(crate) fn is_identifier(text: &str) -> bool {
+    name(text).is_ok_and(|(rest, _)| rest.is_empty())
+}
+
+/// Parses `[A-Za-z_][A-Za-z0-9_]*`.
 fn name(text: &str) -> Parsed<'_, &str> {
     let first = take_while1(|c: char| c.is_ascii_alphabetic() || c == '_');
     recognize((first, take_while(|c: char| c.is_ascii_alphanumeric() || c == '_'))).parse(text)

@@ -2,13 +2,13 @@
 
 use super::value::{boolean, choice, mismatch, object, string};
 use crate::SyntaxError;
-use crate::error::Quoted;
+use crate::error::{Quoted, unknown};
+use crate::parse::is_identifier;
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::query::{Aggregate, AggregateFn};
 use crate::span::Name;
-use crate::suggest::unknown;
 
-/// Parses aliases and what they stand for.
+/// Parses the value of `$aggregate`.
 pub(super) fn aggregates(parser: &mut Parser<'_>) -> Result<Vec<Aggregate>, SyntaxError> {
     let bound = parser.limits.aggregates;
     let mut aggregates = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn aggregates(parser: &mut Parser<'_>) -> Result<Vec<Aggregate>, Synt
                 format!("'$aggregate' has more entries than the bound `aggregates` ({bound}) allows");
             return Err(parser.error(alias.span, message));
         }
-        if !is_alias(&alias) {
+        if !is_identifier(&alias) || alias.len() > 64 {
             let message = format!(
                 "Alias {} is malformed; write a letter or '_', then up to 63 letters, digits or '_'",
                 Quoted(&alias)
@@ -34,13 +34,7 @@ pub(super) fn aggregates(parser: &mut Parser<'_>) -> Result<Vec<Aggregate>, Synt
     Ok(aggregates)
 }
 
-/// Whether the name matches `[A-Za-z_][A-Za-z0-9_]{0,63}`.
-fn is_alias(name: &str) -> bool {
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    starts && name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-/// Parses what an alias stands for: `{fn, field?, distinct?}`.
+/// Parses the value of an alias: `{fn, field?, distinct?}`.
 fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggregate, SyntaxError> {
     let (mut function, mut field, mut distinct) = (None, None, None);
     let quoted = Quoted(&alias);
@@ -66,7 +60,7 @@ fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggreg
         return Err(parser.error(start, format!("Alias {} needs 'fn'", Quoted(&alias))));
     };
     let name = function.name();
-    // `"*"` and no field mean the same.
+    // `"*"` is equivalent to no field.
     let field: Option<Name> = match field {
         Some(field) if field != "*" => Some(field),
         _ if function == AggregateFn::Count => None,

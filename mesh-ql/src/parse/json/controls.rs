@@ -2,12 +2,11 @@
 
 use super::value::{array, choice, mismatch, object, string};
 use crate::SyntaxError;
-use crate::error::Quoted;
+use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, to_name};
 use crate::parse::token::Token;
 use crate::query::{Direction, Nulls, OrderBy, Page, Subject};
 use crate::span::Name;
-use crate::suggest::unknown;
 
 /// Parses `$distinct` or `$groupBy`: field names, at least one, each once. `SPEC §3.8`
 pub(super) fn field_list(parser: &mut Parser<'_>, control: &str) -> Result<Vec<Name>, SyntaxError> {

@@ -2,53 +2,38 @@
 
 use super::value::{array, boolean, choice, mismatch, object, string};
 use crate::SyntaxError;
-use crate::error::Quoted;
+use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::Token;
 use crate::query::{Condition, Filter, FilterOp, Literal, Operand, Subject};
 use crate::span::{Span, Spanned};
-use crate::suggest::unknown;
 
-/// The control that a filter tree is the value of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clause {
-    Where,
-    Having,
-}
-
-impl Clause {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Where => "$where",
-            Self::Having => "$having",
-        }
-    }
-
-    /// The keys that name what a condition may compare.
-    fn subjects(self) -> &'static str {
-        match self {
-            Self::Where => "'field'",
-            Self::Having => "'aggregate' or 'field'",
-        }
-    }
-
+/// A control whose value is a filter tree.
+pub(super) struct Clause {
+    name: &'static str,
+    /// The keys that name the compared value.
+    subjects: &'static str,
     /// The keys that objects of the tree may have.
-    fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Where => &["field", "op", "value", "and", "or", "not"],
-            Self::Having => &["aggregate", "field", "op", "value", "and", "or", "not"],
-        }
-    }
+    keys: &'static [&'static str],
 }
+
+pub(super) const WHERE: Clause =
+    Clause { name: "$where", subjects: "'field'", keys: &["field", "op", "value", "and", "or", "not"] };
+
+pub(super) const HAVING: Clause = Clause {
+    name: "$having",
+    subjects: "'aggregate' or 'field'",
+    keys: &["aggregate", "field", "op", "value", "and", "or", "not"],
+};
 
 /// Parses the filter tree of a control.
-pub(super) fn filter(parser: &mut Parser<'_>, clause: Clause) -> Result<Filter, SyntaxError> {
+pub(super) fn filter(parser: &mut Parser<'_>, clause: &'static Clause) -> Result<Filter, SyntaxError> {
     Tree { clause, nodes: 0, depth: 0 }.node(parser)
 }
 
 /// A filter tree that is being parsed.
 struct Tree {
-    clause: Clause,
+    clause: &'static Clause,
     /// Combinators and conditions so far.
     nodes: usize,
     /// Combinators around the current node.
@@ -61,7 +46,7 @@ impl Tree {
         if *parser.token() == Token::OpenBrace {
             self.check_bounds(parser)?;
         }
-        let control = self.clause.name();
+        let control = self.clause.name;
         let form = if self.depth == 0 { "must be a filter object" } else { "must be made of filter objects" };
         let mut combinator: Option<(TokenName<'_>, Filter)> = None;
         let mut condition = ConditionParts::default();
@@ -92,7 +77,7 @@ impl Tree {
             return Ok(filter);
         }
         if condition.is_empty() {
-            let subjects = self.clause.subjects();
+            let subjects = self.clause.subjects;
             let message =
                 format!("The filter object is empty; write {subjects} with 'op', or 'and', 'or', 'not'");
             return Err(parser.error(start, message));
@@ -102,7 +87,7 @@ impl Tree {
 
     /// Checks the bounds on depth and size. `SPEC §3.11`
     fn check_bounds(&mut self, parser: &Parser<'_>) -> Result<(), SyntaxError> {
-        let control = self.clause.name();
+        let control = self.clause.name;
         let bound = parser.limits.filter_depth;
         if self.depth >= bound {
             let message =
@@ -120,7 +105,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Parses the value of `and` or `or`: a list that is not empty.
+    /// Parses the value of `and` or `or`, a nonempty list.
     fn list(&mut self, parser: &mut Parser<'_>, key: &str) -> Result<Vec<Filter>, SyntaxError> {
         let mut filters = Vec::new();
         let expected = format_args!("'{key}' must be an array of filter objects");
@@ -143,7 +128,7 @@ impl Tree {
         parts: &mut ConditionParts,
     ) -> Result<(), SyntaxError> {
         match &*key.value {
-            "aggregate" if self.clause == Clause::Where => {
+            "aggregate" if !self.clause.keys.contains(&"aggregate") => {
                 let message = "'$where' compares fields only; filter by 'aggregate' in '$having'";
                 return Err(parser.error(key.span, message));
             }
@@ -158,7 +143,7 @@ impl Tree {
                 let (key, value) = (key.span, parser.span());
                 parts.operand = Some(WrittenOperand { key, value, operand: operand(parser)? });
             }
-            name => return Err(parser.error(key.span, unknown("key", name, self.clause.keys()))),
+            name => return Err(parser.error(key.span, unknown("key", name, self.clause.keys))),
         }
         Ok(())
     }
@@ -171,8 +156,8 @@ impl Tree {
         start: Span,
     ) -> Result<Condition, SyntaxError> {
         let Some(subject) = parts.subject else {
-            let (control, subjects) = (self.clause.name(), self.clause.subjects());
-            return Err(parser.error(start, format!("A condition of '{control}' needs {subjects}")));
+            let Clause { name, subjects, .. } = self.clause;
+            return Err(parser.error(start, format!("A condition of '{name}' needs {subjects}")));
         };
         let Some(op) = parts.op else {
             return Err(parser.error(start, "A condition needs 'op'"));
@@ -200,7 +185,7 @@ impl Tree {
     }
 }
 
-/// The keys of a condition so far. They come in any order, so the rules between them are checked at the end.
+/// The keys of a condition found so far. Their order is arbitrary, so the rules between them are checked at the end.
 #[derive(Default)]
 struct ConditionParts {
     subject: Option<Subject>,

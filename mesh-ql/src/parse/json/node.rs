@@ -4,15 +4,14 @@ use std::fmt::Display;
 
 use super::aggregate::aggregates;
 use super::controls::{field_list, order, page};
-use super::filter::{Clause, filter};
+use super::filter::{HAVING, WHERE, filter};
 use super::value::{boolean, mismatch, object};
 use crate::SyntaxError;
-use crate::error::Quoted;
+use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::Token;
 use crate::query::{CONTROLS, Controls, ReadNode, Selection};
 use crate::span::{Span, Spanned};
-use crate::suggest::unknown;
 
 /// Parses a read node. `SPEC §3.2`
 pub(super) fn node(parser: &mut Parser<'_>, expected: impl Display) -> Result<ReadNode, SyntaxError> {
@@ -40,13 +39,13 @@ fn control<'t>(
 ) -> Result<(), SyntaxError> {
     let span = key.span;
     match &*key.value {
-        "$where" => controls.filter = Some(Spanned { value: filter(parser, Clause::Where)?, span }),
+        "$where" => controls.filter = Some(Spanned { value: filter(parser, &WHERE)?, span }),
         "$orderBy" => controls.order = Spanned { value: order(parser)?, span },
         "$page" => controls.page = Some(Spanned { value: page(parser)?, span }),
         "$distinct" => controls.distinct = Some(Spanned { value: field_list(parser, "$distinct")?, span }),
         "$groupBy" => controls.group = Some(Spanned { value: field_list(parser, "$groupBy")?, span }),
         "$aggregate" => controls.aggregates = Spanned { value: aggregates(parser)?, span },
-        "$having" => controls.having = Some(Spanned { value: filter(parser, Clause::Having)?, span }),
+        "$having" => controls.having = Some(Spanned { value: filter(parser, &HAVING)?, span }),
         name => {
             let is_near = |control: &&str| control.strip_prefix('$') == Some(name);
             let message = if name.starts_with('$') || CONTROLS.iter().any(is_near) {
@@ -92,7 +91,7 @@ fn check_rules(
     Ok(())
 }
 
-/// Parses `$select`; returns also the location of its brace. `SPEC §3.3`
+/// Parses `$select`. Returns the location of its brace and the selections. `SPEC §3.3`
 fn select(parser: &mut Parser<'_>) -> Result<(Span, Vec<Selection>), SyntaxError> {
     let mut select = Vec::new();
     let span = object(parser, "'$select' must be an object of names", |parser, name| {

@@ -1,18 +1,16 @@
 //! Parsing of single JSON values: objects without duplicate keys, arrays, scalars.
 //!
-//! Each function expects the parser at the first token of a value and leaves it after the last one. A value of
-//! another kind is refused with what was expected.
+//! Each function expects the parser at the first token of a value and leaves it after the last one. The error about a
+//! value of another kind names the expected one.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Display;
 
 use crate::SyntaxError;
-use crate::error::Quoted;
+use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName};
 use crate::parse::token::{Invalid, Token};
 use crate::span::{Span, Spanned};
-use crate::suggest::unknown;
 
 /// Parses an object: `entry` is called with each key and parses its value. Returns the location of the opening
 /// brace. `expected` is the first half of the message about another value: `'$page' must be an object`.
@@ -28,7 +26,7 @@ pub(super) fn object<'t>(
     if parser.advance_if(&Token::CloseBrace) {
         return Ok(start);
     }
-    let mut keys = Keys::default();
+    let mut keys = HashSet::new();
     loop {
         let key = key(parser)?;
         if !keys.insert(key.value.clone()) {
@@ -121,7 +119,7 @@ pub(super) fn boolean(parser: &mut Parser<'_>) -> Option<bool> {
     Some(value)
 }
 
-/// Refuses the current token, which begins a value of another kind than expected, or none.
+/// Returns the error about the current token, which does not begin a value of the expected kind.
 pub(super) fn mismatch(parser: &Parser<'_>, expected: impl Display) -> SyntaxError {
     let found = match *parser.token() {
         Token::OpenBrace => "an object",
@@ -134,8 +132,8 @@ pub(super) fn mismatch(parser: &Parser<'_>, expected: impl Display) -> SyntaxErr
     parser.error(None, format!("{expected}, not {found}"))
 }
 
-/// Refuses the current token where the syntax of JSON allows it nowhere. `context` is where a text is cut off
-/// that ends here.
+/// Returns the error about the current token, which the syntax of JSON does not allow here. If the text ends here, the
+/// message names the `context`.
 pub(super) fn unexpected(parser: &Parser<'_>, expected: &str, context: &str) -> SyntaxError {
     let message = match *parser.token() {
         Token::End => format!("The query ends {context}"),
@@ -147,32 +145,9 @@ pub(super) fn unexpected(parser: &Parser<'_>, expected: &str, context: &str) -> 
         }
         Token::Invalid(Invalid::Escape) => "Unknown or incomplete escape in a string".to_owned(),
         Token::Invalid(Invalid::Surrogate) => {
-            "The escape is half of a surrogate pair, which stands for no character".to_owned()
+            "The escape is half of a surrogate pair, which is not a character".to_owned()
         }
         _ => expected.to_owned(),
     };
     parser.error(None, message)
-}
-
-/// The keys of one object. A few are compared one by one, many are hashed.
-#[derive(Default)]
-struct Keys<'t> {
-    few: Vec<Cow<'t, str>>,
-    many: HashSet<Cow<'t, str>>,
-}
-
-impl<'t> Keys<'t> {
-    const FEW: usize = 16;
-
-    /// Adds a key; returns whether it is new.
-    fn insert(&mut self, key: Cow<'t, str>) -> bool {
-        if self.few.contains(&key) {
-            return false;
-        }
-        if self.few.len() < Self::FEW {
-            self.few.push(key);
-            return true;
-        }
-        self.many.insert(key)
-    }
 }

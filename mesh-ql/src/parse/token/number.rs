@@ -8,7 +8,7 @@ use nom::combinator::{all_consuming, opt, recognize};
 
 use super::{Fault, Invalid, Parsed, Token};
 
-/// A number: integers that fit 64 bits exactly, others as the nearest float.
+/// Parses a number: integers that fit 64 bits are exact, others become the nearest float.
 pub(super) fn number(text: &str) -> Parsed<'_, Token<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     let (rest, number) = take_while1(is_part)(text)?;

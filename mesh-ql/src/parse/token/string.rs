@@ -10,7 +10,7 @@ use nom::sequence::preceded;
 
 use super::{Fault, Invalid, Parsed};
 
-/// A string in quotes. It borrows from the text unless it has escapes.
+/// Parses a quoted string. The result borrows from the text unless it has escapes.
 pub(super) fn string(text: &str) -> Parsed<'_, Cow<'_, str>> {
     let (mut rest, first) = preceded(char('"'), unescaped).parse(text)?;
     if let Some(rest) = rest.strip_prefix('"') {
@@ -36,12 +36,12 @@ pub(super) fn string(text: &str) -> Parsed<'_, Cow<'_, str>> {
     }
 }
 
-/// The characters up to the next one that has a meaning in strings or is forbidden there.
+/// Parses the characters before the next quote, backslash or control character.
 fn unescaped(text: &str) -> Parsed<'_, &str> {
     take_while(|c| c >= ' ' && c != '"' && c != '\\')(text)
 }
 
-/// A backslash and what it escapes.
+/// Parses an escape sequence.
 fn escape(text: &str) -> Parsed<'_, char> {
     let escaped: Parsed<'_, char> = preceded(char('\\'), anychar).parse(text);
     let Ok((rest, letter)) = escaped else { return Fault::fatal(Invalid::Escape, text, 1) };
@@ -58,7 +58,7 @@ fn escape(text: &str) -> Parsed<'_, char> {
     Ok((rest, character))
 }
 
-/// One `\uXXXX`, or two that are a surrogate pair.
+/// Parses one `\uXXXX`, or two that are a surrogate pair.
 fn code_point(text: &str) -> Parsed<'_, char> {
     const LENGTH: usize = r"\uXXXX".len();
     let Ok((rest, unit)) = code_unit(text) else {
@@ -76,7 +76,7 @@ fn code_point(text: &str) -> Parsed<'_, char> {
     }
 }
 
-/// `\uXXXX`, a unit of UTF-16.
+/// Parses `\uXXXX`, a unit of UTF-16.
 fn code_unit(text: &str) -> Parsed<'_, u16> {
     let digits = take_while_m_n(4, 4, |c: char| c.is_ascii_hexdigit());
     map_opt(preceded(tag("\\u"), digits), |digits| u16::from_str_radix(digits, 16).ok()).parse(text)
