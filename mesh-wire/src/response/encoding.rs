@@ -1,43 +1,36 @@
 //! Negotiation of content encodings, and the entity tags of encoded bodies. `SPEC §12.4`
 
 use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use mesh_ql::named_enum;
 
-/// A content encoding that replies can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    /// Brotli.
-    Brotli,
-    /// Zstandard.
-    Zstd,
-    /// Gzip.
-    Gzip,
+named_enum! {
+    /// A content encoding that replies can have. Of equally acceptable encodings the first in [`Encoding::ALL`] is used:
+    /// the server compresses best with Brotli, and better with gzip than with Zstandard.
+    Encoding {
+        /// Brotli.
+        Brotli = "br",
+        /// Gzip.
+        Gzip = "gzip",
+        /// Zstandard.
+        Zstd = "zstd",
+    }
 }
 
 impl Encoding {
-    /// All encodings, in the order of the server's preference.
-    pub const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
-
-    /// Returns the name in `Accept-Encoding` and `Content-Encoding`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Brotli => "br",
-            Self::Zstd => "zstd",
-            Self::Gzip => "gzip",
-        }
-    }
-
     /// Selects the encoding with the highest weight in `Accept-Encoding`; of equals, the first in [`Encoding::ALL`].
     /// Returns `None` if the client accepts none of them or prefers an unencoded body.
     pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
-        let mut lines = headers.get_all(ACCEPT_ENCODING).iter().peekable();
-        lines.peek()?;
-        let mut weights = Weights::default();
-        for line in lines {
-            for item in line.to_str().ok()?.split(',') {
-                weights.add(item);
-            }
-        }
-        weights.best()
+        let lines = || headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+        let weight_of = |wanted: &str| {
+            // The last of repeated items applies.
+            let mut items = lines().flat_map(|line| line.split(',')).map(parse_item).rev();
+            items.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, weight)| weight)
+        };
+        let any = weight_of("*").unwrap_or(0.0);
+        let weighed = Self::ALL.map(|encoding| (encoding, weight_of(encoding.name()).unwrap_or(any)));
+        // `max_by` returns the last of equals.
+        let (best, weight) = weighed.into_iter().rev().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        (weight > 0.0 && weight >= weight_of("identity").unwrap_or(0.0)).then_some(best)
     }
 
     /// Returns the entity tag of a body in this encoding, derived from the tag of the unencoded body.
@@ -58,55 +51,14 @@ pub(crate) fn plain_tag(tag: &[u8]) -> (&[u8], bool) {
     encoded.map_or((tag, false), |inner| (inner, true))
 }
 
-/// The weights in `Accept-Encoding`, in thousandths.
-#[derive(Default)]
-struct Weights {
-    named: [Option<u16>; 3],
-    identity: Option<u16>,
-    any: Option<u16>,
-}
-
-impl Weights {
-    fn add(&mut self, item: &str) {
-        let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
-        let name = name.trim();
-        // An encoding with an invalid weight is not used.
-        let weight = if parameters.is_empty() { 1000 } else { weight(parameters).unwrap_or(0) };
-        let slot = match name {
-            "*" => &mut self.any,
-            name if name.eq_ignore_ascii_case("identity") => &mut self.identity,
-            name => {
-                let known = Encoding::ALL.iter().zip(&mut self.named);
-                let mut known = known.filter(|(encoding, _)| encoding.name().eq_ignore_ascii_case(name));
-                match known.next() {
-                    Some((_, slot)) => slot,
-                    None => return,
-                }
-            }
-        };
-        *slot = Some(weight);
-    }
-
-    fn best(&self) -> Option<Encoding> {
-        let weighed = Encoding::ALL.into_iter().zip(self.named);
-        let weighed = weighed.map(|(encoding, named)| (encoding, named.or(self.any).unwrap_or(0)));
-        let mut best: Option<(Encoding, u16)> = None;
-        for (encoding, weight) in weighed.filter(|(_, weight)| *weight > 0) {
-            if best.is_none_or(|(_, most)| weight > most) {
-                best = Some((encoding, weight));
-            }
-        }
-        let (encoding, weight) = best?;
-        (self.identity.is_none_or(|identity| weight >= identity)).then_some(encoding)
-    }
-}
-
-/// Parses a weight such as `q=0.5` into thousandths.
-fn weight(parameters: &str) -> Option<u16> {
-    let value = parameters.trim().strip_prefix(['q', 'Q'])?.trim_start().strip_prefix('=')?.trim();
-    let value: f32 = value.parse().ok().filter(|value| (0.0..=1.0).contains(value))?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within 0 and 1")]
-    Some((value * 1000.0) as u16)
+/// Parses an item of `Accept-Encoding`, such as `gzip;q=0.5`, into its name and its weight. An invalid weight is 0.
+fn parse_item(item: &str) -> (&str, f32) {
+    let (name, parameters) = item.split_once(';').unwrap_or((item, "q=1"));
+    let value =
+        parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('='));
+    let weight =
+        value.and_then(|value| value.trim().parse().ok()).filter(|weight| (0.0..=1.0).contains(weight));
+    (name.trim(), weight.unwrap_or(0.0))
 }
 
 #[cfg(test)]
@@ -130,10 +82,12 @@ mod tests {
         assert_eq!(best(&["gzip"]), Some("gzip"));
         assert_eq!(best(&["GZIP ; Q=0.5"]), Some("gzip"));
         assert_eq!(best(&["gzip, deflate, br, zstd"]), Some("br"));
-        assert_eq!(best(&["gzip", "zstd"]), Some("zstd"));
+        assert_eq!(best(&["gzip", "zstd"]), Some("gzip"));
+        assert_eq!(best(&["zstd, gzip"]), Some("gzip"));
+        assert_eq!(best(&["zstd, gzip;q=0.9"]), Some("zstd"));
         assert_eq!(best(&["gzip;q=1, br;q=0.9"]), Some("gzip"));
         assert_eq!(best(&["*"]), Some("br"));
-        assert_eq!(best(&["*;q=0.1, br;q=0"]), Some("zstd"));
+        assert_eq!(best(&["*;q=0.1, br;q=0"]), Some("gzip"));
         assert_eq!(best(&["gzip;q=0, identity"]), None);
         assert_eq!(best(&["gzip;q=0.5, identity;q=0.8"]), None);
         assert_eq!(best(&["gzip;q=nonsense, br;level=4"]), None);
