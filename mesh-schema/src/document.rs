@@ -8,23 +8,24 @@ pub(crate) mod template;
 
 use std::collections::HashSet;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 
 pub use self::entries::Entries;
 use crate::fault::Positions;
 use crate::policy::RoleDocument;
+use crate::serialize::is_default;
 use crate::{Cardinality, Catalog, Faults, FieldType, Schema, TableName, Upload, load};
 
 /// A parsed schema document. Its structure has been checked, its meaning has not.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Document {
     /// Entity key → entity.
     pub entities: Entries<EntityDocument>,
     /// `entityKey.ref` → relation.
-    #[serde(skip_serializing_if = "Entries::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub joins: Entries<JoinDocument>,
     /// Role → what it may read and write; `None` permits everything to every role.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub policies: Option<Entries<RoleDocument>>,
     #[serde(skip)]
     pub(crate) positions: Positions,
@@ -97,38 +98,39 @@ impl Schema {
 }
 
 /// An entity of the document.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntityDocument {
     /// The allowlist of scalar fields.
     pub fields: Vec<String>,
     /// The storage table; `None` for the default name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub table: Option<String>,
     /// Field → storage column, if the two differ.
-    #[serde(skip_serializing_if = "Entries::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub columns: Entries<String>,
     /// The field that identifies a row.
-    #[serde(skip_serializing_if = "IdField::is_unset")]
+    #[serde(skip_serializing_if = "is_default")]
     pub id_field: IdField,
     /// Field → type, if it differs from that of the storage column.
-    #[serde(skip_serializing_if = "Entries::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub types: Entries<FieldType>,
     /// Field → which files it accepts.
-    #[serde(skip_serializing_if = "Entries::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub uploads: Entries<Upload>,
     /// The fields that writes may set.
-    #[serde(skip_serializing_if = "Writable::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub writable: Writable,
     /// Name → computed field.
-    #[serde(skip_serializing_if = "Entries::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub computed: Entries<ComputedDocument>,
 }
 
 /// The property `idField`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum IdField {
-    /// Not given: the field `id`.
+    /// Absent: the field `id`.
     #[default]
     Unset,
     /// `null`: rows have no id, and only collections can be read.
@@ -137,16 +139,10 @@ pub enum IdField {
     Field(String),
 }
 
-impl IdField {
-    fn is_unset(&self) -> bool {
-        *self == Self::Unset
-    }
-}
-
 /// The property `writable`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Writable {
-    /// `false` or not given.
+    /// `false` or absent.
     #[default]
     None,
     /// `true`.
@@ -155,14 +151,8 @@ pub enum Writable {
     Fields(Vec<String>),
 }
 
-impl Writable {
-    fn is_none(&self) -> bool {
-        *self == Self::None
-    }
-}
-
 /// A computed field of the document. `SPEC §13.5`
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ComputedDocument {
     /// The fields it may use.
     pub from: Vec<String>,
@@ -171,18 +161,18 @@ pub struct ComputedDocument {
 }
 
 /// A relation of the document.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JoinDocument {
     /// The target's entity key.
     pub entity: String,
     /// Equalities between columns of the two tables, joined by `AND`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub on: Option<String>,
     /// The property `type`.
     #[serde(rename = "type")]
     pub cardinality: Cardinality,
     /// The junction table of a many-to-many relation.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub through: Option<ThroughDocument>,
 }
 
@@ -204,7 +194,7 @@ impl JoinDocument {
 }
 
 /// The property `through` of a relation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ThroughDocument {
     /// The junction table.
     pub table: String,
@@ -221,20 +211,6 @@ impl ThroughDocument {
     }
 }
 
-/// Whether no field is writable.
-pub(crate) fn is_not_writable(writable: &Writable) -> bool {
-    writable.is_none()
-}
-
-impl Serialize for IdField {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Unset | Self::Null => serializer.serialize_none(),
-            Self::Field(name) => serializer.serialize_str(name),
-        }
-    }
-}
-
 impl Serialize for Writable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -242,31 +218,6 @@ impl Serialize for Writable {
             Self::All => serializer.serialize_bool(true),
             Self::Fields(fields) => fields.serialize(serializer),
         }
-    }
-}
-
-impl Serialize for FieldType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for Cardinality {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for Upload {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if let Some(bytes) = &self.max_bytes {
-            map.serialize_entry("maxBytes", bytes)?;
-        }
-        if let Some(types) = &self.content_types {
-            map.serialize_entry("contentTypes", types)?;
-        }
-        map.end()
     }
 }
 

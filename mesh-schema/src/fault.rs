@@ -1,13 +1,13 @@
-//! Faults of schema documents, with their position.
+//! Faults of schema documents with their positions, and suggestions for misspelled names.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Deref;
 
-use crate::nearest;
+use thiserror::Error;
 
 /// A fault of a schema document. Loading reports all faults at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{path}: {message}")]
 pub struct Fault {
     /// The path in the document, such as `entities.post.idField`; `document` for the whole text.
     pub path: String,
@@ -19,31 +19,12 @@ pub struct Fault {
     pub column: Option<u32>,
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
-    }
-}
-
-impl std::error::Error for Fault {}
-
 /// The faults of a schema document, at least one.
 ///
 /// It dereferences to a slice, and its `Display` output has a line for each fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", .0.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct Faults(Vec<Fault>);
-
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.0.iter().enumerate() {
-            let line_break = if index == 0 { "" } else { "\n" };
-            write!(f, "{line_break}{fault}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for Faults {}
 
 impl Deref for Faults {
     type Target = [Fault];
@@ -87,8 +68,8 @@ impl PartialEq for Positions {
 }
 
 impl Positions {
-    pub(crate) fn record(&mut self, path: &str, line: u32, column: u32) {
-        self.0.insert(path.to_owned(), (line, column));
+    pub(crate) fn record(&mut self, path: String, line: u32, column: u32) {
+        self.0.insert(path, (line, column));
     }
 
     /// Creates a fault with the position of the innermost enclosing part that is in the text.
@@ -120,6 +101,40 @@ pub(crate) fn hint<'n>(faults: &[Fault], name: &str, names: impl IntoIterator<It
     nearest(name, names).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 }
 
+/// Maximum length of a name that gets a suggestion. The comparison takes time proportional to the product of both
+/// lengths, and clients choose one of them.
+const MAX_LENGTH: usize = 48;
+
+/// Maximum number of names that are compared.
+const MAX_NAMES: usize = 2_000;
+
+/// Returns the name with the smallest edit distance to `word`. A swap of neighboring letters counts as one edit, and
+/// letter case is ignored. At most a third of the word may change; of equally near names the first wins.
+///
+/// ```
+/// use mesh_schema::nearest;
+///
+/// assert_eq!(nearest("titel", ["title", "author"]), Some("title"));
+/// assert_eq!(nearest("zebra", ["title", "author"]), None);
+/// ```
+pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let letters = word.chars().take(MAX_LENGTH + 1).count();
+    if letters > MAX_LENGTH {
+        return None;
+    }
+    let (wanted, allowed) = (word.to_lowercase(), (letters / 3).max(1));
+    let steps = |name: &'n str| {
+        let length = name.chars().take(letters + allowed + 1).count();
+        if length.abs_diff(letters) > allowed {
+            return None;
+        }
+        let steps = strsim::osa_distance(&wanted, &name.to_lowercase());
+        (steps <= allowed && steps < length).then_some((steps, name))
+    };
+    let near = names.into_iter().take(MAX_NAMES).filter_map(steps);
+    near.min_by_key(|(steps, _)| *steps).map(|(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,10 +142,26 @@ mod tests {
     #[test]
     fn fault_has_the_position_of_the_enclosing_part() {
         let mut positions = Positions::default();
-        positions.record("entities.post", 3, 5);
+        positions.record("entities.post".to_owned(), 3, 5);
         let fault = positions.fault("entities.post.fields[2]", "wrong");
         assert_eq!((fault.line, fault.column), (Some(3), Some(5)));
         assert_eq!(fault.to_string(), "entities.post.fields[2]: wrong");
         assert_eq!(positions.fault("joins.x", "wrong").line, None);
+    }
+
+    #[test]
+    fn only_near_names_are_suggested() {
+        let names = ["listen", "limits", "log", "log_format", "base", "createdAt"];
+        assert_eq!(nearest("lisen", names), Some("listen"));
+        assert_eq!(nearest("bsae", names), Some("base"), "swapped letters are one change");
+        assert_eq!(nearest("LISTEN", names), Some("listen"));
+        assert_eq!(nearest("log-format", names), Some("log_format"));
+        assert_eq!(nearest("limit", names), Some("limits"));
+        assert_eq!(nearest("bse", names), Some("base"));
+        assert_eq!(nearest("created_at", names), Some("createdAt"));
+        assert_eq!(nearest("replicas", names), None);
+        assert_eq!(nearest("", ["x"]), None);
+        assert_eq!(nearest("é", ["e"]), None);
+        assert_eq!(nearest(&"l".repeat(49), ["l"; 1]), None);
     }
 }

@@ -7,6 +7,7 @@ mod secret;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::Hash;
 
 use crate::load::{default_table, is_reserved_member};
 use crate::{Catalog, Column, Document, EntityDocument, FieldType, IdField, Table, TableName};
@@ -36,7 +37,7 @@ impl fmt::Display for Note {
 }
 
 /// Whether a table belongs to the server or to the database system. Such tables are never served.
-pub fn is_own_table(schema: Option<&str>, name: &str) -> bool {
+fn is_internal_table(schema: Option<&str>, name: &str) -> bool {
     let begins =
         |prefix: &str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
     begins("_mesh_") || begins("sqlite_") || schema == Some("mesh")
@@ -100,7 +101,7 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
     let mut served = Vec::new();
     for table in &catalog.tables {
         let name = TableName { schema: table.schema.clone(), name: table.name.clone() };
-        if is_own_table(table.schema.as_deref(), &table.name) || !seen.insert(name.clone()) {
+        if is_internal_table(table.schema.as_deref(), &table.name) || !seen.insert(name.clone()) {
             continue;
         }
         if table.name.is_empty() || table.schema.as_deref() == Some("") {
@@ -132,6 +133,12 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
 
 fn note(path: &impl fmt::Display, message: impl Into<String>) -> Note {
     Note { path: path.to_string(), message: message.into() }
+}
+
+/// Returns the items that occur more than once.
+fn repeated<T: Copy + Eq + Hash>(items: impl Iterator<Item = T>) -> HashSet<T> {
+    let mut seen = HashSet::new();
+    items.filter(|item| !seen.insert(*item)).collect()
 }
 
 fn note_hidden(served: &mut Served<'_>, notes: &mut Vec<Note>) {

@@ -13,18 +13,17 @@ mod fault;
 mod infer;
 mod load;
 mod model;
-mod nearest;
 pub mod policy;
+mod serialize;
 
 pub use builder::{EntityBuilder, SchemaBuilder};
 pub use catalog::{Catalog, Column, ForeignKey, NativeKind, NativeType, Table, TimeForm};
 pub use document::{
     ComputedDocument, Document, EntityDocument, Entries, IdField, JoinDocument, ThroughDocument, Writable,
 };
-pub use fault::{Fault, Faults};
-pub use infer::{Inference, Note, infer, is_own_table};
+pub use fault::{Fault, Faults, nearest};
+pub use infer::{Inference, Note, infer};
 pub use model::{
     Cardinality, ColumnPair, Computed, ComputedError, Entity, EntityId, Field, FieldId, FieldType, KeyColumn,
     Link, Member, Piece, Relation, RelationId, Schema, TableName, Upload,
 };
-pub use nearest::nearest;

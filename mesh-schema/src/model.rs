@@ -8,8 +8,11 @@ mod computed;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 pub use self::computed::ComputedError;
 use crate::policy::RoleDocument;
+use crate::serialize::{is_default, named_enum};
 use crate::{Entries, NativeType, TimeForm};
 
 /// Index of an entity in its [`Schema`].
@@ -57,7 +60,7 @@ impl Schema {
 }
 
 /// An entity: named by URLs, stored as the rows of one table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Entity {
     /// The key, used in URLs and at the root of queries.
     pub key: String,
@@ -118,24 +121,14 @@ impl Entity {
         fields.chain(relations).chain(computed).filter(|name| self.members.contains_key(*name))
     }
 
-    /// Iterates over the scalar fields with their ids.
-    pub fn field_ids(&self) -> impl Iterator<Item = (FieldId, &Field)> {
-        self.fields.iter().enumerate().map(|(index, field)| (FieldId(index as u32), field))
-    }
-
-    /// Iterates over the relations with their ids.
-    pub fn relation_ids(&self) -> impl Iterator<Item = (RelationId, &Relation)> {
-        self.relations.iter().enumerate().map(|(index, relation)| (RelationId(index as u32), relation))
-    }
-
     /// Returns the field that is stored in a column, if there is one.
     pub fn field_of_column(&self, column: &str) -> Option<FieldId> {
-        self.field_ids().find_map(|(id, field)| (field.column == column).then_some(id))
+        self.fields.iter().position(|field| field.column == column).map(|index| FieldId(index as u32))
     }
 }
 
-/// The storage name of a table, with its namespace if one is given.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// The storage name of a table, possibly with its namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TableName {
     /// Namespace, `None` for the default one.
     pub schema: Option<String>,
@@ -144,7 +137,7 @@ pub struct TableName {
 }
 
 /// A scalar field.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Field {
     /// Its name on the wire.
     pub name: String,
@@ -174,77 +167,42 @@ pub struct KeyColumn {
 }
 
 /// Bounds of a field that accepts files. `SPEC §9`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Upload {
     /// Maximum size of a file in bytes; `None` means the bound of the server.
+    #[serde(skip_serializing_if = "is_default")]
     pub max_bytes: Option<u64>,
     /// Accepted content types; `None` accepts any.
+    #[serde(skip_serializing_if = "is_default")]
     pub content_types: Option<Vec<String>>,
 }
 
-/// The types of fields. [`FieldType::ALL`] lists them. `SPEC §6`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FieldType {
-    /// Text.
-    String,
-    /// A 64-bit integer, a JSON number.
-    Integer,
-    /// A 64-bit integer encoded as JSON text, exact for clients whose numbers are doubles.
-    Bigint,
-    /// A double.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// A point in time, ISO 8601 text.
-    Datetime,
-    /// A day, ISO 8601 text.
-    Date,
-    /// Nested JSON.
-    Json,
-    /// Bytes, base64 text.
-    Binary,
-    /// A UUID, text.
-    Uuid,
-    /// An exact decimal number, encoded as text.
-    Decimal,
-}
-
-impl FieldType {
-    /// All types, in the order of the specification.
-    pub const ALL: [Self; 11] = [
-        Self::String,
-        Self::Integer,
-        Self::Bigint,
-        Self::Number,
-        Self::Boolean,
-        Self::Datetime,
-        Self::Date,
-        Self::Json,
-        Self::Binary,
-        Self::Uuid,
-        Self::Decimal,
-    ];
-
-    /// Returns the name used in schema documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Integer => "integer",
-            Self::Bigint => "bigint",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Datetime => "datetime",
-            Self::Date => "date",
-            Self::Json => "json",
-            Self::Binary => "binary",
-            Self::Uuid => "uuid",
-            Self::Decimal => "decimal",
-        }
-    }
-
-    /// Returns the type with that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|ty| ty.name() == name)
+named_enum! {
+    /// The types of fields, in the order of the specification. `SPEC §6`
+    FieldType {
+        /// Text.
+        String = "string",
+        /// A 64-bit integer, a JSON number.
+        Integer = "integer",
+        /// A 64-bit integer encoded as JSON text, exact for clients whose numbers are doubles.
+        Bigint = "bigint",
+        /// A double.
+        Number = "number",
+        /// `true` or `false`.
+        Boolean = "boolean",
+        /// A point in time, ISO 8601 text.
+        Datetime = "datetime",
+        /// A day, ISO 8601 text.
+        Date = "date",
+        /// Nested JSON.
+        Json = "json",
+        /// Bytes, base64 text.
+        Binary = "binary",
+        /// A UUID, text.
+        Uuid = "uuid",
+        /// An exact decimal number, encoded as text.
+        Decimal = "decimal",
     }
 }
 
@@ -261,22 +219,13 @@ pub struct Relation {
     pub link: Link,
 }
 
-/// Whether a relation gives one object or an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cardinality {
-    /// An object or `null`.
-    One,
-    /// An array.
-    Many,
-}
-
-impl Cardinality {
-    /// Returns the name used in schema documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::Many => "many",
-        }
+named_enum! {
+    /// Whether a relation gives one object or an array.
+    Cardinality {
+        /// An object or `null`.
+        One = "one",
+        /// An array.
+        Many = "many",
     }
 }
 

@@ -10,8 +10,9 @@
 
 mod restrict;
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::{Serialize, Serializer};
 
+use crate::serialize::{is_default, named_enum};
 use crate::{Entries, Writable};
 pub use restrict::Restriction;
 
@@ -26,40 +27,45 @@ pub const OPERATORS: [&str; 12] =
     ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike", "isNull", "isNotNull"];
 
 /// What one role may do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum RoleDocument {
     /// `true`: everything that the schema permits.
+    #[serde(serialize_with = "serialize_all")]
     All,
     /// Entity key → rule. Entities that are not listed do not exist for the role.
     Entities(Entries<RuleDocument>),
 }
 
 /// What a role may do with one entity.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum RuleDocument {
     /// `true`: everything that the schema permits.
+    #[serde(serialize_with = "serialize_all")]
     All,
     /// Only what is listed.
     Listed(ListedDocument),
 }
 
 /// The permissions of a role for an entity.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedDocument {
     /// The readable fields and computed fields; `None` for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub fields: Option<Vec<String>>,
     /// A condition that every record must satisfy which the role reads or writes.
-    #[serde(rename = "$where", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$where", skip_serializing_if = "is_default")]
     pub condition: Option<ConditionDocument>,
     /// The subset of the entity's writable fields and upload fields that the role may write; none by default.
-    #[serde(skip_serializing_if = "crate::document::is_not_writable")]
+    #[serde(skip_serializing_if = "is_default")]
     pub writable: Writable,
 }
 
-/// A condition on records, in the form of `$where`.
-#[derive(Clone, Debug, PartialEq)]
+/// A condition on records, in the form of `$where`. The parser bounds its depth, and with it the recursion.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ConditionDocument {
     /// `{"and": [..]}`
     And(Vec<Self>),
@@ -68,31 +74,39 @@ pub enum ConditionDocument {
     /// `{"not": ..}`
     Not(Box<Self>),
     /// `{"field", "op", "value"}`
+    #[serde(untagged)]
     Compare {
         /// The field. The role need not be able to read it.
         field: String,
         /// One of [`OPERATORS`].
         op: String,
         /// The right side of the comparison.
+        #[serde(skip_serializing_if = "is_default")]
         value: OperandDocument,
     },
 }
 
 /// The right side of a comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OperandDocument {
-    /// No operand, for `isNull` and `isNotNull`.
-    None,
-    /// A constant.
-    One(Constant),
-    /// Constants, for `in` and `nin`.
-    Many(Vec<Constant>),
     /// `{"session": name}`: a value of the request's session. Without that value the comparison is never true.
     Session(SessionValue),
+    /// No operand, for `isNull` and `isNotNull`.
+    #[default]
+    #[serde(untagged)]
+    None,
+    /// A constant.
+    #[serde(untagged)]
+    One(Constant),
+    /// Constants, for `in` and `nin`.
+    #[serde(untagged)]
+    Many(Vec<Constant>),
 }
 
 /// A literal of the document.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 #[expect(missing_docs, reason = "each is its own name in JSON")]
 pub enum Constant {
     Boolean(bool),
@@ -101,107 +115,24 @@ pub enum Constant {
     Text(String),
 }
 
-/// A value of a session. [`SessionValue::ALL`] lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SessionValue {
-    /// The user's id.
-    UserId,
-    /// The user's role.
-    Role,
-    /// The tenant of the user.
-    Tenant,
-    /// The id of the session.
-    Session,
-}
-
-impl SessionValue {
-    /// All values, in the order of the specification.
-    pub const ALL: [Self; 4] = [Self::UserId, Self::Role, Self::Tenant, Self::Session];
-
-    /// Returns the name used in schema documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::UserId => "userId",
-            Self::Role => "role",
-            Self::Tenant => "tenant",
-            Self::Session => "session",
-        }
-    }
-
-    /// Returns the value with that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|value| value.name() == name)
+named_enum! {
+    /// A value of a session.
+    #[derive(PartialOrd, Ord)]
+    SessionValue {
+        /// The user's id.
+        UserId = "userId",
+        /// The user's role.
+        Role = "role",
+        /// The tenant of the user.
+        Tenant = "tenant",
+        /// The id of the session.
+        Session = "session",
     }
 }
 
-impl Serialize for RoleDocument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::All => serializer.serialize_bool(true),
-            Self::Entities(entities) => entities.serialize(serializer),
-        }
-    }
-}
-
-impl Serialize for RuleDocument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::All => serializer.serialize_bool(true),
-            Self::Listed(listed) => listed.serialize(serializer),
-        }
-    }
-}
-
-/// Recursion is bounded, because the loader bounds the depth of conditions.
-impl Serialize for ConditionDocument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        match self {
-            Self::And(parts) => map.serialize_entry("and", parts)?,
-            Self::Or(parts) => map.serialize_entry("or", parts)?,
-            Self::Not(part) => map.serialize_entry("not", part)?,
-            Self::Compare { field, op, value } => {
-                map.serialize_entry("field", field)?;
-                map.serialize_entry("op", op)?;
-                if *value != OperandDocument::None {
-                    map.serialize_entry("value", value)?;
-                }
-            }
-        }
-        map.end()
-    }
-}
-
-impl Serialize for OperandDocument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::None => serializer.serialize_none(),
-            Self::One(constant) => constant.serialize(serializer),
-            Self::Many(constants) => {
-                let mut list = serializer.serialize_seq(Some(constants.len()))?;
-                for constant in constants {
-                    list.serialize_element(constant)?;
-                }
-                list.end()
-            }
-            Self::Session(value) => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry("session", value.name())?;
-                map.end()
-            }
-        }
-    }
-}
-
-impl Serialize for Constant {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Boolean(value) => serializer.serialize_bool(*value),
-            Self::Integer(value) => serializer.serialize_i64(*value),
-            Self::Number(value) => serializer.serialize_f64(*value),
-            Self::Text(value) => serializer.serialize_str(value),
-        }
-    }
+/// Serializes a role or a rule without limits as `true`.
+fn serialize_all<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(true)
 }
 
 #[cfg(test)]

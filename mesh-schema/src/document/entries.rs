@@ -1,6 +1,6 @@
 //! A map that keeps the order of its entries.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 
 /// A map that keeps the order of its entries.
 ///
@@ -29,11 +29,6 @@ impl<V> Entries<V> {
         self.0.iter_mut().find_map(|(name, value)| (name == key).then_some(value))
     }
 
-    /// Keeps the entries for which `keep` returns `true`.
-    pub fn retain(&mut self, mut keep: impl FnMut(&str, &V) -> bool) {
-        self.0.retain(|(key, value)| keep(key, value));
-    }
-
     /// Iterates over the entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &V)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
@@ -42,16 +37,6 @@ impl<V> Entries<V> {
     /// Iterates over the keys in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.0.iter().map(|(key, _)| key.as_str())
-    }
-
-    /// Returns the number of entries.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether the map is empty.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -69,10 +54,6 @@ impl<K: Into<String>, V> FromIterator<(K, V)> for Entries<V> {
 
 impl<V: Serialize> Serialize for Entries<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.len()))?;
-        for (key, value) in self.iter() {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
+        serializer.collect_map(self.iter())
     }
 }

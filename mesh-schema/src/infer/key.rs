@@ -1,23 +1,19 @@
 //! Names of inferred entities and fields: camel case, unless two names collide.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::{Note, Served, naming, note};
+use super::{Note, Served, naming, note, repeated};
 use crate::load::{is_reserved_entity, is_reserved_member};
 
 /// Assigns an entity key to every table. Tables whose keys collide keep their storage names.
 pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {
     let wanted: Vec<String> = served.iter().map(|table| naming::entity_key(&table.table.name)).collect();
-    let mut by_storage: HashMap<&str, usize> = HashMap::new();
-    for table in served.iter() {
-        *by_storage.entry(&table.table.name).or_default() += 1;
-    }
+    let shared = repeated(served.iter().map(|table| &table.table.name));
     let storage: Vec<String> = served
         .iter()
         .map(|table| {
             let name = &table.table.name;
-            let shared = by_storage.get(name.as_str()).is_some_and(|count| *count > 1);
-            let schema = table.table.schema.as_deref().filter(|_| shared);
+            let schema = table.table.schema.as_deref().filter(|_| shared.contains(name));
             schema.map_or_else(|| name.clone(), |schema| format!("{schema}_{name}")).replace('.', "_")
         })
         .collect();
@@ -56,23 +52,16 @@ fn assign(
     taken: &mut HashSet<String>,
     is_reserved: fn(&str) -> bool,
 ) -> Vec<(String, bool)> {
-    let mut wanting: HashMap<String, usize> = HashMap::new();
-    for name in &wanted {
-        *wanting.entry(name.clone()).or_default() += 1;
-    }
-    let alone = |name: &str| !name.is_empty() && wanting.get(name) == Some(&1);
+    let shared = repeated(wanted.iter());
+    let is_alone = |name: &String| !name.is_empty() && !shared.contains(name);
     // An item with a unique wanted name gets it, whatever the others fall back to.
-    taken.extend(wanted.iter().filter(|name| alone(name) && !is_reserved(name)).cloned());
-    wanted
-        .into_iter()
-        .zip(storage)
-        .map(|(name, storage)| {
-            if !alone(&name) {
-                return (claim(taken, legal(storage), is_reserved), false);
-            }
-            if is_reserved(&name) { (claim(taken, name, is_reserved), false) } else { (name, true) }
-        })
-        .collect()
+    taken.extend(wanted.iter().filter(|name| is_alone(name) && !is_reserved(name)).cloned());
+    let assigned = wanted.iter().zip(storage).map(|(name, storage)| match is_alone(name) {
+        true if !is_reserved(name) => (name.clone(), true),
+        true => (claim(taken, name.clone(), is_reserved), false),
+        false => (claim(taken, legal(storage), is_reserved), false),
+    });
+    assigned.collect()
 }
 
 /// Returns a storage name without characters that names must not have.

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::key::claim;
 use super::naming::{camel, capitalized, plural_name, words};
-use super::{Note, Served, note};
-use crate::document::join_condition::{ColumnRef, Equality};
+use super::{Note, Served, note, repeated};
+use crate::document::join_condition::ColumnRef;
 use crate::load::is_reserved_member;
 use crate::load::lookup::Tables;
 use crate::{Catalog, ForeignKey, JoinDocument, TableName, ThroughDocument};
@@ -22,9 +22,10 @@ struct Reference {
     name: String,
 }
 
-/// A pure junction table: the two references that form its primary key.
-struct Junction<'r> {
-    sides: [&'r Reference; 2],
+impl Reference {
+    fn ends(&self) -> (usize, usize) {
+        (self.child, self.parent)
+    }
 }
 
 /// Returns all joins, grouped by entity.
@@ -35,28 +36,21 @@ pub(super) fn joins(
 ) -> Vec<(String, JoinDocument)> {
     let mut references = references(catalog, served, notes);
     let mut found = Vec::new();
-    let mut bare: HashMap<(usize, usize), usize> = HashMap::new();
-    for reference in references.iter().filter(|reference| stem(reference).is_none()) {
-        *bare.entry((reference.child, reference.parent)).or_default() += 1;
-    }
+    let unnamed = references.iter().filter(|reference| stem(reference).is_none());
+    let several_unnamed = repeated(unnamed.map(Reference::ends));
     for reference in &mut references {
-        let several = bare.get(&(reference.child, reference.parent)).is_some_and(|count| *count > 1);
-        let wanted = name_of_parent(reference, served, several);
-        let join =
-            JoinDocument::one(key_of(served, reference.parent), condition(served, reference, Toward::Parent));
+        let wanted = name_of_parent(reference, served, several_unnamed.contains(&reference.ends()));
+        let join = JoinDocument::one(key_of(served, reference.parent), condition(served, reference, true));
         reference.name = add(&mut found, served, notes, (reference.child, wanted, join));
     }
-    let mut between: HashMap<(usize, usize), usize> = HashMap::new();
-    for reference in &references {
-        *between.entry((reference.child, reference.parent)).or_default() += 1;
-    }
+    let several = repeated(references.iter().map(Reference::ends));
     for reference in &references {
         let child = key_of(served, reference.child);
         let mut wanted = if reference.unique { child.clone() } else { plural_name(&child) };
-        if between.get(&(reference.child, reference.parent)).is_some_and(|count| *count > 1) {
+        if several.contains(&reference.ends()) {
             wanted = format!("{wanted}By{}", capitalized(reference.name.trim_end_matches('_')));
         }
-        let on = condition(served, reference, Toward::Child);
+        let on = condition(served, reference, false);
         let join =
             if reference.unique { JoinDocument::one(child, on) } else { JoinDocument::many(child, on) };
         add(&mut found, served, notes, (reference.parent, wanted, join));
@@ -189,31 +183,20 @@ fn stem(reference: &Reference) -> Option<String> {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Toward {
-    Parent,
-    Child,
-}
-
 /// Returns the `on` of a relation. The target is on the left, as self-joins require.
-fn condition(served: &[Served<'_>], reference: &Reference, toward: Toward) -> String {
+fn condition(served: &[Served<'_>], reference: &Reference, is_to_parent: bool) -> String {
     let (Some(child), Some(parent)) = (served.get(reference.child), served.get(reference.parent)) else {
         return String::new();
     };
-    let equality = |(from, to): &(String, String)| {
+    conjunction(reference.pairs.iter().map(|(from, to)| {
         let (from, to) = (column(&child.name, from), column(&parent.name, to));
-        match toward {
-            Toward::Parent => Equality { left: to, right: from },
-            Toward::Child => Equality { left: from, right: to },
-        }
-    };
-    conjunction(reference.pairs.iter().map(equality))
+        if is_to_parent { (to, from) } else { (from, to) }
+    }))
 }
 
-fn conjunction(equalities: impl Iterator<Item = Equality>) -> String {
-    let written: Vec<String> =
-        equalities.map(|equality| format!("{} = {}", equality.left, equality.right)).collect();
-    written.join(" AND ")
+fn conjunction(equalities: impl IntoIterator<Item = (ColumnRef, ColumnRef)>) -> String {
+    let equalities = equalities.into_iter().map(|(left, right)| format!("{left} = {right}"));
+    equalities.collect::<Vec<_>>().join(" AND ")
 }
 
 fn column(table: &TableName, column: &str) -> ColumnRef {
@@ -227,15 +210,11 @@ fn many_to_many(
     served: &mut [Served<'_>],
     notes: &mut Vec<Note>,
 ) {
-    let junctions: Vec<Junction<'_>> =
+    let junctions: Vec<[&Reference; 2]> =
         (0..served.len()).filter_map(|index| junction(index, references, served)).collect();
-    let mut between: HashMap<(usize, usize), usize> = HashMap::new();
-    for Junction { sides: [a, b] } in &junctions {
-        *between.entry((a.parent.min(b.parent), a.parent.max(b.parent))).or_default() += 1;
-    }
-    for Junction { sides: [a, b] } in &junctions {
-        let several =
-            between.get(&(a.parent.min(b.parent), a.parent.max(b.parent))).is_some_and(|count| *count > 1);
+    let parents = |[a, b]: &[&Reference; 2]| (a.parent.min(b.parent), a.parent.max(b.parent));
+    let several = repeated(junctions.iter().map(parents));
+    for junction @ [a, b] in &junctions {
         for (from, to) in [(a, b), (b, a)] {
             // If both sides are the same entity, the columns of the junction give the name.
             let one = if a.parent == b.parent {
@@ -244,7 +223,7 @@ fn many_to_many(
                 key_of(served, to.parent)
             };
             let mut wanted = plural_name(&one);
-            if several {
+            if several.contains(&parents(junction)) {
                 wanted = format!("{wanted}By{}", capitalized(&key_of(served, from.child)));
             }
             if let Some(join) = through(served, from, to) {
@@ -254,8 +233,12 @@ fn many_to_many(
     }
 }
 
-/// Returns the table as a junction, if its primary key consists of exactly two columns that each refer to a table.
-fn junction<'r>(index: usize, references: &'r [Reference], served: &[Served<'_>]) -> Option<Junction<'r>> {
+/// Returns the two references that form the primary key of a table, if it is a pure junction table.
+fn junction<'r>(
+    index: usize,
+    references: &'r [Reference],
+    served: &[Served<'_>],
+) -> Option<[&'r Reference; 2]> {
     let table = served.get(index)?;
     let [first, second] = table.table.primary_key.as_slice() else { return None };
     let side = |name: &str| {
@@ -266,7 +249,7 @@ fn junction<'r>(index: usize, references: &'r [Reference], served: &[Served<'_>]
         references.iter().filter(outward).find(single)
     };
     let (first, second) = (side(first)?, side(second)?);
-    (!std::ptr::eq(first, second)).then_some(Junction { sides: [first, second] })
+    (!std::ptr::eq(first, second)).then_some([first, second])
 }
 
 fn through(served: &[Served<'_>], from: &Reference, to: &Reference) -> Option<JoinDocument> {
@@ -281,11 +264,10 @@ fn through(served: &[Served<'_>], from: &Reference, to: &Reference) -> Option<Jo
     let mut join = JoinDocument::through(&target.key, through);
     // Without `on`, the junction refers to the id fields.
     if parent.id_column() != Some(parent_column) || target.id_column() != Some(target_column) {
-        let equalities = [
+        join.on = Some(conjunction([
             (column(&junction.name, from_column), column(&parent.name, parent_column)),
             (column(&junction.name, to_column), column(&target.name, target_column)),
-        ];
-        join.on = Some(conjunction(equalities.into_iter().map(|(left, right)| Equality { left, right })));
+        ]));
     }
     Some(join)
 }

@@ -1,14 +1,16 @@
 //! Loading of entities.
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::sync::Arc;
 
-use super::lookup::{find_column, tie_break};
+use super::lookup::find_column;
+use super::tie_break::tie_break;
 use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
 use crate::{
-    Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, FieldType,
-    IdField, Member, NativeType, Piece, Table, TableName, Upload, Writable,
+    Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, IdField, Member,
+    NativeType, Piece, Table, TableName, Writable,
 };
 
 impl<'a> Loader<'a> {
@@ -25,14 +27,9 @@ impl<'a> Loader<'a> {
         let mut entity = Entity {
             key: key.to_owned(),
             table: stored.map_or(table, name_of),
-            fields: Vec::new(),
-            id: None,
-            tie_break: Vec::new(),
-            relations: Vec::new(),
-            computed: Vec::new(),
             description: stored.and_then(|table| table.description.clone()),
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
-            members: HashMap::new(),
+            ..Entity::default()
         };
         self.fields(&path, document, stored, &mut entity);
         entity.id = self.id_field(&path, document, &entity);
@@ -94,30 +91,39 @@ impl<'a> Loader<'a> {
             }
             self.check_member_name(&inner, "A field", name);
             entity.members.insert(name.clone(), Member::Field(FieldId(entity.fields.len() as u32)));
-            entity.fields.push(bare_field(name));
+            let field =
+                Field { name: name.clone(), column: name.clone(), nullable: true, ..Field::default() };
+            entity.fields.push(field);
         }
-        self.columns(path, document, entity);
-        for (name, ty) in document.types.iter() {
-            self.with_field(path, "types", name, entity, |field| field.ty = Some(*ty));
-        }
-        for (name, upload) in document.uploads.iter() {
-            self.upload(path, name, upload, entity);
-        }
-        self.writable(path, &document.writable, entity);
-        if let Some(stored) = stored {
-            self.storage(path, document, stored, entity);
-        }
-    }
-
-    fn columns(&mut self, path: &str, document: &EntityDocument, entity: &mut Entity) {
         self.refuse_repeats(path, "columns", &document.columns);
         self.refuse_repeats(path, "types", &document.types);
         self.refuse_repeats(path, "uploads", &document.uploads);
         for (name, column) in document.columns.iter() {
+            let inner = format!("{path}.columns.{name}");
             if column.is_empty() {
-                self.fault(format!("{path}.columns.{name}"), "A column needs a name");
+                self.fault(&inner, "A column needs a name");
             }
-            self.with_field(path, "columns", name, entity, |field| field.column.clone_from(column));
+            if let Some(field) = self.field(&inner, name, entity) {
+                field.column.clone_from(column);
+            }
+        }
+        for (name, ty) in document.types.iter() {
+            if let Some(field) = self.field(&format!("{path}.types.{name}"), name, entity) {
+                field.ty = Some(*ty);
+            }
+        }
+        for (name, upload) in document.uploads.iter() {
+            let inner = format!("{path}.uploads.{name}");
+            if upload.max_bytes == Some(0) {
+                self.fault(format!("{inner}.maxBytes"), "Expected a whole number of bytes, at least 1");
+            }
+            if let Some(field) = self.field(&inner, name, entity) {
+                field.upload = Some(upload.clone());
+            }
+        }
+        self.writable(path, &document.writable, entity);
+        if let Some(stored) = stored {
+            self.storage(path, document, stored, entity);
         }
     }
 
@@ -130,38 +136,18 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Applies an entry of a map to its field. An entry without a field is a fault.
-    fn with_field(
-        &mut self,
-        path: &str,
-        map: &str,
-        name: &str,
-        entity: &mut Entity,
-        change: impl FnOnce(&mut Field),
-    ) {
-        match entity.member(name) {
-            Some(Member::Field(id)) => {
-                if let Some(field) = entity.fields.get_mut(id.0 as usize) {
-                    change(field);
-                }
-            }
-            _ => self.no_field(format!("{path}.{map}.{name}"), name, entity),
+    /// Returns the field that the part at `path` names. Other names are faults.
+    fn field<'e>(&mut self, path: &str, name: &str, entity: &'e mut Entity) -> Option<&'e mut Field> {
+        if let Some(Member::Field(id)) = entity.member(name) {
+            return entity.fields.get_mut(id.0 as usize);
         }
+        self.no_field(path, name, entity);
+        None
     }
 
-    pub(super) fn no_field(&mut self, path: String, name: &str, entity: &Entity) {
+    pub(super) fn no_field(&mut self, path: impl Into<String>, name: &str, entity: &Entity) {
         let hint = self.hint(name, entity.fields.iter().map(|field| field.name.as_str()));
         self.fault(path, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
-    }
-
-    fn upload(&mut self, path: &str, name: &str, upload: &Upload, entity: &mut Entity) {
-        if upload.max_bytes == Some(0) {
-            self.fault(
-                format!("{path}.uploads.{name}.maxBytes"),
-                "Expected a whole number of bytes, at least 1",
-            );
-        }
-        self.with_field(path, "uploads", name, entity, |field| field.upload = Some(upload.clone()));
     }
 
     fn writable(&mut self, path: &str, writable: &Writable, entity: &mut Entity) {
@@ -171,16 +157,9 @@ impl<'a> Loader<'a> {
             Writable::Fields(names) => {
                 for (index, name) in names.iter().enumerate() {
                     let inner = format!("{path}.writable[{index}]");
-                    let Some(Member::Field(id)) = entity.member(name) else {
-                        self.no_field(inner, name, entity);
-                        continue;
-                    };
-                    let repeated = entity.field(id).writable;
-                    if repeated {
+                    let Some(field) = self.field(&inner, name, entity) else { continue };
+                    if mem::replace(&mut field.writable, true) {
                         self.fault(inner, format!("The field '{name}' is listed twice"));
-                    }
-                    if let Some(field) = entity.fields.get_mut(id.0 as usize) {
-                        field.writable = true;
                     }
                 }
             }
@@ -190,18 +169,17 @@ impl<'a> Loader<'a> {
     /// Adopts types, nullability and descriptions of the fields' columns from the catalog.
     fn storage(&mut self, path: &str, document: &EntityDocument, stored: &Table, entity: &mut Entity) {
         for (index, name) in document.fields.iter().enumerate() {
-            let Some(Member::Field(id)) = entity.member(name) else { continue };
-            let Some(field) = entity.fields.get_mut(id.0 as usize) else { continue };
+            let Some(field) = self.field(path, name, entity) else { continue };
             if adopt(field, stored) || field.column.is_empty() {
                 continue;
             }
             let hint = self.hint(&field.column, stored.columns.iter().map(|column| column.name.as_str()));
             let message = format!("The table '{}' has no column '{}'{hint}", name_of(stored), field.column);
-            if document.columns.get(name).is_some() {
-                self.fault(format!("{path}.columns.{name}"), message);
-            } else {
-                self.fault(format!("{path}.fields[{index}]"), message);
-            }
+            let inner = match document.columns.get(name) {
+                Some(_) => format!("{path}.columns.{name}"),
+                None => format!("{path}.fields[{index}]"),
+            };
+            self.fault(inner, message);
         }
     }
 
@@ -228,16 +206,13 @@ impl<'a> Loader<'a> {
     fn computed(&mut self, path: &str, name: &str, document: &ComputedDocument, entity: &mut Entity) {
         let path = format!("{path}.computed.{name}");
         self.check_member_name(&path, "A computed field", name);
-        match entity.member(name) {
-            Some(Member::Field(_)) => {
-                self.fault(&path, format!("'{name}' is already a field of entity '{}'", entity.key));
-                return;
-            }
-            Some(_) => {
-                self.fault(&path, format!("The computed field '{name}' is given twice"));
-                return;
-            }
-            None => {}
+        let taken = match entity.member(name) {
+            Some(Member::Field(_)) => format!("'{name}' is already a field of entity '{}'", entity.key),
+            Some(_) => format!("The computed field '{name}' is given twice"),
+            None => String::new(),
+        };
+        if !taken.is_empty() {
+            return self.fault(&path, taken);
         }
         let mut from = Vec::new();
         let mut seen = HashSet::new();
@@ -310,17 +285,4 @@ fn adopt(field: &mut Field, stored: &Table) -> bool {
     field.time_form = found.column.and_then(|column| column.time_form);
     field.description = found.column.and_then(|column| column.description.clone());
     true
-}
-
-fn bare_field(name: &str) -> Field {
-    Field {
-        name: name.to_owned(),
-        column: name.to_owned(),
-        ty: None::<FieldType>,
-        nullable: true,
-        time_form: None,
-        writable: false,
-        upload: None,
-        description: None,
-    }
 }

@@ -1,8 +1,8 @@
-//! Lookup of tables and columns in a catalog, and the columns that make an order total.
+//! Lookup of tables and columns in a catalog.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crate::{Catalog, Column, Entity, Field, FieldType, KeyColumn, Table, TableName};
+use crate::{Catalog, Column, FieldType, Table, TableName};
 
 /// Names of the default namespace, for which catalogs have `None`.
 const DEFAULT_NAMESPACES: [&str; 2] = ["main", "public"];
@@ -24,33 +24,24 @@ impl<'c> Tables<'c> {
 
     /// Returns the table with that name: an exact match, else one that differs in ASCII letter case.
     pub(crate) fn find(&self, name: &TableName) -> Option<&'c Table> {
-        let named = self.by_folded_name.get(&name.name.to_ascii_lowercase())?;
-        let schema = name.schema.as_deref();
-        let exact = |table: &&&Table| table.name == name.name;
-        let within = |schema: Option<&str>| {
-            let inside = || named.iter().filter(move |table| same_namespace(table.schema.as_deref(), schema));
-            inside().find(exact).or_else(|| inside().next()).copied()
+        let rank = |table: &&Table| {
+            let exact = u8::from(table.name == name.name);
+            match (table.schema.as_deref(), name.schema.as_deref()) {
+                (stored, written) if stored == written && exact == 1 => 5,
+                (None, None) => 3,
+                (Some(stored), Some(written)) if stored.eq_ignore_ascii_case(written) => 3 + exact,
+                (None, Some(written)) if is_default(written) => 1 + exact,
+                _ => 0,
+            }
         };
-        named
-            .iter()
-            .filter(exact)
-            .find(|table| table.schema.as_deref() == schema)
-            .copied()
-            .or_else(|| within(schema))
-            .or_else(|| schema.filter(|schema| is_default(schema)).and_then(|_| within(None)))
+        let named = self.by_folded_name.get(&name.name.to_ascii_lowercase())?.iter().copied();
+        // Of equal tables the first wins.
+        named.rev().max_by_key(rank).filter(|table| rank(table) > 0)
     }
 
     /// Returns the names of all tables, for hints.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'c str> {
         self.all.iter().map(|table| table.name.as_str())
-    }
-}
-
-fn same_namespace(left: Option<&str>, right: Option<&str>) -> bool {
-    match (left, right) {
-        (Some(left), Some(right)) => left.eq_ignore_ascii_case(right),
-        (None, None) => true,
-        _ => false,
     }
 }
 
@@ -84,74 +75,6 @@ pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<Found<'c>>
     }
     let row_id = table.row_id.as_deref()?;
     row_id.eq_ignore_ascii_case(name).then_some(Found { name: row_id, column: None })
-}
-
-/// Returns the storage columns that make an order of the entity's rows total. `SPEC §3.9`
-pub(crate) fn tie_break(entity: &Entity, table: Option<&Table>) -> Vec<KeyColumn> {
-    match (entity.id, table) {
-        (Some(id), Some(table)) => additional_columns(entity.field(id), table),
-        (None, Some(table)) => key_columns(entity, table),
-        (Some(_), None) => Vec::new(),
-        (None, None) => exposed_columns(entity),
-    }
-}
-
-/// Returns the columns needed in addition to the id field: none if its column is unique and never NULL.
-fn additional_columns(id: &Field, table: &Table) -> Vec<KeyColumn> {
-    if !id.nullable && is_unique(table, &id.column) {
-        return Vec::new();
-    }
-    if let Some(row_id) = &table.row_id {
-        return vec![never_null(row_id)];
-    }
-    let key = primary_key(table);
-    if key.iter().any(|column| column.nullable) {
-        return Vec::new();
-    }
-    key.into_iter().filter(|column| column.column != id.column).collect()
-}
-
-/// Whether a column is unique. If the catalog has no keys, as for a view, the document's `idField` is trusted.
-fn is_unique(table: &Table, column: &str) -> bool {
-    let alone = |set: &[String]| matches!(set, [only] if only.eq_ignore_ascii_case(column));
-    let unknown = table.primary_key.is_empty() && table.unique.is_empty() && table.row_id.is_none();
-    unknown
-        || alone(&table.primary_key)
-        || table.unique.iter().any(|set| alone(set))
-        || table.row_id.as_deref() == Some(column)
-}
-
-/// Returns the primary key or the row id. Cursors contain these values, so the row id is preferred to a key that the
-/// entity does not expose.
-fn key_columns(entity: &Entity, table: &Table) -> Vec<KeyColumn> {
-    let key = primary_key(table);
-    let awkward = |column: &KeyColumn| column.nullable || entity.field_of_column(&column.column).is_none();
-    match &table.row_id {
-        Some(row_id) if key.is_empty() || key.iter().any(awkward) => vec![never_null(row_id)],
-        None if key.is_empty() => exposed_columns(entity),
-        _ => key,
-    }
-}
-
-/// Returns the columns that the entity exposes, and no others, because cursors contain their values.
-fn exposed_columns(entity: &Entity) -> Vec<KeyColumn> {
-    // Databases cannot order by JSON, so JSON columns are used only if there are no others.
-    let all_json = entity.fields.iter().all(|field| field.ty == Some(FieldType::Json));
-    let ordered = entity.fields.iter().filter(|field| all_json || field.ty != Some(FieldType::Json));
-    let mut seen = HashSet::new();
-    ordered
-        .filter(|field| seen.insert(field.column.as_str()))
-        .map(|field| KeyColumn { column: field.column.clone(), nullable: field.nullable })
-        .collect()
-}
-
-fn primary_key(table: &Table) -> Vec<KeyColumn> {
-    let columns = table.primary_key.iter().filter_map(|name| table.column(name));
-    columns.map(|column| KeyColumn { column: column.name.clone(), nullable: column.nullable }).collect()
-}
-
-fn never_null(column: &str) -> KeyColumn {
-    KeyColumn { column: column.to_owned(), nullable: false }
 }
 
 #[cfg(test)]

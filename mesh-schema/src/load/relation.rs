@@ -40,16 +40,13 @@ impl<'a> Loader<'a> {
     }
 
     fn ends<'k>(&mut self, path: &str, key: &'k str, document: &JoinDocument) -> Option<(Ends, &'k str)> {
-        let parent = match key.split_once('.') {
-            Some((parent, name)) => Some((self.entity_id(path, parent), name)),
-            None => {
-                self.fault(path, format!("The join key '{key}' is not of the form entityKey.ref"));
-                None
-            }
-        };
+        let split = key.split_once('.');
+        if split.is_none() {
+            self.fault(path, format!("The join key '{key}' is not of the form entityKey.ref"));
+        }
+        let parent = split.and_then(|(parent, _)| self.entity_id(path, parent));
         let target = self.entity_id(&format!("{path}.entity"), &document.entity);
-        let (parent, name) = parent?;
-        Some((Ends { parent: parent?, target: target? }, name))
+        Some((Ends { parent: parent?, target: target? }, split?.1))
     }
 
     fn entity_id(&mut self, path: &str, key: &str) -> Option<EntityId> {
@@ -96,8 +93,7 @@ impl<'a> Loader<'a> {
     fn direct(&mut self, path: &str, ends: Ends, document: &JoinDocument) -> Option<Link> {
         let path = format!("{path}.on");
         let Some(text) = &document.on else {
-            let (parent, target) =
-                (&self.schema.entity(ends.parent).table, &self.schema.entity(ends.target).table);
+            let [parent, target] = self.tables(ends);
             let message =
                 format!("'on' is missing; write which column of '{target}' equals which of '{parent}'");
             self.fault(path, message);
@@ -114,39 +110,36 @@ impl<'a> Loader<'a> {
         join_condition::parse(text).map_err(|message| self.fault(path, message)).ok()
     }
 
+    /// Returns the tables of parent and target.
+    fn tables(&self, ends: Ends) -> [&TableName; 2] {
+        [ends.parent, ends.target].map(|id| &self.schema.entity(id).table)
+    }
+
     /// Assigns the sides of an equality to parent and target.
     fn pair(&mut self, path: &str, ends: Ends, equality: &Equality) -> Option<ColumnPair> {
         let before = self.faults.len();
-        let (target, parent) = if self.is_self_join(ends) {
-            // In a self-join the left side is the target. `SPEC §6`
-            self.side(path, ends, &equality.left)?;
-            self.side(path, ends, &equality.right)?;
-            (&equality.left, &equality.right)
+        let Equality { left, right } = equality;
+        let sides = (self.side(path, ends, left), self.side(path, ends, right));
+        let (left_side, right_side) = (sides.0?, sides.1?);
+        let [parent_table, target_table] = self.tables(ends);
+        // In a self-join the left side is the target. `SPEC §6`
+        let (target, parent) = if left_side == Side::Target || parent_table == target_table {
+            (left, right)
         } else {
-            let sides = (self.side(path, ends, &equality.left), self.side(path, ends, &equality.right));
-            match sides {
-                (Some(Side::Target), Some(Side::Parent)) => (&equality.left, &equality.right),
-                (Some(Side::Parent), Some(Side::Target)) => (&equality.right, &equality.left),
-                (Some(side), Some(_)) => {
-                    let (this, other) = match side {
-                        Side::Parent => (ends.parent, ends.target),
-                        Side::Target => (ends.target, ends.parent),
-                    };
-                    let (this, other) = (&self.schema.entity(this).table, &self.schema.entity(other).table);
-                    let message = format!("Both sides name '{this}'; one side has to name '{other}'");
-                    self.fault(path, message);
-                    return None;
-                }
-                _ => return None,
-            }
+            (right, left)
         };
+        if left_side == right_side && parent_table != target_table {
+            let (this, other) = match left_side {
+                Side::Parent => (parent_table, target_table),
+                Side::Target => (target_table, parent_table),
+            };
+            let message = format!("Both sides name '{this}'; one side has to name '{other}'");
+            self.fault(path, message);
+            return None;
+        }
         let parent = self.end_column(path, ends.parent, &parent.column);
         let target = self.end_column(path, ends.target, &target.column);
         (self.faults.len() == before).then_some(ColumnPair { parent, target })
-    }
-
-    fn is_self_join(&self, ends: Ends) -> bool {
-        self.schema.entity(ends.parent).table == self.schema.entity(ends.target).table
     }
 
     /// Returns the end whose table a column names. In a self-join either end matches.
@@ -154,27 +147,23 @@ impl<'a> Loader<'a> {
         let (parent, target) = (self.schema.entity(ends.parent), self.schema.entity(ends.target));
         let (as_parent, as_target) =
             (match_quality(written, &parent.table), match_quality(written, &target.table));
-        if as_parent.is_none() && as_target.is_none() {
-            let message = if parent.table == target.table {
+        let is_self_join = parent.table == target.table;
+        let message = match (as_parent, as_target) {
+            (None, None) if is_self_join => {
                 format!("'{written}' does not name '{}', the table of entity '{}'", parent.table, parent.key)
-            } else {
-                format!(
-                    "'{written}' names neither '{}', the table of entity '{}', nor '{}', that of '{}'",
-                    parent.table, parent.key, target.table, target.key
-                )
-            };
-            self.fault(path, message);
-            return None;
-        }
-        if as_parent == as_target && parent.table != target.table {
-            let message = format!(
+            }
+            (None, None) => format!(
+                "'{written}' names neither '{}', the table of entity '{}', nor '{}', that of '{}'",
+                parent.table, parent.key, target.table, target.key
+            ),
+            _ if as_parent == as_target && !is_self_join => format!(
                 "'{written}' can mean '{}' or '{}'; write it with its schema",
                 parent.table, target.table
-            );
-            self.fault(path, message);
-            return None;
-        }
-        Some(if as_parent > as_target { Side::Parent } else { Side::Target })
+            ),
+            _ => return Some(if as_parent > as_target { Side::Parent } else { Side::Target }),
+        };
+        self.fault(path, message);
+        None
     }
 
     /// Returns the column in the spelling of the catalog, or as written without a catalog.
@@ -259,56 +248,44 @@ impl<'a> Loader<'a> {
 
     /// Resolves an equality of an `on` beside `through`, which specifies the columns that `from` or `to` refer to.
     fn junction_equality(&mut self, path: &str, ends: Ends, equality: &Equality, junction: &mut Junction) {
-        let (parent, target) =
-            (&self.schema.entity(ends.parent).table, &self.schema.entity(ends.target).table);
-        let of_junction = |side: &ColumnRef| {
+        let [parent, target] = self.tables(ends);
+        let names_junction = |side: &ColumnRef| {
             match_quality(side, &junction.table)
                 > match_quality(side, parent).max(match_quality(side, target))
         };
-        let (own, other) = match (of_junction(&equality.left), of_junction(&equality.right)) {
-            (true, false) => (&equality.left, &equality.right),
-            (false, true) => (&equality.right, &equality.left),
+        let Equality { left, right } = equality;
+        let (inner, outer) = match (names_junction(left), names_junction(right)) {
+            (true, false) => (left, right),
+            (false, true) => (right, left),
             _ => {
-                let message = format!(
-                    "'{} = {}': exactly one side has to name the junction table '{}'",
-                    equality.left, equality.right, junction.table
-                );
-                self.fault(path, message);
-                return;
+                let table = &junction.table;
+                let message =
+                    format!("'{left} = {right}': exactly one side has to name the junction table '{table}'");
+                return self.fault(path, message);
             }
         };
-        let side = if own.column == junction.from {
-            Side::Parent
-        } else if own.column == junction.to {
-            Side::Target
-        } else if own.column.eq_ignore_ascii_case(&junction.from) {
-            Side::Parent
-        } else if own.column.eq_ignore_ascii_case(&junction.to) {
-            Side::Target
-        } else {
-            let message =
-                format!("'{own}' is neither the junction's column '{}' nor '{}'", junction.from, junction.to);
-            self.fault(path, message);
-            return;
+        let side = |matches: fn(&str, &str) -> bool| match &inner.column {
+            column if matches(column, &junction.from) => Some(Side::Parent),
+            column if matches(column, &junction.to) => Some(Side::Target),
+            _ => None,
         };
-        let (id, key) = match side {
-            Side::Parent => (ends.parent, "from"),
-            Side::Target => (ends.target, "to"),
+        let side = side(|inner, end| inner == end).or_else(|| side(str::eq_ignore_ascii_case));
+        let (id, key, slot) = match side {
+            Some(Side::Parent) => (ends.parent, "from", &mut junction.parent),
+            Some(Side::Target) => (ends.target, "to", &mut junction.target),
+            None => {
+                let (from, to) = (&junction.from, &junction.to);
+                let message = format!("'{inner}' is neither the junction's column '{from}' nor '{to}'");
+                return self.fault(path, message);
+            }
         };
-        let entity = self.schema.entity(id);
-        if match_quality(other, &entity.table).is_none() {
-            let message =
-                format!("'{own}' is the junction's '{key}', so '{other}' has to name '{}'", entity.table);
-            self.fault(path, message);
-            return;
+        let table = &self.schema.entity(id).table;
+        if match_quality(outer, table).is_none() {
+            let message = format!("'{inner}' is the junction's '{key}', so '{outer}' has to name '{table}'");
+            return self.fault(path, message);
         }
-        let column = self.end_column(path, id, &other.column);
-        let slot = match side {
-            Side::Parent => &mut junction.parent,
-            Side::Target => &mut junction.target,
-        };
-        if slot.replace(column).is_some() {
-            self.fault(path, format!("'{own}' is equated twice"));
+        if slot.replace(self.end_column(path, id, &outer.column)).is_some() {
+            self.fault(path, format!("'{inner}' is equated twice"));
         }
     }
 
@@ -338,8 +315,8 @@ struct Junction {
     target: Option<String>,
 }
 
-/// How well a written table name matches a table: first by the spelling of the name, then by that of the namespace.
-/// The better match wins.
+/// The quality of a match between a written table name and a table, ordered by the spelling of the name, then by that of
+/// the namespace.
 type Match = Option<(bool, Namespace)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -355,10 +332,10 @@ fn match_quality(written: &ColumnRef, table: &TableName) -> Match {
         return None;
     }
     let namespace = match (written.schema.as_deref(), table.schema.as_deref()) {
-        (written, own) if written == own => Namespace::Same,
+        (written, stored) if written == stored => Namespace::Same,
         (None, _) => Namespace::Unwritten,
         (Some(written), None) if is_default(written) => Namespace::DefaultByName,
-        (Some(written), Some(own)) if written.eq_ignore_ascii_case(own) => Namespace::Folded,
+        (Some(written), Some(stored)) if written.eq_ignore_ascii_case(stored) => Namespace::Folded,
         _ => return None,
     };
     Some((written.table == table.name, namespace))

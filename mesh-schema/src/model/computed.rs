@@ -1,32 +1,23 @@
 //! Computed fields that are added in code. `SPEC §13.5`
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::{Computed, Member, Piece, Schema};
 
 /// The reason why a computed field cannot be added.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the messages below describe each variant")]
+#[expect(missing_docs, reason = "the messages describe each variant")]
 pub enum ComputedError {
+    #[error("Entity '{entity}' not found")]
     Entity { entity: String },
+    #[error("Field '{field}' not found on entity '{entity}'")]
     Field { entity: String, field: String },
+    #[error("Entity '{entity}' has a '{name}' already")]
     Taken { entity: String, name: String },
+    #[error("'{name}' cannot be the name of a computed field")]
     Name { name: String },
 }
-
-impl fmt::Display for ComputedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Entity { entity } => write!(f, "Entity '{entity}' not found"),
-            Self::Field { entity, field } => write!(f, "Field '{field}' not found on entity '{entity}'"),
-            Self::Taken { entity, name } => write!(f, "Entity '{entity}' has a '{name}' already"),
-            Self::Name { name } => write!(f, "'{name}' cannot be the name of a computed field"),
-        }
-    }
-}
-
-impl std::error::Error for ComputedError {}
 
 impl Schema {
     /// Adds a computed field that depends on the fields `from`. Its template lists these fields, so that plans fetch

@@ -1,4 +1,4 @@
-//! JSON values with their positions, parsed one level at a time.
+//! JSON values with their paths, parsed one level at a time.
 //!
 //! Values are slices of the text that the JSON parser has validated without recursion, so deep nesting costs nothing.
 //! Only the levels that a document has are parsed further.
@@ -12,43 +12,49 @@ use serde_json::value::RawValue;
 use crate::Fault;
 use crate::fault::{Positions, hint};
 
+/// The path of the whole text.
+const ROOT: &str = "document";
+
 /// A JSON value that has not been parsed further.
-#[derive(Clone, Copy)]
-pub(super) struct Node<'t>(&'t RawValue);
+pub(super) struct Node<'t> {
+    /// The path in the document.
+    pub(super) path: String,
+    raw: &'t RawValue,
+}
 
 impl<'t> Node<'t> {
-    pub(super) fn is_null(self) -> bool {
-        self.0.get() == "null"
+    pub(super) fn is_null(&self) -> bool {
+        self.raw.get() == "null"
     }
 
-    pub(super) fn is_array(self) -> bool {
-        self.0.get().starts_with('[')
+    pub(super) fn is_array(&self) -> bool {
+        self.raw.get().starts_with('[')
     }
 
-    pub(super) fn is_object(self) -> bool {
-        self.0.get().starts_with('{')
+    pub(super) fn is_object(&self) -> bool {
+        self.raw.get().starts_with('{')
     }
 
     /// Returns a string, number, boolean or null; `None` for arrays and objects.
-    pub(super) fn scalar(self) -> Option<serde_json::Value> {
+    pub(super) fn scalar(&self) -> Option<serde_json::Value> {
         if self.is_object() || self.is_array() { None } else { self.open().ok() }
     }
 
-    pub(super) fn boolean(self) -> Option<bool> {
-        self.0.get().parse().ok()
+    pub(super) fn boolean(&self) -> Option<bool> {
+        self.raw.get().parse().ok()
     }
 
-    pub(super) fn number(self) -> Option<u64> {
-        self.0.get().parse().ok()
+    pub(super) fn number(&self) -> Option<u64> {
+        self.raw.get().parse().ok()
     }
 
-    fn open<T: Deserialize<'t>>(self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(self.0.get())
+    fn open<T: Deserialize<'t>>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.raw.get())
     }
 
     /// Returns the kind of the value, for messages.
-    fn kind(self) -> &'static str {
-        match self.0.get().as_bytes().first() {
+    fn kind(&self) -> &'static str {
+        match self.raw.get().as_bytes().first() {
             Some(b'{') => "an object",
             Some(b'[') => "a list",
             Some(b'"') => "text",
@@ -62,56 +68,50 @@ impl<'t> Node<'t> {
 /// The text being parsed, and the faults found so far.
 pub(super) struct Json<'t> {
     text: &'t str,
-    position: Position,
-    positions: Positions,
-    pub(super) faults: Vec<Fault>,
+    /// The parts that have been parsed, with the offsets of their values.
+    parts: Vec<(usize, String)>,
+    /// The faults, without positions.
+    faults: Vec<Fault>,
     /// Number of faults that make the meaning of a part unclear.
     pub(super) unsound: usize,
 }
 
-/// A position that only moves forward, so that lines are counted once.
-#[derive(Clone, Copy)]
-struct Position {
-    offset: usize,
-    line: u32,
-    column: u32,
-}
-
-const START: Position = Position { offset: 0, line: 1, column: 1 };
-
 impl<'t> Json<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { text, position: START, positions: Positions::default(), faults: Vec::new(), unsound: 0 }
+        Self { text, parts: Vec::new(), faults: Vec::new(), unsound: 0 }
     }
 
-    pub(super) fn finish(self) -> (Positions, Vec<Fault>) {
-        (self.positions, self.faults)
+    /// Returns the positions of all parts, and the faults.
+    pub(super) fn finish(mut self) -> (Positions, Vec<Fault>) {
+        self.parts.sort_unstable();
+        let mut positions = Positions::default();
+        let (mut line, mut column, mut start) = (1, 1, 0);
+        for (offset, path) in self.parts {
+            for c in self.text.get(start..offset).unwrap_or_default().chars() {
+                (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
+            }
+            start = offset;
+            positions.record(path, line, column);
+        }
+        let located = |fault: Fault| match fault.line {
+            Some(_) => fault,
+            None => positions.fault(fault.path, fault.message),
+        };
+        let faults = self.faults.into_iter().map(located).collect();
+        (positions, faults)
     }
 
     /// Returns the whole text as a value, if it is valid JSON.
     pub(super) fn root(&mut self) -> Option<Node<'t>> {
         match serde_json::from_str(self.text) {
-            Ok(raw) => {
-                self.enter("document", Node(raw));
-                Some(Node(raw))
-            }
+            Ok(raw) => Some(self.node(ROOT.to_owned(), raw)),
             Err(error) => {
-                let fault = Fault {
-                    path: "document".to_owned(),
-                    message: format!("The text is not JSON: {}", reason(&error)),
-                    line: u32::try_from(error.line()).ok(),
-                    column: self.column_of(&error),
+                let (message, line, column) = match self.text.trim_ascii() {
+                    "" => ("The text is empty".to_owned(), Some(1), Some(1)),
+                    _ => (not_json(&error), u32::try_from(error.line()).ok(), self.column_of(&error)),
                 };
-                self.faults.push(match self.text.trim_ascii().is_empty() {
-                    true => Fault {
-                        message: "The text is empty".to_owned(),
-                        line: Some(1),
-                        column: Some(1),
-                        ..fault
-                    },
-                    false => fault,
-                });
+                self.faults.push(Fault { path: ROOT.to_owned(), message, line, column });
                 None
             }
         }
@@ -125,118 +125,127 @@ impl<'t> Json<'t> {
         u32::try_from(before + 1).ok()
     }
 
-    /// Records the position of a path. Must be called before a fault is reported for it.
-    pub(super) fn enter(&mut self, path: &str, node: Node<'t>) {
-        let offset = (node.0.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        if offset < self.position.offset {
-            self.position = START;
-        }
-        for c in self.text.get(self.position.offset..offset).unwrap_or_default().chars() {
-            if c == '\n' {
-                self.position.line += 1;
-                self.position.column = 1;
-            } else {
-                self.position.column += 1;
-            }
-        }
-        self.position.offset = offset;
-        self.positions.record(path, self.position.line, self.position.column);
+    fn node(&mut self, path: String, raw: &'t RawValue) -> Node<'t> {
+        let offset = (raw.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        self.parts.push((offset, path.clone()));
+        Node { path, raw }
     }
 
-    pub(super) fn fault(&mut self, path: &str, message: impl Into<String>) {
-        self.faults.push(self.positions.fault(path, message));
+    pub(super) fn fault(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.faults.push(Fault { path: path.into(), message: message.into(), line: None, column: None });
         self.unsound += 1;
     }
 
-    pub(super) fn wrong(&mut self, path: &str, expected: &str, node: Node<'t>) {
-        self.fault(path, format!("Expected {expected}, found {}", node.kind()));
+    pub(super) fn wrong_kind(&mut self, node: &Node<'t>, expected: &str) {
+        self.fault(&node.path, format!("Expected {expected}, found {}", node.kind()));
     }
 
-    pub(super) fn missing(&mut self, path: &str, key: &str) {
-        self.fault(path, format!("'{key}' is missing"));
-    }
-
-    pub(super) fn unknown(&mut self, path: &str, key: &str, node: Node<'t>, known: &[&str]) {
-        let inner = if path == "document" { key.to_owned() } else { format!("{path}.{key}") };
-        self.enter(&inner, node);
-        // A part with an unknown key can still be checked.
-        let unsound = self.unsound;
-        self.unknown_word(&inner, "key", key, known);
-        self.unsound = unsound;
-    }
-
-    pub(super) fn unknown_word(&mut self, path: &str, what: &str, word: &str, known: &[&str]) {
-        let hint = match hint(&self.faults, word, known.iter().copied()) {
+    pub(super) fn unknown(&mut self, node: &Node<'t>, what: &str, name: &str, known: &[&str]) {
+        let hint = match hint(&self.faults, name, known.iter().copied()) {
             near if !near.is_empty() => near,
             _ => format!("; expected one of {}", known.join(", ")),
         };
-        self.fault(path, format!("Unknown {what} '{word}'{hint}"));
+        self.fault(&node.path, format!("Unknown {what} '{name}'{hint}"));
     }
 
     /// Returns the entries of an object. The second occurrence of a key is a fault.
-    pub(super) fn object(&mut self, path: &str, node: Node<'t>) -> Option<Vec<(String, Node<'t>)>> {
-        if !node.0.get().starts_with('{') {
-            self.wrong(path, "an object", node);
+    pub(super) fn object(&mut self, node: &Node<'t>) -> Option<Vec<(String, Node<'t>)>> {
+        if !node.is_object() {
+            self.wrong_kind(node, "an object");
             return None;
         }
-        let Pairs(pairs) = self.opened(path, node)?;
+        let Pairs(pairs) = self.opened(node)?;
         let mut seen = HashSet::new();
         let mut entries = Vec::with_capacity(pairs.len());
         for (key, raw) in pairs {
             if seen.insert(key.clone()) {
-                entries.push((key, Node(raw)));
+                let path = if node.path == ROOT { key.clone() } else { format!("{}.{key}", node.path) };
+                entries.push((key, self.node(path, raw)));
             } else {
-                self.fault(path, format!("The key '{key}' is given twice"));
+                self.fault(&node.path, format!("The key '{key}' is given twice"));
             }
         }
         Some(entries)
     }
 
-    pub(super) fn text(&mut self, path: &str, node: Node<'t>) -> Option<String> {
-        if !node.0.get().starts_with('"') {
-            self.wrong(path, "text", node);
+    /// Returns the values of the known keys of an object, of which the first `required` must be present.
+    pub(super) fn members<const N: usize>(
+        &mut self,
+        node: &Node<'t>,
+        known: [&str; N],
+        required: usize,
+    ) -> Option<[Option<Node<'t>>; N]> {
+        let mut members = [const { None }; N];
+        for (key, member) in self.object(node)? {
+            if let Some((_, slot)) = known.iter().zip(&mut members).find(|(known, _)| **known == key) {
+                *slot = Some(member);
+            } else {
+                // A part with an unknown key can still be checked.
+                let unsound = self.unsound;
+                self.unknown(&member, "key", &key, &known);
+                self.unsound = unsound;
+            }
+        }
+        for (key, _) in known.iter().zip(&members).take(required).filter(|(_, member)| member.is_none()) {
+            self.fault(&node.path, format!("'{key}' is missing"));
+        }
+        Some(members)
+    }
+
+    pub(super) fn text(&mut self, node: &Node<'t>) -> Option<String> {
+        if !node.raw.get().starts_with('"') {
+            self.wrong_kind(node, "text");
             return None;
         }
-        self.opened(path, node)
+        self.opened(node)
+    }
+
+    /// Parses a name. Names that `parse` rejects are faults.
+    pub(super) fn name<T>(
+        &mut self,
+        node: &Node<'t>,
+        what: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        known: &[&str],
+    ) -> Option<T> {
+        let name = self.text(node)?;
+        let parsed = parse(&name);
+        if parsed.is_none() {
+            self.unknown(node, what, &name, known);
+        }
+        parsed
     }
 
     /// Returns the items of a list.
-    pub(super) fn list(&mut self, path: &str, node: Node<'t>) -> Option<Vec<Node<'t>>> {
+    pub(super) fn list(&mut self, node: &Node<'t>) -> Option<Vec<Node<'t>>> {
         if !node.is_array() {
-            self.wrong(path, "a list", node);
+            self.wrong_kind(node, "a list");
             return None;
         }
-        let items: Vec<&'t RawValue> = self.opened(path, node)?;
-        Some(items.into_iter().map(Node).collect())
+        let items: Vec<&'t RawValue> = self.opened(node)?;
+        let item = |(index, raw)| self.node(format!("{}[{index}]", node.path), raw);
+        Some(items.into_iter().enumerate().map(item).collect())
     }
 
     /// Returns the strings of a list. Other items are faults.
-    pub(super) fn texts(&mut self, path: &str, node: Node<'t>) -> Vec<String> {
-        if !node.is_array() {
-            self.wrong(path, "a list", node);
-            return Vec::new();
-        }
-        let items: Vec<&'t RawValue> = self.opened(path, node).unwrap_or_default();
-        let read = |(index, raw)| {
-            let inner = format!("{path}[{index}]");
-            self.enter(&inner, Node(raw));
-            self.text(&inner, Node(raw))
-        };
-        items.into_iter().enumerate().filter_map(read).collect()
+    pub(super) fn texts(&mut self, node: &Node<'t>) -> Vec<String> {
+        let items = self.list(node).unwrap_or_default();
+        items.iter().filter_map(|item| self.text(item)).collect()
     }
 
     /// Parses a value further. Valid JSON can still fail here, for example on an unpaired surrogate.
-    fn opened<T: Deserialize<'t>>(&mut self, path: &str, node: Node<'t>) -> Option<T> {
-        node.open()
-            .map_err(|error| self.fault(path, format!("The text is not JSON: {}", reason(&error))))
-            .ok()
+    fn opened<T: Deserialize<'t>>(&mut self, node: &Node<'t>) -> Option<T> {
+        node.open().map_err(|error| self.fault(&node.path, not_json(&error))).ok()
     }
 }
 
-/// Returns the message of the parser without the position, which the fault contains.
-fn reason(error: &serde_json::Error) -> String {
-    let words = error.to_string();
-    words.rsplit_once(" at line ").map_or_else(|| words.clone(), |(reason, _)| reason.to_owned())
+/// Returns the message of the JSON parser without its position, which the fault contains.
+fn not_json(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    format!(
+        "The text is not JSON: {}",
+        message.rsplit_once(" at line ").map_or(&*message, |(reason, _)| reason)
+    )
 }
 
 /// The entries of an object in order, including duplicate keys.
@@ -258,10 +267,6 @@ impl<'de> Visitor<'de> for PairsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut pairs = Vec::new();
-        while let Some(pair) = map.next_entry()? {
-            pairs.push(pair);
-        }
-        Ok(pairs)
+        std::iter::from_fn(|| map.next_entry().transpose()).collect()
     }
 }

@@ -8,145 +8,120 @@ use crate::policy::{
     RuleDocument, SessionValue,
 };
 
-const LISTED: [&str; 3] = ["fields", "$where", "writable"];
-const CONDITION: [&str; 6] = ["field", "op", "value", "and", "or", "not"];
-
 impl<'t> Reader<'t> {
-    /// Parses the roles. A role that cannot be parsed has no permissions.
-    pub(super) fn policies(&mut self, node: Node<'t>) -> Option<Entries<RoleDocument>> {
-        self.parts("policies", node, Self::role).map(|roles| roles.into_iter().collect())
-    }
-
-    fn role(&mut self, path: &str, node: Node<'t>) -> RoleDocument {
+    /// Parses a role. One that cannot be parsed has no permissions.
+    pub(super) fn role(&mut self, node: &Node<'t>) -> RoleDocument {
         if node.boolean() == Some(true) {
             return RoleDocument::All;
         }
         if !node.is_object() {
-            self.json.wrong(path, "an object of entities, or true for a role without limits", node);
+            self.json.wrong_kind(node, "an object of entities, or true for a role without limits");
             return RoleDocument::Entities(Entries::new());
         }
-        RoleDocument::Entities(self.map(path, node, Self::rule))
+        let entities = self.json.object(node).unwrap_or_default();
+        let rules = entities.into_iter().filter_map(|(key, node)| Some((key, self.rule(&node)?)));
+        RoleDocument::Entities(rules.collect())
     }
 
-    fn rule(&mut self, path: &str, node: Node<'t>) -> Option<RuleDocument> {
+    fn rule(&mut self, node: &Node<'t>) -> Option<RuleDocument> {
         if node.boolean() == Some(true) {
             return Some(RuleDocument::All);
         }
-        let mut listed = ListedDocument::default();
-        for (key, node) in self.json.object(path, node)? {
-            let inner = format!("{path}.{key}");
-            self.json.enter(&inner, node);
-            match key.as_str() {
-                "fields" => listed.fields = Some(self.json.texts(&inner, node)),
-                "$where" => listed.condition = Some(self.condition(&inner, node, CONDITION_DEPTH)?),
-                "writable" => listed.writable = self.writable(&inner, node),
-                _ => self.json.unknown(path, &key, node, &LISTED),
-            }
-        }
-        Some(RuleDocument::Listed(listed))
+        let [fields, condition, writable] = self.json.members(node, ["fields", "$where", "writable"], 0)?;
+        Some(RuleDocument::Listed(ListedDocument {
+            fields: fields.map(|node| self.json.texts(&node)),
+            condition: match condition {
+                Some(node) => Some(self.condition(&node, CONDITION_DEPTH)?),
+                None => None,
+            },
+            writable: self.writable(writable),
+        }))
     }
 
-    fn condition(&mut self, path: &str, node: Node<'t>, depth: usize) -> Option<ConditionDocument> {
+    fn condition(&mut self, node: &Node<'t>, depth: usize) -> Option<ConditionDocument> {
         let Some(depth) = depth.checked_sub(1) else {
-            self.json.fault(path, format!("A condition is nested at most {CONDITION_DEPTH} deep"));
+            self.json.fault(&node.path, format!("A condition is nested at most {CONDITION_DEPTH} deep"));
             return None;
         };
-        let entries = self.json.object(path, node)?;
-        if let [(key, inner_node)] = entries.as_slice() {
-            let inner = format!("{path}.{key}");
-            match key.as_str() {
-                "and" => return self.conditions(&inner, *inner_node, depth).map(ConditionDocument::And),
-                "or" => return self.conditions(&inner, *inner_node, depth).map(ConditionDocument::Or),
-                "not" => {
-                    let part = self.condition(&inner, *inner_node, depth)?;
-                    return Some(ConditionDocument::Not(Box::new(part)));
-                }
-                _ => {}
+        let keys = ["field", "op", "value", "and", "or", "not"];
+        let [field, op, value, and, or, not] = self.json.members(node, keys, 0)?;
+        let compares = field.is_some() || op.is_some() || value.is_some();
+        match (and, or, not) {
+            (None, None, None) => self.comparison(node, [field, op, value]),
+            (Some(and), None, None) if !compares => self.conditions(&and, depth).map(ConditionDocument::And),
+            (None, Some(or), None) if !compares => self.conditions(&or, depth).map(ConditionDocument::Or),
+            (None, None, Some(not)) if !compares => {
+                self.condition(&not, depth).map(|part| ConditionDocument::Not(Box::new(part)))
+            }
+            (and, or, not) => {
+                let path = and.or(or).or(not)?.path;
+                let key = path.rsplit('.').next().unwrap_or_default();
+                let message = format!("'{key}' must be the only key of its object");
+                self.json.fault(path, message);
+                None
             }
         }
-        self.comparison(path, entries)
     }
 
-    fn conditions(&mut self, path: &str, node: Node<'t>, depth: usize) -> Option<Vec<ConditionDocument>> {
-        let items = self.json.list(path, node)?;
+    fn conditions(&mut self, node: &Node<'t>, depth: usize) -> Option<Vec<ConditionDocument>> {
+        let items = self.json.list(node)?;
         if items.is_empty() {
-            self.json.fault(path, "Expected at least one condition");
+            self.json.fault(&node.path, "Expected at least one condition");
             return None;
         }
-        let read = |(index, node)| self.condition(&format!("{path}[{index}]"), node, depth);
-        items.into_iter().enumerate().map(read).collect()
+        items.iter().map(|item| self.condition(item, depth)).collect()
     }
 
-    fn comparison(&mut self, path: &str, entries: Vec<(String, Node<'t>)>) -> Option<ConditionDocument> {
-        let (mut field, mut op, mut value) = (None, None, None);
-        for (key, node) in entries {
-            let inner = format!("{path}.{key}");
-            self.json.enter(&inner, node);
-            match key.as_str() {
-                "field" => field = Some(self.json.text(&inner, node)?),
-                "op" => op = Some(self.json.text(&inner, node)?),
-                "value" => value = Some(node),
-                "and" | "or" | "not" => {
-                    self.json.fault(&inner, format!("'{key}' must be the only key of its object"));
-                    return None;
-                }
-                _ => self.json.unknown(path, &key, node, &CONDITION),
-            }
+    fn comparison(
+        &mut self,
+        node: &Node<'t>,
+        [field, op, value]: [Option<Node<'t>>; 3],
+    ) -> Option<ConditionDocument> {
+        for (key, _) in [("field", &field), ("op", &op)].iter().filter(|(_, member)| member.is_none()) {
+            self.json.fault(&node.path, format!("'{key}' is missing"));
         }
-        self.required(path, &[(field.is_some(), "field"), (op.is_some(), "op")]);
-        let (field, op) = (field?, op?);
-        if !OPERATORS.contains(&op.as_str()) {
-            self.json.unknown_word(&format!("{path}.op"), "operator", &op, &OPERATORS);
-            return None;
-        }
-        let value = self.operand(&format!("{path}.value"), &op, value)?;
-        Some(ConditionDocument::Compare { field, op, value })
+        let field = self.json.text(&field?)?;
+        let op = self.json.name(
+            &op?,
+            "operator",
+            |name| OPERATORS.into_iter().find(|op| *op == name),
+            &OPERATORS,
+        )?;
+        let value = self.operand(&node.path, op, value)?;
+        Some(ConditionDocument::Compare { field, op: op.to_owned(), value })
     }
 
+    /// Parses the value of a comparison, whose object is at `path`.
     fn operand(&mut self, path: &str, op: &str, node: Option<Node<'t>>) -> Option<OperandDocument> {
         match (op, node) {
             ("isNull" | "isNotNull", None) => Some(OperandDocument::None),
-            ("isNull" | "isNotNull", Some(_)) => {
-                self.json.fault(path, format!("'{op}' takes no value"));
+            ("isNull" | "isNotNull", Some(node)) => {
+                self.json.fault(node.path, format!("'{op}' takes no value"));
                 None
             }
             (_, None) => {
-                self.json.fault(path, format!("'{op}' needs a value"));
+                self.json.fault(format!("{path}.value"), format!("'{op}' needs a value"));
                 None
             }
             ("in" | "nin", Some(node)) => {
-                let items = self.json.list(path, node)?;
-                let read = |(index, node)| self.constant(&format!("{path}[{index}]"), node);
-                items.into_iter().enumerate().map(read).collect::<Option<_>>().map(OperandDocument::Many)
+                let items = self.json.list(&node)?;
+                let constants = items.iter().map(|item| self.constant(item)).collect::<Option<_>>();
+                constants.map(OperandDocument::Many)
             }
             ("like" | "ilike", Some(node)) => {
-                let pattern = self.json.text(path, node)?;
-                Some(OperandDocument::One(Constant::Text(pattern)))
+                self.json.text(&node).map(|pattern| OperandDocument::One(Constant::Text(pattern)))
             }
-            (_, Some(node)) if node.is_object() => self.session(path, node).map(OperandDocument::Session),
-            (_, Some(node)) => self.constant(path, node).map(OperandDocument::One),
+            (_, Some(node)) if node.is_object() => {
+                let [session] = self.json.members(&node, ["session"], 1)?;
+                let names = SessionValue::ALL.map(SessionValue::name);
+                let value = self.json.name(&session?, "session value", SessionValue::parse, &names);
+                value.map(OperandDocument::Session)
+            }
+            (_, Some(node)) => self.constant(&node).map(OperandDocument::One),
         }
     }
 
-    fn session(&mut self, path: &str, node: Node<'t>) -> Option<SessionValue> {
-        let entries = self.json.object(path, node)?;
-        let [(key, node)] = entries.as_slice() else {
-            self.json.fault(path, "Expected {\"session\": name}");
-            return None;
-        };
-        if key != "session" {
-            self.json.unknown_word(path, "key", key, &["session"]);
-            return None;
-        }
-        let name = self.json.text(path, *node)?;
-        let value = SessionValue::parse(&name);
-        if value.is_none() {
-            self.json.unknown_word(path, "session value", &name, &SessionValue::ALL.map(SessionValue::name));
-        }
-        value
-    }
-
-    fn constant(&mut self, path: &str, node: Node<'t>) -> Option<Constant> {
+    fn constant(&mut self, node: &Node<'t>) -> Option<Constant> {
         let constant = node.scalar().and_then(|value| match value {
             serde_json::Value::Bool(value) => Some(Constant::Boolean(value)),
             serde_json::Value::Number(number) => {
@@ -157,8 +132,7 @@ impl<'t> Reader<'t> {
         });
         if constant.is_none() {
             let hint = if node.is_null() { "; use 'isNull' to find NULL" } else { "" };
-            self.json.enter(path, node);
-            self.json.fault(path, format!("Expected text, a number, true or false{hint}"));
+            self.json.fault(&node.path, format!("Expected text, a number, true or false{hint}"));
         }
         constant
     }

@@ -140,6 +140,9 @@ const IN_CHE: [&str; 11] = [
 /// Words that end in `use`, whose plurals look like those of words in `us`.
 const IN_USE: [&str; 8] = ["use", "excuse", "fuse", "muse", "abuse", "reuse", "accuse", "recluse"];
 
+/// First parts of words that end in `man`, with the plural in `men`.
+const BEFORE_MAN: [&str; 8] = ["sales", "work", "fire", "police", "chair", "crafts", "fresh", "gentle"];
+
 /// Returns the singular of a lower-case word. Unknown words and singulars are returned unchanged.
 pub(crate) fn singular(word: &str) -> String {
     if SAME.contains(&word) || SINGULAR_IN_S.contains(&word) {
@@ -152,14 +155,13 @@ pub(crate) fn singular(word: &str) -> String {
         return format!("{stem}woman");
     }
     if let Some(stem) = word.strip_suffix("men").filter(|stem| stem.len() > 2 && word != "specimen") {
-        let compound = ["sales", "work", "fire", "police", "chair", "crafts", "fresh", "gentle"];
-        return if compound.contains(&stem) { format!("{stem}man") } else { word.to_owned() };
+        return if BEFORE_MAN.contains(&stem) { format!("{stem}man") } else { word.to_owned() };
     }
     let Some(stem) = word.strip_suffix('s') else { return word.to_owned() };
     if stem.chars().count() < 2 || IRREGULAR.iter().any(|(one, _)| *one == word) {
         return word.to_owned();
     }
-    if in_any(stem, &IN_VOWEL) || in_any(stem, &IN_IE) || in_any(stem, &IN_CHE) || in_any(stem, &IN_USE) {
+    if IN_VOWEL.contains(&stem) || IN_IE.contains(&stem) || IN_CHE.contains(&stem) || IN_USE.contains(&stem) {
         return stem.to_owned();
     }
     if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
@@ -195,9 +197,7 @@ pub(crate) fn plural(word: &str) -> String {
     if let Some(stem) = word.strip_suffix("woman") {
         return format!("{stem}women");
     }
-    let compound =
-        ["salesman", "workman", "fireman", "policeman", "chairman", "craftsman", "freshman", "gentleman"];
-    if let Some(stem) = word.strip_suffix("man").filter(|_| compound.contains(&word)) {
+    if let Some(stem) = word.strip_suffix("man").filter(|stem| BEFORE_MAN.contains(stem)) {
         return format!("{stem}men");
     }
     if let Some(stem) =
@@ -216,8 +216,4 @@ pub(crate) fn plural(word: &str) -> String {
 
 fn is_consonant(c: char) -> bool {
     c.is_alphabetic() && !matches!(c, 'a' | 'e' | 'i' | 'o' | 'u')
-}
-
-fn in_any(word: &str, list: &[&str]) -> bool {
-    list.contains(&word)
 }

@@ -1,0 +1,45 @@
+//! Helpers for serialization: enums whose variants have names, and omission of defaults.
+
+/// Defines a public enum, its list of variants, and the conversions to and from their names.
+macro_rules! named_enum {
+    (
+        $(#[$meta:meta])*
+        $type:ident { $($(#[$variant_meta:meta])* $variant:ident = $name:literal,)+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $type {
+            $($(#[$variant_meta])* $variant,)+
+        }
+
+        impl $type {
+            /// All variants, in the order in which documents list them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the name in schema documents.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+
+            /// Returns the variant with that name.
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|variant| variant.name() == name)
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+    };
+}
+
+pub(crate) use named_enum;
+
+/// Returns whether a property has its default, which is not printed.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
