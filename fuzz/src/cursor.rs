@@ -15,27 +15,27 @@ use super::identifiers;
 
 /// Uses the input as a cursor in reads of four orders.
 pub fn cursor(data: &[u8]) {
-    static GIVEN: OnceLock<(Mesh, HashMap<String, Vec<usize>>)> = OnceLock::new();
-    let (mesh, given) = GIVEN.get_or_init(|| {
+    static ISSUED: OnceLock<(Mesh, HashMap<String, Vec<usize>>)> = OnceLock::new();
+    let (mesh, issued) = ISSUED.get_or_init(|| {
         let mesh = mesh();
-        let given = given(&mesh);
-        (mesh, given)
+        let issued = issue(&mesh);
+        (mesh, issued)
     });
     let text = String::from_utf8_lossy(data);
     let text = text.trim_end();
-    let good = given.get(text).map_or(&[][..], Vec::as_slice);
+    let orders = issued.get(text).map_or(&[][..], Vec::as_slice);
     for order in 0..ORDERS.len() {
         let query = query(order, &json!(text));
         match mesh.plan(&Request::collection(Format::Json, &query)) {
             Ok(plan) => {
-                assert!(good.contains(&order), "{text:?} was never given out for order {order}");
+                assert!(orders.contains(&order), "{text:?} was not issued for order {order}");
                 let body = now(mesh.read(&plan, &Context::default())).expect("a page");
                 assert!(body.bytes.starts_with(b"{\"items\":"));
             }
             // A text that is too long for a query is refused before it is parsed.
             Err(Error::Syntax(_)) => {}
             Err(error) => {
-                assert!(!good.contains(&order), "{text:?} was given out for order {order}: {error}");
+                assert!(!orders.contains(&order), "{text:?} was issued for order {order}: {error}");
                 assert!(error.to_string().contains("cursor"), "{error}");
             }
         }
@@ -65,8 +65,8 @@ fn mesh() -> Mesh {
 }
 
 /// Returns the cursors of all pages, with the orders to which they belong.
-fn given(mesh: &Mesh) -> HashMap<String, Vec<usize>> {
-    let mut given: HashMap<String, Vec<usize>> = HashMap::new();
+fn issue(mesh: &Mesh) -> HashMap<String, Vec<usize>> {
+    let mut issued: HashMap<String, Vec<usize>> = HashMap::new();
     for order in 0..ORDERS.len() {
         let mut after = Value::Null;
         loop {
@@ -76,10 +76,10 @@ fn given(mesh: &Mesh) -> HashMap<String, Vec<usize>> {
             let body: Value = serde_json::from_slice(&body.bytes).expect("JSON");
             after = body["pageInfo"]["endCursor"].clone();
             let Some(text) = after.as_str() else { break };
-            given.entry(text.to_owned()).or_default().push(order);
+            issued.entry(text.to_owned()).or_default().push(order);
         }
     }
-    given
+    issued
 }
 
 /// Returns the output of a future that does not wait for I/O.
@@ -92,5 +92,5 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
             return outcome;
         }
     }
-    panic!("nothing here waits for anything")
+    panic!("the future waits for I/O")
 }

@@ -16,13 +16,13 @@ pub fn head(data: &[u8]) {
     assert!(
         (1..=128).contains(&id.as_str().len()) && id.as_str().bytes().all(|byte| byte.is_ascii_graphic())
     );
-    let asked = RequestHead { method: &Method::GET, headers: &headers, request_id: &id };
-    match request::decode_head(&headers) {
+    let head = RequestHead { method: &Method::GET, headers: &headers, request_id: &id };
+    match MeshHeaders::from_headers(&headers).and_then(|found| found.raw_query()?.decode()) {
         Ok(QuerySource::Text { text, .. }) => {
             assert_eq!(base64::decode(base64::encode(&text).as_bytes()).as_deref(), Ok(text.as_str()));
         }
         Ok(QuerySource::Id(id)) => assert!(!id.is_empty()),
-        Err(error) => refused(&asked, &error, &[400]),
+        Err(error) => check_refusal(&head, &error, &[400]),
     }
     if let Ok(uri) = Uri::try_from(target) {
         let outcomes = [
@@ -32,10 +32,10 @@ pub fn head(data: &[u8]) {
         outcomes
             .iter()
             .filter_map(|it| it.as_ref().err())
-            .for_each(|error| refused(&asked, error, &[400, 414, 431]));
+            .for_each(|error| check_refusal(&head, error, &[400, 414, 431]));
     }
     let body = bytes::Bytes::from_static(b"{\"id\":1}");
-    let reply = response::read(&asked, body);
+    let reply = response::read(&head, body, None);
     assert!(matches!(reply.status().as_u16(), 200 | 304));
     if let Some(encoding) = Encoding::negotiate(&headers) {
         assert!(!encoding.name().is_empty());
@@ -54,7 +54,7 @@ pub fn posted(data: &[u8]) {
     let headers =
         HeaderMap::from_iter([(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let id = RequestId::from_headers(&headers, [7; 16]);
-    let asked = RequestHead { method: &Method::POST, headers: &headers, request_id: &id };
+    let head = RequestHead { method: &Method::POST, headers: &headers, request_id: &id };
     match request::decode_body(&headers, data) {
         // Another parser must find the same members.
         Ok(posted) => {
@@ -65,7 +65,7 @@ pub fn posted(data: &[u8]) {
             assert_eq!(format, posted.format.name());
             assert_eq!(body.get("id").is_some(), posted.id.is_some());
         }
-        Err(error) => refused(&asked, &error, &[400, 415]),
+        Err(error) => check_refusal(&head, &error, &[400, 415]),
     }
 }
 
@@ -82,12 +82,12 @@ fn headers<'d>(lines: impl Iterator<Item = &'d [u8]>) -> HeaderMap {
 }
 
 /// Checks that the reply to an error is JSON with a known kind, one of the statuses and the id of the request.
-fn refused(asked: &RequestHead<'_>, error: &WireError, statuses: &[u16]) {
-    let reply = response::error(asked, error);
+fn check_refusal(head: &RequestHead<'_>, error: &WireError, statuses: &[u16]) {
+    let reply = response::error(head, error);
     assert!(statuses.contains(&reply.status().as_u16()), "{error:?}");
     let body: Value = serde_json::from_slice(reply.body()).expect("JSON");
-    let word = body.get("error").and_then(Value::as_str).and_then(ErrorKind::parse);
-    assert!(word.is_some_and(|word| word == ErrorKind::Transport), "{body}");
+    let kind = body.get("error").and_then(Value::as_str).and_then(ErrorKind::parse);
+    assert_eq!(kind, Some(ErrorKind::Transport), "{body}");
     assert!(body.get("message").and_then(Value::as_str).is_some_and(|message| !message.is_empty()));
-    assert_eq!(body.get("requestId").and_then(Value::as_str), Some(asked.request_id.as_str()));
+    assert_eq!(body.get("requestId").and_then(Value::as_str), Some(head.request_id.as_str()));
 }

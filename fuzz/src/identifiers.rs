@@ -152,17 +152,17 @@ fn check_text(sql: &str) {
         if is_name {
             assert!(
                 NAMES.contains(&piece) || is_generated(piece),
-                "{piece:?} is no name of the schema: {sql}"
+                "{piece:?} is not a name of the schema: {sql}"
             );
             continue;
         }
         for word in piece.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
             let known =
                 word.is_empty() || WORDS.contains(&word) || word.bytes().all(|it| it.is_ascii_digit());
-            assert!(known, "{word:?} is no word that plans use: {sql}");
+            assert!(known, "{word:?} is not a keyword of plans: {sql}");
         }
-        let strange = piece.chars().find(|c| !c.is_ascii_alphanumeric() && !" _?(),.=<>*+-|".contains(*c));
-        assert_eq!(strange, None, "{sql}");
+        let unexpected = piece.chars().find(|c| !c.is_ascii_alphanumeric() && !" _?(),.=<>*+-|".contains(*c));
+        assert_eq!(unexpected, None, "{sql}");
     }
 }
 

@@ -45,6 +45,6 @@ pub const TARGETS: [Target; 15] = [
 /// # Panics
 /// Panics if there is no such target, or an invariant is violated.
 pub fn run(name: &str, data: &[u8]) {
-    let target = TARGETS.iter().find(|(own, _)| *own == name).expect("the name of a target");
+    let target = TARGETS.iter().find(|(target, _)| *target == name).expect("the name of a target");
     target.1(data);
 }

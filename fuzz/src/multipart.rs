@@ -17,11 +17,11 @@ use super::cursor::now;
 /// Receives an upload. The first byte of the input selects the chunk size; the rest is a body with the boundary `b0`.
 pub fn multipart(data: &[u8]) {
     let Some((split, body)) = data.split_first() else { return };
-    let whole = take(body, usize::MAX);
-    let pieces = take(body, usize::from(*split).max(1));
+    let whole = store(body, usize::MAX);
+    let chunked = store(body, usize::from(*split).max(1));
     // Limits on the framing are counted in chunks, so the result near a limit may depend on them.
-    if body.len() <= UploadLimits::default().trailer_bytes || (whole.is_some() && pieces.is_some()) {
-        assert_eq!(whole, pieces, "another outcome in pieces of {split}");
+    if body.len() <= UploadLimits::default().trailer_bytes || (whole.is_some() && chunked.is_some()) {
+        assert_eq!(whole, chunked, "another outcome with chunks of {split} bytes");
     }
 }
 
@@ -48,9 +48,9 @@ pub fn statement(data: &[u8]) {
     }
 }
 
-/// Returns storage key and `meta`, or `None` if the body is refused.
-fn take(body: &[u8], size: usize) -> Option<(StorageKey, String)> {
-    let store = Memory::default();
+/// Stores an upload. Returns its storage key and `meta`, or `None` if the body is refused.
+fn store(body: &[u8], size: usize) -> Option<(StorageKey, String)> {
+    let files = Memory::default();
     let policy = UploadPolicy { max_bytes: 10_000, ..UploadPolicy::default() };
     let incoming = ReceiveOptions {
         content_type: "multipart/form-data; boundary=b0",
@@ -62,17 +62,17 @@ fn take(body: &[u8], size: usize) -> Option<(StorageKey, String)> {
     let size = size.max(body.len() / 1_000 + 1);
     let pieces: Vec<_> =
         body.chunks(size).map(|it| Ok::<_, std::io::Error>(Bytes::copy_from_slice(it))).collect();
-    let received = now(receive(&store, incoming, stream::iter(pieces)));
+    let received = now(receive(&files, incoming, stream::iter(pieces)));
     let Ok(received) = received else {
-        assert!(store.is_clean(), "a refusal left something behind");
+        assert!(files.is_clean(), "a refused upload leaves a file");
         return None;
     };
     assert!(received.file.size <= policy.max_bytes);
     assert!(serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&received.meta).is_ok());
     let (key, meta) = (received.file.key, received.meta.clone());
-    assert!(store.published(key).is_none(), "seen before its record");
+    assert!(files.published(key).is_none(), "published before its record");
     now(received.finish(async { Ok::<_, RecordError<()>>(()) })).expect("published");
-    let bytes = store.published(key).expect("the file");
+    let bytes = files.published(key).expect("the file");
     assert_eq!(ContentHash::digest(&bytes).key(), key);
     Some((key, meta))
 }
@@ -83,56 +83,56 @@ struct Memory(Arc<Mutex<Files>>);
 #[derive(Debug, Default)]
 struct Files {
     /// Files that are staged or sealed.
-    unseen: usize,
-    seen: HashMap<String, Vec<u8>>,
+    unpublished: usize,
+    published: HashMap<String, Vec<u8>>,
 }
 
 impl Memory {
     fn is_clean(&self) -> bool {
         let files = self.0.lock().expect("no panic");
-        files.unseen == 0 && files.seen.is_empty()
+        files.unpublished == 0 && files.published.is_empty()
     }
 
     fn published(&self, key: StorageKey) -> Option<Vec<u8>> {
-        self.0.lock().expect("no panic").seen.get(&key.to_string()).cloned()
+        self.0.lock().expect("no panic").published.get(&key.to_string()).cloned()
     }
 }
 
-struct One {
+struct StagedFile {
     files: Memory,
     bytes: Vec<u8>,
 }
 
-impl Drop for One {
+impl Drop for StagedFile {
     fn drop(&mut self) {
-        self.files.0.lock().expect("no panic").unseen -= 1;
+        self.files.0.lock().expect("no panic").unpublished -= 1;
     }
 }
 
-impl Staged for One {
+impl Staged for StagedFile {
     fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
         self.bytes.extend_from_slice(&bytes);
         Box::pin(async { Ok(()) })
     }
 
     fn seal(self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
-        Box::pin(async move { Ok(Box::new(Whole { one: *self, key }) as Box<dyn Sealed>) })
+        Box::pin(async move { Ok(Box::new(SealedFile { staged: *self, key }) as Box<dyn Sealed>) })
     }
 }
 
-struct Whole {
-    one: One,
+struct SealedFile {
+    staged: StagedFile,
     key: StorageKey,
 }
 
-impl Sealed for Whole {
+impl Sealed for SealedFile {
     fn key(&self) -> StorageKey {
         self.key
     }
 
     fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
-        let bytes = self.one.bytes.clone();
-        self.one.files.0.lock().expect("no panic").seen.insert(self.key.to_string(), bytes);
+        let bytes = self.staged.bytes.clone();
+        self.staged.files.0.lock().expect("no panic").published.insert(self.key.to_string(), bytes);
         Box::pin(async { Ok(()) })
     }
 
@@ -143,9 +143,9 @@ impl Sealed for Whole {
 
 impl BlobStore for Memory {
     fn stage<'a>(&'a self, _: &'a ContentType) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
-        self.0.lock().expect("no panic").unseen += 1;
-        let one = One { files: self.clone(), bytes: Vec::new() };
-        Box::pin(async { Ok(Box::new(one) as Box<dyn Staged>) })
+        self.0.lock().expect("no panic").unpublished += 1;
+        let staged = StagedFile { files: self.clone(), bytes: Vec::new() };
+        Box::pin(async { Ok(Box::new(staged) as Box<dyn Staged>) })
     }
 
     fn find(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {

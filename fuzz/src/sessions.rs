@@ -12,9 +12,9 @@ use super::cursor::now;
 
 const SECRET: &[u8] = b"the secret of the fuzz targets, 32 bytes or more";
 const NOW: u64 = 1_700_000_000_000;
-/// The message that the session signed.
+/// A message that may be signed.
 const STATEMENT: &[u8] = b"eyJ1c2VyIjp7fX0=";
-const AIM: SignatureTarget<'_> = SignatureTarget { method: "GET", path: "/mesh/user", format: "json" };
+const TARGET: SignatureTarget<'_> = SignatureTarget { method: "GET", path: "/mesh/user", format: "json" };
 
 fn secret() -> Secret {
     Secret::new(SECRET).expect("long enough")
@@ -55,13 +55,13 @@ pub fn signature(data: &[u8]) {
     let mut line = || lines.next().filter(|line| !line.is_empty());
     let statement = line().unwrap_or_default();
     let (signature, timestamp, nonce) = (line(), line(), line());
-    let proof = SignatureHeaders { signature, timestamp, nonce };
+    let headers = SignatureHeaders { signature, timestamp, nonce };
     let message = Message::new(statement);
     let opened = now(gate.open(Some(issued.token.as_bytes()), NOW)).expect("a good token");
-    let verified = now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_ok();
+    let verified = now(gate.verify(&opened, &message, &headers, &TARGET, NOW)).is_ok();
     let key = SigningKey::new(&issued.signing_token);
     let bytes = match (timestamp, nonce) {
-        (Some(timestamp), Some(nonce)) => message.bound(&AIM, timestamp, nonce),
+        (Some(timestamp), Some(nonce)) => message.bound(&TARGET, timestamp, nonce),
         _ => message.bytes().into_owned(),
     };
     let right = key.sign(&bytes);
@@ -69,12 +69,12 @@ pub fn signature(data: &[u8]) {
         assert_eq!(signature, Some(right.as_bytes()), "a signature of something else");
     }
     // With the correct signature, an unbound request passes, and a bound one passes at most once.
-    let proof = SignatureHeaders { signature: Some(right.as_bytes()), ..proof };
-    let first = now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_ok();
+    let headers = SignatureHeaders { signature: Some(right.as_bytes()), ..headers };
+    let first = now(gate.verify(&opened, &message, &headers, &TARGET, NOW)).is_ok();
     match (timestamp, nonce) {
         (None, None) => assert!(first),
         (Some(_), Some(_)) => {
-            assert!(now(gate.verify(&opened, &message, &proof, &AIM, NOW)).is_err(), "a replay")
+            assert!(now(gate.verify(&opened, &message, &headers, &TARGET, NOW)).is_err(), "a replay")
         }
         _ => assert!(!first, "half of a binding"),
     }
@@ -85,10 +85,10 @@ fn url_safe(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let word =
-            chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..=chunk.len() {
-            text.push(char::from(LETTERS[(word >> (18 - 6 * place)) as usize & 63]));
+        let bits =
+            chunk.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for index in 0..=chunk.len() {
+            text.push(char::from(LETTERS[(bits >> (18 - 6 * index)) as usize & 63]));
         }
     }
     text

@@ -1,5 +1,5 @@
-//! Whole requests against a whole server over SQLite: a status that such a request may have, never a failure of
-//! the server's own, bodies of exactly the selected shape, and the same answer when asked again.
+//! Complete requests to a server over SQLite: the status is allowed, the server does not fail, bodies have exactly the
+//! selected shape, and a repeated read gives an equal reply.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
@@ -17,25 +17,25 @@ use tokio::runtime::Runtime;
 
 use super::identifiers;
 
-/// What a request may be answered with. There are no accounts, and nothing is slow or broken.
+/// The statuses of allowed replies. There are no accounts, and nothing is slow or broken.
 const STATUSES: [u16; 15] = [200, 201, 204, 304, 400, 403, 404, 405, 409, 413, 414, 415, 431, 307, 308];
 
-/// The lines of a head, an empty line, and a body. A value of `X-Mesh-Query` that begins with `=` is the query
-/// itself, to be encoded.
+/// Sends a request. The input has the lines of a head, an empty line, and a body. A value of `X-Mesh-Query` that begins
+/// with `=` is an unencoded query.
 pub fn whole(data: &[u8]) {
     static SITE: OnceLock<Mutex<Site>> = OnceLock::new();
-    let Some(sent) = Sent::read(data) else { return };
+    let Some(input) = Input::parse(data) else { return };
     let site = SITE.get_or_init(|| Mutex::new(Site::new()));
-    // What broke a promise once does not keep others from being tried.
+    // An earlier violation must not prevent further inputs.
     let mut site = site.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let first = site.answer(&sent);
-    sent.check(&first);
-    if matches!(sent.method, Method::GET | Method::HEAD) {
-        let again = site.answer(&sent);
+    let first = site.answer(&input);
+    input.check(&first);
+    if matches!(input.method, Method::GET | Method::HEAD) {
+        let again = site.answer(&input);
         assert_eq!(
             (again.status, &again.body),
             (first.status, &first.body),
-            "another answer the second time"
+            "a repeated read gives another reply"
         );
     } else {
         site.writes += 1;
@@ -45,7 +45,7 @@ pub fn whole(data: &[u8]) {
     }
 }
 
-struct Sent {
+struct Input {
     method: Method,
     uri: Uri,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -59,8 +59,8 @@ struct Answer {
     body: Bytes,
 }
 
-impl Sent {
-    fn read(data: &[u8]) -> Option<Self> {
+impl Input {
+    fn parse(data: &[u8]) -> Option<Self> {
         let end = data.windows(2).position(|two| two == b"\n\n").unwrap_or(data.len());
         let (head, body) = data.split_at(end);
         let mut lines = head.split(|byte| *byte == b'\n');
@@ -93,15 +93,16 @@ impl Sent {
     }
 
     fn header(&self, name: &str) -> Option<&[u8]> {
-        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_bytes())
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_bytes())
     }
 
-    fn wrote(&self, word: &str) -> bool {
+    /// Returns whether a part of the request contains a text.
+    fn contains(&self, text: &str) -> bool {
         let texts =
             self.headers.iter().map(|(_, value)| base64::decode(value.as_bytes()).unwrap_or_default());
-        let places =
+        let others =
             [self.method.to_string(), self.uri.to_string(), String::from_utf8_lossy(&self.body).into_owned()];
-        texts.chain(places).any(|text| text.contains(word))
+        texts.chain(others).any(|part| part.contains(text))
     }
 
     fn check(&self, answer: &Answer) {
@@ -112,20 +113,21 @@ impl Sent {
         }
         let body: Value = serde_json::from_slice(&answer.body).expect("JSON");
         if answer.status >= 400 {
-            let word = body.get("error").and_then(Value::as_str).and_then(ErrorKind::parse);
-            assert!(word.is_some(), "{body}");
-            let words = body.get("message").and_then(Value::as_str).expect("a message");
-            assert!(!words.is_empty() && body.get("requestId").is_some_and(Value::is_string), "{body}");
+            let kind = body.get("error").and_then(Value::as_str).and_then(ErrorKind::parse);
+            assert!(kind.is_some(), "{body}");
+            let message = body.get("message").and_then(Value::as_str).expect("a message");
+            assert!(!message.is_empty() && body.get("requestId").is_some_and(Value::is_string), "{body}");
             // Text of the client may be repeated; internals of the server must not appear.
-            let told = ["SQLite", "SELECT \"", "data.db"].into_iter().find(|word| words.contains(word));
-            assert!(told.is_none_or(|word| self.wrote(word)), "{words}");
+            let internals = ["SQLite", "SELECT \"", "data.db"];
+            let leak = internals.into_iter().find(|text| message.contains(text) && !self.contains(text));
+            assert_eq!(leak, None, "{message}");
         } else if answer.status == 200 && self.method == Method::GET && self.uri.path().starts_with("/mesh/")
         {
             self.check_read(&body);
         }
     }
 
-    /// The body of a read has the keys of the selection, in its order.
+    /// Checks that the body of a read has the keys of the selection, in its order.
     fn check_read(&self, body: &Value) {
         let Some(text) = self.header("x-mesh-query").and_then(|value| base64::decode(value).ok()) else {
             return;
@@ -134,21 +136,21 @@ impl Sent {
             Some(b"ql") => Format::Ql,
             _ => Format::Json,
         };
-        let query = parse(format, &text, &Limits::default()).expect("what was answered is a query");
+        let query = parse(format, &text, &Limits::default()).expect("a query that was answered");
         let segments = self.uri.path().trim_matches('/').split('/').count();
         if segments == 2 {
             let page: Vec<&str> = body.as_object().expect("a page").keys().map(String::as_str).collect();
             assert_eq!(page, ["items", "pageInfo"]);
             let items = body["items"].as_array().expect("a list");
-            items.iter().for_each(|item| shaped(&query.root, item));
+            items.iter().for_each(|item| check_shape(&query.root, item));
         } else if !body.is_null() {
-            shaped(&query.root, body);
+            check_shape(&query.root, body);
         }
     }
 }
 
-fn shaped(node: &ReadNode, value: &Value) {
-    let object = value.as_object().unwrap_or_else(|| panic!("no object: {value}"));
+fn check_shape(node: &ReadNode, value: &Value) {
+    let object = value.as_object().unwrap_or_else(|| panic!("not an object: {value}"));
     let names = node.select.iter().map(|selection| match selection {
         Selection::Field(name) | Selection::Relation(name, _) => name.as_str(),
     });
@@ -159,13 +161,13 @@ fn shaped(node: &ReadNode, value: &Value) {
         let Selection::Relation(name, below) = selection else { continue };
         match &object[name.as_str()] {
             Value::Null => {}
-            Value::Array(items) => items.iter().for_each(|item| shaped(below, item)),
-            item => shaped(below, item),
+            Value::Array(items) => items.iter().for_each(|item| check_shape(below, item)),
+            item => check_shape(below, item),
         }
     }
 }
 
-/// A server with everything on that needs no secret.
+/// A server with all profiles that need no secret.
 struct Site {
     app: App,
     runtime: Runtime,
@@ -201,16 +203,16 @@ impl Site {
         Self { app, runtime, folder, writes: 0 }
     }
 
-    fn answer(&self, sent: &Sent) -> Answer {
+    fn answer(&self, input: &Input) -> Answer {
         self.runtime.block_on(async {
-            let (head, body) = self.app.handle(sent.request()).await.into_parts();
+            let (head, body) = self.app.handle(input.request()).await.into_parts();
             let kind = head.headers.get("content-type").map_or(&b""[..], |value| value.as_bytes());
             // A stream of events has no end.
             let body = match kind == b"text/event-stream" {
                 true => Bytes::new(),
-                false => body.collect().await.unwrap_or_else(|_| panic!("the body broke off")).to_bytes(),
+                false => body.collect().await.unwrap_or_else(|_| panic!("the body is incomplete")).to_bytes(),
             };
-            // Error bodies have an id of their own each time, unless the client gave one.
+            // Each error body has another request id, unless the client sent one.
             let id = head.headers.get("x-request-id").and_then(|value| value.to_str().ok());
             let text =
                 id.filter(|id| id.len() > 8).map(|id| String::from_utf8_lossy(&body).replace(id, "id"));
@@ -225,7 +227,6 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // Files left behind do no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,10 +1,9 @@
 //! Base64 of queries: standard alphabet, optional padding, UTF-8 inside. `SPEC §2.4`
 
-use std::fmt;
-
 use base64::DecodeError;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, Engine as _, GeneralPurpose, GeneralPurposeConfig};
+use thiserror::Error;
 
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -14,9 +13,10 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// A value is not the base64 form of a text. Positions are 1-based.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Base64Error {
     /// A character outside the alphabet, or misplaced padding.
+    #[error("character {position} ('{}') {}", .byte.escape_ascii(), describe(*.byte))]
     Character {
         /// The position of the character.
         position: usize,
@@ -24,35 +24,21 @@ pub enum Base64Error {
         byte: u8,
     },
     /// The number of characters, which no encoder produces.
+    #[error("{0} characters are not a complete base64 text; it was truncated or is padded incorrectly")]
     Length(usize),
     /// The position of the first decoded byte that is not valid UTF-8.
+    #[error("the decoded bytes are not valid UTF-8 at byte {0}")]
     Utf8(usize),
 }
 
-impl fmt::Display for Base64Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Character { position, byte } => {
-                write!(f, "character {position} ('{}') ", byte.escape_ascii())?;
-                match byte {
-                    b'=' => f.write_str("is misplaced padding"),
-                    b'-' | b'_' => f.write_str("belongs to the URL-safe alphabet; use the standard one"),
-                    b'\r' | b'\n' => f.write_str("is a line break; remove it"),
-                    _ => f.write_str("is not in the standard base64 alphabet"),
-                }
-            }
-            Self::Length(length) => {
-                write!(
-                    f,
-                    "{length} characters are not a complete base64 text; it was truncated or is padded incorrectly"
-                )
-            }
-            Self::Utf8(position) => write!(f, "the decoded bytes are not valid UTF-8 at byte {position}"),
-        }
+fn describe(byte: u8) -> &'static str {
+    match byte {
+        b'=' => "is misplaced padding",
+        b'-' | b'_' => "belongs to the URL-safe alphabet; use the standard one",
+        b'\r' | b'\n' => "is a line break; remove it",
+        _ => "is not in the standard base64 alphabet",
     }
 }
-
-impl std::error::Error for Base64Error {}
 
 /// Decodes a base64 value, with or without padding, into a text.
 ///

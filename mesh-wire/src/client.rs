@@ -11,14 +11,13 @@ mod subscription;
 mod upload;
 mod writes;
 
-use std::fmt;
-
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri};
 use mesh_ql::Format;
-use serde_json::Map;
+use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::route::percent;
 use crate::{ErrorBody, QuerySource, base64, headers};
@@ -43,15 +42,10 @@ impl Endpoint {
         if url.contains('#') {
             return Err(invalid("it has a fragment"));
         }
-        if !url.contains("://") {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(invalid("it must begin with http:// or https://"));
         }
         let uri: Uri = url.parse().map_err(|_| invalid("it is not a URL"))?;
-        match uri.scheme_str() {
-            Some("http" | "https") => {}
-            Some(_) => return Err(invalid("only http and https are supported")),
-            None => return Err(invalid("it must begin with http:// or https://")),
-        }
         if uri.query().is_some() {
             return Err(invalid("it has a query"));
         }
@@ -128,21 +122,27 @@ pub fn post(
     if let Some(id) = id {
         body.insert("id".to_owned(), id.into());
     }
-    Ok(post_json(endpoint.url(&[])?, &body))
+    Ok(post_json(endpoint.url(&[])?, body))
 }
 
-fn post_json(uri: Uri, body: &Map<String, serde_json::Value>) -> Request<Bytes> {
-    let mut request = Request::new(Bytes::from(serde_json::json!(body).to_string()));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = uri;
-    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    request
+fn post_json(uri: Uri, body: Map<String, Value>) -> Request<Bytes> {
+    request(Method::POST, uri, Some(Value::Object(body).to_string().into()))
 }
 
 fn get(uri: Uri, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
+    set_query(request(Method::GET, uri, None), query)
+}
+
+/// Builds a request, possibly with a JSON body.
+fn request(method: Method, uri: Uri, json: Option<Bytes>) -> Request<Bytes> {
     let mut request = Request::new(Bytes::new());
+    *request.method_mut() = method;
     *request.uri_mut() = uri;
-    set_query(request, query)
+    if let Some(json) = json {
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *request.body_mut() = json;
+    }
+    request
 }
 
 /// Sets the headers that carry a query.
@@ -182,10 +182,11 @@ pub fn result(reply: Response<Bytes>) -> Result<Bytes, ReplyError> {
 }
 
 /// A request cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// The URL of the endpoint is invalid.
+    #[error("'{url}' is not a valid endpoint: {why}")]
     Url {
         /// The URL.
         url: String,
@@ -193,34 +194,25 @@ pub enum ClientError {
         why: &'static str,
     },
     /// An entity, id or relation is empty.
+    #[error("entities, ids and relations must not be empty")]
     EmptySegment,
     /// A query id contains characters that headers cannot.
+    #[error("the query id has characters that are not allowed in headers")]
     QueryId,
     /// A nonce contains characters that headers cannot.
+    #[error("the nonce has characters that are not allowed in headers")]
     Nonce,
     /// The fields of a write cannot be serialized as JSON, for the given reason.
+    #[error("the fields of the write cannot be serialized as JSON: {0}")]
     Fields(String),
 }
 
-impl fmt::Display for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Url { url, why } => write!(f, "'{url}' is not a valid endpoint: {why}"),
-            Self::EmptySegment => f.write_str("entities, ids and relations must not be empty"),
-            Self::QueryId => f.write_str("the query id has characters that are not allowed in headers"),
-            Self::Nonce => f.write_str("the nonce has characters that are not allowed in headers"),
-            Self::Fields(why) => write!(f, "the fields of the write cannot be serialized as JSON: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for ClientError {}
-
 /// A reply has no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReplyError {
     /// The server refused the request.
+    #[error("{body}")]
     Refused {
         /// The status.
         status: StatusCode,
@@ -228,28 +220,12 @@ pub enum ReplyError {
         body: Box<ErrorBody>,
     },
     /// The reply did not come from a Mesh server, but for example from a proxy.
+    #[error("the reply (status {}) did not come from a Mesh server; check the URL", .status.as_u16())]
     Unexpected {
         /// The status.
         status: StatusCode,
     },
 }
-
-impl fmt::Display for ReplyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused { body, .. } => body.fmt(f),
-            Self::Unexpected { status } => {
-                write!(
-                    f,
-                    "the reply (status {}) did not come from a Mesh server; check the URL",
-                    status.as_u16()
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReplyError {}
 
 #[cfg(test)]
 mod tests;

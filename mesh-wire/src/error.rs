@@ -11,71 +11,39 @@ use std::borrow::Cow;
 use std::fmt;
 
 use http::{Method, StatusCode};
+use mesh_ql::{SyntaxError, named_enum};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::{AllowedMethods, RequestId};
 
-/// The kind of an error: the member `error` of an error body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    /// The request cannot be decoded.
-    Transport,
-    /// A query or write does not match the schema, or exceeds a limit.
-    Validation,
-    /// The token or signature is missing or invalid, or the session lacks a permission.
-    Integrity,
-    /// A resolver failed.
-    Resolver,
-    /// The server failed unexpectedly.
-    Internal,
-    /// The path or record does not exist.
-    NotFound,
-    /// The path does not allow the method.
-    MethodNotAllowed,
-    /// A write violates a constraint.
-    Conflict,
-    /// Too many requests.
-    RateLimit,
-    /// The server is temporarily unable to answer.
-    Unavailable,
+named_enum! {
+    /// The kind of an error: the member `error` of an error body.
+    ErrorKind {
+        /// The request cannot be decoded.
+        Transport = "TransportError",
+        /// A query or write does not match the schema, or exceeds a limit.
+        Validation = "ValidationError",
+        /// The token or signature is missing or invalid, or the session lacks a permission.
+        Integrity = "IntegrityError",
+        /// A resolver failed.
+        Resolver = "ResolverError",
+        /// The server failed unexpectedly.
+        Internal = "InternalError",
+        /// The path or record does not exist.
+        NotFound = "NotFound",
+        /// The path does not allow the method.
+        MethodNotAllowed = "MethodNotAllowed",
+        /// A write violates a constraint.
+        Conflict = "ConflictError",
+        /// Too many requests.
+        RateLimit = "RateLimitError",
+        /// The server is temporarily unable to answer.
+        Unavailable = "Unavailable",
+    }
 }
 
 impl ErrorKind {
-    /// All kinds, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
-        Self::Transport,
-        Self::Validation,
-        Self::Integrity,
-        Self::Resolver,
-        Self::Internal,
-        Self::NotFound,
-        Self::MethodNotAllowed,
-        Self::Conflict,
-        Self::RateLimit,
-        Self::Unavailable,
-    ];
-
-    /// Returns the value of the member `error`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Transport => "TransportError",
-            Self::Validation => "ValidationError",
-            Self::Integrity => "IntegrityError",
-            Self::Resolver => "ResolverError",
-            Self::Internal => "InternalError",
-            Self::NotFound => "NotFound",
-            Self::MethodNotAllowed => "MethodNotAllowed",
-            Self::Conflict => "ConflictError",
-            Self::RateLimit => "RateLimitError",
-            Self::Unavailable => "Unavailable",
-        }
-    }
-
-    /// Finds a kind by its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Returns the default status. Some transport errors have a more specific one, and some integrity errors are 403.
     pub fn status(self) -> StatusCode {
         match self {
@@ -91,91 +59,48 @@ impl ErrorKind {
     }
 }
 
-/// A machine-readable reason: the member `code` of an error body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Code {
-    /// The cursor belongs to another query, or was altered. `SPEC §5.4`
-    CursorMismatch,
-    /// The response would have more objects than allowed. `SPEC §3.11`
-    ResultTooLarge,
-    /// A sum of integers exceeds 64 bits. `SPEC §3.12`
-    SumOverflow,
-    /// A resolver exceeded its deadline. `SPEC §12.1`
-    Timeout,
-    /// The query id is not registered. `SPEC §8.4`
-    QueryIdUnknown,
-    /// The request requires a token. This code and those that follow: `SPEC §7.6`
-    TokenMissing,
-    /// The token was not issued by this deployment, or was altered.
-    TokenInvalid,
-    /// The token has expired.
-    TokenExpired,
-    /// The session of the token was logged out.
-    TokenRevoked,
-    /// The signature is missing, or not bound to one use although that is required.
-    SignatureMissing,
-    /// The signature is too old or too new, or was used before.
-    Replayed,
-    /// The credentials of a login are wrong.
-    BadCredentials,
-    /// The signature does not match the request.
-    SignatureInvalid,
-    /// The statement of an upload lacks the hash of the file.
-    ContentHashMissing,
-    /// The uploaded file has another hash than stated.
-    ContentHashMismatch,
-    /// The query is not one of the allowed queries.
-    QueryNotAllowed,
-    /// The session lacks the permission.
-    Forbidden,
+named_enum! {
+    /// A machine-readable reason: the member `code` of an error body.
+    #[non_exhaustive]
+    Code {
+        /// The cursor belongs to another query, or was altered. `SPEC §5.4`
+        CursorMismatch = "CURSOR_MISMATCH",
+        /// The response would have more objects than allowed. `SPEC §3.11`
+        ResultTooLarge = "RESULT_TOO_LARGE",
+        /// A sum of integers exceeds 64 bits. `SPEC §3.12`
+        SumOverflow = "SUM_OVERFLOW",
+        /// A resolver exceeded its deadline. `SPEC §12.1`
+        Timeout = "TIMEOUT",
+        /// The query id is not registered. `SPEC §8.4`
+        QueryIdUnknown = "QUERY_ID_UNKNOWN",
+        /// The request requires a token. This code and those that follow: `SPEC §7.6`
+        TokenMissing = "TOKEN_MISSING",
+        /// The token was not issued by this deployment, or was altered.
+        TokenInvalid = "TOKEN_INVALID",
+        /// The token has expired.
+        TokenExpired = "TOKEN_EXPIRED",
+        /// The session of the token was logged out.
+        TokenRevoked = "TOKEN_REVOKED",
+        /// The signature is missing, or not bound to one use although that is required.
+        SignatureMissing = "SIGNATURE_MISSING",
+        /// The signature is too old or too new, or was used before.
+        Replayed = "REPLAYED",
+        /// The credentials of a login are wrong.
+        BadCredentials = "BAD_CREDENTIALS",
+        /// The signature does not match the request.
+        SignatureInvalid = "SIGNATURE_INVALID",
+        /// The statement of an upload lacks the hash of the file.
+        ContentHashMissing = "CONTENT_HASH_MISSING",
+        /// The uploaded file has another hash than stated.
+        ContentHashMismatch = "CONTENT_HASH_MISMATCH",
+        /// The query is not one of the allowed queries.
+        QueryNotAllowed = "QUERY_NOT_ALLOWED",
+        /// The session lacks the permission.
+        Forbidden = "FORBIDDEN",
+    }
 }
 
 impl Code {
-    /// All codes, in the order of the documentation.
-    pub const ALL: [Self; 17] = [
-        Self::CursorMismatch,
-        Self::ResultTooLarge,
-        Self::SumOverflow,
-        Self::Timeout,
-        Self::QueryIdUnknown,
-        Self::TokenMissing,
-        Self::TokenInvalid,
-        Self::TokenExpired,
-        Self::TokenRevoked,
-        Self::SignatureMissing,
-        Self::Replayed,
-        Self::BadCredentials,
-        Self::SignatureInvalid,
-        Self::ContentHashMissing,
-        Self::ContentHashMismatch,
-        Self::QueryNotAllowed,
-        Self::Forbidden,
-    ];
-
-    /// Returns the value of the member `code`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CursorMismatch => "CURSOR_MISMATCH",
-            Self::ResultTooLarge => "RESULT_TOO_LARGE",
-            Self::SumOverflow => "SUM_OVERFLOW",
-            Self::Timeout => "TIMEOUT",
-            Self::QueryIdUnknown => "QUERY_ID_UNKNOWN",
-            Self::TokenMissing => "TOKEN_MISSING",
-            Self::TokenInvalid => "TOKEN_INVALID",
-            Self::TokenExpired => "TOKEN_EXPIRED",
-            Self::TokenRevoked => "TOKEN_REVOKED",
-            Self::SignatureMissing => "SIGNATURE_MISSING",
-            Self::Replayed => "REPLAYED",
-            Self::BadCredentials => "BAD_CREDENTIALS",
-            Self::SignatureInvalid => "SIGNATURE_INVALID",
-            Self::ContentHashMissing => "CONTENT_HASH_MISSING",
-            Self::ContentHashMismatch => "CONTENT_HASH_MISMATCH",
-            Self::QueryNotAllowed => "QUERY_NOT_ALLOWED",
-            Self::Forbidden => "FORBIDDEN",
-        }
-    }
-
     /// Returns the status of an integrity error: 401 if a new login or signature would help, else 403. `SPEC §7.6`
     fn integrity_status(self) -> StatusCode {
         match self {
@@ -187,15 +112,11 @@ impl Code {
             _ => StatusCode::UNAUTHORIZED,
         }
     }
-
-    /// Finds a code by its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.name() == name)
-    }
 }
 
 /// An error as it is sent to the client by [`crate::response::error`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {message}", .kind.name())]
 pub struct WireError {
     /// The kind of the error.
     pub kind: ErrorKind,
@@ -356,24 +277,11 @@ impl WireError {
     }
 }
 
-impl fmt::Display for WireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind.name(), self.message)
-    }
-}
-
-impl std::error::Error for WireError {}
-
 /// Syntax errors are validation errors with a position. `SPEC §3.4`
-impl From<mesh_ql::SyntaxError> for WireError {
-    fn from(error: mesh_ql::SyntaxError) -> Self {
-        let plain = Self::validation(error.message);
-        Self {
-            path: error.path,
-            line: Some(error.position.line),
-            column: Some(error.position.column),
-            ..plain
-        }
+impl From<SyntaxError> for WireError {
+    fn from(error: SyntaxError) -> Self {
+        let SyntaxError { message, path, position, .. } = error;
+        Self { path, line: Some(position.line), column: Some(position.column), ..Self::validation(message) }
     }
 }
 

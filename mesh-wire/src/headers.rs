@@ -35,11 +35,7 @@ pub const JSON: &str = "application/json; charset=utf-8";
 /// # Errors
 /// 400 if the header is repeated.
 pub fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
-    // Requests have few headers: a scan is faster than validating, lowercasing and hashing the name.
-    let matches = |(known, _): &(&HeaderName, &HeaderValue)| {
-        known.as_str().len() == name.len() && known.as_str().eq_ignore_ascii_case(name)
-    };
-    let mut values = headers.iter().filter(matches).map(|(_, value)| value);
+    let mut values = headers.get_all(name).iter();
     let value = values.next();
     match values.next() {
         None => Ok(value),

@@ -1,6 +1,8 @@
 //! Decoding of read requests. `SPEC §2`
 
-use std::borrow::Cow;
+mod mesh_headers;
+mod post_body;
+
 use std::fmt;
 
 use data_encoding::HEXLOWER;
@@ -10,40 +12,8 @@ use mesh_ql::Format;
 
 use crate::route::percent;
 use crate::{WireError, base64, headers};
-
-mod mesh_headers;
-mod post_body;
-
 pub use mesh_headers::MeshHeaders;
 pub use post_body::{PostBody, decode_body};
-
-/// A read request, decoded but neither parsed nor checked against a schema.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReadRequest<'p> {
-    /// The query.
-    pub source: QuerySource,
-    /// What to read.
-    pub target: ReadTarget<'p>,
-}
-
-impl<'p> ReadRequest<'p> {
-    /// Decodes a read by GET, HEAD or PUT, whose query is in the headers.
-    ///
-    /// # Errors
-    /// See [`decode_head`].
-    pub fn from_head(target: ReadTarget<'p>, headers: &HeaderMap) -> Result<Self, WireError> {
-        Ok(Self { source: decode_head(headers)?, target })
-    }
-
-    /// Decodes a read by `POST {base}`, whose query and target are in the body.
-    ///
-    /// # Errors
-    /// See [`decode_body`].
-    pub fn from_body(headers: &HeaderMap, body: &[u8]) -> Result<Self, WireError> {
-        let PostBody { format, text, id } = decode_body(headers, body)?;
-        Ok(Self { source: QuerySource::Text { format, text }, target: ReadTarget::Posted { id } })
-    }
-}
 
 /// A query as a request carries it.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,28 +27,6 @@ pub enum QuerySource {
     },
     /// The id of a registered query, whose format is stored with it.
     Id(String),
-}
-
-/// The target of a read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReadTarget<'p> {
-    /// A list of the entity in the path, which the query's root must name too.
-    Collection {
-        /// The entity key.
-        entity: Cow<'p, str>,
-    },
-    /// One record of the entity in the path, which the query's root must name too.
-    Point {
-        /// The entity key.
-        entity: Cow<'p, str>,
-        /// The record's id.
-        id: Cow<'p, str>,
-    },
-    /// The entity that the query's root names: one record if there is an id, else a list.
-    Posted {
-        /// The record's id.
-        id: Option<String>,
-    },
 }
 
 /// The undecoded query of a request's headers. Equal bytes in an equal format are equal queries, so a cache of plans can
@@ -112,22 +60,6 @@ impl RawQuery<'_> {
             },
         }
     }
-}
-
-/// Finds the query in the headers without decoding it. `SPEC §2.3`, `SPEC §2.5`
-///
-/// # Errors
-/// 400 if a header of the protocol is repeated, or unless there is exactly one query with a known format.
-pub fn raw_query(headers: &HeaderMap) -> Result<RawQuery<'_>, WireError> {
-    MeshHeaders::from_headers(headers)?.raw_query()
-}
-
-/// Decodes the query of a read by GET, HEAD or PUT.
-///
-/// # Errors
-/// Those of [`raw_query`] and [`RawQuery::decode`].
-pub fn decode_head(headers: &HeaderMap) -> Result<QuerySource, WireError> {
-    raw_query(headers)?.decode()
 }
 
 /// Refuses URL parameters that belong in a header or in the query. Other parameters are ignored. `SPEC §2.6`
@@ -185,11 +117,7 @@ enum Inner {
 impl RequestId {
     /// Returns the client's id if it consists of 1 to 128 visible ASCII characters, else an id made of `random` bytes.
     pub fn from_headers(headers: &HeaderMap, random: [u8; 16]) -> Self {
-        Self::new(MeshHeaders::scan(headers).request_id, random)
-    }
-
-    /// Like [`RequestId::from_headers`], with the header already found.
-    pub fn new(client_id: Option<&HeaderValue>, random: [u8; 16]) -> Self {
+        let client_id = headers::single(headers, headers::REQUEST_ID.as_str()).ok().flatten();
         let is_valid = |value: &&HeaderValue| {
             (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic)
         };

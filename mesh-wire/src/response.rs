@@ -27,35 +27,13 @@ pub struct RequestHead<'r> {
     pub request_id: &'r RequestId,
 }
 
-/// Builds the reply of a successful read: 200, or 304 if the client already has these bytes.
-pub fn read(request: &RequestHead<'_>, body: Bytes) -> Response<Bytes> {
-    read_with_digest(request, body, None)
-}
-
-/// Like [`read`], for a body whose digest ([`ETag::digest`]) is known.
-pub fn read_with_digest(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
-    // Caches must revalidate each time, because any write can change the data.
-    read_in(request, body, digest, HeaderValue::from_static("no-cache"))
-}
-
-/// Like [`read_with_digest`], for a reply that shared caches must not store. `SPEC §12.3`
-pub fn read_private(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
-    read_in(request, body, digest, private())
-}
-
-fn private() -> HeaderValue {
-    HeaderValue::from_static("private, no-cache")
-}
-
-fn read_in(
-    request: &RequestHead<'_>,
-    body: Bytes,
-    digest: Option<u128>,
-    cache_control: HeaderValue,
-) -> Response<Bytes> {
+/// Builds the reply of a successful read: 200, or 304 if the client already has these bytes. `digest` is that of the body
+/// ([`ETag::digest`]), if it is known.
+pub fn read(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
     let mut reply = Response::new(body);
     *reply.headers_mut() = HeaderMap::with_capacity(8);
-    reply.headers_mut().insert(CACHE_CONTROL, cache_control);
+    // Caches must revalidate each time, because any write can change the data.
+    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if *request.method == Method::GET || *request.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::new(reply.body()), ETag::from_digest);
         let held = tag.named_in(request.headers);
@@ -73,9 +51,9 @@ fn read_in(
     reply
 }
 
-/// Forbids shared caches to store a reply.
+/// Forbids shared caches to store the reply of a read. `SPEC §12.3`
 pub fn set_private<B>(reply: &mut Response<B>) {
-    reply.headers_mut().insert(CACHE_CONTROL, private());
+    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
 }
 
 /// Builds the reply of a failed request.

@@ -5,7 +5,6 @@ mod base_path;
 mod path;
 pub(crate) mod percent;
 mod profiles;
-mod segments;
 
 use std::borrow::Cow;
 
@@ -18,22 +17,16 @@ pub use base_path::{BasePath, BasePathError};
 use path::PathKind;
 pub use profiles::Profiles;
 
-/// The route of a request. A server offers the routes of its [`Profiles`].
+/// The route of a request. A server offers the routes of its [`Profiles`]. Entity keys, ids, and refs of relations are
+/// decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are described above")]
 pub enum Route<'p> {
     /// `GET` or `HEAD {base}/:entity`.
-    Collection {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-    },
+    Collection { entity: Cow<'p, str> },
     /// `GET`, `HEAD` or, without write routes, `PUT {base}/:entity/:id`.
-    Point {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-    },
+    Point { entity: Cow<'p, str>, id: Cow<'p, str> },
     /// `POST {base}`.
     Post,
     /// `POST {base}/queries`.
@@ -43,80 +36,27 @@ pub enum Route<'p> {
     /// `POST {base}/logout`.
     Logout,
     /// `GET` or `HEAD {base}/:entity/:id/events`.
-    Events {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-    },
-    /// `GET` or `HEAD {base}/files/sha256/:hex/:hex`.
-    File {
-        /// The part of the path after the files segment. A storage key has the form `sha256/<2 digits>/<62 digits>`.
-        key: String,
-    },
+    Events { entity: Cow<'p, str>, id: Cow<'p, str> },
+    /// `GET` or `HEAD {base}/files/sha256/:hex/:hex`. The key is the part of the path after the files segment: storage keys
+    /// have the form `sha256/<2 digits>/<62 digits>`.
+    File { key: String },
     /// `POST {base}/:entity`: creates a record from JSON, or from a file sent as `multipart/form-data`.
-    Create {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-    },
+    Create { entity: Cow<'p, str> },
     /// `PUT {base}/:entity/:id` on a server with write routes. Without a body it is a point read.
-    Update {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-    },
+    Update { entity: Cow<'p, str>, id: Cow<'p, str> },
     /// `DELETE {base}/:entity/:id`.
-    Delete {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-    },
+    Delete { entity: Cow<'p, str>, id: Cow<'p, str> },
     /// `POST {base}/:entity/:id/:member`: creates a child or a link from JSON, or stores a file sent as
-    /// `multipart/form-data`.
-    Attach {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-        /// The ref of a relation, or the field that takes the file, decoded.
-        member: Cow<'p, str>,
-    },
+    /// `multipart/form-data`. The member is a relation, or the field that takes the file.
+    Attach { entity: Cow<'p, str>, id: Cow<'p, str>, member: Cow<'p, str> },
     /// `PUT {base}/:entity/:id/:relation`.
-    Connect {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-        /// The relation's ref, decoded.
-        relation: Cow<'p, str>,
-    },
+    Connect { entity: Cow<'p, str>, id: Cow<'p, str>, relation: Cow<'p, str> },
     /// `DELETE {base}/:entity/:id/:relation`.
-    Disconnect {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-        /// The relation's ref, decoded.
-        relation: Cow<'p, str>,
-    },
+    Disconnect { entity: Cow<'p, str>, id: Cow<'p, str>, relation: Cow<'p, str> },
     /// `DELETE {base}/:entity/:id/:relation/:childId`.
-    Remove {
-        /// The entity key, decoded.
-        entity: Cow<'p, str>,
-        /// The id, decoded.
-        id: Cow<'p, str>,
-        /// The relation's ref, decoded.
-        relation: Cow<'p, str>,
-        /// The child's id, decoded.
-        child: Cow<'p, str>,
-    },
-    /// `OPTIONS` on any known path.
-    Options {
-        /// The methods that the path allows.
-        allow: AllowedMethods,
-    },
+    Remove { entity: Cow<'p, str>, id: Cow<'p, str>, relation: Cow<'p, str>, child: Cow<'p, str> },
+    /// `OPTIONS` on any known path, with the methods that the path allows.
+    Options { allow: AllowedMethods },
 }
 
 impl<'p> Route<'p> {
@@ -136,7 +76,7 @@ impl<'p> Route<'p> {
         if *method == Method::OPTIONS {
             return Ok(Self::Options { allow });
         }
-        if !allow.contains(method) {
+        if !allow.allows(method) {
             return Err(WireError::method_not_allowed(method, allow));
         }
         Ok(match kind {
@@ -167,29 +107,6 @@ impl<'p> Route<'p> {
     /// Returns the methods of a path, or `None` if the path is unknown.
     pub fn methods(base: &BasePath, profiles: &Profiles, path: &str) -> Option<AllowedMethods> {
         PathKind::parse(base, profiles, path).ok().map(|kind| kind.allowed_methods(profiles))
-    }
-
-    /// Lists the patterns of all paths under the base, with the methods that they allow, without `OPTIONS`.
-    pub fn table(profiles: &Profiles) -> Vec<(&'static str, AllowedMethods)> {
-        let (entity, id, member) = (":entity".into(), ":id".into(), ":relation".into());
-        let (child, file) = (":childId".into(), ":key".to_owned());
-        let kinds: [(&str, PathKind<'_>); 10] = [
-            ("", PathKind::Base),
-            ("queries", PathKind::Queries),
-            ("auth", PathKind::Auth),
-            ("logout", PathKind::Logout),
-            ("files/:key", PathKind::File(file)),
-            (":entity", PathKind::Collection(Cow::clone(&entity))),
-            (":entity/:id", PathKind::Point(Cow::clone(&entity), Cow::clone(&id))),
-            (":entity/:id/events", PathKind::Events(Cow::clone(&entity), Cow::clone(&id))),
-            (
-                ":entity/:id/:relation",
-                PathKind::Member(Cow::clone(&entity), Cow::clone(&id), Cow::clone(&member)),
-            ),
-            (":entity/:id/:relation/:childId", PathKind::Child(entity, id, member, child)),
-        ];
-        let rows = kinds.into_iter().map(|(pattern, kind)| (pattern, kind.allowed_methods(profiles)));
-        rows.filter(|(_, allow)| !allow.is_empty()).collect()
     }
 }
 

@@ -54,7 +54,7 @@ fn json_syntax() {
             {"us\x": {}}
                 Unknown or incomplete escape in a string @ 1:5
             {"\ud800": {}}
-                The escape is half of a surrogate pair, which stands for no character @ 1:3
+                The escape is half of a surrogate pair, which is not a character @ 1:3
             {"user": {"$page": {"first": 1e999}}}
                 The number does not fit a 64-bit float @ 1:30 (user)
             {"user": {"$page": {"first": 01}}}

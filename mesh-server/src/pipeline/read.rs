@@ -41,9 +41,9 @@ async fn execute(cx: &RequestContext<'_>, caller: &Caller, plan: &Plan) -> Resul
 
 /// Returns the reply. With sessions it is private, so that shared caches do not keep it.
 fn reply(cx: &RequestContext<'_>, body: JsonBody) -> Response<Body> {
-    let reply = match &cx.shared.integrity {
-        None => response::read_with_digest(&cx.head, body.bytes, body.digest),
-        Some(_) => response::read_private(&cx.head, body.bytes, body.digest),
-    };
+    let mut reply = response::read(&cx.head, body.bytes, body.digest);
+    if cx.shared.integrity.is_some() {
+        response::set_private(&mut reply);
+    }
     reply.map(Body::from)
 }

@@ -77,7 +77,7 @@ pub(crate) async fn answer(
     let Reply { status, location, body } = handled.unwrap_or_else(|| Err(WireError::timeout()))?;
     let reads = matches!(*cx.head.method, Method::GET | Method::HEAD) && status.is_none();
     let mut response = match body {
-        Some(body) if reads => response::read(&cx.head, body),
+        Some(body) if reads => response::read(&cx.head, body, None),
         body => response::written(&cx.head, location, body),
     };
     if reads && cx.shared.integrity.is_some() {

@@ -49,7 +49,8 @@ pub struct Client {
     endpoint: Endpoint,
     session: Option<Arc<Session>>,
     nonces: Option<Arc<NonceSource>>,
-    persisted: bool,
+    /// Whether ids of queries are sent instead of their texts.
+    pub(super) persisted: bool,
 }
 
 impl Client {
@@ -81,11 +82,6 @@ impl Client {
     /// Returns the endpoint of the server.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
-    }
-
-    /// Returns whether the client sends ids of queries.
-    pub(super) fn sends_ids(&self) -> bool {
-        self.persisted
     }
 
     /// Reads one record.

@@ -70,7 +70,7 @@ impl Operation {
         let text = mesh_ql::print_json(query);
         // Each page has another cursor and so another text, which is not worth registering.
         let is_page = query.root.controls.page.as_ref().is_some_and(|page| page.after.is_some());
-        let step = if self.client.sends_ids() && !is_page { Step::Id(query_id(&text)) } else { Step::Text };
+        let step = if self.client.persisted && !is_page { Step::Id(query_id(&text)) } else { Step::Text };
         let action = match self.action {
             Action::Read { id, .. } => Action::Read { entity: query.entity.value.clone(), id },
             write @ Action::Write(_) => write,

@@ -1,7 +1,7 @@
 //! Reading of a list page by page.
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use mesh_ql::Query;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -69,7 +69,10 @@ impl Pages {
         let status = reply.status();
         let Some(operation) = &mut self.operation else { return Ok(None) };
         let Some(body) = operation.receive(reply)? else { return Ok(None) };
-        let page = Page::decode(body, status)?;
+        let envelope = serde_json::from_slice::<Envelope>(&body);
+        let PageInfo { has_next_page, end_cursor } =
+            envelope.map_err(|_| ReplyError::Unexpected { status })?.page_info;
+        let page = Page { body, end_cursor, has_next: has_next_page };
         if !page.has_next {
             self.operation = None;
             return Ok(Some(page));
@@ -86,13 +89,6 @@ impl Pages {
 }
 
 impl Page {
-    fn decode(body: Bytes, status: StatusCode) -> Result<Self, ReplyError> {
-        let envelope = serde_json::from_slice::<Envelope>(&body);
-        let PageInfo { has_next_page, end_cursor } =
-            envelope.map_err(|_| ReplyError::Unexpected { status })?.page_info;
-        Ok(Self { body, end_cursor, has_next: has_next_page })
-    }
-
     /// Deserializes the records of the page.
     ///
     /// # Errors

@@ -4,22 +4,23 @@ use std::fmt;
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, Request};
+use http::header::HeaderValue;
+use http::{Method, Request};
 use mesh_ql::Format;
 use ring::{digest, hmac};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ClientError, Endpoint, post_json};
-use crate::headers;
+use super::{ClientError, Endpoint, post_json, request};
+use crate::request::{decode_body, is_json};
+use crate::{MeshHeaders, RawQuery, headers};
 
 /// Builds a login. The form of the credentials depends on the server.
 ///
 /// # Errors
 /// [`ClientError::Url`] if the endpoint does not yield a URL.
 pub fn login(endpoint: &Endpoint, credentials: &Map<String, Value>) -> Result<Request<Bytes>, ClientError> {
-    Ok(post_json(endpoint.url(&["auth"])?, credentials))
+    Ok(post_json(endpoint.url(&["auth"])?, credentials.clone()))
 }
 
 /// Builds a logout, which requires the token that [`Session::sign`] adds.
@@ -27,10 +28,7 @@ pub fn login(endpoint: &Endpoint, credentials: &Map<String, Value>) -> Result<Re
 /// # Errors
 /// [`ClientError::Url`] if the endpoint does not yield a URL.
 pub fn logout(endpoint: &Endpoint) -> Result<Request<Bytes>, ClientError> {
-    let mut request = Request::new(Bytes::new());
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = endpoint.url(&["logout"])?;
-    Ok(request)
+    Ok(request(Method::POST, endpoint.url(&["logout"])?, None))
 }
 
 /// Builds the registration of a query. The reply contains the id. `SPEC §8.1`
@@ -41,7 +39,7 @@ pub fn register(endpoint: &Endpoint, format: Format, text: &str) -> Result<Reque
     let mut body = Map::new();
     body.insert("query".to_owned(), text.into());
     body.insert("format".to_owned(), format.name().into());
-    Ok(post_json(endpoint.url(&["queries"])?, &body))
+    Ok(post_json(endpoint.url(&["queries"])?, body))
 }
 
 /// The result of a login, which signs requests until it expires.
@@ -91,34 +89,25 @@ impl Session {
     ) -> Result<Request<Bytes>, ClientError> {
         let mut message = message(&request);
         if let Some(SignatureBinding { timestamp, nonce }) = binding {
-            let format = format(&request);
+            let format = format(&request).name();
             let (method, path) = (request.method(), request.uri().path());
             message
                 .extend_from_slice(format!("\n{method}\n{path}\n{format}\n{timestamp}\n{nonce}").as_bytes());
             let nonce = HeaderValue::try_from(nonce).map_err(|_| ClientError::Nonce)?;
-            set(request.headers_mut(), headers::TIMESTAMP, HeaderValue::from(timestamp));
-            set(request.headers_mut(), headers::NONCE, nonce);
+            request.headers_mut().insert(headers::TIMESTAMP, HeaderValue::from(timestamp));
+            request.headers_mut().insert(headers::NONCE, nonce);
         }
         let signature = format!("sha256={}", HEXLOWER.encode(hmac::sign(&self.key, &message).as_ref()));
-        set(request.headers_mut(), headers::SIGNATURE, headers::ascii(signature));
-        set(request.headers_mut(), headers::TOKEN, self.token.clone());
+        request.headers_mut().insert(headers::SIGNATURE, headers::ascii(signature));
+        request.headers_mut().insert(headers::TOKEN, self.token.clone());
         Ok(request)
-    }
-}
-
-fn set(fields: &mut HeaderMap, name: &'static str, value: HeaderValue) {
-    if let Ok(name) = HeaderName::try_from(name) {
-        fields.insert(name, value);
     }
 }
 
 /// Returns the message that is signed: the header of the query, and the digest of a JSON body. `SPEC §7.4`
 fn message(request: &Request<Bytes>) -> Vec<u8> {
-    let fields = request.headers();
-    let statement = fields.get(headers::QUERY).or_else(|| fields.get(headers::QUERY_ID));
-    let mut message = statement.map(|value| value.as_bytes().to_vec()).unwrap_or_default();
-    let content_type = fields.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if content_type.is_some_and(headers::names_json) {
+    let mut message = MeshHeaders::scan(request.headers()).statement().to_vec();
+    if is_json(request.headers()) {
         let digest = digest::digest(&digest::SHA256, request.body());
         message.push(b'\n');
         message.extend_from_slice(HEXLOWER.encode(digest.as_ref()).as_bytes());
@@ -127,20 +116,11 @@ fn message(request: &Request<Bytes>) -> Vec<u8> {
 }
 
 /// Returns the format of the query in the headers or in the body.
-fn format(request: &Request<Bytes>) -> &'static str {
-    #[derive(Deserialize)]
-    struct Body {
-        format: Option<String>,
-        #[serde(rename = "query")]
-        _query: String,
+fn format(request: &Request<Bytes>) -> Format {
+    match MeshHeaders::scan(request.headers()).raw_query() {
+        Ok(RawQuery::Text { format, .. }) => format,
+        _ => decode_body(request.headers(), request.body()).map(|body| body.format).unwrap_or_default(),
     }
-    let fields = request.headers();
-    let name = if fields.contains_key(headers::QUERY) {
-        fields.get(headers::FORMAT).and_then(|value| value.to_str().ok()).map(str::to_owned)
-    } else {
-        serde_json::from_slice::<Body>(request.body()).ok().and_then(|body| body.format)
-    };
-    name.as_deref().and_then(Format::parse).unwrap_or_default().name()
 }
 
 /// Omits the secret token and key.
@@ -152,6 +132,8 @@ impl fmt::Debug for Session {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
+
     use super::*;
     use crate::{QuerySource, client};
 

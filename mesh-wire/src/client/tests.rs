@@ -3,9 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    BasePath, Profiles, ReadRequest, ReadTarget, RequestHead, RequestId, Route, WireError, response,
-};
+use crate::request::decode_body;
+use crate::{BasePath, MeshHeaders, PostBody, Profiles, RequestHead, RequestId, Route, WireError, response};
 
 fn endpoint() -> Endpoint {
     Endpoint::parse("http://localhost:4000/mesh/").unwrap()
@@ -15,16 +14,25 @@ fn source(format: Format, text: &str) -> QuerySource {
     QuerySource::Text { format, text: text.to_owned() }
 }
 
-fn decoded(request: &Request<Bytes>) -> ReadRequest<'_> {
+/// Decodes a read as a server does. Returns its entity, its id and its query.
+fn decoded(request: &Request<Bytes>) -> (Option<String>, Option<String>, QuerySource) {
     let route =
         Route::parse(&BasePath::default(), &Profiles::default(), request.method(), request.uri().path());
-    let target = match route.unwrap() {
-        Route::Collection { entity } => ReadTarget::Collection { entity },
-        Route::Point { entity, id } => ReadTarget::Point { entity, id },
-        Route::Post => return ReadRequest::from_body(request.headers(), request.body()).unwrap(),
+    let (entity, id) = match route.unwrap() {
+        Route::Collection { entity } => (entity.into_owned(), None),
+        Route::Point { entity, id } => (entity.into_owned(), Some(id.into_owned())),
+        Route::Post => {
+            let PostBody { format, text, id } = decode_body(request.headers(), request.body()).unwrap();
+            return (None, id, QuerySource::Text { format, text });
+        }
         _ => panic!("clients read"),
     };
-    ReadRequest::from_head(target, request.headers()).unwrap()
+    let query = MeshHeaders::from_headers(request.headers()).unwrap().raw_query().unwrap();
+    (Some(entity), id, query.decode().unwrap())
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
 }
 
 #[test]
@@ -33,10 +41,7 @@ fn a_list_read_is_decoded() {
     let request = collection(&endpoint(), "user", &query).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh/user");
     assert!(!request.headers().contains_key("X-Mesh-Format"), "JSON is the default");
-    assert_eq!(
-        decoded(&request),
-        ReadRequest { source: query, target: ReadTarget::Collection { entity: "user".into() } }
-    );
+    assert_eq!(decoded(&request), (text("user"), None, query));
 }
 
 #[test]
@@ -44,8 +49,7 @@ fn a_read_by_query_id_is_decoded() {
     let query = QuerySource::Id("q_1".to_owned());
     let request = point(&endpoint(), "user", "a/b?c#%d", &query).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh/user/a%2Fb%3Fc%23%25d");
-    let target = ReadTarget::Point { entity: "user".into(), id: "a/b?c#%d".into() };
-    assert_eq!(decoded(&request), ReadRequest { source: query, target });
+    assert_eq!(decoded(&request), (text("user"), text("a/b?c#%d"), query));
     let invalid = point(&endpoint(), "user", "1", &QuerySource::Id("q\n".to_owned()));
     assert_eq!(invalid.unwrap_err(), ClientError::QueryId);
 }
@@ -54,13 +58,7 @@ fn a_read_by_query_id_is_decoded() {
 fn a_posted_read_is_decoded() {
     let request = post(&endpoint(), Format::Ql, "{ user { id } }", Some("7")).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh");
-    assert_eq!(
-        decoded(&request),
-        ReadRequest {
-            source: source(Format::Ql, "{ user { id } }"),
-            target: ReadTarget::Posted { id: Some("7".to_owned()) }
-        }
-    );
+    assert_eq!(decoded(&request), (None, text("7"), source(Format::Ql, "{ user { id } }")));
     let rooted = Endpoint::parse("https://example.org").unwrap();
     assert_eq!(post(&rooted, Format::Json, "{}", None).unwrap().uri(), "https://example.org/");
 }
@@ -97,7 +95,7 @@ fn server_reply(failure: Option<&WireError>) -> Response<Bytes> {
     let head = RequestHead { method: request.method(), headers: request.headers(), request_id: &request_id };
     match failure {
         Some(failure) => response::error(&head, failure),
-        None => response::read(&head, Bytes::from_static(b"null")),
+        None => response::read(&head, Bytes::from_static(b"null"), None),
     }
 }
 
@@ -136,15 +134,13 @@ fn replies_of_other_servers_are_refused() {
 
 proptest! {
     #[test]
-    fn every_read_is_decoded(id in "\\PC{1,40}", text in any::<String>(), ql in any::<bool>()) {
+    fn every_read_is_decoded(id in "\\PC{1,40}", query in any::<String>(), ql in any::<bool>()) {
         let format = if ql { Format::Ql } else { Format::Json };
-        prop_assume!(!text.is_empty());
-        let query = source(format, &text);
-        let request = point(&endpoint(), "user", &id, &query).unwrap();
-        let target = ReadTarget::Point { entity: "user".into(), id: id.as_str().into() };
-        prop_assert_eq!(decoded(&request), ReadRequest { source: query.clone(), target });
-        let request = post(&endpoint(), format, &text, Some(&id)).unwrap();
-        let target = ReadTarget::Posted { id: Some(id) };
-        prop_assert_eq!(decoded(&request), ReadRequest { source: query, target });
+        prop_assume!(!query.is_empty());
+        let source = source(format, &query);
+        let request = point(&endpoint(), "user", &id, &source).unwrap();
+        prop_assert_eq!(decoded(&request), (text("user"), text(&id), source.clone()));
+        let request = post(&endpoint(), format, &query, Some(&id)).unwrap();
+        prop_assert_eq!(decoded(&request), (None, Some(id), source));
     }
 }

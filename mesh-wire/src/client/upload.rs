@@ -5,7 +5,7 @@ use data_encoding::HEXLOWER;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 
-use super::{ClientError, Endpoint};
+use super::{ClientError, Endpoint, request};
 use crate::{base64, headers};
 
 /// The target of an upload.
@@ -38,12 +38,11 @@ pub fn upload(
     statement: &str,
     form: &UploadForm,
 ) -> Result<Request<Bytes>, ClientError> {
-    let mut request = Request::new(Bytes::new());
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = match target {
+    let uri = match target {
         UploadTarget::Attach { entity, id, field } => endpoint.url(&[entity, id, field])?,
         UploadTarget::Create { entity } => endpoint.url(&[entity])?,
     };
+    let mut request = request(Method::POST, uri, None);
     let fields = request.headers_mut();
     fields.insert(headers::QUERY, headers::ascii(base64::encode(statement)));
     fields.insert(CONTENT_TYPE, form.content_type());

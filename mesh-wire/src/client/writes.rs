@@ -1,11 +1,11 @@
 //! Write requests. `SPEC §11`
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use serde::Serialize;
+use serde_json::json;
 
-use super::{Client, ClientError, Endpoint, Operation};
+use super::{Client, ClientError, Endpoint, Operation, request};
 
 /// The route and body of a write, without the query that shapes the answer.
 #[derive(Clone, Debug)]
@@ -15,12 +15,6 @@ pub(super) struct Write {
     segments: Vec<String>,
     /// The serialized body; `None` for a write without one.
     body: Option<Result<Bytes, ClientError>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Related<'a> {
-    entity_id: &'a str,
 }
 
 impl Write {
@@ -36,14 +30,7 @@ impl Write {
 
     pub(super) fn request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, ClientError> {
         let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
-        let mut request = Request::new(Bytes::new());
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = endpoint.url(&segments)?;
-        if let Some(body) = &self.body {
-            request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            *request.body_mut() = body.clone()?;
-        }
-        Ok(request)
+        Ok(request(self.method.clone(), endpoint.url(&segments)?, self.body.clone().transpose()?))
     }
 }
 
@@ -80,12 +67,12 @@ impl Client {
 
     /// Links two records in a many-to-many relation; the answer is empty.
     pub fn attach(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
-        self.write(Write::new(Method::POST, &[entity, id, relation]).with_body(&Related { entity_id: other }))
+        self.write(Write::new(Method::POST, &[entity, id, relation]).with_body(&json!({ "entityId": other })))
     }
 
     /// Points a to-one relation at another record, which is the answer.
     pub fn connect(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
-        self.write(Write::new(Method::PUT, &[entity, id, relation]).with_body(&Related { entity_id: other }))
+        self.write(Write::new(Method::PUT, &[entity, id, relation]).with_body(&json!({ "entityId": other })))
     }
 
     /// Clears a to-one relation; the answer is empty.

@@ -1,6 +1,5 @@
 //! Conversion of the errors of mesh-plan.
 
-use http::Method;
 use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};
 
 use crate::{AllowedMethods, Code, ErrorKind, WireError};
@@ -28,7 +27,7 @@ impl From<PlanError> for WireError {
             && let WriteFault::WrongCardinality { many, .. } = **fault
         {
             let allow =
-                AllowedMethods::new(if many { &[Method::POST] } else { &[Method::PUT, Method::DELETE] });
+                if many { AllowedMethods::POST } else { AllowedMethods::PUT | AllowedMethods::DELETE };
             return Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, message) };
         }
         // A policy that does not match the schema is a fault of the server, whose details clients must not see.

@@ -24,8 +24,6 @@ pub struct MeshHeaders<'h> {
     pub timestamp: Option<&'h HeaderValue>,
     /// `X-Mesh-Nonce`.
     pub nonce: Option<&'h HeaderValue>,
-    /// `X-Request-Id`; `None` if it is repeated.
-    pub request_id: Option<&'h HeaderValue>,
     /// The size of all names and values, in bytes.
     pub size: usize,
     /// The first repeated header of the protocol.
@@ -44,33 +42,23 @@ impl<'h> MeshHeaders<'h> {
     /// Collects the headers without checking them.
     pub fn scan(headers: &'h HeaderMap) -> Self {
         let mut found = Self::default();
-        let mut request_ids = 0;
         for (name, value) in headers {
             // Names in a `HeaderMap` are lowercase.
             let text = name.as_str();
             found.size += text.len() + value.len();
-            let Some(rest) = text.strip_prefix("x-") else { continue };
-            let (slot, name) = match rest {
-                "mesh-query" => (&mut found.query, QUERY),
-                "mesh-query-id" => (&mut found.query_id, QUERY_ID),
-                "mesh-format" => (&mut found.format, FORMAT),
-                "mesh-signature" => (&mut found.signature, SIGNATURE),
-                "mesh-token" => (&mut found.token, TOKEN),
-                "mesh-timestamp" => (&mut found.timestamp, TIMESTAMP),
-                "mesh-nonce" => (&mut found.nonce, NONCE),
-                "request-id" => {
-                    found.request_id = Some(value);
-                    request_ids += 1;
-                    continue;
-                }
+            let (slot, name) = match text {
+                "x-mesh-query" => (&mut found.query, QUERY),
+                "x-mesh-query-id" => (&mut found.query_id, QUERY_ID),
+                "x-mesh-format" => (&mut found.format, FORMAT),
+                "x-mesh-signature" => (&mut found.signature, SIGNATURE),
+                "x-mesh-token" => (&mut found.token, TOKEN),
+                "x-mesh-timestamp" => (&mut found.timestamp, TIMESTAMP),
+                "x-mesh-nonce" => (&mut found.nonce, NONCE),
                 _ => continue,
             };
             if slot.replace(value).is_some() {
                 found.repeated.get_or_insert(name);
             }
-        }
-        if request_ids > 1 {
-            found.request_id = None;
         }
         found
     }

@@ -1,10 +1,8 @@
 //! The body of `POST {base}`. `SPEC §2.7`
 
-use std::fmt;
-
 use http::HeaderMap;
 use mesh_ql::Format;
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::is_json;
@@ -47,15 +45,11 @@ pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<PostBody, WireErr
             .and_then(|name| Format::parse(&name))
             .ok_or_else(|| WireError::transport("'format' in the body must be \"json\" or \"ql\""))?,
     };
-    let id = match members.id {
-        None => None,
-        Some(id) => Some(
-            string(id)
-                .or_else(|| number(id))
-                .ok_or_else(|| WireError::transport("'id' in the body must be a string or a number"))?,
-        ),
-    };
-    Ok(PostBody { format, text: query, id })
+    let id = members.id.map(|id| {
+        let id = string(id).or_else(|| number(id));
+        id.ok_or_else(|| WireError::transport("'id' in the body must be a string or a number"))
+    });
+    Ok(PostBody { format, text: query, id: id.transpose()? })
 }
 
 fn string(value: &RawValue) -> Option<String> {
@@ -73,44 +67,17 @@ fn number(value: &RawValue) -> Option<String> {
 }
 
 /// The known members, undecoded.
-#[derive(Default)]
-struct Members<'de> {
-    query: Option<&'de RawValue>,
-    format: Option<&'de RawValue>,
-    id: Option<&'de RawValue>,
+#[derive(Deserialize)]
+struct Members<'b> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    query: Option<&'b RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    format: Option<&'b RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'b RawValue>,
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MembersVisitor)
-    }
-}
-
-struct MembersVisitor;
-
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object {query, format?, id?}")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Members::default();
-        while let Some(key) = map.next_key::<String>()? {
-            let slot = match key.as_str() {
-                "query" => &mut members.query,
-                "format" => &mut members.format,
-                "id" => &mut members.id,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            if slot.replace(map.next_value()?).is_some() {
-                return Err(A::Error::custom(format_args!("'{key}' is repeated")));
-            }
-        }
-        Ok(members)
-    }
+/// Deserializes a member that is present. A `null` is a value, unlike by default.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    Deserialize::deserialize(deserializer).map(Some)
 }

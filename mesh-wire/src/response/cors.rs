@@ -1,13 +1,12 @@
 //! Cross-origin resource sharing: allowed origins and response headers. `SPEC §12.5`
 
-use std::fmt;
-
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, HeaderMap,
     HeaderValue, ORIGIN, VARY,
 };
 use http::{Method, Uri};
+use thiserror::Error;
 
 use crate::headers;
 
@@ -19,7 +18,7 @@ const EXPOSED: &str = "ETag, Location, Retry-After, X-Request-Id";
 const MAX_AGE: &str = "600";
 
 /// The origins whose pages may send requests and read the replies. Credentials are not allowed, because tokens are sent
-/// by scripts and never by browsers on their own.
+/// by scripts and never automatically by browsers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cors {
     origins: Vec<HeaderValue>,
@@ -87,20 +86,9 @@ fn parse_origin(text: &str) -> Option<HeaderValue> {
 }
 
 /// A text is not an origin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("'{0}' is not an origin; write a scheme and a host, such as 'https://app.example', or '*'")]
 pub struct OriginError(String);
-
-impl fmt::Display for OriginError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "'{}' is not an origin; write a scheme and a host, such as 'https://app.example', or '*'",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for OriginError {}
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ fn reply(method: Method, if_none_match: &[&str]) -> Response<Bytes> {
     }
     let request_id = RequestId::from_headers(&headers, [1; 16]);
     let request = RequestHead { method: &method, headers: &headers, request_id: &request_id };
-    read(&request, Bytes::from_static(b"null"))
+    read(&request, Bytes::from_static(b"null"), None)
 }
 
 /// Formats status, headers sorted by name, and body.

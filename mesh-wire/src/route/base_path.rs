@@ -1,9 +1,11 @@
-//! The base path of all routes. `SPEC §2.1`
+//! The base path of all routes, and the segments of the paths below it. `SPEC §2.1`
 
 use std::borrow::Cow;
 use std::fmt;
 
-use super::segments::Segments;
+use thiserror::Error;
+
+use super::percent;
 use crate::WireError;
 
 /// The common prefix of all routes: empty, or segments that each begin with a slash.
@@ -22,8 +24,10 @@ impl BasePath {
         }
         let Some(inner) = path.strip_prefix('/') else { return Err(BasePathError::NoSlash) };
         for segment in inner.split('/') {
-            if matches!(segment, "" | "." | "..") {
-                return Err(BasePathError::Segment(segment.to_owned()));
+            match segment {
+                "" => return Err(BasePathError::EmptySegment),
+                "." | ".." => return Err(BasePathError::DotSegment(segment.to_owned())),
+                _ => {}
             }
             let plain = |c: &char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(*c);
             if let Some(character) = segment.chars().find(|c| !plain(c)) {
@@ -82,29 +86,51 @@ impl fmt::Display for BasePath {
 }
 
 /// A text is not a base path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BasePathError {
     /// It does not begin with a slash.
+    #[error("a base path must begin with '/', such as '/mesh'")]
     NoSlash,
-    /// A segment is empty, `.` or `..`.
-    Segment(String),
+    /// A segment is empty.
+    #[error("a base path must not have empty segments; write one '/' between two names")]
+    EmptySegment,
+    /// A segment is `.` or `..`.
+    #[error("a base path must not have the segment '{0}'")]
+    DotSegment(String),
     /// A character must be escaped in URLs.
+    #[error("a base path must not have the character '{}'", .0.escape_default())]
     Character(char),
 }
 
-impl fmt::Display for BasePathError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSlash => f.write_str("a base path must begin with '/', such as '/mesh'"),
-            Self::Segment(segment) if segment.is_empty() => {
-                f.write_str("a base path must not have empty segments; write one '/' between two names")
-            }
-            Self::Segment(segment) => write!(f, "a base path must not have the segment '{segment}'"),
-            Self::Character(character) => {
-                write!(f, "a base path must not have the character '{}'", character.escape_default())
-            }
-        }
-    }
+/// A cursor over the segments of an undecoded path.
+pub(super) struct Segments<'p> {
+    rest: Option<&'p str>,
+    /// How many segments have been returned.
+    count: usize,
 }
 
-impl std::error::Error for BasePathError {}
+impl<'p> Segments<'p> {
+    /// Starts at the first segment. One trailing slash is ignored.
+    pub(super) fn new(path: &'p str) -> Result<Self, WireError> {
+        let inner = path.strip_prefix('/').ok_or_else(WireError::not_found)?;
+        let rest = (!inner.is_empty()).then(|| inner.strip_suffix('/').unwrap_or(inner));
+        Ok(Self { rest, count: 0 })
+    }
+
+    /// Decodes the next segment. Refuses an empty one with 404, and one that cannot be decoded with 400.
+    pub(super) fn next(&mut self) -> Result<Option<Cow<'p, str>>, WireError> {
+        let Some(rest) = self.rest else { return Ok(None) };
+        let (segment, rest) = match rest.split_once('/') {
+            Some((segment, rest)) => (segment, Some(rest)),
+            None => (rest, None),
+        };
+        self.rest = rest;
+        self.count += 1;
+        if segment.is_empty() {
+            return Err(WireError::not_found());
+        }
+        percent::decode(segment).map(Some).map_err(|percent::Undecodable(why)| {
+            WireError::transport(format!("Segment {} of the path cannot be decoded: {why}", self.count))
+        })
+    }
+}

@@ -53,9 +53,9 @@ impl<'p> PathKind<'p> {
     /// Returns the methods that the path allows with these profiles.
     pub(super) fn allowed_methods(&self, profiles: &Profiles) -> AllowedMethods {
         let &Profiles { integrity, persisted, uploads, events, mutations, .. } = profiles;
-        let when = |on: bool, methods: u8| if on { methods } else { 0 };
+        let when = |on: bool, methods| if on { methods } else { AllowedMethods::empty() };
         let read = AllowedMethods::GET | AllowedMethods::HEAD;
-        AllowedMethods::from_bits(match self {
+        match self {
             Self::Base => AllowedMethods::POST,
             Self::Queries => when(persisted, AllowedMethods::POST),
             Self::Auth | Self::Logout => when(integrity, AllowedMethods::POST),
@@ -68,6 +68,6 @@ impl<'p> PathKind<'p> {
                     | when(mutations, AllowedMethods::PUT | AllowedMethods::DELETE)
             }
             Self::Child(..) => when(mutations, AllowedMethods::DELETE),
-        })
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The decoder of event streams.
 
-use std::fmt;
+use std::mem;
+
+use thiserror::Error;
 
 /// An event of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,19 +16,12 @@ pub struct Event {
 }
 
 /// An event is larger than the limit of the decoder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("an event of the stream is larger than {limit} bytes")]
 pub struct EventTooLarge {
     /// The limit, in bytes.
     pub limit: usize,
 }
-
-impl fmt::Display for EventTooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an event of the stream is larger than {} bytes", self.limit)
-    }
-}
-
-impl std::error::Error for EventTooLarge {}
 
 /// Decodes a stream that arrives in chunks of any size.
 ///
@@ -38,7 +33,7 @@ impl std::error::Error for EventTooLarge {}
 /// let events = decoder.feed(b"tle\":1}\n\n").unwrap();
 /// assert_eq!(events[0].data, r#"{"title":1}"#);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Decoder {
     limit: usize,
     line: Vec<u8>,
@@ -46,8 +41,8 @@ pub struct Decoder {
     after_return: bool,
     started: bool,
     event: String,
+    /// The lines of data so far, each with a line break.
     data: String,
-    has_data: bool,
     id: String,
     retry: Option<u64>,
 }
@@ -55,17 +50,7 @@ pub struct Decoder {
 impl Decoder {
     /// Creates a decoder for events of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            line: Vec::new(),
-            after_return: false,
-            started: false,
-            event: String::new(),
-            data: String::new(),
-            has_data: false,
-            id: String::new(),
-            retry: None,
-        }
+        Self { limit, ..Self::default() }
     }
 
     /// Decodes the next bytes and returns the events that they complete.
@@ -75,11 +60,11 @@ impl Decoder {
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, EventTooLarge> {
         let mut events = Vec::new();
         for byte in bytes {
-            let after_return = std::mem::replace(&mut self.after_return, *byte == b'\r');
+            let after_return = mem::replace(&mut self.after_return, *byte == b'\r');
             match byte {
                 b'\n' if after_return => {}
                 b'\n' | b'\r' => {
-                    let line = std::mem::take(&mut self.line);
+                    let line = mem::take(&mut self.line);
                     events.extend(self.end_of_line(&line));
                 }
                 byte => {
@@ -106,7 +91,7 @@ impl Decoder {
     fn end_of_line(&mut self, line: &[u8]) -> Option<Event> {
         let text = String::from_utf8_lossy(line);
         let mut text = text.as_ref();
-        if !std::mem::replace(&mut self.started, true) {
+        if !mem::replace(&mut self.started, true) {
             text = text.strip_prefix('\u{feff}').unwrap_or(text);
         }
         if text.is_empty() {
@@ -117,11 +102,8 @@ impl Decoder {
         match name {
             "event" => value.clone_into(&mut self.event),
             "data" => {
-                if self.has_data {
-                    self.data.push('\n');
-                }
-                self.has_data = true;
                 self.data.push_str(value);
+                self.data.push('\n');
             }
             "id" if !value.contains('\0') => value.clone_into(&mut self.id),
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -134,11 +116,10 @@ impl Decoder {
     }
 
     fn dispatch(&mut self) -> Option<Event> {
-        let event = std::mem::take(&mut self.event);
-        let data = std::mem::take(&mut self.data);
-        if !std::mem::take(&mut self.has_data) {
-            return None;
-        }
+        let event = mem::take(&mut self.event);
+        let mut data = mem::take(&mut self.data);
+        // Events without data are ignored.
+        data.pop()?;
         let event = if event.is_empty() { "message".to_owned() } else { event };
         Some(Event { event, data, id: self.id.clone() })
     }

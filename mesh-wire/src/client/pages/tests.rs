@@ -4,7 +4,7 @@ use mesh_ql::build::query;
 
 use super::*;
 use crate::client::Endpoint;
-use crate::{QuerySource, ReadRequest, ReadTarget};
+use crate::{MeshHeaders, QuerySource};
 
 fn pages() -> Pages {
     let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
@@ -19,8 +19,7 @@ fn page(ids: &str, has_next: bool, end: &str) -> Response<Bytes> {
 
 fn next_query(pages: &Pages) -> String {
     let request = pages.request().unwrap().unwrap();
-    let target = ReadTarget::Collection { entity: "post".into() };
-    match ReadRequest::from_head(target, request.headers()).unwrap().source {
+    match MeshHeaders::scan(request.headers()).raw_query().unwrap().decode().unwrap() {
         QuerySource::Text { text, .. } => text,
         QuerySource::Id(id) => id,
     }

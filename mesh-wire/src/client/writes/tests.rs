@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use http::Response;
+use http::header::CONTENT_TYPE;
 use mesh_ql::build::query;
-use serde_json::json;
 
 use super::*;
 use crate::client::Session;
