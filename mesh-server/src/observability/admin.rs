@@ -12,7 +12,7 @@ use crate::pipeline::body::Body;
 /// The content type of Prometheus' text format.
 const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Health checks and metrics, for [`crate::AppBuilder::admin`] or for a listener of their own ([`Admin::serve`]).
+/// Health checks and metrics, for [`crate::AppBuilder::admin`] or for a separate listener ([`Admin::serve`]).
 #[derive(Clone, Debug, Default)]
 pub struct Admin {
     health: Health,
@@ -96,7 +96,7 @@ impl Admin {
 
 /// The reply for a path without a page.
 pub(crate) fn not_found() -> Response<Body> {
-    let message = "/healthz, /readyz and /metrics are here, and nothing else\n";
+    let message = "not found; the pages are /healthz, /readyz and /metrics\n";
     reply(StatusCode::NOT_FOUND, "text/plain", message)
 }
 

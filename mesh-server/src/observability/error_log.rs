@@ -6,13 +6,8 @@ use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError};
 
 /// Logs an error with the chain of its sources.
 pub(crate) fn chain(request_id: &str, error: &(dyn StdError + 'static)) {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
+    let errors = std::iter::successors(Some(error), |error| (*error).source());
+    let text = errors.map(ToString::to_string).collect::<Vec<_>>().join(": ");
     tracing::error!(request = %request_id, "{text}");
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use mesh_wire::{Code, WireError};
 use parking_lot::Mutex;
 
-use crate::observability::record::{RequestRecord, RouteKind};
+use crate::observability::record::RequestRecord;
 use counters::RequestCounters;
 pub use exposition::Exposition;
 
@@ -30,7 +30,7 @@ type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 /// metrics.add(|out| out.gauge("blog_drafts", "Unpublished posts.", &[(&[], 3.0)]));
 /// assert!(metrics.text().contains("\nblog_drafts 3\n"));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Metrics {
     shared: Arc<Shared>,
 }
@@ -85,7 +85,7 @@ impl Limit {
 impl Metrics {
     /// Creates metrics with counters at zero.
     pub fn new() -> Self {
-        Self { shared: Arc::default() }
+        Self::default()
     }
 
     /// Adds a source, which is called whenever the metrics are read.
@@ -127,64 +127,25 @@ impl Metrics {
     /// Writes all metrics.
     pub(crate) fn write(&self, out: &mut Exposition) {
         let shared = &self.shared;
-        self.write_requests(out);
-        let hits = Limit::ALL.iter().zip(&shared.hits);
-        let hits: Vec<_> =
-            hits.map(|((_, name), hit)| ([("limit", *name)], hit.load(Ordering::Relaxed))).collect();
-        let hits: Vec<_> = hits.iter().map(|(labels, count)| (&labels[..], *count as f64)).collect();
-        out.counter("mesh_limit_hits_total", "Requests refused by a limit.", &hits);
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        shared.requests.write(out);
+        let name = "mesh_limit_hits_total";
+        out.begin(name, "counter", "Requests refused by a limit.");
+        for ((_, limit), hits) in Limit::ALL.iter().zip(&shared.hits) {
+            out.sample(name, &[("limit", limit)], load(hits) as f64);
+        }
+        let panics = load(&shared.panics) as f64;
+        out.counter("mesh_panics_total", "Requests whose handler panicked.", &[(&[], panics)]);
         let (ended, accepted) = (load(&shared.ended), load(&shared.accepted));
-        out.counter(
-            "mesh_panics_total",
-            "Requests whose handler panicked.",
-            &[(&[], load(&shared.panics) as f64)],
-        );
         out.counter("mesh_connections_total", "Connections accepted.", &[(&[], accepted as f64)]);
-        let open = accepted.saturating_sub(ended);
-        out.gauge("mesh_connections_open", "Open connections.", &[(&[], open as f64)]);
+        let open = accepted.saturating_sub(ended) as f64;
+        out.gauge("mesh_connections_open", "Open connections.", &[(&[], open)]);
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         out.gauge("mesh_build_info", "The version of the server.", &[(&version, 1.0)]);
         process::write(out);
         for source in &*shared.sources.lock() {
             source(out);
         }
-    }
-
-    fn write_requests(&self, out: &mut Exposition) {
-        let sum = self.shared.requests.sum();
-        out.begin("mesh_requests_total", "counter", "Requests answered, by route and status.");
-        for kind in RouteKind::ALL {
-            let (method, route) = kind.labels();
-            for (status, count) in sum.statuses(kind) {
-                let labels = [("method", method), ("route", route), ("status", &status.to_string())];
-                out.sample("mesh_requests_total", &labels, count as f64);
-            }
-        }
-        let name = "mesh_request_duration_seconds";
-        out.begin(
-            name,
-            "histogram",
-            "Time from a request's head until the head of its reply, by route and status class.",
-        );
-        for kind in RouteKind::ALL {
-            let (method, route) = kind.labels();
-            for (class, histogram) in sum.classes(kind) {
-                let labels = [("method", method), ("route", route), ("status", class)];
-                out.histogram(name, &labels, &histogram);
-            }
-        }
-        let [rows, reads, nanoseconds] = sum.totals();
-        out.counter("mesh_rows_total", "Objects in the responses of reads.", &[(&[], rows as f64)]);
-        out.counter("mesh_reads_total", "Reads.", &[(&[], reads as f64)]);
-        let help = "Time of reads in the back end: waiting for a connection, SQL, and shaping rows.";
-        out.counter("mesh_sql_seconds_total", help, &[(&[], nanoseconds as f64 / 1e9)]);
-    }
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

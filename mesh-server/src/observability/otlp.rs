@@ -5,7 +5,6 @@
 mod encode;
 mod post;
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +13,7 @@ use bytes::Bytes;
 use mesh_wire::RequestId;
 use tokio::sync::mpsc;
 
-use crate::observability::record::{RequestRecord, RouteKind};
+use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
 use crate::observability::trace_context::TraceContext;
 pub use post::{Endpoint, EndpointError};
 
@@ -28,7 +27,7 @@ const BATCH_DELAY: Duration = Duration::from_secs(1);
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends spans of requests to a collector, for [`crate::AppBuilder::spans`]. Cheap to clone; clones share the queue.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Spans {
     sender: mpsc::Sender<Span>,
     lost: Arc<AtomicU64>,
@@ -77,7 +76,6 @@ impl Spans {
             return;
         }
         let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let span = Span {
             trace,
             route: record.route(),
@@ -90,12 +88,6 @@ impl Spans {
         if self.sender.try_send(span).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
-    }
-}
-
-impl fmt::Debug for Spans {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spans").field("lost", &self.lost).finish_non_exhaustive()
     }
 }
 
@@ -114,7 +106,7 @@ async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Spa
         }
         let body = Bytes::from(encode::batch(&service, &batch));
         let sent = tokio::time::timeout(SEND_TIMEOUT, endpoint.post(body)).await;
-        let sent = sent.unwrap_or_else(|_| Err(format!("no answer within {SEND_TIMEOUT:?}")));
+        let sent = sent.unwrap_or_else(|_| Err(format!("no answer within {SEND_TIMEOUT:?}").into()));
         if let Err(error) = &sent {
             lost.fetch_add(batch.len() as u64, Ordering::Relaxed);
             // Logged once per outage, which may be long.

@@ -1,6 +1,5 @@
 //! The record of a request, from which metrics, the access log and `Server-Timing` are written.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,6 @@ use crate::observability::trace_context::TraceContext;
 /// The kind of route that answers a request, without the names in its path: it is a label of metrics, of which there
 /// should be few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum RouteKind {
     /// No route: the path is unknown or does not allow the method.
     None,
@@ -38,27 +36,28 @@ pub(crate) enum RouteKind {
 }
 
 impl RouteKind {
-    pub(crate) const ALL: [Self; 20] = [
-        Self::None,
-        Self::Collection,
-        Self::Point,
-        Self::Post,
-        Self::Register,
-        Self::Login,
-        Self::Logout,
-        Self::Events,
-        Self::File,
-        Self::Create,
-        Self::Update,
-        Self::Delete,
-        Self::Attach,
-        Self::Connect,
-        Self::Disconnect,
-        Self::Remove,
-        Self::Options,
-        Self::Custom,
-        Self::Docs,
-        Self::Admin,
+    /// The kinds in order, each with its method and its path without the base.
+    pub(crate) const ALL: [(Self, &'static str, &'static str); 20] = [
+        (Self::None, "", "none"),
+        (Self::Collection, "GET", "/:entity"),
+        (Self::Point, "GET", "/:entity/:id"),
+        (Self::Post, "POST", "/"),
+        (Self::Register, "POST", "/queries"),
+        (Self::Login, "POST", "/auth"),
+        (Self::Logout, "POST", "/logout"),
+        (Self::Events, "GET", "/:entity/:id/events"),
+        (Self::File, "GET", "/files/:key"),
+        (Self::Create, "POST", "/:entity"),
+        (Self::Update, "PUT", "/:entity/:id"),
+        (Self::Delete, "DELETE", "/:entity/:id"),
+        (Self::Attach, "POST", "/:entity/:id/:member"),
+        (Self::Connect, "PUT", "/:entity/:id/:relation"),
+        (Self::Disconnect, "DELETE", "/:entity/:id/:relation"),
+        (Self::Remove, "DELETE", "/:entity/:id/:relation/:child"),
+        (Self::Options, "OPTIONS", "any"),
+        (Self::Custom, "", "own"),
+        (Self::Docs, "", "docs"),
+        (Self::Admin, "GET", "admin"),
     ];
 
     /// Returns the kind of a route of the protocol.
@@ -84,47 +83,23 @@ impl RouteKind {
         }
     }
 
-    /// Returns method and path, the latter without the base.
-    pub(crate) fn labels(self) -> (&'static str, &'static str) {
-        match self {
-            Self::None => ("", "none"),
-            Self::Collection => ("GET", "/:entity"),
-            Self::Point => ("GET", "/:entity/:id"),
-            Self::Post => ("POST", "/"),
-            Self::Register => ("POST", "/queries"),
-            Self::Login => ("POST", "/auth"),
-            Self::Logout => ("POST", "/logout"),
-            Self::Events => ("GET", "/:entity/:id/events"),
-            Self::File => ("GET", "/files/:key"),
-            Self::Create => ("POST", "/:entity"),
-            Self::Update => ("PUT", "/:entity/:id"),
-            Self::Delete => ("DELETE", "/:entity/:id"),
-            Self::Attach => ("POST", "/:entity/:id/:member"),
-            Self::Connect => ("PUT", "/:entity/:id/:relation"),
-            Self::Disconnect => ("DELETE", "/:entity/:id/:relation"),
-            Self::Remove => ("DELETE", "/:entity/:id/:relation/:child"),
-            Self::Options => ("OPTIONS", "any"),
-            Self::Custom => ("", "own"),
-            Self::Docs => ("", "docs"),
-            Self::Admin => ("GET", "admin"),
-        }
+    /// Returns the method and the path without the base.
+    #[cfg(feature = "otlp")]
+    pub(super) fn labels(self) -> (&'static str, &'static str) {
+        Self::ALL.get(self as usize).map_or(("", ""), |(_, method, path)| (method, path))
     }
 }
 
-/// What is reported about a request. One task writes it and reads it at the end; the fields are atomic because futures
-/// that borrow it move between threads.
+/// What is reported about a request. One task writes it and reads it at the end; the cells are those of threads because
+/// futures that borrow the record move between threads.
 #[derive(Debug)]
 pub(crate) struct RequestRecord {
     pub(crate) start: Instant,
     /// The trace that the request belongs to.
     pub(crate) trace: Option<TraceContext>,
-    route: AtomicU8,
-    is_read: AtomicBool,
-    rows: AtomicU64,
-    /// Nanoseconds from the start until the read started.
-    until_read: AtomicU64,
-    /// Nanoseconds of the read.
-    read: AtomicU64,
+    route: OnceLock<RouteKind>,
+    until_read: OnceLock<Duration>,
+    read: OnceLock<ReadRecord>,
     session: OnceLock<Arc<Session>>,
 }
 
@@ -144,24 +119,21 @@ impl RequestRecord {
         Self {
             start: Instant::now(),
             trace,
-            route: AtomicU8::new(RouteKind::None as u8),
-            is_read: AtomicBool::new(false),
-            rows: AtomicU64::new(0),
-            until_read: AtomicU64::new(0),
-            read: AtomicU64::new(0),
+            route: OnceLock::new(),
+            until_read: OnceLock::new(),
+            read: OnceLock::new(),
             session: OnceLock::new(),
         }
     }
 
     /// Sets the kind of route.
     pub(crate) fn set_route(&self, route: RouteKind) {
-        self.route.store(route as u8, Ordering::Relaxed);
+        let _ = self.route.set(route);
     }
 
     /// Returns the kind of route.
     pub(crate) fn route(&self) -> RouteKind {
-        let number = usize::from(self.route.load(Ordering::Relaxed));
-        RouteKind::ALL.get(number).copied().unwrap_or(RouteKind::None)
+        self.route.get().copied().unwrap_or(RouteKind::None)
     }
 
     /// Sets the session.
@@ -174,28 +146,21 @@ impl RequestRecord {
         self.session.get().map(|session| session.user.as_str())
     }
 
-    /// Records that the read starts.
+    /// Records that the read starts. A request has at most one.
     pub(crate) fn read_started(&self) {
-        self.until_read.store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
+        let _ = self.until_read.set(self.start.elapsed());
     }
 
     /// Records that the read has finished, with how many rows.
     pub(crate) fn read_finished(&self, rows: usize) {
-        let until_read = self.until_read.load(Ordering::Relaxed);
-        let read = nanoseconds(self.start.elapsed()).saturating_sub(until_read);
-        self.read.store(read, Ordering::Relaxed);
-        self.rows.store(rows as u64, Ordering::Relaxed);
-        self.is_read.store(true, Ordering::Relaxed);
+        let until_start = self.until_read.get().copied().unwrap_or_default();
+        let duration = self.start.elapsed().saturating_sub(until_start);
+        let _ = self.read.set(ReadRecord { rows: rows as u64, until_start, duration });
     }
 
     /// Returns the read, if there was one.
     pub(crate) fn read(&self) -> Option<ReadRecord> {
-        if !self.is_read.load(Ordering::Relaxed) {
-            return None;
-        }
-        let duration = |nanoseconds: &AtomicU64| Duration::from_nanos(nanoseconds.load(Ordering::Relaxed));
-        let rows = self.rows.load(Ordering::Relaxed);
-        Some(ReadRecord { rows, until_start: duration(&self.until_read), duration: duration(&self.read) })
+        self.read.get().copied()
     }
 }
 
@@ -210,10 +175,10 @@ mod tests {
 
     #[test]
     fn route_kinds_are_listed_in_order_and_have_distinct_labels() {
-        for (number, kind) in RouteKind::ALL.into_iter().enumerate() {
+        for (number, (kind, ..)) in RouteKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, number);
         }
-        let labels: std::collections::HashSet<_> = RouteKind::ALL.iter().map(|kind| kind.labels()).collect();
-        assert_eq!(labels.len(), RouteKind::ALL.len());
+        let labels = RouteKind::ALL.map(|(_, method, path)| (method, path));
+        assert_eq!(std::collections::HashSet::from(labels).len(), RouteKind::ALL.len());
     }
 }

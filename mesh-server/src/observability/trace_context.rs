@@ -11,7 +11,7 @@ pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent"
 const LENGTH: usize = 55;
 
 /// The trace of a request, and the spans of its caller and of this server.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceContext {
     /// The trace.
     pub(crate) trace: u128,
@@ -75,12 +75,6 @@ fn digits(text: &str, count: usize) -> Option<u128> {
 impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
-    }
-}
-
-impl fmt::Debug for TraceContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

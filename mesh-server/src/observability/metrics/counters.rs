@@ -1,16 +1,10 @@
-//! Counters of requests, in shards that threads are assigned to.
-//!
-//! A request updates up to seven counters. If all threads shared them, each update would fetch the cache line from another
-//! CPU. The shards are added up when metrics are read.
+//! Counters of requests by route, and of reads.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::exposition::{Exposition, Labels};
 use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
-
-/// Number of shards. More threads than that share them.
-const SHARDS: usize = 16;
 
 /// The statuses with a counter each. Others are counted by the last.
 const STATUSES: [u16; 25] = [
@@ -26,117 +20,102 @@ const BUCKETS: [u64; 16] = [
 
 const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
-/// Counters of a histogram: its buckets, and the sum in nanoseconds.
-const HISTOGRAM: usize = BUCKETS.len() + 2;
-/// Counters of one route.
-const ROUTE: usize = STATUSES.len() + CLASSES.len() * HISTOGRAM;
-/// The index of the counters of reads: rows, reads, nanoseconds in the back end.
-const READS: usize = RouteKind::ALL.len() * ROUTE;
-const ALL: usize = READS + 3;
-
-/// The shard of the next thread.
-static NEXT_SHARD: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static SHARD: usize = NEXT_SHARD.fetch_add(1, Ordering::Relaxed) % SHARDS;
+/// The counters of one server.
+#[derive(Default)]
+pub(super) struct RequestCounters {
+    /// By the number of the [`RouteKind`].
+    routes: [RouteCounters; RouteKind::ALL.len()],
+    rows: AtomicU64,
+    reads: AtomicU64,
+    /// Time in the back end.
+    read_nanoseconds: AtomicU64,
 }
 
-/// The counters of all threads.
+/// The counters of one kind of route.
 #[derive(Default)]
-pub(super) struct RequestCounters([OnceLock<Shard>; SHARDS]);
+struct RouteCounters {
+    statuses: [AtomicU64; STATUSES.len()],
+    durations: [Histogram; CLASSES.len()],
+}
+
+#[derive(Default)]
+struct Histogram {
+    buckets: [AtomicU64; BUCKETS.len() + 1],
+    nanoseconds: AtomicU64,
+}
 
 impl RequestCounters {
-    /// Counts a request in the shard of the current thread.
+    /// Counts a request.
     pub(super) fn answered(&self, record: &RequestRecord, status: u16, duration: Duration) {
-        if let Some(shard) = SHARD.with(|shard| self.0.get(*shard)) {
-            shard.get_or_init(Shard::new).answered(record, status, duration);
+        let Some(route) = self.routes.get(record.route() as usize) else { return };
+        let index = STATUSES.iter().position(|one| *one == status).unwrap_or(STATUSES.len() - 1);
+        add(route.statuses.get(index), 1);
+        let class = usize::from(status / 100).clamp(2, 5) - 2;
+        if let Some(histogram) = route.durations.get(class) {
+            let nanoseconds = nanoseconds(duration);
+            let bucket = BUCKETS.partition_point(|end| end * 1_000 < nanoseconds);
+            add(histogram.buckets.get(bucket), 1);
+            add(Some(&histogram.nanoseconds), nanoseconds);
+        }
+        if let Some(read) = record.read() {
+            add(Some(&self.rows), read.rows);
+            add(Some(&self.reads), 1);
+            add(Some(&self.read_nanoseconds), nanoseconds(read.duration));
         }
     }
 
-    /// Adds up the counters of all shards.
-    pub(super) fn sum(&self) -> Sum {
-        let mut sum = vec![0; ALL];
-        for shard in self.0.iter().filter_map(OnceLock::get) {
-            for (sum, counter) in sum.iter_mut().zip(&shard.counters) {
-                *sum += counter.load(Ordering::Relaxed);
+    /// Writes the metrics of requests and reads.
+    pub(super) fn write(&self, out: &mut Exposition) {
+        let routes = || RouteKind::ALL.iter().zip(&self.routes);
+        let name = "mesh_requests_total";
+        out.begin(name, "counter", "Requests answered, by route and status.");
+        for ((_, method, path), route) in routes() {
+            for (status, count) in STATUSES.iter().zip(&route.statuses).filter(|(_, count)| load(count) > 0) {
+                let labels = [("method", *method), ("route", path), ("status", &status.to_string())];
+                out.sample(name, &labels, load(count) as f64);
             }
         }
-        Sum(sum)
-    }
-}
-
-struct Shard {
-    counters: Box<[AtomicU64]>,
-}
-
-impl Shard {
-    fn new() -> Self {
-        Self { counters: (0..ALL).map(|_| AtomicU64::new(0)).collect() }
-    }
-
-    fn add(&self, index: usize, count: u64) {
-        if let Some(counter) = self.counters.get(index) {
-            counter.fetch_add(count, Ordering::Relaxed);
+        let name = "mesh_request_duration_seconds";
+        let help = "Time from a request's head until the head of its reply, by route and status class.";
+        out.begin(name, "histogram", help);
+        for ((_, method, path), route) in routes() {
+            for (class, histogram) in CLASSES.iter().zip(&route.durations) {
+                histogram.write(out, name, &[("method", method), ("route", path), ("status", class)]);
+            }
         }
+        let rows = load(&self.rows) as f64;
+        out.counter("mesh_rows_total", "Objects in the responses of reads.", &[(&[], rows)]);
+        out.counter("mesh_reads_total", "Reads.", &[(&[], load(&self.reads) as f64)]);
+        let help = "Time of reads in the back end: waiting for a connection, SQL, and shaping rows.";
+        let seconds = load(&self.read_nanoseconds) as f64 / 1e9;
+        out.counter("mesh_sql_seconds_total", help, &[(&[], seconds)]);
     }
+}
 
-    fn answered(&self, record: &RequestRecord, status: u16, duration: Duration) {
-        let route = record.route() as usize * ROUTE;
-        let index = STATUSES.iter().position(|one| *one == status).unwrap_or(STATUSES.len() - 1);
-        self.add(route + index, 1);
-        let class = (usize::from(status / 100)).clamp(2, 5) - 2;
-        let histogram = route + STATUSES.len() + class * HISTOGRAM;
-        let duration = nanoseconds(duration);
-        let bucket = BUCKETS.partition_point(|end| end * 1_000 < duration);
-        self.add(histogram + bucket, 1);
-        self.add(histogram + BUCKETS.len() + 1, duration);
-        if let Some(read) = record.read() {
-            self.add(READS, read.rows);
-            self.add(READS + 1, 1);
-            self.add(READS + 2, nanoseconds(read.duration));
+impl Histogram {
+    /// Writes the samples, if there are any.
+    fn write(&self, out: &mut Exposition, name: &str, labels: Labels<'_>) {
+        if self.buckets.iter().all(|count| load(count) == 0) {
+            return;
         }
+        let ends = BUCKETS.iter().map(|end| (*end as f64 / 1e6).to_string()).chain(["+Inf".to_owned()]);
+        let mut total = 0;
+        for (end, count) in ends.zip(&self.buckets) {
+            total += load(count);
+            let labels = [labels, &[("le", &end)]].concat();
+            out.sample(&format!("{name}_bucket"), &labels, total as f64);
+        }
+        out.sample(&format!("{name}_sum"), labels, load(&self.nanoseconds) as f64 / 1e9);
+        out.sample(&format!("{name}_count"), labels, total as f64);
     }
 }
 
-/// The sums of the counters of all shards.
-pub(super) struct Sum(Vec<u64>);
-
-/// A histogram.
-pub(super) struct Histogram {
-    /// Upper bound in seconds and count of each bucket.
-    pub(super) buckets: Vec<(f64, u64)>,
-    /// The sum of all values in seconds.
-    pub(super) sum: f64,
+fn add(counter: Option<&AtomicU64>, count: u64) {
+    if let Some(counter) = counter {
+        counter.fetch_add(count, Ordering::Relaxed);
+    }
 }
 
-impl Sum {
-    fn get(&self, index: usize) -> u64 {
-        self.0.get(index).copied().unwrap_or(0)
-    }
-
-    /// Returns the statuses that were sent, with their counts.
-    pub(super) fn statuses(&self, kind: RouteKind) -> impl Iterator<Item = (u16, u64)> {
-        let first = kind as usize * ROUTE;
-        let counts =
-            STATUSES.iter().enumerate().map(move |(index, status)| (*status, self.get(first + index)));
-        counts.filter(|(_, count)| *count > 0)
-    }
-
-    /// Returns the histograms of the status classes that were sent.
-    pub(super) fn classes(&self, kind: RouteKind) -> impl Iterator<Item = (&'static str, Histogram)> {
-        let first = kind as usize * ROUTE + STATUSES.len();
-        CLASSES.iter().enumerate().filter_map(move |(class, name)| {
-            let first = first + class * HISTOGRAM;
-            let ends = BUCKETS.iter().map(|end| *end as f64 / 1e6).chain([f64::INFINITY]);
-            let buckets: Vec<_> =
-                ends.enumerate().map(|(bucket, end)| (end, self.get(first + bucket))).collect();
-            let sum = self.get(first + BUCKETS.len() + 1) as f64 / 1e9;
-            buckets.iter().any(|(_, count)| *count > 0).then_some((*name, Histogram { buckets, sum }))
-        })
-    }
-
-    /// Returns rows, reads, and nanoseconds in the back end.
-    pub(super) fn totals(&self) -> [u64; 3] {
-        [0, 1, 2].map(|index| self.get(READS + index))
-    }
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
 }

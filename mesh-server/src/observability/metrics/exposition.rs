@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::counters::Histogram;
-
 /// The names and values of a sample's labels.
 pub(crate) type Labels<'a> = &'a [(&'a str, &'a str)];
 
@@ -50,19 +48,6 @@ impl Exposition {
             self.text.push('}');
         }
         let _ = writeln!(self.text, " {value}");
-    }
-
-    pub(super) fn histogram(&mut self, name: &str, labels: Labels<'_>, histogram: &Histogram) {
-        let bucket = format!("{name}_bucket");
-        let mut count = 0;
-        for (end, bucket_count) in &histogram.buckets {
-            count += bucket_count;
-            let end = if end.is_finite() { end.to_string() } else { "+Inf".to_owned() };
-            let labels: Vec<_> = labels.iter().copied().chain([("le", end.as_str())]).collect();
-            self.sample(&bucket, &labels, count as f64);
-        }
-        self.sample(&format!("{name}_sum"), labels, histogram.sum);
-        self.sample(&format!("{name}_count"), labels, count as f64);
     }
 
     pub(crate) fn into_text(self) -> String {

@@ -1,6 +1,7 @@
 //! Tests of counting and of the text format.
 
 use super::*;
+use crate::observability::record::RouteKind;
 
 fn record(route: RouteKind) -> RequestRecord {
     let record = RequestRecord::new(None);

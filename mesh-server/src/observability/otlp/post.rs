@@ -10,6 +10,8 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use crate::body::BoxError;
+
 /// The path of the traces endpoint below a collector's address.
 const PATH: &str = "/v1/traces";
 
@@ -41,20 +43,18 @@ impl Endpoint {
     }
 
     /// Sends a batch over a new connection.
-    pub(super) async fn post(&self, body: Bytes) -> Result<(), String> {
-        let stream = TcpStream::connect(&self.address).await.map_err(|error| error.to_string())?;
-        let handshake = http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(|error| error.to_string())?;
+    pub(super) async fn post(&self, body: Bytes) -> Result<(), BoxError> {
+        let stream = TcpStream::connect(&self.address).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = tokio::spawn(connection);
         let request = Request::post(&self.path)
             .header(HOST, &self.authority)
             .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body))
-            .map_err(|error| error.to_string())?;
+            .body(Full::new(body))?;
         let reply = sender.send_request(request).await;
         connection.abort();
-        let status = reply.map_err(|error| error.to_string())?.status();
-        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}")) }
+        let status = reply?.status();
+        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}").into()) }
     }
 }
 

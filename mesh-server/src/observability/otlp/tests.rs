@@ -95,17 +95,17 @@ async fn each_request_is_a_span() {
     assert!(number(&spans[0], "startTimeUnixNano") <= number(&spans[0], "endTimeUnixNano"));
     let text = spans[0]["attributes"].to_string();
     assert!(text.contains(r#""key":"mesh.rows","value":{"intValue":"1"}"#), "{text}");
-    // One without a trace begins its own.
+    // A request without a trace starts one.
     assert_eq!(spans[1]["traceId"].as_str().unwrap().len(), 32);
     assert_eq!(spans[1]["parentSpanId"], Value::Null);
     assert!(spans[1]["attributes"].to_string().contains(r#""intValue":"400""#));
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_collector_that_is_away() {
+async fn requests_do_not_wait_for_an_unavailable_collector() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = Endpoint::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-    // It takes connections, and never answers.
+    // The collector accepts connections but never replies.
     let spans = Spans::new(endpoint, "blog");
     let app = app(spans.clone());
     for _ in 0..QUEUE + BATCH + 100 {
@@ -116,7 +116,7 @@ async fn nobody_waits_for_a_collector_that_is_away() {
 }
 
 #[test]
-fn addresses() {
+fn addresses_are_parsed_and_completed() {
     let shown = |text: &str| Endpoint::parse(text).map(|endpoint| endpoint.to_string());
     assert_eq!(shown("http://127.0.0.1:4318").unwrap(), "http://127.0.0.1:4318/v1/traces");
     assert_eq!(shown("http://collector/v1/traces/").unwrap(), "http://collector/v1/traces");
