@@ -5,30 +5,28 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mesh_plan::Registration;
 use mesh_server::{Proxies, Timeouts};
 use mesh_wire::BasePath;
 
 use define::settings;
-pub(crate) use load::{FILE_VARIABLE, PASSWORD_VARIABLE, SettingsFile};
-use parse::{HOUR, SECOND};
+use parse::{HOUR, MILLISECOND, SECOND};
 pub(crate) use print::EffectiveSettings;
-pub(crate) use sections::database::{Cache, Postgres, Sqlite, State, Store};
-pub(crate) use sections::docs::{Docs, DocsAuth};
-pub(crate) use sections::integrity::{Integrity, Users};
-pub(crate) use sections::limits::Limits;
-pub(crate) use sections::network::{Admin, Cors, Otlp, Tls};
-pub(crate) use sections::persisted::Persisted;
-pub(crate) use sections::uploads::{Events, Mutations, Uploads};
-pub(crate) use sources::Flags;
+use reader::Reader;
+pub(crate) use reader::{FILE_VARIABLE, PASSWORD_VARIABLE};
+use sections::{
+    Admin, Cache, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres, Sqlite, State,
+    Tls, Uploads,
+};
+pub(crate) use sections::{DocsAuth, Store, Users};
+pub(crate) use sources::{Flags, SettingsFile};
 
 mod define;
-mod load;
 pub(crate) mod parse;
 mod print;
 mod reader;
 #[cfg(test)]
 mod reference_page;
-mod secret_text;
 mod sections;
 mod sources;
 
@@ -55,11 +53,11 @@ settings! {
         /// Whether each thread stays on one processor.
         pin_threads: bool = false, parse::boolean;
         /// Time limit of a request.
-        request_timeout: Duration = mesh_server::Limits::default().request_timeout, parse::duration(Duration::from_millis(1), 24 * HOUR);
+        request_timeout: Duration = mesh_server::Limits::default().request_timeout, parse::duration(MILLISECOND, 24 * HOUR);
         /// Longest wait for the next bytes of a body.
-        body_timeout: Duration = mesh_server::Limits::default().body_timeout, parse::duration(Duration::from_millis(1), HOUR);
+        body_timeout: Duration = mesh_server::Limits::default().body_timeout, parse::duration(MILLISECOND, HOUR);
         /// Time that an idle connection stays open.
-        idle_timeout: Duration = Timeouts::default().idle, parse::duration(Duration::from_millis(1), 24 * HOUR);
+        idle_timeout: Duration = Timeouts::default().idle, parse::duration(MILLISECOND, 24 * HOUR);
         /// Time that a stopping server waits for running requests.
         shutdown_timeout: Duration = 10 * SECOND, parse::duration(Duration::ZERO, HOUR);
         /// Log filter: a level, or levels by target such as `info,mesh_server=debug`.
@@ -104,30 +102,35 @@ impl parse::Choice for LogFormat {
 }
 
 impl Config {
-    /// Returns pairs of settings that exclude each other, the first of a pair with the rest of the message.
-    fn conflicts(&self) -> Vec<([&'static str; 2], String)> {
-        let (limits, integrity, tls) = (&self.limits, &self.integrity, &self.tls);
-        let mut conflicts = Vec::new();
+    /// Reports settings that do not fit together.
+    fn check(&self, reader: &mut Reader<'_>) {
+        let Self { limits, integrity, tls, docs, base, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
-            conflicts.push((["limits.page_default", "limits.page_max"], message));
+            reader.conflict(["limits.page_default", "limits.page_max"], &message);
         }
         if integrity.secret.is_some() && integrity.secret_file.is_some() {
-            let message = "and 'integrity.secret_file' exclude each other; set one of them".to_owned();
-            conflicts.push((["integrity.secret", "integrity.secret_file"], message));
+            let message = "and 'integrity.secret_file' exclude each other; set one of them";
+            reader.conflict(["integrity.secret", "integrity.secret_file"], message);
         }
-        if tls.cert.is_some() && tls.key.is_none() {
-            conflicts.push((["tls.cert", "tls.key"], "needs 'tls.key' beside it".to_owned()));
+        if tls.cert.is_some() != tls.key.is_some() {
+            let mut paths = ["tls.cert", "tls.key"];
+            if tls.cert.is_none() {
+                paths.reverse();
+            }
+            reader.conflict(paths, &format!("needs '{}' beside it", paths[1]));
         }
-        if tls.key.is_some() && tls.cert.is_none() {
-            conflicts.push((["tls.key", "tls.cert"], "needs 'tls.cert' beside it".to_owned()));
+        if docs.path == base.as_str() {
+            let message = format!("must not be '{base}', which is the base path");
+            reader.conflict(["docs.path", "base"], &message);
         }
-        if self.docs.path == self.base.as_str() {
-            let message = format!("must not be '{}', which is the base path", self.docs.path);
-            conflicts.push((["docs.path", "base"], message));
-        }
-        conflicts
+    }
+
+    /// Returns who may register queries.
+    pub(crate) fn registration(&self) -> Registration {
+        let default = if self.integrity.enabled { Registration::Signed } else { Registration::Open };
+        self.persisted.registration.unwrap_or(default)
     }
 
     /// Returns the limits of queries and answers.

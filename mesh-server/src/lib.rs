@@ -36,7 +36,7 @@
 //! # Features
 //! Features are additive. `cli` and `tower` are on by default.
 //!
-//! - `cli`: the `mesh-server` command, with `tls`, `accounts` and `compression`. Libraries should turn it off with
+//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression` and `otlp`. Libraries should turn it off with
 //!   `default-features = false`.
 //! - `tls`: HTTPS.
 //! - `accounts`: logins with argon2id hashes.

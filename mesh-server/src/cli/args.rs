@@ -1,143 +1,67 @@
-//! Arguments of the program: commands, flags, and the examples that `--help` shows.
+//! Arguments that several commands have.
 
-mod client;
-mod files;
+pub(super) mod query_text;
 mod schema_output;
-mod server;
-mod shared;
 
-use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 
-pub(crate) use client::{ExplainArgs, QueryArgs, UploadArgs};
-pub(crate) use files::FilesArgs;
-pub(crate) use schema_output::{CompletionsArgs, SchemaOutputArgs, TypesArgs};
-pub(crate) use server::{CheckArgs, DemoArgs, HealthArgs, IntrospectArgs, ServeArgs};
+use clap::Args;
 
-/// Serve a database as a read API that returns exactly the requested JSON
-#[derive(Debug, Parser)]
-#[command(name = "mesh-server", version, arg_required_else_help = true)]
-#[command(after_help = "Examples:
-  mesh-server demo                                  serve a sample blog
-  mesh-server serve --database sqlite:blog.db       serve your database
+pub(crate) use query_text::QueryTextArgs;
+pub(crate) use schema_output::SchemaOutputArgs;
 
-Every setting of 'serve' can also be written in a TOML file (--config) or as an environment variable: \
-MESH_ and the setting's path in capitals, with '__' for each dot, as in MESH_LIMITS__PAGE_MAX=100. Flags override \
-variables, and variables override the file.")]
-pub(crate) struct Cli {
-    /// The command.
-    #[command(subcommand)]
-    pub(crate) command: Command,
+use crate::cli::failure::Failure;
+use crate::cli::server::data_source::DataSource;
+use crate::cli::settings::settings;
+use crate::config::{Config, Flags};
+
+/// The settings, the database and the schema.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Database to serve, such as sqlite:blog.db or postgres://user@host/db
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Schema document; without one the schema is inferred from the database
+    #[arg(long, value_name = "FILE")]
+    schema: Option<String>,
 }
 
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Serve a database over HTTP
-    #[command(after_help = "Examples:
-  mesh-server serve --database sqlite:blog.db
-  mesh-server serve --config mesh.toml --listen 0.0.0.0:8080 --log-format json
-  mesh-server serve --config mesh.toml --print-config
+impl SourceArgs {
+    /// Returns the flags that are settings.
+    pub(crate) fn flags(&self) -> Flags {
+        given([("database", &self.database), ("schema", &self.schema)])
+    }
 
-Without a schema document, entities and relations are inferred from the database. When the server is ready, it prints \
-'listening on http://ADDR:PORT/BASE' to standard output; the log goes to standard error. The schema is reloaded when \
-its file changes, and on SIGHUP.")]
-    Serve(ServeArgs),
-    /// Serve a sample blog and print example calls
-    #[command(after_help = "Examples:
-  mesh-server demo
-  mesh-server demo --listen 127.0.0.1:0 --database sample.db
-
-Without --database the sample data is deleted when the server stops.")]
-    Demo(DemoArgs),
-    /// Infer a schema document from a database
-    #[command(after_help = "Examples:
-  mesh-server introspect --database sqlite:blog.db
-  mesh-server introspect --database sqlite:blog.db -o schema.json
-
-Edit the document to rename or hide fields, then pass it to 'serve' with --schema.")]
-    Introspect(IntrospectArgs),
-    /// Check configuration, schema and database, and report all faults
-    #[command(after_help = "Examples:
-  mesh-server check --config mesh.toml
-  mesh-server check --schema schema.json --database sqlite:blog.db
-
-The exit status is 0 without faults and 1 with faults.")]
-    Check(CheckArgs),
-    /// Show the plan of a query and its SQL, without running it
-    #[command(after_help = "Examples:
-  mesh-server explain --database sqlite:blog.db '{ post title author { name } }'
-  mesh-server explain --schema schema.json --id 7 '{\"post\": {\"$select\": {\"title\": true}}}'")]
-    Explain(ExplainArgs),
-    /// Send a query to a server and print the answer
-    #[command(after_help = "Examples:
-  mesh-server query '{ post title author { name } }'
-  mesh-server query --id 7 '{ post title comments { body author { name } } }'
-  mesh-server query --all '{\"user\": {\"$select\": {\"name\": true}, \"$page\": {\"first\": 100}}}'
-  mesh-server query --login ada@example.org '{ post title }'
-  mesh-server query --table '{ user id name role }'
-
-With --login, the password is taken from the variable MESH_PASSWORD or prompted for.")]
-    Query(QueryArgs),
-    /// Send a file to a field of a record
-    #[command(after_help = "Examples:
-  mesh-server upload user 7 avatar me.png
-  mesh-server upload --login ada@example.org user 7 avatar me.png --meta '{\"caption\": \"Me\"}'
-
-With --login, the password is taken from the variable MESH_PASSWORD or prompted for. The signature covers the hash of \
-the file, so the server accepts exactly these bytes.")]
-    Upload(UploadArgs),
-    /// List or remove stored files that no record refers to
-    #[command(after_help = "Examples:
-  mesh-server files --config mesh.toml
-  mesh-server files --config mesh.toml --older-than 7d --remove
-
-Each line has a file's key, its size in bytes and its age. Only columns that the schema declares for uploads are \
-searched: keys in other columns do not count. Servers may keep running.")]
-    Files(FilesArgs),
-    /// Write TypeScript types of a schema, and a client
-    #[command(after_help = "Examples:
-  mesh-server types --database sqlite:blog.db -o src/mesh.ts
-  mesh-server types --schema schema.json --lang typescript
-  mesh-server types --schema schema.json --role editor -o src/mesh.ts
-
-With -o, the client that the types use is written beside the file, as mesh-client.ts; without it, only the types are \
-printed.")]
-    Types(TypesArgs),
-    /// Write an OpenAPI 3.1 description of the server with these settings
-    #[command(after_help = "Examples:
-  mesh-server openapi --database sqlite:blog.db
-  mesh-server openapi --config mesh.toml -o openapi.json")]
-    Openapi(SchemaOutputArgs),
-    /// Write a JSON Schema of queries, for completion in editors
-    #[command(after_help = "Examples:
-  mesh-server json-schema --database sqlite:blog.db -o query.schema.json
-
-Configure your editor to use it; in VS Code, with the setting json.schemas, for example for *.query.json.")]
-    JsonSchema(SchemaOutputArgs),
-    /// Print a completion script for a shell
-    #[command(after_help = "Examples:
-  mesh-server completions bash
-  mesh-server completions fish
-
-Save it where the shell looks for completions, such as ~/.local/share/bash-completion/completions/mesh-server, \
-_mesh-server in a folder of zsh's fpath, or ~/.config/fish/completions/mesh-server.fish.")]
-    Completions(CompletionsArgs),
-    /// Check whether a running server is ready
-    #[command(after_help = "Examples:
-  mesh-server health
-  mesh-server health --config mesh.toml
-
-It requests /readyz at 'admin.listen' or, if that is not set, at 'listen', on this machine. The exit status is 0 if the \
-server is ready, else 1, as the health checks of containers expect.")]
-    Health(HealthArgs),
-    /// Print the hash of a password, for the table of accounts
-    #[command(after_help = "Examples:
-  mesh-server hash-password
-  printf %s \"$PASSWORD\" | mesh-server hash-password
-
-The password is prompted for, or is the first line of standard input. The hash is argon2id with a random salt.")]
-    HashPassword,
+    /// Reads the settings, and opens the database and the schema.
+    pub(crate) fn open(&self) -> Result<(Config, DataSource), Failure> {
+        let config = settings(self.flags(), self.config.as_deref())?;
+        let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
+        Ok((config, source))
+    }
 }
 
-#[cfg(test)]
-mod tests;
+/// The log.
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Log filter: a level, or levels by target such as info,mesh_server=debug [default: info]
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+    /// Format of log lines [default: pretty]
+    #[arg(long, value_name = "FORMAT", value_parser = ["pretty", "json"])]
+    log_format: Option<String>,
+}
+
+impl LogArgs {
+    /// Returns the flags, all of which are settings.
+    pub(crate) fn flags(&self) -> Flags {
+        given([("log", &self.log), ("log_format", &self.log_format)])
+    }
+}
+
+/// Returns the flags that were given, by the path of their setting.
+pub(crate) fn given<const N: usize>(flags: [(&'static str, &Option<String>); N]) -> Flags {
+    flags.into_iter().filter_map(|(path, text)| Some((path, text.clone()?))).collect()
+}

@@ -1,4 +1,4 @@
-//! One module for each command; see [`Command`](crate::cli::args::Command).
+//! One module for each command, with its arguments.
 
 pub(super) mod check;
 pub(super) mod completions;
@@ -8,6 +8,7 @@ pub(super) mod files;
 pub(super) mod hash_password;
 pub(super) mod health;
 pub(super) mod introspect;
+pub(super) mod json_schema;
 pub(super) mod openapi;
 pub(super) mod query;
 pub(super) mod serve;

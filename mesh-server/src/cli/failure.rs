@@ -40,12 +40,7 @@ impl fmt::Display for Failure {
 }
 
 /// Returns an error with its sources, separated by colons.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let errors = std::iter::successors(Some(error), |error| (*error).source());
+    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -2,7 +2,7 @@
 
 mod excerpt;
 mod json;
-pub(crate) mod password;
+mod password;
 mod progress;
 mod table;
 
@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal};
 
 pub(crate) use excerpt::excerpt;
 pub(crate) use json::json;
+pub(crate) use password::read_password;
 pub(crate) use progress::{Spinner, bytes_bar};
 pub(crate) use table::table;
 
@@ -17,21 +18,15 @@ pub(crate) use table::table;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Colors(bool);
 
-/// The appearance of a piece of text.
+/// The appearance of a piece of text, with the code of its color.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Look {
-    /// A name.
-    Name,
-    /// A string.
-    Text,
-    /// A number.
-    Number,
-    /// `true`, `false`, `null`.
-    Keyword,
-    /// A detail.
-    Dim,
-    /// A fault.
-    Wrong,
+    Detail = 2,
+    Fault = 31,
+    Text = 32,
+    Number = 33,
+    Keyword = 35,
+    Name = 36,
 }
 
 impl Colors {
@@ -40,12 +35,12 @@ impl Colors {
     pub(crate) const OFF: Self = Self(false);
 
     /// Colors for standard output if it is a terminal, unless `NO_COLOR` is set or the terminal is dumb.
-    pub(crate) fn of_output() -> Self {
+    pub(crate) fn for_stdout() -> Self {
         Self::for_stream(&io::stdout())
     }
 
     /// Colors for standard error, by the same rules.
-    pub(crate) fn of_errors() -> Self {
+    pub(crate) fn for_stderr() -> Self {
         Self::for_stream(&io::stderr())
     }
 
@@ -57,23 +52,6 @@ impl Colors {
 
     /// Returns the text in the color of the look.
     pub(crate) fn paint(self, look: Look, text: &str) -> String {
-        let code = match look {
-            Look::Name => "36",
-            Look::Text => "32",
-            Look::Number => "33",
-            Look::Keyword => "35",
-            Look::Dim => "2",
-            Look::Wrong => "1;31",
-        };
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.0 { format!("\x1b[{}m{text}\x1b[0m", look as u8) } else { text.to_owned() }
     }
-}
-
-/// Escapes control characters, which a terminal would interpret.
-fn escape_control(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_control() { out.extend(letter.escape_default()) } else { out.push(letter) }
-    }
-    out
 }

@@ -7,12 +7,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use mesh_schema::nearest;
+use mesh_server::otlp::Endpoint;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
 
-use crate::config::secret_text::SecretText;
 use crate::config::sources::Value;
 
+/// One millisecond.
+pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
 /// One second.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 /// One hour.
@@ -26,6 +28,22 @@ pub(crate) const GIBIBYTE: u64 = 1 << 30;
 pub(crate) trait Choice: Copy + PartialEq + 'static {
     /// The values, by name.
     const CHOICES: &[(&'static str, Self)];
+}
+
+/// Text that no log and no message may contain; its `Debug` output is masked.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct SecretText(pub(crate) String);
+
+impl From<String> for SecretText {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
 }
 
 /// Parses any text.
@@ -55,13 +73,6 @@ pub(crate) fn optional<T>(
         Value::Text(text) if text.trim().is_empty() => Ok(None),
         value => parse(value).map(Some),
     }
-}
-
-/// Parses a value that cannot be unset once it is written.
-pub(crate) fn some<T>(
-    parse: impl FnOnce(&Value) -> Result<T, String>,
-) -> impl FnOnce(&Value) -> Result<Option<T>, String> {
-    move |value| parse(value).map(Some)
 }
 
 /// Parses `true` or `false`.
@@ -106,10 +117,8 @@ pub(crate) fn origins(value: &Value) -> Result<Vec<String>, String> {
 
 /// Parses a list of secrets; the message does not quote them.
 pub(crate) fn secrets(value: &Value) -> Result<Vec<SecretText>, String> {
-    match list(value) {
-        Ok(items) => Ok(items.into_iter().map(SecretText).collect()),
-        Err(_) => Err("must be a list of quoted strings".to_owned()),
-    }
+    let items = list(value).map_err(|_| "must be a list of quoted strings".to_owned())?;
+    Ok(items.into_iter().map(SecretText).collect())
 }
 
 /// Parses one path segment.
@@ -157,6 +166,11 @@ pub(crate) fn proxies(value: &Value) -> Result<Proxies, String> {
     Proxies::parse(list(value)?).map_err(|error| format!("is invalid: {error}"))
 }
 
+/// Parses the URL of a collector of traces.
+pub(crate) fn collector(value: &Value) -> Result<Endpoint, String> {
+    Endpoint::parse(&text(value)?).map_err(|error| format!("is invalid: {error}"))
+}
+
 /// Parses one of a few names.
 pub(crate) fn choice<T: Choice>(value: &Value) -> Result<T, String> {
     let name = match value {
@@ -176,35 +190,20 @@ pub(crate) fn choice<T: Choice>(value: &Value) -> Result<T, String> {
 /// Parses a whole number within bounds.
 pub(crate) fn count<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<T, String> {
     move |value| {
-        let number = match value {
-            Value::Integer(integer) => u64::try_from(*integer).ok(),
-            Value::Text(text) => text.trim().parse().ok(),
-            Value::Boolean(_) | Value::List(_) | Value::Other(_) => None,
-        };
-        number
-            .filter(|number| (least..=most).contains(number))
-            .and_then(|number| T::try_from(number).ok())
+        number(value, &[("", 1)], least, most)
             .ok_or_else(|| format!("must be a whole number from {least} to {most}, not {value}"))
     }
 }
 
 /// Parses a number of bytes within bounds, with or without a unit.
-pub(crate) fn size(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<usize, String> {
+pub(crate) fn size<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<T, String> {
     const UNITS: [(&str, u64); 5] = [("", 1), ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
     move |value| {
-        let bytes = match value {
-            Value::Integer(integer) => u64::try_from(*integer).ok(),
-            Value::Text(text) => scaled(text, &UNITS),
-            Value::Boolean(_) | Value::List(_) | Value::Other(_) => None,
-        };
-        bytes
-            .filter(|bytes| (least..=most).contains(bytes))
-            .and_then(|bytes| usize::try_from(bytes).ok())
-            .ok_or_else(|| {
-                format!(
-                    "must be a number of bytes from {least} to {most}, such as 4096, '64KiB' or '1MiB', not {value}"
-                )
-            })
+        number(value, &UNITS, least, most).ok_or_else(|| {
+            format!(
+                "must be a number of bytes from {least} to {most}, such as 4096, '64KiB' or '1MiB', not {value}"
+            )
+        })
     }
 }
 
@@ -215,13 +214,23 @@ pub(crate) fn duration(least: Duration, most: Duration) -> impl FnOnce(&Value) -
     move |value| {
         let milliseconds = match value {
             Value::Text(text) => scaled(text, &UNITS),
-            Value::Integer(_) | Value::Boolean(_) | Value::List(_) | Value::Other(_) => None,
+            _ => None,
         };
-        milliseconds.map(Duration::from_millis).filter(|span| (least..=most).contains(span)).ok_or_else(|| {
+        milliseconds.map(Duration::from_millis).filter(|time| (least..=most).contains(time)).ok_or_else(|| {
             let (least, most) = (DisplayDuration(least), DisplayDuration(most));
             format!("must be a time with its unit, such as '500ms', '10s' or '15m', from {least} to {most}, not {value}")
         })
     }
+}
+
+/// Returns a number within bounds; as text, it may have a unit.
+fn number<T: TryFrom<u64>>(value: &Value, units: &[(&str, u64)], least: u64, most: u64) -> Option<T> {
+    let number = match value {
+        Value::Integer(integer) => u64::try_from(*integer).ok(),
+        Value::Text(text) => scaled(text, units),
+        _ => None,
+    };
+    number.filter(|number| (least..=most).contains(number))?.try_into().ok()
 }
 
 /// Parses a whole number and a unit, which blanks may separate.
@@ -244,11 +253,9 @@ pub(crate) struct DisplayDuration(pub(crate) Duration);
 impl fmt::Display for DisplayDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let milliseconds = self.0.as_millis();
-        for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)] {
-            if milliseconds >= factor && milliseconds.is_multiple_of(factor) {
-                return write!(f, "{}{unit}", milliseconds / factor);
-            }
-        }
-        write!(f, "{milliseconds}ms")
+        let whole = |factor: u128| milliseconds >= factor && milliseconds.is_multiple_of(factor);
+        let units = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+        let (unit, factor) = units.into_iter().find(|(_, factor)| whole(*factor)).unwrap_or(("ms", 1));
+        write!(f, "{}{unit}", milliseconds / factor)
     }
 }

@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mesh_server::otlp::Endpoint;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
 
-use crate::config::parse::{Choice, DisplayDuration};
-use crate::config::secret_text::SecretText;
+use crate::config::parse::{Choice, DisplayDuration, SecretText};
 use crate::config::sources::Origin;
 
 /// A value in TOML.
@@ -110,12 +110,6 @@ impl SettingValue for String {
     }
 }
 
-impl SettingValue for PathBuf {
-    fn printed(&self) -> PrintedValue {
-        PrintedValue::Toml(quoted(&self.display().to_string()))
-    }
-}
-
 impl SettingValue for SecretText {
     fn printed(&self) -> PrintedValue {
         PrintedValue::Secret
@@ -130,53 +124,14 @@ impl<T: SettingValue> SettingValue for Option<T> {
 
 impl SettingValue for Vec<String> {
     fn printed(&self) -> PrintedValue {
-        if self.iter().any(|item| has_password(item)) {
-            PrintedValue::Secret
-        } else {
-            list(self.iter().cloned())
-        }
+        let secret = self.iter().any(|item| has_password(item));
+        if secret { PrintedValue::Secret } else { list(self.iter().cloned()) }
     }
 }
 
 impl SettingValue for Vec<SecretText> {
     fn printed(&self) -> PrintedValue {
         if self.is_empty() { list(std::iter::empty()) } else { PrintedValue::Secret }
-    }
-}
-
-macro_rules! plain {
-    ($($type:ty),+) => {$(
-        impl SettingValue for $type {
-            fn printed(&self) -> PrintedValue {
-                PrintedValue::Toml(self.to_string())
-            }
-        }
-    )+};
-}
-
-plain!(bool, usize, u32);
-
-impl SettingValue for Duration {
-    fn printed(&self) -> PrintedValue {
-        PrintedValue::Toml(quoted(&DisplayDuration(*self).to_string()))
-    }
-}
-
-impl SettingValue for SocketAddr {
-    fn printed(&self) -> PrintedValue {
-        PrintedValue::Toml(quoted(&self.to_string()))
-    }
-}
-
-impl SettingValue for BasePath {
-    fn printed(&self) -> PrintedValue {
-        PrintedValue::Toml(quoted(self.as_str()))
-    }
-}
-
-impl SettingValue for Rate {
-    fn printed(&self) -> PrintedValue {
-        PrintedValue::Toml(quoted(&self.to_string()))
     }
 }
 
@@ -191,6 +146,31 @@ impl<T: Choice> SettingValue for T {
         let name = Self::CHOICES.iter().find(|(_, choice)| choice == self);
         name.map_or(PrintedValue::Unset, |(name, _)| PrintedValue::Toml(quoted(name)))
     }
+}
+
+/// Implements [`SettingValue`] by a function that returns the TOML.
+macro_rules! printed {
+    ($($type:ty: $toml:expr;)+) => {$(
+        impl SettingValue for $type {
+            fn printed(&self) -> PrintedValue {
+                let toml: fn(&Self) -> String = $toml;
+                PrintedValue::Toml(toml(self))
+            }
+        }
+    )+};
+}
+
+printed! {
+    bool: |value| value.to_string();
+    u32: |value| value.to_string();
+    u64: |value| value.to_string();
+    usize: |value| value.to_string();
+    BasePath: |path| quoted(path.as_str());
+    Duration: |time| quoted(&DisplayDuration(*time).to_string());
+    Endpoint: |url| quoted(&url.to_string());
+    PathBuf: |path| quoted(&path.display().to_string());
+    Rate: |rate| quoted(&rate.to_string());
+    SocketAddr: |address| quoted(&address.to_string());
 }
 
 #[cfg(test)]

@@ -1,11 +1,60 @@
-//! Lookup of each setting in its sources, and the faults found on the way.
+//! Loading of the configuration: each setting from its strongest source, and the faults found on the way.
 
 use std::collections::BTreeSet;
 
 use mesh_schema::nearest;
 
+use crate::config::Config;
 use crate::config::print::{EffectiveSettings, SettingValue};
-use crate::config::sources::{ConfigFault, Origin, Sources, Value, variable};
+use crate::config::sources::{
+    ConfigFault, Flags, Origin, SettingsFile, Sources, Value, WrittenValue, variable,
+};
+
+/// The variable with the path of the configuration file, for commands without `--config`.
+pub(crate) const FILE_VARIABLE: &str = "MESH_CONFIG";
+
+/// The variable with the password for `--login`. It is not a setting.
+pub(crate) const PASSWORD_VARIABLE: &str = "MESH_PASSWORD";
+
+/// The result of loading.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The settings, or everything that is wrong with them.
+    pub(crate) config: Result<Config, Vec<ConfigFault>>,
+    /// Variables that were ignored.
+    pub(crate) warnings: Vec<ConfigFault>,
+    /// The settings for `--print-config`.
+    pub(crate) effective: EffectiveSettings,
+}
+
+impl Config {
+    /// Reads the settings. A flag overrides a variable, a variable the file, and the file the default.
+    pub(crate) fn load(
+        flags: Flags,
+        environment: impl IntoIterator<Item = (String, String)>,
+        file: Option<&SettingsFile>,
+    ) -> Loaded {
+        let mut faults = Vec::new();
+        let sources = Sources::collect(flags, environment, file, &mut faults);
+        let mut reader = Reader::new(&sources, faults);
+        let config = Self::read(&mut reader);
+        config.check(&mut reader);
+        // Names in a file with syntax errors are the parser's guesses.
+        if sources.broken.is_empty() {
+            reader.find_unknown();
+        }
+        let warnings = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE]);
+        let Reader { mut faults, effective, .. } = reader;
+        faults.sort();
+        Loaded { config: if faults.is_empty() { Ok(config) } else { Err(faults) }, warnings, effective }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::read(&mut Reader::new(&Sources::default(), Vec::new()))
+    }
+}
 
 /// Reads settings by path and records which paths exist.
 pub(crate) struct Reader<'a> {
@@ -17,15 +66,9 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Creates a reader that adds to `faults`.
-    pub(super) fn new(sources: &'a Sources, faults: Vec<ConfigFault>) -> Self {
-        Self {
-            sources,
-            known: BTreeSet::new(),
-            faulty: BTreeSet::new(),
-            faults,
-            effective: EffectiveSettings::default(),
-        }
+    fn new(sources: &'a Sources, faults: Vec<ConfigFault>) -> Self {
+        let (known, faulty) = (BTreeSet::new(), BTreeSet::new());
+        Self { sources, known, faulty, faults, effective: EffectiveSettings::default() }
     }
 
     /// Returns the parsed value of a setting, or the default if it is not written anywhere.
@@ -64,16 +107,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns all faults, unknown names included, and the settings in effect.
-    pub(super) fn finish(mut self) -> (Vec<ConfigFault>, EffectiveSettings) {
-        // Names in a file with syntax errors are the parser's guesses.
-        if self.sources.is_valid_toml() {
-            self.find_unknown();
-        }
-        self.faults.sort();
-        (self.faults, self.effective)
-    }
-
     fn fault(&mut self, origin: &Origin, message: String) {
         self.faults.push(ConfigFault { origin: origin.clone(), message });
     }
@@ -81,7 +114,8 @@ impl<'a> Reader<'a> {
     fn find_unknown(&mut self) {
         let sections: BTreeSet<_> = self.known.iter().flat_map(|path| prefixes(path)).collect();
         let mut unknown = BTreeSet::new();
-        for (path, origin) in self.sources.tables() {
+        for (path, origin) in &self.sources.tables {
+            let path = path.as_str();
             if sections.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
                 continue;
             }
@@ -94,7 +128,8 @@ impl<'a> Reader<'a> {
             };
             self.fault(origin, message);
         }
-        for (path, origin) in self.sources.settings() {
+        for (path, WrittenValue { origin, .. }) in &self.sources.file {
+            let path = path.as_str();
             if self.known.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
                 continue;
             }
@@ -120,15 +155,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns a warning for each variable with our prefix that is neither a setting nor one of `others`.
-    pub(super) fn unknown_variables(&self, others: &[&str]) -> Vec<ConfigFault> {
+    fn unknown_variables(&self, others: &[&str]) -> Vec<ConfigFault> {
         let mut known: BTreeSet<_> = self.known.iter().map(|path| variable(path)).collect();
         known.extend(others.iter().map(|name| (*name).to_owned()));
-        let unknown = self.sources.variables().filter(|name| !known.contains(*name));
+        let unknown = self.sources.environment.keys().filter(|name| !known.contains(*name));
         unknown
             .map(|name| {
                 let hint = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
                 ConfigFault {
-                    origin: Origin::Variable(name.to_owned()),
+                    origin: Origin::Variable(name.clone()),
                     message: format!("ignored, no setting has this variable{}", did_you_mean(hint)),
                 }
             })

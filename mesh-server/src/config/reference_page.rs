@@ -1,6 +1,6 @@
-//! The reference page of the guides, `docs/reference.md`, written from the code.
+//! The tables of `docs/reference.md`, whose names, defaults and statuses are those of the code.
 
-use std::fmt::Write as _;
+use std::collections::HashMap;
 
 use expect_test::expect_file;
 use mesh_plan::{Mesh, Request};
@@ -11,133 +11,62 @@ use mesh_wire::{Code, ErrorKind, WireError};
 use crate::config::Config;
 use crate::config::print::{EffectiveSettings, PrintedValue};
 
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference.md");
+
+/// The text of a cell that is still to be written.
+const UNWRITTEN: &str = "(describe this)";
+
+/// The cells of a row. `None` is a cell that is written by hand.
+type Row = Vec<Option<String>>;
+
 fn defaults() -> EffectiveSettings {
     Config::load(Vec::new(), [], None).effective
 }
 
-/// The answer to a request that exceeds a limit, and the section of SPEC.md.
-fn exceeded(limit: &str) -> [String; 2] {
-    let wire = |error: WireError| format!("{} `{}`", error.status.as_u16(), error.kind.name());
-    let (answer, section) = match limit {
-        "query_bytes" | "depth" | "fields" => ("400 `ValidationError`".to_owned(), "§3.5"),
-        "page_max" | "filter_depth" | "filter_nodes" | "in_values" | "group_keys" | "aggregates" => {
-            ("400 `ValidationError`".to_owned(), "§3.11")
-        }
-        "page_default" => ("–".to_owned(), "§3.10"),
-        "rows" => (format!("400 `ValidationError`, `{}`", Code::ResultTooLarge.name()), "§3.11"),
-        "header_bytes" => (format!("{}, or 414", wire(WireError::headers_too_large(0))), "§12.2"),
-        "body_bytes" => (wire(WireError::payload_too_large(0)), "§12.2"),
-        "connections" => ("the next one waits".to_owned(), ""),
-        "requests" => (wire(WireError::unavailable(1)), "§12.1"),
-        "login_per_minute" | "per_address" | "per_session" => (wire(WireError::rate_limit(1)), "§12.6"),
-        other => panic!("{other} has no answer yet"),
+/// Returns the rows of each table, which is found by its head.
+fn tables() -> [(&'static str, Vec<Row>); 5] {
+    let setting = |prefix: &str, path: &str| {
+        let setting = &defaults().0[path];
+        let default = match &setting.value {
+            PrintedValue::Toml(value) => format!("`{value}`"),
+            PrintedValue::Unset | PrintedValue::Secret => String::new(),
+        };
+        let name = path.strip_prefix(prefix).unwrap();
+        vec![Some(format!("`{name}`")), Some(default), Some(setting.description.trim().to_owned())]
     };
-    [answer, section.to_owned()]
-}
-
-/// Returns what an error means and what to do about it.
-fn kind(kind: ErrorKind) -> [&'static str; 2] {
-    match kind {
-        ErrorKind::Transport => [
-            "the request cannot be read; 413, 414, 415 and 431 for its sizes and its type",
-            "correct the request",
-        ],
-        ErrorKind::Validation => [
-            "the query or write does not fit the schema, or exceeds a limit",
-            "correct the query: `message` says what is wrong, `path`, `line` and `column` say where",
-        ],
-        ErrorKind::Integrity => {
-            ["the token or the signature is missing, invalid or not sufficient", "see the codes below"]
-        }
-        ErrorKind::Resolver => {
-            ["the data could not be read", "see the server's log; its lines have the `requestId`"]
-        }
-        ErrorKind::Internal => ["an unexpected failure", "see the server's log, and report the failure"],
-        ErrorKind::NotFound => [
-            "there is nothing at the path; for writes and uploads, there is no such record",
-            "correct the path; it includes the base path",
-        ],
-        ErrorKind::MethodNotAllowed => [
-            "the path does not accept the method, or its profile is off",
-            "see `Allow` for the accepted methods",
-        ],
-        ErrorKind::Conflict => [
-            "a rule of the database forbids the write",
-            "change the values, or the records that refer to this one",
-        ],
-        ErrorKind::RateLimit => ["too many requests", "try again after the seconds in `Retry-After`"],
-        ErrorKind::Unavailable => [
-            "the server is overloaded or stopping, or its database is unavailable",
-            "try again after the seconds in `Retry-After`",
-        ],
-    }
-}
-
-/// Returns the error of a code, what the code means and what to do about it.
-fn code(code: Code) -> (WireError, [&'static str; 2]) {
-    let texts = match code {
-        Code::CursorMismatch => [
-            "the cursor belongs to another query, or was altered",
-            "start again at the first page; only `first` and `$select` may differ between pages",
-        ],
-        Code::ResultTooLarge => [
-            "the answer would have more objects than `limits.rows`",
-            "read smaller pages with `$page`, at the root or on a relation",
-        ],
-        Code::SumOverflow => {
-            ["a sum of integers exceeds 64 bits", "sum fewer records, by a filter or in groups"]
-        }
-        Code::Timeout => [
-            "the read exceeded `request_timeout`",
-            "check with `mesh-server explain` whether an index is missing",
-        ],
-        Code::QueryIdUnknown => {
-            ["the query id is not registered", "register the query again, or send it as text"]
-        }
-        Code::TokenMissing => ["`X-Mesh-Token` is missing", "log in"],
-        Code::TokenInvalid => [
-            "the token belongs to another deployment, or was altered",
-            "log in; check that all servers have the same secret",
-        ],
-        Code::TokenExpired => ["the session has expired", "log in again"],
-        Code::TokenRevoked => ["the session was logged out", "log in again"],
-        Code::SignatureMissing => [
-            "the signature is missing, or lacks the required timestamp and nonce",
-            "sign the request, with timestamp and nonce",
-        ],
-        Code::Replayed => [
-            "the nonce was used before, or the clocks are too far apart",
-            "sign again; synchronize the clock",
-        ],
-        Code::BadCredentials => {
-            ["there is no such account, or the password is wrong", "check login and password"]
-        }
-        Code::SignatureInvalid => [
-            "the signature does not match the request",
-            "sign exactly what is sent; the key is the text of the signing token",
-        ],
-        Code::ContentHashMissing => {
-            ["an upload's statement has no `contentHash`", "add the file's SHA-256 to the statement"]
-        }
-        Code::ContentHashMismatch => {
-            ["the file does not match the stated hash", "send the file that was hashed"]
-        }
-        Code::QueryNotAllowed => [
-            "only registered queries are answered, or registration is closed",
-            "send the id of a registered query",
-        ],
-        Code::Forbidden => {
-            ["the session is valid but lacks the permission", "use a session with another role"]
-        }
-        other => panic!("{} has no description yet", other.name()),
-    };
-    let error = match code {
-        Code::CursorMismatch | Code::ResultTooLarge | Code::SumOverflow => WireError::validation(""),
-        Code::Timeout => WireError::timeout(),
-        Code::QueryIdUnknown => WireError::query_id_unknown(),
-        code => WireError::integrity(code, ""),
-    };
-    (error, texts)
+    let (limits, settings): (Vec<&str>, Vec<&str>) =
+        defaults().0.into_keys().partition(|path| path.starts_with("limits."));
+    let kinds = ErrorKind::ALL.into_iter().map(|kind| {
+        let status = match kind {
+            ErrorKind::Integrity => "401, 403".to_owned(),
+            kind => kind.status().as_u16().to_string(),
+        };
+        vec![Some(format!("`{}`", kind.name())), Some(status), None, None]
+    });
+    let codes = Code::ALL.into_iter().map(|code| {
+        let error = match code {
+            Code::CursorMismatch | Code::ResultTooLarge | Code::SumOverflow => WireError::validation(""),
+            Code::Timeout => WireError::timeout(),
+            Code::QueryIdUnknown => WireError::query_id_unknown(),
+            code => WireError::integrity(code, ""),
+        };
+        let error = format!("{} `{}`", error.status.as_u16(), error.kind.name());
+        vec![Some(format!("`{}`", code.name())), Some(error), None, None]
+    });
+    let types = FieldType::ALL.into_iter().map(|ty| {
+        let operators = FilterOp::ALL.into_iter().map(|op| if takes(ty, op) { "yes" } else { "" }.to_owned());
+        [format!("`{}`", ty.name())].into_iter().chain(operators).map(Some).collect()
+    });
+    [
+        ("| setting | default | meaning |", settings.iter().map(|path| setting("", path)).collect()),
+        (
+            "| setting | default | limits |",
+            limits.iter().map(|path| [setting("limits.", path), vec![None, None]].concat()).collect(),
+        ),
+        ("| `error` |", kinds.collect()),
+        ("| `code` |", codes.collect()),
+        ("| type |", types.collect()),
+    ]
 }
 
 /// Returns a value of a type, as a filter writes it.
@@ -169,85 +98,41 @@ fn takes(ty: FieldType, op: FilterOp) -> bool {
     mesh.plan(&Request::collection(mesh_ql::Format::Json, &query)).is_ok()
 }
 
-/// Writes a table of settings; `columns` adds to the columns that every setting has.
-fn table<'a>(page: &mut String, paths: impl Iterator<Item = (&'a str, String)>) {
-    let settings = defaults();
-    for (path, columns) in paths {
-        let setting = &settings.0[path];
-        let default = match &setting.value {
-            PrintedValue::Toml(value) => format!("`{value}`"),
-            PrintedValue::Unset | PrintedValue::Secret => String::new(),
+/// Returns the page with current rows. Cells that are written by hand are kept.
+fn updated(page: &str) -> String {
+    let tables = tables();
+    let update = |block: &str| {
+        let Some((_, rows)) = tables.iter().find(|(head, _)| block.starts_with(head)) else {
+            return block.to_owned();
         };
-        let name = path.strip_prefix("limits.").unwrap_or(path);
-        let _ = writeln!(page, "| `{name}` | {default} | {}{columns} |", setting.description.trim());
-    }
+        let (head, old): (Vec<_>, Vec<_>) = block.lines().enumerate().partition(|(line, _)| *line < 2);
+        let old: HashMap<String, Vec<&str>> = old.into_iter().map(|(_, line)| row_cells(line)).collect();
+        let mut lines: Vec<String> = head.into_iter().map(|(_, line)| line.to_owned()).collect();
+        for row in rows {
+            let name = row[0].clone().unwrap();
+            let written = |column: usize| old.get(&name)?.get(column).map(ToString::to_string);
+            let cells = row.iter().enumerate().map(|(column, cell)| {
+                cell.clone().or_else(|| written(column)).unwrap_or_else(|| UNWRITTEN.to_owned())
+            });
+            lines.push(format!("| {} |", cells.collect::<Vec<_>>().join(" | ")));
+        }
+        lines.join("\n")
+    };
+    page.trim_end().split("\n\n").map(update).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-fn page() -> String {
-    let settings = defaults();
-    let (limits, others): (Vec<&str>, Vec<&str>) =
-        settings.0.keys().partition(|path| path.starts_with("limits."));
-    let mut page = "# Settings, limits, errors and operators\n\nThis page is generated by `cargo xtask reference`. \
-        The rules themselves are in [SPEC.md](../SPEC.md).\n\n\
-        ## Settings\n\nA setting can be written in the configuration file, where the part before the last dot is the \
-        section, or as an environment variable: `MESH_` and the path in capitals, with `__` for each dot, as in \
-        `MESH_LIMITS__PAGE_MAX`. Flags override variables, and variables override the file. Times need a unit (`500ms`, \
-        `10s`, `15m`); sizes may have one (`64KiB`, `1MiB`).\n\n\
-        | setting | default | meaning |\n|---|---|---|\n"
-        .to_owned();
-    table(&mut page, others.into_iter().map(|path| (path, String::new())));
-    page.push_str(
-        "\n## Limits\n\nEach limit is a setting of the section `[limits]`. The error message names the limit that was exceeded.\n\n\
-        | setting | default | limits | when exceeded | SPEC |\n|---|---|---|---|---|\n",
-    );
-    let columns =
-        |path: &str| exceeded(&path["limits.".len()..]).map(|column| format!(" | {column}")).concat();
-    table(&mut page, limits.into_iter().map(|path| (path, columns(path))));
-    let (depth, filter) = (mesh_ql::Limits::MAX_DEPTH, mesh_ql::Limits::MAX_FILTER_DEPTH);
-    let _ = write!(
-        page,
-        "\n`depth` can be at most {depth}, and `filter_depth` at most {filter}. `request_timeout` limits the time of a request.\n\n\
-         ## Errors\n\nAn error's body is `{{error, message, requestId}}`, with `code`, `path`, `line` and `column` where they apply. \
-         `error` is one of:\n\n| `error` | status | when | what to do |\n|---|---|---|---|\n"
-    );
-    for each in ErrorKind::ALL {
-        let [when, what] = kind(each);
-        let status = match each {
-            ErrorKind::Integrity => "401, 403".to_owned(),
-            each => each.status().as_u16().to_string(),
-        };
-        let _ = writeln!(page, "| `{}` | {status} | {when} | {what} |", each.name());
-    }
-    page.push_str("\n`code` identifies causes that a program may want to handle:\n\n| `code` | error | when | what to do |\n|---|---|---|---|\n");
-    for each in Code::ALL {
-        let (error, [when, what]) = code(each);
-        let _ = writeln!(
-            page,
-            "| `{}` | {} `{}` | {when} | {what} |",
-            each.name(),
-            error.status.as_u16(),
-            error.kind.name()
-        );
-    }
-    page.push_str("\n## Operators\n\nWhich types can be filtered by which operators (SPEC §3.7). Computed fields cannot be filtered.\n\n| type |");
-    for op in FilterOp::ALL {
-        let _ = write!(page, " `{}` |", op.name());
-    }
-    page.push_str("\n|---|");
-    page.push_str(&":-:|".repeat(FilterOp::ALL.len()));
-    for ty in FieldType::ALL {
-        let _ = write!(page, "\n| `{}` |", ty.name());
-        for op in FilterOp::ALL {
-            page.push_str(if takes(ty, op) { " yes |" } else { " |" });
-        }
-    }
-    page.push('\n');
-    page
+/// Returns the first cell of a row, and all its cells.
+fn row_cells(line: &str) -> (String, Vec<&str>) {
+    let inner = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")).unwrap();
+    let cells: Vec<&str> = inner.split(" | ").collect();
+    (cells[0].to_owned(), cells)
 }
 
 #[test]
 fn page_is_current() {
-    expect_file![concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference.md")].assert_eq(&page());
+    let page = updated(&std::fs::read_to_string(PAGE).unwrap());
+    expect_file![PAGE].assert_eq(&page);
+    assert!(!page.contains(UNWRITTEN), "describe the new rows in docs/reference.md");
 }
 
 /// The table of the README names settings in full, or in the row of their section with a leading dot.

@@ -1,12 +1,271 @@
-//! The sections of the settings file.
+//! The sections of the settings file, in the order of [`Config`](super::Config).
 
-pub(super) mod database;
-pub(super) mod docs;
-pub(super) mod integrity;
-pub(super) mod limits;
-pub(super) mod network;
-pub(super) mod persisted;
-pub(super) mod uploads;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mesh_docs::{Sql, Theme};
+use mesh_integrity::Binding;
+use mesh_plan::{MemoryQueries, Registration};
+use mesh_server::Rate;
+use mesh_server::otlp::Endpoint;
+
+use super::define::settings;
+use super::parse::{self, Choice, GIBIBYTE, HOUR, MEBIBYTE, SECOND, SecretText};
+
+settings! {
+    /// Limits of requests, queries and replies.
+    Limits["limits."] {
+        /// Largest `first` of a page
+        page_max: u32 = mesh_ql::Limits::default().page_max, parse::count(1, 1_000_000);
+        /// Records of a page without `first`; at most `page_max`
+        page_default: u32 = page_max.min(mesh_plan::Limits::default().page_default), parse::count(1, 1_000_000);
+        /// Levels of nested relations
+        depth: usize = mesh_ql::Limits::default().depth, parse::count(0, mesh_ql::Limits::MAX_DEPTH as u64);
+        /// Selected fields and relations of a query
+        fields: usize = mesh_ql::Limits::default().fields, parse::count(1, 100_000);
+        /// Objects of one answer
+        rows: usize = mesh_plan::Limits::default().rows, parse::count(1, 100_000_000);
+        /// Bytes of query text
+        query_bytes: usize = mesh_ql::Limits::default().query_bytes, parse::size(1, GIBIBYTE);
+        /// Bytes of a JSON body
+        body_bytes: usize = mesh_server::Limits::default().body_bytes, parse::size(1, GIBIBYTE);
+        /// Bytes of request line and headers
+        header_bytes: usize = mesh_server::Limits::default().header_bytes, parse::size(1_024, 16 * MEBIBYTE);
+        /// Connections that are open at a time
+        connections: usize = 10_000, parse::count(1, 1_000_000);
+        /// Requests that wait for a database or a resolver at a time
+        requests: usize = mesh_server::Limits::default().requests, parse::count(1, 1_000_000);
+        /// Login attempts per minute, for each account and each address
+        login_per_minute: u32 = mesh_server::Integrity::LOGIN_PER_MINUTE, parse::count(1, 1_000_000);
+        /// Levels of a filter
+        filter_depth: usize = mesh_ql::Limits::default().filter_depth, parse::count(1, mesh_ql::Limits::MAX_FILTER_DEPTH as u64);
+        /// Combinators and conditions of a filter
+        filter_nodes: usize = mesh_ql::Limits::default().filter_nodes, parse::count(1, 1_000);
+        /// Values of `in` or `nin`
+        in_values: usize = mesh_ql::Limits::default().in_values, parse::count(1, 10_000);
+        /// Fields of `$groupBy` or `$distinct`, keys of `$orderBy`
+        group_keys: usize = mesh_ql::Limits::default().group_keys, parse::count(1, 64);
+        /// Entries of `$aggregate`
+        aggregates: usize = mesh_ql::Limits::default().aggregates, parse::count(1, 1_000);
+        /// Requests of one client address, such as `100/s`
+        per_address: Option<Rate> = None, parse::rate;
+        /// Requests of one session, such as `30/m`
+        per_session: Option<Rate> = None, parse::rate;
+    }
+
+    /// Traces.
+    Otlp["otlp."] {
+        /// URL of an OpenTelemetry collector that spans are sent to.
+        endpoint: Option<Endpoint> = None, parse::optional(parse::collector);
+        /// Name of this server in traces.
+        service: String = "mesh-server".to_owned(), parse::filled;
+    }
+
+    /// Health checks and metrics.
+    Admin["admin."] {
+        /// Address for health checks and metrics only; without it they are served at `listen`.
+        listen: Option<SocketAddr> = None, parse::optional(parse::address);
+    }
+
+    /// Caches in memory.
+    Cache["cache."] {
+        /// Plans of queries; 0 turns the cache off.
+        plans: usize = mesh_plan::Limits::default().plans, parse::count(0, 1_000_000);
+        /// Bytes of answers that are reused while a SQLite database does not change; 0 turns the cache off.
+        responses: usize = 64 << 20, parse::size(0, 64 * GIBIBYTE);
+    }
+
+    /// Sessions and signed requests.
+    Integrity["integrity."] {
+        /// Whether requests must be signed.
+        enabled: bool = false, parse::boolean;
+        /// Secret that all keys are derived from, at least 32 random bytes.
+        secret: Option<SecretText> = None, parse::secret;
+        /// File with the secret; excludes `integrity.secret`.
+        secret_file: Option<PathBuf> = None, parse::present;
+        /// Earlier secrets, whose tokens remain valid.
+        previous_secrets: Vec<SecretText> = Vec::new(), parse::secrets;
+        /// Lifetime of a token.
+        ttl: Duration = 900 * SECOND, parse::duration(SECOND, 24 * 366 * HOUR);
+        /// Timestamps and nonces of requests: `off`, `accept` or `require`.
+        binding: Binding = Binding::Accept, parse::choice;
+        /// How far a timestamp may be from the server's clock.
+        replay_window: Duration = 60 * SECOND, parse::duration(SECOND, HOUR);
+    }
+    sections {
+        users: Users;
+    }
+
+    /// The table of accounts and its columns.
+    Users["integrity.users."] {
+        /// Table of accounts.
+        table: String = "users".to_owned(), parse::filled;
+        /// Column with the user's id.
+        id: String = "id".to_owned(), parse::filled;
+        /// Column that a login is compared with.
+        login: String = "email".to_owned(), parse::filled;
+        /// Column of argon2id hashes.
+        password: String = "password_hash".to_owned(), parse::filled;
+        /// Column of roles; empty: no roles.
+        role: String = "role".to_owned(), parse::text;
+        /// Column of tenants; empty: no tenants.
+        tenant: String = String::new(), parse::text;
+    }
+
+    /// Queries that are known by an id.
+    Persisted["persisted."] {
+        /// Whether queries can be sent by id.
+        enabled: bool = true, parse::boolean;
+        /// Who may register queries: `open`, `signed` or `closed`; without it, `signed` if requests are signed, else `open`.
+        registration: Option<Registration> = None, parse::optional(parse::choice);
+        /// Whether only registered queries are answered.
+        only: bool = false, parse::boolean;
+        /// JSON file of queries that are registered at start.
+        preload: Option<PathBuf> = None, parse::present;
+        /// Most registered queries.
+        max_entries: usize = MemoryQueries::ENTRIES, parse::count(1, 10_000_000);
+    }
+
+    /// Files. `SPEC §9`
+    Uploads["uploads."] {
+        /// Whether files are accepted and served.
+        enabled: bool = false, parse::boolean;
+        /// Where files are kept: `file:FOLDER` or `s3://bucket/prefix`.
+        store: String = "file:uploads".to_owned(), parse::filled;
+        /// Path segment under the base at which files are served.
+        path: String = "files".to_owned(), parse::segment;
+        /// Largest file, unless the schema sets another limit for the field.
+        max_bytes: u64 = mesh_uploads::DEFAULT_MAX_BYTES, parse::size(1, 1 << 50);
+        /// Accepted content types, unless the schema lists others for the field; empty: any.
+        content_types: Vec<String> = Vec::new(), parse::list;
+    }
+
+    /// Streams of changes. `SPEC §10`
+    Events["events."] {
+        /// Whether streams are offered.
+        enabled: bool = true, parse::boolean;
+        /// Time between two heartbeats of a stream.
+        heartbeat: Duration = mesh_server::Events::DEFAULT_HEARTBEAT, parse::duration(SECOND, HOUR);
+    }
+
+    /// Writes. `SPEC §11`
+    Mutations["mutations."] {
+        /// Whether write routes are offered.
+        enabled: bool = false, parse::boolean;
+    }
+
+    /// The playground.
+    Docs["docs."] {
+        /// Whether the playground is offered.
+        enabled: bool = false, parse::boolean;
+        /// Path of the playground, outside the base path.
+        path: String = "/docs".to_owned(), parse::path;
+        /// Title in the header of the page.
+        title: String = String::new(), parse::text;
+        /// Initial theme: `dark` or `light`.
+        theme: Theme = Theme::default(), parse::choice;
+        /// Who may use the playground: `false` for everyone, `admin` for sessions with that role.
+        auth: DocsAuth = DocsAuth::Open, parse::choice;
+        /// Whether the playground shows SQL: `dev` or `false`.
+        sql: Sql = Sql::default(), parse::choice;
+        /// Entities in the playground; empty: all.
+        entities: Vec<String> = Vec::new(), parse::list;
+    }
+
+    /// Pages of other origins. `SPEC §12.5`
+    Cors["cors."] {
+        /// Origins that may send requests from a browser; empty: none.
+        origins: Vec<String> = Vec::new(), parse::origins;
+    }
+
+    /// State that outlives a restart.
+    State["state."] {
+        /// Where registered queries and ended sessions are kept: `database` or `memory`.
+        store: Store = Store::Database, parse::choice;
+        /// SQLite file for the state; without it, a file beside the database.
+        path: Option<PathBuf> = None, parse::present;
+    }
+
+    /// Connections to a PostgreSQL database.
+    Postgres["postgres."] {
+        /// Most connections to one server.
+        connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
+        /// Time that a request waits for a connection.
+        wait: Duration = mesh_postgres::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
+        /// How far a replica may be behind the primary.
+        lag: Duration = mesh_postgres::Settings::default().lag, parse::duration(Duration::from_millis(1), HOUR);
+        /// Whether a pooler assigns a connection to each transaction.
+        pooler: bool = mesh_postgres::Settings::default().pooler, parse::boolean;
+        /// URL of the primary itself, for connections that listen for changes past a pooler.
+        listen_url: Option<String> = None, parse::present;
+    }
+
+    /// Reads of a SQLite file.
+    Sqlite["sqlite."] {
+        /// Whether the database file is mapped into memory.
+        mmap: bool = true, parse::boolean;
+    }
+
+    /// The server's certificate.
+    Tls["tls."] {
+        /// PEM file with the certificate chain.
+        cert: Option<PathBuf> = None, parse::present;
+        /// PEM file with the private key.
+        key: Option<PathBuf> = None, parse::present;
+    }
+}
+
+impl Tls {
+    /// Returns the files of the certificate and the key, if both are set.
+    pub(crate) fn files(&self) -> Option<(&PathBuf, &PathBuf)> {
+        self.cert.as_ref().zip(self.key.as_ref())
+    }
+}
+
+/// Where registered queries and ended sessions are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    /// In the process; a restart loses them.
+    Memory,
+    /// In a database that other servers may share.
+    Database,
+}
+
+/// Who may use the playground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DocsAuth {
+    /// Everyone.
+    Open,
+    /// Sessions with the role `admin`.
+    Admin,
+}
+
+impl Choice for Binding {
+    const CHOICES: &[(&'static str, Self)] =
+        &[("off", Self::Off), ("accept", Self::Accept), ("require", Self::Require)];
+}
+
+impl Choice for Registration {
+    const CHOICES: &[(&'static str, Self)] =
+        &[("open", Self::Open), ("signed", Self::Signed), ("closed", Self::Closed)];
+}
+
+impl Choice for Store {
+    const CHOICES: &[(&'static str, Self)] = &[("memory", Self::Memory), ("database", Self::Database)];
+}
+
+impl Choice for DocsAuth {
+    const CHOICES: &[(&'static str, Self)] = &[("false", Self::Open), ("admin", Self::Admin)];
+}
+
+impl Choice for Sql {
+    const CHOICES: &[(&'static str, Self)] = &[("dev", Self::Dev), ("false", Self::Hidden)];
+}
+
+impl Choice for Theme {
+    const CHOICES: &[(&'static str, Self)] = &[("dark", Self::Dark), ("light", Self::Light)];
+}
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,15 @@ use toml::de::{DeTable, DeValue};
 /// Settings given as flags: the path and the argument.
 pub(crate) type Flags = Vec<(&'static str, String)>;
 
+/// The text of a configuration file.
+#[derive(Clone, Debug)]
+pub(crate) struct SettingsFile {
+    /// Name of the file in messages.
+    pub(crate) name: String,
+    /// The whole text.
+    pub(crate) text: String,
+}
+
 /// Prefix of the environment variables that are settings.
 const PREFIX: &str = "MESH_";
 
@@ -17,21 +26,21 @@ pub(crate) struct Sources {
     /// By path.
     flags: BTreeMap<&'static str, WrittenValue>,
     /// By name of the variable.
-    environment: BTreeMap<String, WrittenValue>,
+    pub(super) environment: BTreeMap<String, WrittenValue>,
     /// By dotted path.
-    file: BTreeMap<String, WrittenValue>,
+    pub(super) file: BTreeMap<String, WrittenValue>,
     /// Tables of the file by dotted path, empty ones included.
-    tables: BTreeMap<String, Origin>,
+    pub(super) tables: BTreeMap<String, Origin>,
     /// Lines of the file that are not valid TOML.
-    broken: BTreeSet<usize>,
+    pub(super) broken: BTreeSet<usize>,
 }
 
 impl Sources {
-    /// Collects the values; `file` is a name and a text. Syntax errors of the file are added to `faults`.
+    /// Collects the values. Syntax errors of the file are added to `faults`.
     pub(crate) fn collect(
         flags: Flags,
         environment: impl IntoIterator<Item = (String, String)>,
-        file: Option<(&str, &str)>,
+        file: Option<&SettingsFile>,
         faults: &mut Vec<ConfigFault>,
     ) -> Self {
         let mut sources = Self::default();
@@ -45,8 +54,8 @@ impl Sources {
                 sources.environment.insert(name, WrittenValue { origin, value: Value::Text(text) });
             }
         }
-        if let Some((name, text)) = file {
-            sources.add_file(name, text, faults);
+        if let Some(file) = file {
+            sources.add_file(file, faults);
         }
         sources
     }
@@ -56,27 +65,7 @@ impl Sources {
         self.flags.get(path).or_else(|| self.environment.get(&variable(path))).or_else(|| self.file.get(path))
     }
 
-    /// Returns the names of the variables with the prefix.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
-        self.environment.keys().map(String::as_str)
-    }
-
-    /// Whether the file has no syntax errors.
-    pub(crate) fn is_valid_toml(&self) -> bool {
-        self.broken.is_empty()
-    }
-
-    /// Returns the settings of the file.
-    pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &Origin)> {
-        self.file.iter().map(|(path, written)| (path.as_str(), &written.origin))
-    }
-
-    /// Returns the tables of the file.
-    pub(crate) fn tables(&self) -> impl Iterator<Item = (&str, &Origin)> {
-        self.tables.iter().map(|(path, origin)| (path.as_str(), origin))
-    }
-
-    fn add_file(&mut self, name: &str, text: &str, faults: &mut Vec<ConfigFault>) {
+    fn add_file(&mut self, SettingsFile { name, text }: &SettingsFile, faults: &mut Vec<ConfigFault>) {
         let line = |offset: usize| {
             let before = text.as_bytes().iter().take(offset);
             1 + before.filter(|byte| **byte == b'\n').count()

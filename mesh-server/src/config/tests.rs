@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::config::load::Loaded;
+use crate::config::reader::Loaded;
 use crate::config::sources::ConfigFault;
 
 fn load(flags: &[(&'static str, &str)], environment: &[(&str, &str)], file: &str) -> Loaded {
@@ -138,7 +138,7 @@ fn file_sets_every_value() {
             in_values: 3,
             group_keys: 4,
             aggregates: 5,
-            ..Limits::default()
+            ..Config::default().limits
         },
         ..Config::default()
     };

@@ -1,48 +1,69 @@
-//! Arguments of commands that write files for tools: `types`, `openapi`, `json-schema`, `completions`.
+//! Arguments of commands that describe a schema: `types`, `openapi`, `json-schema`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use mesh_plan::{Mesh, Principal};
+use mesh_schema::policy::ANY_ROLE;
+use mesh_schema::{Schema, nearest};
 
-use super::shared::SourceArgs;
-use crate::config::Flags;
+use super::SourceArgs;
+use crate::cli::failure::Failure;
+use crate::cli::output::write;
+use crate::config::Config;
 
-/// Arguments of `types`.
-#[derive(Debug, Args)]
-pub(crate) struct TypesArgs {
-    #[command(flatten)]
-    pub(crate) output: SchemaOutputArgs,
-    /// Language to write
-    #[arg(long, value_name = "LANGUAGE", default_value = "typescript", value_parser = ["typescript"])]
-    pub(crate) lang: String,
-}
-
-/// Arguments of every command that describes a schema.
+/// The schema, the role that sees it, and the file to write.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaOutputArgs {
-    /// TOML file with settings [variable: MESH_CONFIG]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
     /// Describe only what the policies show to this role; '*' is any role that they do not list
     #[arg(long, value_name = "NAME")]
-    pub(crate) role: Option<String>,
+    role: Option<String>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 impl SchemaOutputArgs {
-    /// Returns the flags that are settings.
-    pub(crate) fn settings(&self) -> Flags {
-        self.source.settings().collect()
+    /// Reads the settings and the part of the schema that the role can see.
+    pub(crate) fn open(&self) -> Result<(Config, Arc<Schema>), Failure> {
+        let (config, source) = self.source.open()?;
+        let schema = match &self.role {
+            Some(role) => visible_to(role, source.schema)?,
+            None => Arc::new(source.schema),
+        };
+        Ok((config, schema))
+    }
+
+    /// Writes a JSON document that describes the schema.
+    pub(crate) fn write_json(
+        &self,
+        document: impl FnOnce(&Config, &Schema) -> serde_json::Value,
+    ) -> Result<(), Failure> {
+        let (config, schema) = self.open()?;
+        write(self.output.as_deref(), &format!("{:#}\n", document(&config, &schema)))
     }
 }
 
-/// Arguments of `completions`.
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    pub(crate) shell: clap_complete::Shell,
+/// Returns the part of a schema that its policies show to a role.
+fn visible_to(role: &str, schema: Schema) -> Result<Arc<Schema>, Failure> {
+    let Some(policies) = schema.policies() else {
+        return Err(Failure::start(format_args!(
+            "--role {role}: the schema has no policies, so every role can see all of it"
+        )));
+    };
+    if policies.get(role).is_none() {
+        let hint = match nearest(role, policies.keys()) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None if policies.get(ANY_ROLE).is_some() => {
+                format!("for roles that are not listed, pass --role '{ANY_ROLE}'")
+            }
+            None => "roles that are not listed can see nothing".to_owned(),
+        };
+        return Err(Failure::start(format_args!("the policies have no role '{role}'; {hint}")));
+    }
+    let mesh = Mesh::builder(schema).build().map_err(Failure::start)?;
+    Ok(mesh.schema_for(Some(&Principal::new("", "").with_role(role))))
 }

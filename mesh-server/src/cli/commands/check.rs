@@ -1,29 +1,47 @@
 //! `mesh-server check`: reports all faults of configuration, schema and database.
 
-mod dry_run;
+use std::path::Path;
 
+use clap::Args;
+use mesh_plan::Mesh;
 use mesh_server::Tls;
 
-use crate::cli::args::CheckArgs;
+use crate::cli::args::SourceArgs;
 use crate::cli::failure::Failure;
-use crate::cli::output::print;
-use crate::cli::output::remark;
+use crate::cli::output::{print, remark};
+use crate::cli::server::app_factory;
 use crate::cli::server::data_source::DataSource;
+use crate::cli::server::database::block_on;
 use crate::cli::settings::load;
+use crate::config::Config;
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Print the statements that install change notifications in PostgreSQL, or run them with 'run'
+    #[arg(long, value_name = "run", num_args = 0..=1, default_missing_value = "print", value_parser = ["print", "run"])]
+    install_triggers: Option<String>,
+}
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let (config, _) = load(args.settings(), args.config.as_deref()).map_err(|faults| found(&faults))?;
-    let certificate = config.tls.files().map(|(certificate, key)| Tls::open(certificate, key)).transpose();
-    let (source, certificate) = (
-        DataSource::open_with_progress(&config),
-        certificate.map_err(|error| vec![format!("[tls]: {error}")]),
-    );
-    let source = match (source, certificate) {
-        (Ok(source), Ok(_)) => source,
-        (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => return Err(found(&faults)),
-        (Err(faults), Err(more)) => return Err(found(&[faults, more].concat())),
+    let file = args.source.config.as_deref();
+    let (config, _) = load(args.source.flags(), file).map_err(|faults| found(&faults))?;
+    let mut faults = Vec::new();
+    if let Some((certificate, key)) = config.tls.files()
+        && let Err(error) = Tls::open(certificate, key)
+    {
+        faults.push(format!("[tls]: {error}"));
+    }
+    let source = match DataSource::open_with_progress(&config) {
+        Ok(source) => source,
+        Err(mut more) => {
+            more.append(&mut faults);
+            return Err(found(&more));
+        }
     };
-    let faults = dry_run::faults(&config, &source);
+    faults.extend(dry_run(&config, &source));
     if !faults.is_empty() {
         return Err(found(&faults));
     }
@@ -38,10 +56,36 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             None => print("-- SQLite needs no triggers: the server notices changes of the file"),
         };
     }
-    let entities = source.schema.entities().count();
-    let relations: usize = source.schema.entities().map(|(_, entity)| entity.relations.len()).sum();
-    let entities = counted(entities, "entity", "entities");
+    let entities = counted(source.schema.entities().count(), "entity", "entities");
+    let relations = source.schema.entities().map(|(_, entity)| entity.relations.len()).sum();
     print(format_args!("no faults: {entities}, {}", counted(relations, "relation", "relations")))
+}
+
+/// Builds the optional parts of a server as `serve` would, but creates and changes nothing. Returns the faults of the
+/// secret, the accounts, the store of files and the preloaded queries.
+fn dry_run(config: &Config, source: &DataSource) -> Vec<String> {
+    let secret = app_factory::secret(config);
+    let accounts = match (&secret, &source.database) {
+        (Ok(Some(secret)), Some(database)) => {
+            let accounts = app_factory::integrity(config, secret, Some(database), None);
+            block_on(accounts).unwrap_or_else(|error| Err(Failure::start(error))).map(drop)
+        }
+        _ => Ok(()),
+    };
+    let store = match config.uploads.store.strip_prefix("file:") {
+        _ if !config.uploads.enabled => Ok(()),
+        // `serve` creates a missing folder.
+        Some(folder) if !folder.is_empty() && !Path::new(folder).exists() => Ok(()),
+        _ => app_factory::uploads(config).map(drop),
+    };
+    let mesh = Mesh::builder(source.schema.clone()).limits(config.plan_limits()).build();
+    let queries = match mesh {
+        _ if !config.persisted.enabled => Ok(()),
+        Ok(mesh) => app_factory::persisted(config, &mesh, None).map(drop),
+        Err(error) => Err(Failure::start(error)),
+    };
+    let results = [secret.map(drop), accounts, store, queries];
+    results.into_iter().filter_map(Result::err).map(|failure| failure.fault().to_owned()).collect()
 }
 
 fn found(faults: &[String]) -> Failure {

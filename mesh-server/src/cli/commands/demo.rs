@@ -4,9 +4,10 @@ mod data;
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use mesh_sqlite::rusqlite::{Connection, OpenFlags};
 
-use crate::cli::args::DemoArgs;
+use crate::cli::args::{LogArgs, given};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::data_source::DataSource;
@@ -14,9 +15,30 @@ use crate::cli::server::logging;
 use crate::cli::server::run::serve;
 use crate::cli::settings::settings;
 use crate::cli::terminal::Spinner;
+use crate::config::Flags;
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Address and port to listen on; port 0 picks a free one [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Keep the sample data in this file, which is created if it does not exist
+    #[arg(long, value_name = "FILE")]
+    pub(crate) database: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl DemoArgs {
+    /// Returns the flags that are settings. The database is not one of them.
+    pub(crate) fn flags(&self) -> Flags {
+        [given([("listen", &self.listen)]), self.log.flags()].concat()
+    }
+}
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let mut config = settings(args.settings(), None)?;
+    let mut config = settings(args.flags(), None)?;
     let _logging = logging::start(&config)?;
     let sample = match &args.database {
         Some(path) => Sample::kept(path)?,

@@ -2,55 +2,60 @@
 
 mod index_advice;
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io;
 
+use clap::Args;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Error, Join, Mesh, Request};
+use mesh_plan::{Error, Join, Mesh, Node, Request};
 
-use crate::cli::args::ExplainArgs;
+use crate::cli::args::{QueryTextArgs, SourceArgs};
 use crate::cli::failure::{Failure, chain};
 use crate::cli::output::print;
-use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database::Database;
-use crate::cli::settings::settings;
 use crate::cli::terminal::{Colors, Look, excerpt};
-use index_advice::IndexAdvice;
+use index_advice::index_advice;
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) text: QueryTextArgs,
+    /// Explain the point read of this id instead of the collection read
+    #[arg(long, allow_negative_numbers = true)]
+    id: Option<String>,
+}
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let config = settings(args.settings(), args.config.as_deref())?;
-    let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
-    let (format, text) = args.text.resolve(io::stdin()).map_err(Failure::start)?;
-    let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build();
-    let mesh = mesh.map_err(Failure::start)?;
+    let (config, source) = args.source.open()?;
+    let (format, text) = args.text.resolve(io::stdin())?;
+    let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build().map_err(Failure::start)?;
     let request = match &args.id {
-        Some(id) => Request::point(format.into(), &text, id),
-        None => Request::collection(format.into(), &text),
+        Some(id) => Request::point(format, &text, id),
+        None => Request::collection(format, &text),
     };
     let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, &text))?;
-    let mut steps = Vec::new();
-    if let Some(database) = &source.database {
-        steps = database.query_plan(&plan).map_err(|error| Failure::found(chain(&error)))?;
-    }
+    let steps = match &source.database {
+        Some(database) => database.query_plan(&plan).map_err(|error| Failure::found(chain(&error)))?,
+        None => Vec::new(),
+    };
     let mut out = format!("{plan}\n");
-    let mut steps = steps.into_iter();
     if let Some(Database::Postgres(_)) = &source.database {
         for (statement, steps) in steps {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "-- {}\n{statement}", plan.node().path);
-            for step in &steps {
-                let _ = writeln!(out, "  -> {step}");
-            }
+            write_statement(&mut out, plan.node(), &statement, &steps);
         }
-        return print(colored(out.trim_end()));
+    } else {
+        let statements = Statements::from_plan(&plan);
+        write_statements(&mut out, &statements, (plan.node(), None), &mut steps.into_iter());
     }
-    statements(&mut out, &Statements::from_plan(&plan), (plan.node(), None), &mut steps);
     print(colored(out.trim_end()))
 }
 
 /// Describes why the query has no plan, with an excerpt of the query.
 fn refused(error: &Error, text: &str) -> Failure {
-    let excerpt = |position| excerpt(text, position, Colors::of_errors());
+    let excerpt = |position| excerpt(text, position, Colors::for_stderr());
     match error {
         Error::Plan(fault) => {
             let path = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
@@ -64,34 +69,39 @@ fn refused(error: &Error, text: &str) -> Failure {
 
 /// Colors the lines: names of nodes, query plans and warnings.
 fn colored(out: &str) -> String {
-    let colors = Colors::of_output();
+    let colors = Colors::for_stdout();
     let line = |line: &str| match line.trim_start() {
         _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
-        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Dim, line),
-        inner if inner.starts_with("warning:") => colors.paint(Look::Wrong, line),
+        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Detail, line),
+        inner if inner.starts_with("warning:") => colors.paint(Look::Fault, line),
         _ => line.to_owned(),
     };
     out.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Writes the statements of a tree. It is as deep as the query, whose depth is limited.
-fn statements(
-    out: &mut String,
-    tree: &Statements,
-    (node, join): (&mesh_plan::Node, Option<&Join>),
-    steps: &mut impl Iterator<Item = (String, Vec<String>)>,
-) {
+/// Writes a statement and the steps of its query plan.
+fn write_statement(out: &mut String, node: &Node, statement: impl Display, steps: &[String]) {
     // Writing to a String cannot fail.
-    let _ = writeln!(out, "-- {}\n{}", node.path, tree.statement);
-    let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
-    for step in &query_plan {
+    let _ = writeln!(out, "-- {}\n{statement}", node.path);
+    for step in steps {
         let _ = writeln!(out, "  -> {step}");
     }
-    if let Some(advice) = IndexAdvice::new(node, join, &query_plan) {
+}
+
+/// Writes the statements of a tree with advice about indexes. The tree is as deep as the query, whose depth is limited.
+fn write_statements(
+    out: &mut String,
+    tree: &Statements,
+    (node, join): (&Node, Option<&Join>),
+    steps: &mut impl Iterator<Item = (String, Vec<String>)>,
+) {
+    let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+    write_statement(out, node, &tree.statement, &query_plan);
+    if let Some(advice) = index_advice(node, join, &query_plan) {
         let _ = writeln!(out, "  {advice}");
     }
     out.push('\n');
     for (tree, join) in tree.joins.iter().zip(&node.joins) {
-        statements(out, tree, (&join.node, Some(join)), steps);
+        write_statements(out, tree, (&join.node, Some(join)), steps);
     }
 }

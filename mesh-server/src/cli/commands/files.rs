@@ -2,26 +2,37 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use mesh_plan::Mesh;
 use mesh_server::App;
 
-use crate::cli::args::FilesArgs;
+use crate::cli::args::SourceArgs;
 use crate::cli::failure::{Failure, chain};
-use crate::cli::output::print;
-use crate::cli::output::remark;
+use crate::cli::output::{print, remark};
 use crate::cli::server::app_factory::uploads;
-use crate::cli::server::data_source::DataSource;
-use crate::cli::settings::settings;
 use crate::cli::terminal::Spinner;
+use crate::config::parse;
+
+/// Arguments of `files`.
+#[derive(Debug, Args)]
+pub(crate) struct FilesArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Skip files that are younger than this, such as 1h or 7d
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = parse::age)]
+    older_than: Duration,
+    /// Remove the listed files
+    #[arg(long)]
+    remove: bool,
+}
 
 pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
-    let config = settings(args.settings(), args.config.as_deref())?;
+    let (config, source) = args.source.open()?;
     if !config.uploads.enabled {
         return Err(Failure::start(
             "'uploads.enabled' is false in these settings, so there is no store of files",
         ));
     }
-    let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
     let Some(database) = source.database else {
         return Err(Failure::start("no database to look for records in: name one with --database"));
     };

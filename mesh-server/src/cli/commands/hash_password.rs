@@ -6,13 +6,13 @@ use mesh_server::accounts;
 
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
-use crate::cli::terminal::password;
+use crate::cli::terminal::read_password;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    let password = password::read("Password: ").map_err(Failure::start)?;
+    let password = read_password("Password: ").map_err(Failure::start)?;
     // Without echo, a typing error would go unnoticed.
     if io::stdin().is_terminal()
-        && password::read("Repeat the password: ").map_err(Failure::start)? != password
+        && read_password("Repeat the password: ").map_err(Failure::start)? != password
     {
         return Err(Failure::start("the two passwords differ"));
     }

@@ -1,35 +1,59 @@
 //! `mesh-server health`: requests `/readyz` of the server with these settings, for the health checks of containers.
 
-use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cli::args::HealthArgs;
+use bytes::Bytes;
+use clap::Args;
+use http::{Request, StatusCode};
+use http_body_util::Full;
+
+use crate::cli::args::given;
+use crate::cli::client::http_client::HttpClient;
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
+use crate::cli::server::database::block_on;
 use crate::cli::settings::settings;
 use crate::config::Config;
 
-/// Time limit of connecting and of each read and write.
+/// The time limit of the request.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of the reply that are read at most.
-const MAX_REPLY: u64 = 64 << 10;
+
+/// Arguments of `health`.
+#[derive(Debug, Args)]
+pub(crate) struct HealthArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Address of the server [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+}
 
 pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
-    let config = settings(args.settings(), args.config.as_deref())?;
+    let config = settings(given([("listen", &args.listen)]), args.config.as_deref())?;
     let address = address(&config)?;
-    let reply =
-        request(address).map_err(|error| Failure::found(format!("no answer from {address}: {error}")))?;
-    let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
-    let status = head.split(' ').nth(1).unwrap_or_default();
-    if status == "200" { print(body) } else { Err(Failure::found(format!("not ready ({status}): {body}"))) }
+    let request = Request::get(format!("http://{address}/readyz")).body(Full::<Bytes>::default());
+    let request = request.map_err(Failure::start)?;
+    let http = HttpClient::without_tls();
+    let reply = block_on(async { tokio::time::timeout(TIMEOUT, http.send(request)).await });
+    let reply = reply
+        .map_err(Failure::start)?
+        .map_err(|_| Failure::found(format!("no answer from {address} within {TIMEOUT:?}")))??;
+    let (status, body) = (reply.status(), String::from_utf8_lossy(reply.body()));
+    if status == StatusCode::OK {
+        print(body)
+    } else {
+        Err(Failure::found(format!("not ready ({}): {body}", status.as_u16())))
+    }
 }
 
 /// Returns the address of the health checks, as seen from the machine of the server.
 fn address(config: &Config) -> Result<SocketAddr, Failure> {
     if config.admin.listen.is_none() && config.tls.files().is_some() {
         return Err(Failure::start(
-            "the main address speaks TLS, and its certificate is not for a local address: set 'admin.listen'",
+            "the server uses TLS, and its certificate is not valid for a local address: set 'admin.listen'",
         ));
     }
     let mut address = config.admin.listen.unwrap_or(config.listen);
@@ -40,15 +64,4 @@ fn address(config: &Config) -> Result<SocketAddr, Failure> {
         });
     }
     Ok(address)
-}
-
-fn request(address: SocketAddr) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    // In HTTP/1.0 the end of the connection is the end of the reply.
-    write!(stream, "GET /readyz HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut reply = Vec::new();
-    stream.take(MAX_REPLY).read_to_end(&mut reply)?;
-    Ok(String::from_utf8_lossy(&reply).into_owned())
 }

@@ -1,25 +1,41 @@
 //! `mesh-server introspect`: writes the schema document that is inferred from a database.
 
-use crate::cli::args::IntrospectArgs;
+use std::path::PathBuf;
+
+use clap::Args;
+
 use crate::cli::failure::Failure;
-use crate::cli::output::remark;
-use crate::cli::output::write;
-use crate::cli::server::data_source;
+use crate::cli::output::{remark, write};
+use crate::cli::server::data_source::OPENING;
 use crate::cli::server::database::Database;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
 
+/// Arguments of `introspect`.
+#[derive(Debug, Args)]
+pub(crate) struct IntrospectArgs {
+    /// Database to read, such as sqlite:blog.db or postgres://user@host/db
+    #[arg(long, value_name = "URL")]
+    database: String,
+    /// PostgreSQL schemas to read, separated by commas [default: the first of the search path]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    schema: Vec<String>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let mut notes = Vec::new();
-    let mut config = Config::default();
-    config.schemas.clone_from(&args.schema);
-    let spinner = Spinner::start(data_source::OPENING);
-    let opened = Database::open(&args.database, &config, &[], &mut notes);
-    let (_, catalog) = opened.map_err(Failure::start)?;
+    let config = Config { schemas: args.schema.clone(), ..Config::default() };
+    let spinner = Spinner::start(OPENING);
+    let (_, catalog) =
+        Database::open(&args.database, &config, Vec::new(), &mut notes).map_err(Failure::start)?;
     drop(spinner);
-    let (document, _) = data_source::inferred(&catalog, &mut notes);
+    let inference = mesh_schema::infer(&catalog);
+    notes.extend(inference.notes.iter().map(ToString::to_string));
     for note in &notes {
         remark(format_args!("note: {note}"));
     }
-    write(args.output.as_deref(), &(document.to_json() + "\n"))
+    write(args.output.as_deref(), &(inference.document.to_json() + "\n"))
 }

@@ -1,18 +1,65 @@
 //! `mesh-server serve`: serves a database over HTTP until a signal stops it.
 
+use clap::Args;
 use mesh_docs::Sql;
 
-use crate::cli::args::ServeArgs;
+use crate::cli::args::{LogArgs, SourceArgs, given};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::logging;
 use crate::cli::server::run::serve;
 use crate::cli::settings::load;
-use crate::config::{Config, DocsAuth};
+use crate::config::{Config, DocsAuth, Flags};
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Address and port to listen on; port 0 picks a free one [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Path that all routes are under; '' is the root [default: /mesh]
+    #[arg(long, value_name = "PATH")]
+    base: Option<String>,
+    /// Threads that serve connections; 0 is one per core [default: 0]
+    #[arg(long, value_name = "N")]
+    threads: Option<String>,
+    /// Print the settings in effect, with their origins and without secrets, and exit
+    #[arg(long)]
+    print_config: bool,
+    /// Offer the playground at /docs
+    #[arg(long)]
+    docs: bool,
+    /// Accept a playground without login, or with SQL, at an address that is not loopback
+    #[arg(long)]
+    allow_open_docs: bool,
+    /// Offer write routes, for the writable fields of the schema document
+    #[arg(long)]
+    mutations: bool,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl ServeArgs {
+    /// Returns the flags that are settings.
+    pub(crate) fn flags(&self) -> Flags {
+        let on = |switch: bool| switch.then(|| "true".to_owned());
+        let flags = given([
+            ("listen", &self.listen),
+            ("base", &self.base),
+            ("threads", &self.threads),
+            ("docs.enabled", &on(self.docs)),
+            ("mutations.enabled", &on(self.mutations)),
+        ]);
+        [self.source.flags(), flags, self.log.flags()].concat()
+    }
+}
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let (config, effective) = load(args.settings(), args.config.as_deref()).map_err(Failure::faults)?;
+    let file = args.source.config.as_deref();
+    let (config, effective) = load(args.flags(), file).map_err(Failure::faults)?;
     if args.print_config {
         return print(effective.to_toml().trim_end());
     }

@@ -1,22 +1,20 @@
 //! `mesh-server upload`: sends a file to a field of a record. The signed statement contains the hash of the file.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
-use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::io::{self, IsTerminal, Read, Seek as _};
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
-use indicatif::ProgressBar;
-use mesh_uploads::{ContentHash, ContentHasher, ContentType, Statement};
-use mesh_wire::client::{self, Endpoint, UploadForm, UploadTarget};
-use ring::rand::{SecureRandom as _, SystemRandom};
+use clap::Args;
+use futures_util::stream;
+use http::header::CONTENT_LENGTH;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use mesh_uploads::{ContentHasher, ContentType, Statement};
+use mesh_wire::client::{self as wire, UploadForm, UploadTarget};
 use serde_json::{Map, Value};
 
-use crate::cli::args::UploadArgs;
-use crate::cli::client::http::{HttpClient, json_body};
-use crate::cli::client::session::{self, UserSession};
+use crate::cli::client::{Client, ServerArgs, json_body, random};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::terminal::bytes_bar;
@@ -24,8 +22,29 @@ use crate::cli::terminal::bytes_bar;
 /// Bytes that are read and sent at once.
 const BLOCK: usize = 256 * 1024;
 
+/// Arguments of `upload`.
+#[derive(Debug, Args)]
+pub(crate) struct UploadArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+    /// Further fields of the record to write, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    meta: Option<String>,
+    /// Content type of the file [default: by the extension]
+    #[arg(long = "type", value_name = "TYPE")]
+    content_type: Option<String>,
+    /// Entity of the record
+    entity: String,
+    /// Id of the record
+    #[arg(allow_negative_numbers = true)]
+    id: String,
+    /// Field that the file is attached to
+    field: String,
+    /// The file
+    file: PathBuf,
+}
+
 pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
-    let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
     if let Some(meta) = &args.meta {
         serde_json::from_str::<Map<String, Value>>(meta)
             .map_err(|error| Failure::start(format!("--meta must be a JSON object: {error}")))?;
@@ -36,130 +55,60 @@ pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
         })?,
         None => content_type_of(&args.file),
     };
-    let http = HttpClient::new(&endpoint, args.ca.as_deref())?;
-    let password = args.login.as_deref().map(session::password).transpose()?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::start)?;
-    runtime.block_on(async {
-        let session = match (&args.login, password) {
-            (Some(login), Some(password)) => {
-                Some(UserSession::log_in(&http, &endpoint, login, password).await?)
-            }
-            _ => None,
-        };
-        let sent = send_file(&http, &endpoint, args, session.as_ref(), &content_type).await;
-        if let Some(session) = session {
-            session.log_out().await;
-        }
-        let body: Value = serde_json::from_slice(&sent?).map_err(Failure::found)?;
-        if io::stdout().is_terminal() { print(format_args!("{body:#}")) } else { print(&body) }
-    })
+    let body = Client::run(&args.server, async |client| send_file(client, args, &content_type).await)?;
+    let body: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
+    if io::stdout().is_terminal() { print(format_args!("{body:#}")) } else { print(&body) }
 }
 
-async fn send_file(
-    http: &HttpClient,
-    endpoint: &Endpoint,
-    args: &UploadArgs,
-    session: Option<&UserSession<'_>>,
-    content_type: &ContentType,
-) -> Result<Bytes, Failure> {
+async fn send_file(client: &Client, args: &UploadArgs, content_type: &ContentType) -> Result<Bytes, Failure> {
     let unreadable =
         |error: io::Error| Failure::start(format!("cannot read {}: {error}", args.file.display()));
     let mut file = File::open(&args.file).map_err(unreadable)?;
-    let (hash, size) = hash_of(&mut file).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    let mut hasher = ContentHasher::new();
+    for block in blocks(&file, size) {
+        hasher.update(&block.map_err(unreadable)?);
+    }
     // The open file is read again, rather than opened again, in case another file has taken its name.
-    io::Seek::rewind(&mut file).map_err(unreadable)?;
+    file.rewind().map_err(unreadable)?;
 
     let (entity, field) = (args.entity.clone(), Some(args.field.clone()));
-    let statement = Statement { entity, field, hash: Some(hash) }.to_string();
-    let mut fresh = [0; 16];
-    SystemRandom::new().fill(&mut fresh).map_err(Failure::start)?;
-    let form = UploadForm::new(fresh);
+    let statement = Statement { entity, field, hash: Some(hasher.finish()) }.to_string();
+    let form = UploadForm::new(random()?);
     let target = UploadTarget::Attach { entity: &args.entity, id: &args.id, field: &args.field };
-    let mut request = client::upload(endpoint, target, &statement, &form).map_err(Failure::start)?;
-    if let Some(session) = session {
-        request = session.sign(request)?;
-    }
+    let mut request = wire::upload(&client.endpoint, target, &statement, &form).map_err(Failure::start)?;
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let before = form.before(args.meta.as_deref(), &name, content_type.as_str());
+    let length = before.len() as u64 + size + form.after().len() as u64;
+    request.headers_mut().insert(CONTENT_LENGTH, length.into());
     let progress = bytes_bar(size);
-    let body = FileBody {
-        length: before.len() as u64 + size + form.after().len() as u64,
-        before,
-        file: file.take(size),
-        left: size,
-        after: form.after(),
-        progress: progress.clone(),
-    };
-    let reply = http.send(request.map(|_| body)).await;
+    let shown = progress.clone();
+    // Reading the file may block, which is fine: this thread does nothing else.
+    let sent =
+        blocks(file, size).inspect(move |block| shown.inc(block.as_ref().map_or(0, Bytes::len) as u64));
+    let parts = [Ok(before)].into_iter().chain(sent).chain([Ok(form.after())]);
+    let body = StreamBody::new(stream::iter(parts.map(|part| part.map(Frame::data))));
+    let reply = client.send(request, |_| body).await;
     progress.abandon();
     let hint = "does the schema list this field under \"uploads\", and is [uploads] enabled on the server?";
     json_body(reply?, "MethodNotAllowed", hint)
 }
 
-fn hash_of(file: &mut File) -> io::Result<(ContentHash, u64)> {
-    let (mut hasher, mut size) = (ContentHasher::new(), 0);
-    let mut block = vec![0; BLOCK];
-    loop {
-        let length = file.read(&mut block)?;
-        let Some(bytes) = block.get(..length).filter(|bytes| !bytes.is_empty()) else { break };
-        hasher.update(bytes);
-        size += length as u64;
-    }
-    Ok((hasher.finish(), size))
-}
-
-/// A form with a file that is read while it is sent.
-struct FileBody {
-    length: u64,
-    before: Bytes,
-    file: io::Take<File>,
-    left: u64,
-    after: Bytes,
-    progress: ProgressBar,
-}
-
-impl FileBody {
-    fn next(&mut self) -> io::Result<Bytes> {
-        if !self.before.is_empty() {
-            return Ok(std::mem::take(&mut self.before));
-        }
-        if self.left == 0 {
-            return Ok(std::mem::take(&mut self.after));
-        }
-        let mut block = vec![0; BLOCK.min(usize::try_from(self.left).unwrap_or(BLOCK))];
-        let length = self.file.read(&mut block)?;
-        if length == 0 {
-            return Err(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "the file was truncated while it was sent",
-            ));
-        }
+/// Reads so many bytes of a file in blocks.
+fn blocks(mut file: impl Read, size: u64) -> impl Iterator<Item = io::Result<Bytes>> {
+    let mut left = size;
+    std::iter::from_fn(move || {
+        let mut block = vec![0; BLOCK.min(usize::try_from(left).unwrap_or(BLOCK))];
+        let length = match file.read(&mut block) {
+            Ok(0) if left == 0 => return None,
+            Ok(0) => return Some(Err(io::Error::other("the file was truncated while it was read"))),
+            Ok(length) => length,
+            Err(error) => return Some(Err(error)),
+        };
+        left -= length as u64;
         block.truncate(length);
-        self.left -= length as u64;
-        self.progress.inc(length as u64);
-        Ok(Bytes::from(block))
-    }
-}
-
-impl Body for FileBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        // Reading the file may block, which is fine: this thread does nothing else.
-        Poll::Ready(match self.next() {
-            Ok(bytes) if bytes.is_empty() => None,
-            next => Some(next.map(Frame::data)),
-        })
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.length)
-    }
+        Some(Ok(block.into()))
+    })
 }
 
 /// Returns the content type of a file extension.

@@ -1,6 +1,5 @@
 //! Health checks and metrics of the database, and the listener for them.
 
-use mesh_plan::BoxFuture;
 use mesh_server::{Admin, Check, Current, Exposition, Health, Metrics};
 use tokio::net::TcpListener;
 
@@ -14,17 +13,14 @@ pub(crate) fn admin(database: Option<&Database>) -> Admin {
     health.set("schema", Check::Passed);
     if let Some(database) = database.cloned() {
         let probed = database.clone();
-        health.probe("database", move || {
-            let database = probed.clone();
-            Box::pin(async move { check(&database).await }) as BoxFuture<'static, Check>
-        });
+        health.probe("database", move || Box::pin(check(probed.clone())));
         metrics.add(move |out| expose(&database, out));
     }
     Admin::new(health, metrics)
 }
 
-/// The cause goes to the log only, because it may name files and hosts.
-async fn check(database: &Database) -> Check {
+/// Checks that the database can be read. The cause goes to the log only, because it may name files and hosts.
+async fn check(database: Database) -> Check {
     match database.ping().await {
         Ok(()) => Check::Passed,
         Err(error) => {
@@ -46,27 +42,6 @@ fn expose(database: &Database, out: &mut Exposition) {
     out.gauge("mesh_answers_cached", "Answers kept in memory.", &[(&[], usage.answers as f64)]);
     out.counter("mesh_answer_hits_total", "Reads answered from memory.", &[(&[], usage.hits as f64)]);
     out.gauge("mesh_answers_cached_bytes", "Bytes of answers kept in memory.", &[(&[], usage.bytes as f64)]);
-}
-
-/// Returns the exporter of spans, if a collector is configured.
-#[cfg(feature = "otlp")]
-pub(crate) fn spans(config: &Config) -> Result<Option<mesh_server::otlp::Spans>, Failure> {
-    use mesh_server::otlp::{Endpoint, Spans};
-    let Some(endpoint) = &config.otlp.endpoint else { return Ok(None) };
-    let endpoint =
-        Endpoint::parse(endpoint).map_err(|error| Failure::start(format!("'otlp.endpoint': {error}")))?;
-    Ok(Some(Spans::new(endpoint, &config.otlp.service)))
-}
-
-/// Refuses a collector in a build without the feature.
-#[cfg(not(feature = "otlp"))]
-pub(crate) fn no_spans(config: &Config) -> Result<(), Failure> {
-    match &config.otlp.endpoint {
-        None => Ok(()),
-        Some(_) => Err(Failure::start(
-            "'otlp.endpoint': this server was built without the feature 'otlp'; build it with `--features otlp`",
-        )),
-    }
 }
 
 /// Serves health checks and metrics at `admin.listen`, if that is set.

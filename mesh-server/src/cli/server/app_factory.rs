@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{Binding, Gate, Keys, Secret, UsersTable};
-use mesh_plan::{Changes, CursorKey, MemoryQueries, Mesh, Persisted, Registration};
+use mesh_plan::{Changes, CursorKey, MemoryQueries, Mesh, Persisted};
 use mesh_ql::Format;
-use mesh_schema::Schema;
-use mesh_server::{Admin, App, Events, Health, Integrity, Rates, Uploads};
+use mesh_schema::{Field, Schema};
+use mesh_server::otlp::Spans;
+use mesh_server::{Admin, App, Events, Integrity, Rates, Uploads};
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
@@ -21,15 +22,15 @@ use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::{Config, DocsAuth, Store, Users};
 
-/// Bytes of registered queries that are kept in memory.
-const QUERY_TEXT_BYTES: usize = 32 << 20;
 /// The label that the key of cursors is derived with.
 const CURSOR_LABEL: &str = "mesh cursor";
 
-/// Everything that an application consists of except its schema. It is kept when the schema changes.
+/// The parts of an application that are kept when the schema changes.
 pub(crate) struct AppFactory {
-    config: Config,
-    database: Option<Database>,
+    pub(crate) config: Config,
+    pub(crate) database: Option<Database>,
+    /// Health checks and metrics.
+    pub(crate) admin: Admin,
     writer: Option<Writer>,
     cursor_key: Option<CursorKey>,
     changes: Changes,
@@ -38,22 +39,16 @@ pub(crate) struct AppFactory {
     uploads: Option<Uploads>,
     cors: Option<Cors>,
     rates: Rates,
-    admin: Admin,
-    #[cfg(feature = "otlp")]
-    spans: Option<mesh_server::otlp::Spans>,
+    spans: Option<Spans>,
 }
 
 impl AppFactory {
     /// Opens everything that the settings turn on.
-    pub(crate) async fn open(config: &Config, database: Option<Database>) -> Result<Self, Failure> {
-        let database = database.map(|database| match database {
-            Database::Sqlite(database) => Database::Sqlite(
-                database.response_cache(config.cache.responses).memory_map(config.sqlite.mmap),
-            ),
-            database @ Database::Postgres(_) => database,
-        });
-        #[cfg(not(feature = "otlp"))]
-        admin::no_spans(config)?;
+    pub(crate) async fn open(config: &Config, mut database: Option<Database>) -> Result<Self, Failure> {
+        if let Some(Database::Sqlite(sqlite)) = database {
+            let sqlite = sqlite.response_cache(config.cache.responses).memory_map(config.sqlite.mmap);
+            database = Some(Database::Sqlite(sqlite));
+        }
         let writes = config.mutations.enabled || config.uploads.enabled;
         let writer = database.as_ref().filter(|_| writes).map(Database::writer).transpose()?;
         let secret = secret(config)?;
@@ -68,12 +63,9 @@ impl AppFactory {
             Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
             None => None,
         };
-        let cors = &config.cors.origins;
+        let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
         Ok(Self {
-            config: config.clone(),
             admin: admin::admin(database.as_ref()),
-            #[cfg(feature = "otlp")]
-            spans: admin::spans(config)?,
             database,
             writer,
             cursor_key: secret.map(|secret| CursorKey::new(&secret.derive(CURSOR_LABEL))),
@@ -82,43 +74,26 @@ impl AppFactory {
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors).map_err(Failure::start)?) },
-            rates: Rates::new().per_address(config.limits.per_address).per_session(config.limits.per_session),
+            rates: Rates::new().per_address(limits.per_address).per_session(limits.per_session),
+            spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, &otlp.service)),
+            config: config.clone(),
         })
-    }
-
-    /// Returns the settings.
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// Returns health checks and metrics.
-    pub(crate) fn admin(&self) -> &Admin {
-        &self.admin
-    }
-
-    /// Returns the health checks.
-    pub(crate) fn health(&self) -> &Health {
-        self.admin.health()
-    }
-
-    /// Returns the database, if there is one.
-    pub(crate) fn database(&self) -> Option<&Database> {
-        self.database.as_ref()
     }
 
     /// Builds the application for a schema.
     pub(crate) fn app(&self, schema: Schema) -> Result<App, Failure> {
         let config = &self.config;
-        let writable = schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.writable));
-        if config.mutations.enabled && !writable {
+        let has_field = |is_such: fn(&Field) -> bool| {
+            schema.entities().any(|(_, entity)| entity.fields.iter().any(is_such))
+        };
+        if config.mutations.enabled && !has_field(|field| field.writable) {
             tracing::warn!(
                 "write routes are enabled, but no field is writable: list the writable fields under 'writable' in the schema \
                  document (`mesh-server introspect` writes a document to start from)"
             );
         }
-        let takes_files =
-            schema.entities().any(|(_, entity)| entity.fields.iter().any(|field| field.upload.is_some()));
-        if self.uploads.is_some() && !takes_files {
+        let takes_files = has_field(|field| field.upload.is_some());
+        if config.uploads.enabled && !takes_files {
             tracing::warn!(
                 "uploads are on, but no field takes files: declare some under 'uploads' in the schema document"
             );
@@ -138,14 +113,13 @@ impl AppFactory {
             .trusted_proxies(config.trusted_proxies.clone())
             .mutations(config.mutations.enabled)
             .server_timing(config.server_timing);
-        #[cfg(feature = "otlp")]
-        if let Some(spans) = &self.spans {
-            app = app.spans(spans.clone());
-        }
         app = match config.admin.listen {
             None => app.admin(self.admin.clone()),
             Some(_) => app.metrics(self.admin.metrics().clone()),
         };
+        if let Some(spans) = &self.spans {
+            app = app.spans(spans.clone());
+        }
         if config.events.enabled {
             app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
         }
@@ -177,9 +151,13 @@ fn docs(config: &Config) -> Options {
     };
     let binding = config.integrity.enabled && config.integrity.binding == Binding::Require;
     let offers = Offers { binding, ..Offers::default() };
-    let options =
-        Options::default().path(&settings.path).title(settings.title.as_str()).theme(settings.theme);
-    let options = options.auth(auth).sql(settings.sql).offers(offers);
+    let options = Options::default()
+        .path(&settings.path)
+        .title(settings.title.as_str())
+        .theme(settings.theme)
+        .auth(auth)
+        .sql(settings.sql)
+        .offers(offers);
     if settings.entities.is_empty() { options } else { options.entities(settings.entities.iter().cloned()) }
 }
 
@@ -257,29 +235,22 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
     if config.state.store == Store::Memory || !(config.integrity.enabled || config.persisted.enabled) {
         return None;
     }
+    let queries = config.persisted.max_entries;
+    let opened = if let Some(Database::Postgres(database)) = database {
+        let state = database.state(queries).await.map_err(|error| error.to_string());
+        state.map(|state| State::new(state.clone()).with_attempts(state))
+    } else {
+        let limits = StateLimits { queries, ..StateLimits::default() };
+        let state = mesh_sqlite::State::open(&state_path(config)?, limits);
+        state.map(State::new).map_err(|error| error.to_string())
+    };
     let lost = "ended sessions and registered queries are kept in memory only";
-    if let Some(Database::Postgres(database)) = database {
-        return match database.state(config.persisted.max_entries).await {
-            Ok(state) => Some(State::new(state.clone()).with_attempts(state)),
-            Err(error) => {
-                tracing::warn!("{error}; {lost}");
-                None
-            }
-        };
-    }
-    let path = state_path(config)?;
-    let limits = StateLimits { queries: config.persisted.max_entries, ..StateLimits::default() };
-    match mesh_sqlite::State::open(&path, limits) {
-        Ok(state) => Some(State::new(state)),
-        Err(error) => {
-            tracing::warn!("{error}; {lost}");
-            None
-        }
-    }
+    opened.inspect_err(|error| tracing::warn!("{error}; {lost}")).ok()
 }
 
+/// Returns the file of the state: the configured one, or one beside the database.
 fn state_path(config: &Config) -> Option<PathBuf> {
-    let beside = || match config.database.as_deref()?.parse() {
+    let beside = || match DatabaseUrl::parse(config.database.as_deref()?) {
         Ok(DatabaseUrl::Sqlite(path)) => Some(mesh_sqlite::State::beside(&path)),
         _ => None,
     };
@@ -289,10 +260,9 @@ fn state_path(config: &Config) -> Option<PathBuf> {
 /// Builds the registry of persisted queries, with those of the configured file.
 pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> Result<Persisted, Failure> {
     let settings = &config.persisted;
-    let default = if config.integrity.enabled { Registration::Signed } else { Registration::Open };
-    let mut persisted = Persisted::new(settings.registration.unwrap_or(default))
+    let mut persisted = Persisted::new(config.registration())
         .only(settings.only)
-        .memory(MemoryQueries::new(settings.max_entries, QUERY_TEXT_BYTES));
+        .memory(MemoryQueries::new(settings.max_entries, MemoryQueries::BYTES));
     if let Some(state) = state {
         persisted = persisted.store(Arc::clone(&state.queries));
     }
@@ -350,8 +320,10 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
             )));
         }
     };
-    let max_bytes = u64::try_from(settings.max_bytes).unwrap_or(u64::MAX);
-    Ok(uploads.path(settings.path.clone()).max_bytes(max_bytes).content_types(settings.content_types.clone()))
+    Ok(uploads
+        .path(settings.path.clone())
+        .max_bytes(settings.max_bytes)
+        .content_types(settings.content_types.clone()))
 }
 
 /// Opens a bucket with the `AWS_` variables that other S3 tools use.

@@ -1,9 +1,7 @@
 //! The data source of a server: the database, and the schema that is checked against it.
 
-use std::path::Path;
-
 use mesh_plan::policy::SchemaPolicy;
-use mesh_schema::{Catalog, Document, Fault, Schema};
+use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
 
 use crate::cli::server::database::Database;
 use crate::cli::terminal::Spinner;
@@ -49,7 +47,7 @@ impl DataSource {
         let (database, catalog) = match &config.database {
             None => (None, None),
             Some(url) => {
-                let opened = Database::open(url, config, &document.time_columns(), &mut notes);
+                let opened = Database::open(url, config, document.time_columns(), &mut notes);
                 let (database, catalog) = opened.map_err(|fault| vec![fault])?;
                 (Some(database), Some(catalog))
             }
@@ -81,28 +79,41 @@ impl DataSource {
     }
 }
 
-/// The name and the text of the schema document, if one is configured.
-struct SchemaText(Option<(String, String)>);
+/// The schema document.
+struct SchemaText {
+    /// The name of the file; empty without a document.
+    file: String,
+    /// `None` if no document is configured.
+    text: Option<String>,
+}
 
 impl SchemaText {
     fn read(config: &Config) -> Result<Self, Vec<String>> {
-        config.schema.as_deref().map(read_text).transpose().map(Self)
+        let Some(path) = &config.schema else { return Ok(Self { file: String::new(), text: None }) };
+        let file = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self { file, text: Some(text) }),
+            Err(error) => Err(vec![format!("cannot read the schema {file}: {error}")]),
+        }
     }
 
     /// Returns the columns that the document declares as times.
     fn time_columns(&self) -> Vec<(String, String)> {
         // Faults of the document are reported when it is loaded.
-        let document = self.0.as_ref().and_then(|(_, text)| Document::parse(text).ok());
+        let document = self.text.as_deref().and_then(|text| Document::parse(text).ok());
         document.map(|document| document.time_columns()).unwrap_or_default()
     }
 
     /// Loads the schema, or infers it if there is no document.
     fn load(&self, catalog: Option<&Catalog>, notes: &mut Vec<String>) -> Result<Schema, Vec<String>> {
-        let schema = match (&self.0, catalog) {
-            (Some((name, text)), catalog) => {
-                Schema::read(text, catalog).map_err(|faults| lines(name, &faults))?
+        let lines = |faults: Faults| lines(&self.file, &faults);
+        let schema = match (&self.text, catalog) {
+            (Some(text), catalog) => Schema::read(text, catalog).map_err(lines)?,
+            (None, Some(catalog)) => {
+                let inference = mesh_schema::infer(catalog);
+                notes.extend(inference.notes.iter().map(ToString::to_string));
+                inference.document.load(Some(catalog)).map_err(lines)?
             }
-            (None, Some(catalog)) => inferred(catalog, notes).1?,
             (None, None) => {
                 return Err(vec![
                     "nothing to serve: name a database with --database, or a schema with --schema".to_owned(),
@@ -110,34 +121,16 @@ impl SchemaText {
             }
         };
         // Policies are checked here, because the types of fields can come from the database.
-        let file = self.0.as_ref().map_or("", |(name, _)| name);
-        SchemaPolicy::from_schema(&schema).map_err(|faults| lines(file, &faults))?;
+        SchemaPolicy::from_schema(&schema).map_err(lines)?;
         if schema.entities().next().is_none() {
-            let why =
-                if self.0.is_some() { "the schema has no entities" } else { "the database has no tables" };
+            let why = match self.text {
+                Some(_) => "the schema has no entities",
+                None => "the database has no tables",
+            };
             notes.push(format!("there is nothing to serve: {why}"));
         }
         Ok(schema)
     }
-}
-
-/// Infers a schema document from a catalog, and loads it.
-pub(crate) fn inferred(
-    catalog: &Catalog,
-    notes: &mut Vec<String>,
-) -> (Document, Result<Schema, Vec<String>>) {
-    let inference = mesh_schema::infer(catalog);
-    notes.extend(inference.notes.iter().map(ToString::to_string));
-    let schema = inference.document.load(Some(catalog)).map_err(|faults| lines("", &faults));
-    (inference.document, schema)
-}
-
-/// Reads a file; returns its name and its text.
-fn read_text(path: &Path) -> Result<(String, String), Vec<String>> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| vec![format!("cannot read the schema {name}: {error}")])?;
-    Ok((name, text))
 }
 
 /// Formats faults as lines with the file, and the position if it is known.

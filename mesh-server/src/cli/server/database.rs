@@ -1,6 +1,6 @@
 //! The database of a command: SQLite or PostgreSQL behind one type.
 
-use std::future::Future;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use mesh_integrity::{AttemptStore, NonceStore, RevocationStore, UsersTable};
@@ -10,7 +10,7 @@ use mesh_schema::{Catalog, Schema};
 use mesh_server::accounts::Accounts;
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database_url::{DatabaseUrl, DatabaseUrlError};
+use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::Config;
 
 /// An open database.
@@ -66,46 +66,43 @@ impl Database {
     pub(crate) fn open(
         url: &str,
         config: &Config,
-        times: &[(String, String)],
+        times: Vec<(String, String)>,
         notes: &mut Vec<String>,
     ) -> Result<(Self, Catalog), String> {
-        match url.parse().map_err(|error: DatabaseUrlError| error.to_string())? {
-            DatabaseUrl::Sqlite(path) => {
-                let database = mesh_sqlite::Database::open(&path).map_err(|error| error.to_string())?;
-                let contents = database.contents(times).map_err(|error| error.to_string())?;
-                notes.extend(contents.notes);
-                Ok((Self::Sqlite(database), contents.catalog))
-            }
-            DatabaseUrl::Postgres(url) => block_on(async {
-                let database = mesh_postgres::Database::connect(&url, &settings(config)).await?;
-                let contents = database.contents(times).await?;
-                notes.extend(contents.notes);
-                Ok((Self::Postgres(database), contents.catalog))
-            })?
-            .map_err(|error: mesh_postgres::OpenError| error.to_string()),
-        }
+        block_on(async {
+            let database = match DatabaseUrl::parse(url)? {
+                DatabaseUrl::Sqlite(path) => {
+                    mesh_sqlite::Database::open(&path).map(Self::Sqlite).map_err(text)?
+                }
+                DatabaseUrl::Postgres(url) => {
+                    let connected = mesh_postgres::Database::connect(&url, &settings(config)).await;
+                    connected.map(Self::Postgres).map_err(text)?
+                }
+            };
+            let catalog = database.contents(times, notes).await?;
+            Ok((database, catalog))
+        })?
     }
 
-    /// Reads the catalog again.
+    /// Reads the catalog. `times` are the columns that hold times.
     pub(crate) async fn contents(
         &self,
         times: Vec<(String, String)>,
         notes: &mut Vec<String>,
     ) -> Result<Catalog, String> {
-        let (catalog, remarks) = match self {
+        let (catalog, more) = match self {
             Self::Sqlite(database) => {
                 let database = database.clone();
                 let reading = tokio::task::spawn_blocking(move || database.contents(&times));
-                let contents = reading.await.map_err(|error| error.to_string())?;
-                let contents = contents.map_err(|error| error.to_string())?;
+                let contents = reading.await.map_err(text)?.map_err(text)?;
                 (contents.catalog, contents.notes)
             }
             Self::Postgres(database) => {
-                let contents = database.contents(&times).await.map_err(|error| error.to_string())?;
+                let contents = database.contents(&times).await.map_err(text)?;
                 (contents.catalog, contents.notes)
             }
         };
-        notes.extend(remarks);
+        notes.extend(more);
         Ok(catalog)
     }
 
@@ -152,8 +149,8 @@ impl Database {
     /// Checks that the database can be read.
     pub(crate) async fn ping(&self) -> Result<(), String> {
         match self {
-            Self::Sqlite(database) => database.ping().await.map_err(|error| error.to_string()),
-            Self::Postgres(database) => database.ping().await.map_err(|error| error.to_string()),
+            Self::Sqlite(database) => database.ping().await.map_err(text),
+            Self::Postgres(database) => database.ping().await.map_err(text),
         }
     }
 
@@ -205,8 +202,12 @@ fn settings(config: &Config) -> Settings {
     settings
 }
 
-/// Runs a future on a runtime of its own.
+/// Runs a future on a new runtime.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    Ok(runtime.map_err(|error| error.to_string())?.block_on(future))
+    Ok(runtime.map_err(text)?.block_on(future))
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
 }

@@ -1,9 +1,6 @@
 //! The database URLs that settings accept.
 
-use std::error::Error;
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// A parsed database URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,24 +11,9 @@ pub(crate) enum DatabaseUrl {
     Postgres(String),
 }
 
-/// Why a text is not a database URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DatabaseUrlError {
-    /// `sqlite:` without a path.
-    NoFile,
-    /// A SQLite database in memory.
-    InMemory,
-    /// `postgres:` without an authority.
-    NoServer,
-    /// An unknown scheme.
-    Scheme(String),
-}
-
-impl FromStr for DatabaseUrl {
-    type Err = DatabaseUrlError;
-
+impl DatabaseUrl {
     /// Parses a URL. A text without a scheme is the path of a SQLite file.
-    fn from_str(text: &str) -> Result<Self, DatabaseUrlError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (scheme, rest) = match text.split_once(':') {
             // A single letter is a drive, not a scheme.
             Some((scheme, rest))
@@ -43,33 +25,21 @@ impl FromStr for DatabaseUrl {
         };
         match scheme {
             "sqlite" => match rest.strip_prefix("//").unwrap_or(rest) {
-                "" => Err(DatabaseUrlError::NoFile),
-                ":memory:" => Err(DatabaseUrlError::InMemory),
+                "" => Err("`sqlite:` needs the path of a file, as in `sqlite:blog.db`".to_owned()),
+                ":memory:" => Err("a database in memory would be empty: name a file".to_owned()),
                 path => Ok(Self::Sqlite(path.into())),
             },
             "postgres" | "postgresql" if rest.starts_with("//") => Ok(Self::Postgres(text.to_owned())),
-            "postgres" | "postgresql" => Err(DatabaseUrlError::NoServer),
-            other => Err(DatabaseUrlError::Scheme(other.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for DatabaseUrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoFile => f.write_str("`sqlite:` needs the path of a file, as in `sqlite:blog.db`"),
-            Self::InMemory => f.write_str("a database in memory would be empty: name a file"),
-            Self::NoServer => f.write_str("write a PostgreSQL database as `postgres://user@host/database`"),
-            Self::Scheme(scheme) => write!(
-                f,
-                "databases of kind '{scheme}' are not supported: use `sqlite:` and the path of a file, or \
+            "postgres" | "postgresql" => {
+                Err("write a PostgreSQL database as `postgres://user@host/database`".to_owned())
+            }
+            other => Err(format!(
+                "databases of kind '{other}' are not supported: use `sqlite:` and the path of a file, or \
                  `postgres://user@host/database`"
-            ),
+            )),
         }
     }
 }
-
-impl Error for DatabaseUrlError {}
 
 #[cfg(test)]
 mod tests {
@@ -78,14 +48,14 @@ mod tests {
     #[test]
     fn urls_are_parsed_by_scheme() {
         let file = |path: &str| Ok(DatabaseUrl::Sqlite(path.into()));
-        assert_eq!("sqlite:blog.db".parse(), file("blog.db"));
-        assert_eq!("sqlite:///var/blog.db".parse(), file("/var/blog.db"));
-        assert_eq!("blog.db".parse(), file("blog.db"));
-        assert_eq!("./a:b.db".parse(), file("./a:b.db"));
+        assert_eq!(DatabaseUrl::parse("sqlite:blog.db"), file("blog.db"));
+        assert_eq!(DatabaseUrl::parse("sqlite:///var/blog.db"), file("/var/blog.db"));
+        assert_eq!(DatabaseUrl::parse("blog.db"), file("blog.db"));
+        assert_eq!(DatabaseUrl::parse("./a:b.db"), file("./a:b.db"));
         let url = "postgres://ada:secret@db.example/blog?sslmode=require";
-        assert_eq!(url.parse(), Ok(DatabaseUrl::Postgres(url.to_owned())));
+        assert_eq!(DatabaseUrl::parse(url), Ok(DatabaseUrl::Postgres(url.to_owned())));
         for text in ["sqlite:", "sqlite::memory:", "mysql://x", "postgres:x"] {
-            assert!(text.parse::<DatabaseUrl>().is_err(), "{text}");
+            assert!(DatabaseUrl::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The log on standard error. A thread of its own writes the lines, so that requests never wait for a slow reader;
-//! lines that do not fit into its queue are dropped and counted.
+//! The log on standard error. A thread writes the lines, so that requests never wait for a slow reader; lines that do
+//! not fit into its queue are dropped and counted.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, OnceLock};

@@ -1,6 +1,7 @@
 //! The lifetime of a server process: listen, serve, stop on a signal.
 
 use std::io;
+use std::net::SocketAddr;
 use std::num::NonZero;
 
 use mesh_server::{Check, Current, Server, Timeouts, Tls, Workers};
@@ -29,12 +30,17 @@ pub(crate) fn serve(
         tracing::info!("{note}");
     }
     let entities = source.schema.entities().count();
-    let threads = threads(config);
+    let threads = match config.threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    };
     // Threads that are not pinned share the connections with this one.
     let started = threads - usize::from(!config.pin_threads);
     let workers = Workers::builder(started).pinned(config.pin_threads).on_park(mesh_sqlite::before_park);
     let workers = workers.start().map_err(Failure::start)?;
-    runtime().map_err(Failure::start)?.block_on(async {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().thread_name("mesh").on_thread_park(mesh_sqlite::before_park).build();
+    runtime.map_err(Failure::start)?.block_on(async {
         let factory = AppFactory::open(config, source.database).await?;
         let app = factory.app(source.schema)?;
         let recovered = app.recover_uploads().await;
@@ -52,15 +58,14 @@ pub(crate) fn serve(
             server = server.tls(tls);
             scheme = "https";
         }
-        let listener = TcpListener::bind(config.listen)
-            .await
-            .map_err(|error| Failure::start(cannot_listen(config.listen, &error)))?;
+        let listener =
+            TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
         let address = listener.local_addr().map_err(Failure::start)?;
         let url = format!("{scheme}://{address}{}", config.base);
         // Signals are handled from before the server announces that it is ready.
         let stop = stop_signal().map_err(Failure::start)?;
-        admin::listen(config, factory.admin(), &current).await?;
-        let health = factory.health().clone();
+        admin::listen(config, &factory.admin, &current).await?;
+        let health = factory.admin.health().clone();
         tokio::spawn(SchemaReload::new(factory, current).run());
         tracing::info!(entities, "serving at {url}");
         print(format_args!("listening on {url}"))?;
@@ -69,7 +74,7 @@ pub(crate) fn serve(
             stop.await;
             health.set("server", Check::Failed("it is stopping".to_owned()));
         };
-        // A task of its own takes turns with the connections that it accepts.
+        // A separate task is scheduled fairly with the connections that it accepts.
         let served = tokio::spawn(server.serve(listener, stop)).await;
         served.map_err(Failure::start)?;
         // An open snapshot would prevent the write-ahead log from being truncated.
@@ -77,20 +82,6 @@ pub(crate) fn serve(
         tracing::info!("stopped");
         Ok(())
     })
-}
-
-/// Returns the number of threads that serve, this one included.
-fn threads(config: &Config) -> usize {
-    match config.threads {
-        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
-    }
-}
-
-/// Builds the runtime of this thread, which accepts connections and serves its share of them.
-fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().thread_name("mesh").on_thread_park(mesh_sqlite::before_park).build()
 }
 
 /// Returns the limit of connections, lowered so that the process has file descriptors left for the database: a client
@@ -137,12 +128,12 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-fn cannot_listen(address: std::net::SocketAddr, error: &io::Error) -> String {
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
     let hint = match error.kind() {
         io::ErrorKind::AddrInUse => {
             "; another program uses this port: stop it, or choose a port with --listen"
         }
         _ => "",
     };
-    format!("cannot listen on {address}: {error}{hint}")
+    Failure::start(format!("cannot listen on {address}: {error}{hint}"))
 }

@@ -31,13 +31,13 @@ pub(crate) struct SchemaReload {
 impl SchemaReload {
     /// Registers for SIGHUP.
     pub(crate) fn new(factory: AppFactory, current: Current) -> Self {
-        let served = factory.config().schema.as_deref().map(FileStamp::read);
+        let served = factory.config.schema.as_deref().and_then(file_stamp);
         Self { factory, current, hangup: Hangup::new(), served }
     }
 
     /// Runs until the task is dropped.
     pub(crate) async fn run(mut self) {
-        let file = self.factory.config().schema.clone();
+        let file = self.factory.config.schema.clone();
         let mut seen = self.served;
         let mut retry = Retry::default();
         loop {
@@ -46,14 +46,14 @@ impl SchemaReload {
                 () = retry.due() => Some("retry"),
                 () = tokio::time::sleep(INTERVAL), if file.is_some() => None,
             };
-            let now = file.as_deref().map(FileStamp::read);
+            let now = file.as_deref().and_then(file_stamp);
             let is_still = now == seen;
             seen = now;
             let changed = (is_still && now != self.served).then_some("its file changed");
             if let Some(reason) = reason.or(changed) {
                 self.served = now;
                 let reloaded = reload(&self.factory, &self.current, reason).await;
-                self.factory.health().set("schema", check(&reloaded));
+                self.factory.admin.health().set("schema", check(&reloaded));
                 let refuse = |why: &str| {
                     tracing::error!("the new schema is refused ({reason}), the old one stays in use: {why}");
                 };
@@ -114,7 +114,7 @@ impl Retry {
 async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result<(), ReloadError> {
     let start = Instant::now();
     let build = async {
-        let (schema, notes) = DataSource::reload(factory.config(), factory.database()).await?;
+        let (schema, notes) = DataSource::reload(&factory.config, factory.database.as_ref()).await?;
         let entities = schema.entities().count();
         let app = factory.app(schema).map_err(|failure| vec![failure.to_string()])?;
         Ok::<_, ReloadError>((app, entities, notes))
@@ -130,19 +130,12 @@ async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result
     Ok(())
 }
 
-/// The metadata by which a change of a file is noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileStamp {
-    changed: Option<SystemTime>,
-    length: Option<u64>,
-}
+/// The time of the last change and the length of a file.
+type FileStamp = (SystemTime, u64);
 
-impl FileStamp {
-    fn read(path: &Path) -> Self {
-        let metadata = fs::metadata(path).ok();
-        let changed = metadata.as_ref().and_then(|it| it.modified().ok());
-        Self { changed, length: metadata.map(|it| it.len()) }
-    }
+fn file_stamp(path: &Path) -> Option<FileStamp> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// SIGHUP.

@@ -7,22 +7,21 @@ use super::{Colors, Look};
 /// Returns a value as indented lines.
 pub(crate) fn json(value: &Value, colors: Colors) -> String {
     let mut out = String::new();
-    write(&mut out, value, colors, 0);
+    write(&mut out, value, colors, "\n");
     out
 }
 
-/// The parser of the value has limited its depth.
-fn write(out: &mut String, value: &Value, colors: Colors, depth: usize) {
+/// Writes a value. `line` is a line break with the indentation. The parser of the value has limited its depth.
+fn write(out: &mut String, value: &Value, colors: Colors, line: &str) {
     match value {
         Value::Object(members) if !members.is_empty() => {
-            let members = members.iter().map(|(name, value)| (Some(name.as_str()), value));
-            list(out, members, ['{', '}'], (colors, depth));
+            let members = members.iter().map(|(name, value)| (Some(name), value));
+            list(out, members, ['{', '}'], colors, line);
         }
         Value::Array(items) if !items.is_empty() => {
-            list(out, items.iter().map(|value| (None, value)), ['[', ']'], (colors, depth));
+            list(out, items.iter().map(|value| (None, value)), ['[', ']'], colors, line);
         }
-        Value::Object(_) => out.push_str("{}"),
-        Value::Array(_) => out.push_str("[]"),
+        Value::Object(_) | Value::Array(_) => out.push_str(&value.to_string()),
         Value::String(text) => out.push_str(&colors.paint(Look::Text, &quoted(text))),
         Value::Number(number) => out.push_str(&colors.paint(Look::Number, &number.to_string())),
         Value::Bool(_) | Value::Null => out.push_str(&colors.paint(Look::Keyword, &value.to_string())),
@@ -31,38 +30,32 @@ fn write(out: &mut String, value: &Value, colors: Colors, depth: usize) {
 
 fn list<'v>(
     out: &mut String,
-    members: impl Iterator<Item = (Option<&'v str>, &'v Value)>,
+    members: impl Iterator<Item = (Option<&'v String>, &'v Value)>,
     [open, close]: [char; 2],
-    (colors, depth): (Colors, usize),
+    colors: Colors,
+    line: &str,
 ) {
-    let line = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", depth));
-    };
+    let inner = format!("{line}  ");
     out.push(open);
     for (index, (name, value)) in members.enumerate() {
         if index > 0 {
             out.push(',');
         }
-        line(out, depth + 1);
+        out.push_str(&inner);
         if let Some(name) = name {
             out.push_str(&colors.paint(Look::Name, &quoted(name)));
             out.push_str(": ");
         }
-        write(out, value, colors, depth + 1);
+        write(out, value, colors, &inner);
     }
-    line(out, depth);
+    out.push_str(line);
     out.push(close);
 }
 
 /// Returns a JSON string with all control characters escaped.
 fn quoted(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    if !quoted.contains(char::is_control) {
-        return quoted;
-    }
-    let mut out = String::with_capacity(quoted.len());
-    for letter in quoted.chars() {
+    let mut out = String::new();
+    for letter in Value::from(text).to_string().chars() {
         if letter.is_control() {
             out.push_str(&format!("\\u{:04x}", u32::from(letter)));
         } else {

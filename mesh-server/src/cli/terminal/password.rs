@@ -9,7 +9,7 @@ use console::Term;
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Reads a password: prompts for it if standard input is a terminal, else takes the first line.
-pub(crate) fn read(prompt: &str) -> io::Result<String> {
+pub(crate) fn read_password(prompt: &str) -> io::Result<String> {
     let input = io::stdin();
     let text = if input.is_terminal() {
         let terminal = Term::stderr();

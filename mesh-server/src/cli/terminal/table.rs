@@ -7,8 +7,6 @@ use comfy_table::{
 };
 use serde_json::{Map, Value};
 
-use super::escape_control;
-
 /// Columns separated by blanks, and dashes under the header.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none().junction(' '))
@@ -56,6 +54,15 @@ fn text(value: &Value) -> String {
         Value::String(text) => escape_control(text),
         other => escape_control(&other.to_string()),
     }
+}
+
+/// Escapes control characters, which a terminal would interpret.
+fn escape_control(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() { out.extend(letter.escape_default()) } else { out.push(letter) }
+    }
+    out
 }
 
 #[cfg(test)]

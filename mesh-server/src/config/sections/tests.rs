@@ -1,14 +1,8 @@
 //! Settings of the optional sections.
 
-use crate::config::load::Loaded;
-use crate::config::parse::{HOUR, SECOND};
-use crate::config::secret_text::SecretText;
-use crate::config::{
-    Config, Docs, DocsAuth, Events, Integrity, Persisted, SettingsFile, State, Store, Uploads, Users,
-};
-use mesh_docs::{Sql, Theme};
-use mesh_integrity::Binding;
-use mesh_plan::Registration;
+use super::*;
+use crate::config::reader::Loaded;
+use crate::config::{Config, SettingsFile};
 
 fn load(environment: &[(&str, &str)], file: &str) -> Loaded {
     let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));

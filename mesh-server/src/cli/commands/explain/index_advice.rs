@@ -1,73 +1,42 @@
 //! Warnings about missing indexes, from SQLite's query plans.
 
-use std::fmt;
+use std::collections::HashSet;
 
 use mesh_plan::{ColumnSource, CompareOp, Join, Node, Pattern, Predicate};
-use mesh_schema::{Link, TableName};
+use mesh_schema::Link;
 
-/// A statement that is slow on a large table, and the index that would help.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct IndexAdvice {
-    problem: Problem,
-    table: String,
-    /// Columns of the index, in order; empty if no index would help.
-    columns: Vec<String>,
+/// Returns a warning about the statement of a node with this query plan, if it is slow on a large table.
+pub(super) fn index_advice(node: &Node, join: Option<&Join>, steps: &[String]) -> Option<String> {
+    // A scan of a subquery reads only what the subquery found.
+    let scans = |step: &String| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery");
+    let sorts = |step: &String| step.contains("TEMP B-TREE FOR ORDER BY");
+    let filtered = node.filter.is_some() || join.is_some();
+    let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
+    let (table, columns) = useful_index(node, join);
+    let problem = if filtered && steps.iter().any(scans) {
+        format!("no index matches these rows of {table}, so the whole table is scanned")
+    } else if paged && steps.iter().any(sorts) {
+        format!("no index provides this order of {table}, so all rows are sorted")
+    } else {
+        return None;
+    };
+    let index = match columns.is_empty() {
+        true => String::new(),
+        false => format!("; an index on ({}) would help", columns.join(", ")),
+    };
+    Some(format!("warning: {problem}{index}"))
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Problem {
-    /// The table is scanned for the matching rows.
-    Scan,
-    /// All matching rows are sorted, although only a page of them is read.
-    Sort,
-}
-
-impl IndexAdvice {
-    /// Returns advice for the statement of a node with this query plan, if it needs an index.
-    pub(super) fn new(node: &Node, join: Option<&Join>, steps: &[String]) -> Option<Self> {
-        // A scan of a subquery reads only what the subquery found.
-        let scans = |step: &&String| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery");
-        let sorts = |step: &&String| step.contains("TEMP B-TREE FOR ORDER BY");
-        let filtered = node.filter.is_some() || join.is_some();
-        let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
-        let problem = if filtered && steps.iter().any(|step| scans(&step)) {
-            Problem::Scan
-        } else if paged && steps.iter().any(|step| sorts(&step)) {
-            Problem::Sort
-        } else {
-            return None;
-        };
-        let (table, columns) = useful_index(node, join);
-        Some(Self { problem, table, columns })
-    }
-}
-
-impl fmt::Display for IndexAdvice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { problem, table, columns } = self;
-        match problem {
-            Problem::Scan => {
-                write!(f, "warning: no index matches these rows of {table}, so the whole table is scanned")?
-            }
-            Problem::Sort => {
-                write!(f, "warning: no index provides this order of {table}, so all rows are sorted")?
-            }
-        }
-        if columns.is_empty() {
-            return Ok(());
-        }
-        write!(f, "; an index on ({}) would help", columns.join(", "))
-    }
-}
-
-/// Returns the table and the columns of a useful index: those compared for equality, then those of the order, or of other
-/// comparisons if there are any.
+/// Returns the table and the columns of a useful index, none if no index would help: the columns that are compared for
+/// equality, then those of the order, or of other comparisons if there are any.
 fn useful_index(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
     let mut columns = Vec::new();
     match join.map(|join| &join.link) {
         Some(Link::Direct { pairs }) => columns.extend(pairs.iter().map(|pair| pair.target.clone())),
         // The junction is scanned; the target is found by its key.
-        Some(Link::Through { table, from, to, .. }) => return (name(table), vec![from.clone(), to.clone()]),
+        Some(Link::Through { table, from, to, .. }) => {
+            return (table.to_string(), vec![from.clone(), to.clone()]);
+        }
         None => {}
     }
     let mut ranges = Vec::new();
@@ -102,20 +71,9 @@ fn useful_index(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
     } else {
         columns.extend(ranges);
     }
-    let mut seen = Vec::new();
-    columns.retain(|column| {
-        let new = !seen.contains(column);
-        seen.push(column.clone());
-        new
-    });
-    (name(&node.table), columns)
-}
-
-fn name(table: &TableName) -> String {
-    match &table.schema {
-        Some(schema) => format!("{schema}.{}", table.name),
-        None => table.name.clone(),
-    }
+    let mut seen = HashSet::new();
+    columns.retain(|column| seen.insert(column.clone()));
+    (node.table.to_string(), columns)
 }
 
 #[cfg(test)]
@@ -141,8 +99,8 @@ mod tests {
         let plan =
             Mesh::builder(schema).build().unwrap().plan(&Request::collection(Format::Json, &text)).unwrap();
         let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
-        let advice = IndexAdvice::new(plan.node(), None, &steps);
-        expected.assert_eq(&advice.map_or_else(|| "nothing".to_owned(), |advice| advice.to_string()));
+        let advice = index_advice(plan.node(), None, &steps);
+        expected.assert_eq(&advice.unwrap_or_else(|| "nothing".to_owned()));
     }
 
     #[test]

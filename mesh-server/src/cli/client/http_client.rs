@@ -11,7 +11,7 @@ use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Body;
 use hyper_util::rt::TokioIo;
-use mesh_wire::client::{self, Endpoint, ReplyError};
+use mesh_wire::client::Endpoint;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -22,13 +22,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::cli::failure::Failure;
 
-/// Returns the JSON of a reply. `hint` is added to errors of one kind.
-pub(crate) fn json_body(reply: Response<Bytes>, kind: &str, hint: &str) -> Result<Bytes, Failure> {
-    client::result(reply).map_err(|error| match &error {
-        ReplyError::Refused { body, .. } if body.error == kind => Failure::found(format!("{error}\n{hint}")),
-        _ => Failure::found(error),
-    })
-}
+/// An error of the body of a request.
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Sends requests to one server.
 pub(crate) struct HttpClient {
@@ -37,23 +32,22 @@ pub(crate) struct HttpClient {
 }
 
 impl HttpClient {
+    /// Creates a client for a server without TLS.
+    pub(crate) fn without_tls() -> Self {
+        Self { tls: None }
+    }
+
     /// Creates a client. It trusts the certificates of the file `authority`, or those of the system without one.
     pub(crate) fn new(server: &Endpoint, authority: Option<&Path>) -> Result<Self, Failure> {
         if authority.is_none() && server.uri().scheme_str() != Some("https") {
-            return Ok(Self { tls: None });
+            return Ok(Self::without_tls());
         }
         let mut roots = RootCertStore::empty();
         if let Some(path) = authority {
-            let unreadable = |error: &dyn Display| {
+            let added = add_certificates(&mut roots, path);
+            added.map_err(|error| {
                 Failure::start(format!("--ca: cannot read certificates from {}: {error}", path.display()))
-            };
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))? {
-                let certificate = certificate.map_err(|error| unreadable(&error))?;
-                roots.add(certificate).map_err(|error| unreadable(&error))?;
-            }
-            if roots.is_empty() {
-                return Err(unreadable(&"the file has none"));
-            }
+            })?;
         } else {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
@@ -68,8 +62,7 @@ impl HttpClient {
     /// Sends a request and reads the whole reply.
     pub(crate) async fn send<B>(&self, request: Request<B>) -> Result<Response<Bytes>, Failure>
     where
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let uri = request.uri().clone();
         let failed = |error: &dyn Display| Failure::found(format!("cannot send a request to {uri}: {error}"));
@@ -101,6 +94,14 @@ impl HttpClient {
     }
 }
 
+/// Adds the certificates of a PEM file, of which there must be at least one.
+fn add_certificates(roots: &mut RootCertStore, file: &Path) -> Result<(), Box<dyn Error>> {
+    for certificate in CertificateDer::pem_file_iter(file)? {
+        roots.add(certificate?)?;
+    }
+    if roots.is_empty() { Err("the file has none".into()) } else { Ok(()) }
+}
+
 /// Returns the TLS error behind an I/O error.
 fn tls_fault(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref().and_then(|cause| cause.downcast_ref())
@@ -109,8 +110,7 @@ fn tls_fault(error: &io::Error) -> Option<&rustls::Error> {
 async fn send_over<S, B>(stream: S, request: Request<B>) -> Result<Response<Bytes>, Box<dyn Error>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     let (mut head, body) = request.into_parts();
     let authority = head.uri.authority().map(|it| it.as_str()).unwrap_or_default();

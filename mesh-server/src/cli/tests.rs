@@ -1,12 +1,12 @@
 //! Parsing of command lines.
 
-use clap::CommandFactory;
-use clap::error::ErrorKind;
-
 use std::io;
 use std::path::PathBuf;
 
-use super::client::QueryFormat;
+use clap::error::ErrorKind;
+use mesh_ql::Format;
+
+use super::args::query_text::detect;
 use super::*;
 
 fn parse(line: &[&str]) -> Result<Command, clap::Error> {
@@ -39,8 +39,8 @@ fn flags_of_serve_become_settings() {
         "json",
     ];
     let Command::Serve(args) = parse(&line).unwrap() else { panic!("not serve") };
-    assert_eq!(args.config, Some(PathBuf::from("mesh.toml")));
-    let loaded = crate::config::Config::load(args.settings(), [], None).config.unwrap();
+    assert_eq!(args.source.config, Some(PathBuf::from("mesh.toml")));
+    let loaded = crate::config::Config::load(args.flags(), [], None).config.unwrap();
     assert_eq!(loaded.listen.to_string(), "127.0.0.1:0");
     assert_eq!(loaded.base.as_str(), "");
     assert_eq!(loaded.database.as_deref(), Some("sqlite:blog.db"));
@@ -53,16 +53,16 @@ fn flags_of_serve_become_settings() {
 #[test]
 fn absent_flags_are_not_settings() {
     let Command::Serve(args) = parse(&["serve"]).unwrap() else { panic!("not serve") };
-    assert_eq!(args.settings(), []);
+    assert_eq!(args.flags(), []);
     let Command::Demo(args) = parse(&["demo", "--database", "sample.db"]).unwrap() else {
         panic!("not demo")
     };
-    assert_eq!(args.settings(), []);
+    assert_eq!(args.flags(), []);
     assert_eq!(args.database, Some(PathBuf::from("sample.db")));
     let Command::Check(args) = parse(&["check", "--database", "sqlite:a.db"]).unwrap() else {
         panic!("not check")
     };
-    assert_eq!(args.settings(), [("database", "sqlite:a.db".to_owned())]);
+    assert_eq!(args.source.flags(), [("database", "sqlite:a.db".to_owned())]);
 }
 
 #[test]
@@ -70,27 +70,27 @@ fn query_has_url_id_and_format() {
     let Command::Query(args) = parse(&["query", "--id", "-7", "{ post title }"]).unwrap() else {
         panic!("not query")
     };
-    assert_eq!(args.url, "http://127.0.0.1:4000/mesh");
+    assert_eq!(args.server.url, "http://127.0.0.1:4000/mesh");
     assert_eq!(args.id.as_deref(), Some("-7"));
     assert!(!args.all);
     let resolved = args.text.resolve(io::empty()).unwrap();
-    assert_eq!(resolved, (QueryFormat::Ql, "{ post title }".to_owned()));
+    assert_eq!(resolved, (Format::Ql, "{ post title }".to_owned()));
 
     let Command::Explain(args) = parse(&["explain", "--format", "json", "-"]).unwrap() else {
         panic!("not explain")
     };
     let resolved = args.text.resolve(" { post title } ".as_bytes()).unwrap();
-    assert_eq!(resolved, (QueryFormat::Json, " { post title } ".to_owned()));
+    assert_eq!(resolved, (Format::Json, " { post title } ".to_owned()));
     assert!(args.text.resolve([0xff_u8].as_slice()).is_err());
 }
 
 #[test]
 fn format_is_detected() {
     for text in ["{user id}", " \n{\t_x y }", "{ user { id } }", "{a"] {
-        assert_eq!(QueryFormat::detect(text), QueryFormat::Ql, "{text}");
+        assert_eq!(detect(text), Format::Ql, "{text}");
     }
     for text in ["", "{", "{}", "{\"user\": {}}", "[user]", "user", "{ é }", "{ 1 }", "{ $a }"] {
-        assert_eq!(QueryFormat::detect(text), QueryFormat::Json, "{text}");
+        assert_eq!(detect(text), Format::Json, "{text}");
     }
 }
 
@@ -126,4 +126,32 @@ fn every_command_has_an_example_that_parses() {
             assert!(parse(&line).is_ok(), "{example}: {:?}", parse(&line).err());
         }
     }
+}
+
+fn usage_error(line: &[&str]) -> String {
+    usage_hints::add_hint(parse(line).unwrap_err()).to_string()
+}
+
+#[test]
+fn database_without_flag_gets_a_hint() {
+    for (argument, url) in [
+        ("blog.db", "sqlite:blog.db"),
+        ("data/Chinook.SQLite", "sqlite:data/Chinook.SQLite"),
+        ("sqlite:x", "sqlite:x"),
+        ("postgres://me@host/blog", "postgres://me@host/blog"),
+    ] {
+        for command in ["serve", "check", "types"] {
+            let message = usage_error(&[command, argument]);
+            assert!(message.contains(&format!("tip: pass the database as '--database {url}'")), "{message}");
+        }
+    }
+}
+
+#[test]
+fn other_arguments_get_no_hint() {
+    assert!(!usage_error(&["serve", "blog"]).contains("tip"));
+    assert!(!usage_error(&["serve", "schema.json"]).contains("tip"));
+    assert!(!usage_error(&["health", "--x.db"]).contains("database"));
+    let misspelt = usage_error(&["serve", "--databse", "sqlite:blog.db"]);
+    assert!(misspelt.contains("'--database'") && !misspelt.contains("pass the database"), "{misspelt}");
 }

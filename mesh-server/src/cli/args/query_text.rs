@@ -1,0 +1,50 @@
+//! A query as an argument: `query`, `explain`.
+
+use std::io::Read;
+
+use clap::Args;
+use mesh_ql::Format;
+
+use crate::cli::failure::Failure;
+
+/// Bytes of a query that are read from standard input at most, far above what a server accepts.
+const INPUT_BYTES: u64 = 16 << 20;
+
+/// A query and its format.
+#[derive(Debug, Args)]
+pub(crate) struct QueryTextArgs {
+    /// Format of the query; 'ql' has selections only [default: detected]
+    #[arg(long, value_name = "FORMAT", value_parser = ["json", "ql"])]
+    format: Option<String>,
+    /// The query, or '-' to read it from standard input
+    query: String,
+}
+
+impl QueryTextArgs {
+    /// Returns the format and the text of the query; `input` is read if the query is `-`.
+    pub(crate) fn resolve(&self, input: impl Read) -> Result<(Format, String), Failure> {
+        let mut text = self.query.clone();
+        if text == "-" {
+            text.clear();
+            input.take(INPUT_BYTES).read_to_string(&mut text).map_err(Failure::start)?;
+        }
+        if text.trim().is_empty() {
+            return Err(Failure::start("the query is empty; write one such as '{ post title }'"));
+        }
+        if !text.trim_start().starts_with('{') {
+            return Err(Failure::start("a query begins with a brace, as in '{ post title }'"));
+        }
+        let format = self.format.as_deref().and_then(Format::parse);
+        Ok((format.unwrap_or_else(|| detect(&text)), text))
+    }
+}
+
+/// Returns the only format that a text can be in: in QL a name follows the first brace, in JSON it does not. `SPEC §4`
+pub(crate) fn detect(text: &str) -> Format {
+    let blank = [' ', '\t', '\r', '\n'];
+    let inner = text.trim_start_matches(blank).strip_prefix('{');
+    match inner.and_then(|inner| inner.trim_start_matches(blank).chars().next()) {
+        Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => Format::Ql,
+        _ => Format::Json,
+    }
+}
