@@ -10,7 +10,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::body::BoxError;
+use crate::pipeline::body::BoxError;
 
 /// The path of the traces endpoint below a collector's address.
 const PATH: &str = "/v1/traces";
