@@ -61,7 +61,7 @@ settings! {
         /// Time that a stopping server waits for running requests.
         shutdown_timeout: Duration = 10 * SECOND, parse::duration(Duration::ZERO, HOUR);
         /// Log filter: a level, or levels by target such as `info,mesh_server=debug`.
-        log: String = "info".to_owned(), parse::text;
+        log: String = "info".to_owned(), parse::log_filter;
         /// Format of log lines: `pretty` or `json`.
         log_format: LogFormat = LogFormat::Pretty, parse::choice;
         /// Whether replies to reads carry `Server-Timing`.

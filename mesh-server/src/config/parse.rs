@@ -10,6 +10,7 @@ use mesh_schema::nearest;
 use mesh_server::otlp::Endpoint;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
+use tracing_subscriber::filter::Targets;
 
 use crate::config::sources::Value;
 
@@ -119,6 +120,18 @@ pub(crate) fn origins(value: &Value) -> Result<Vec<String>, String> {
 pub(crate) fn secrets(value: &Value) -> Result<Vec<SecretText>, String> {
     let items = list(value).map_err(|_| "must be a list of quoted strings".to_owned())?;
     Ok(items.into_iter().map(SecretText).collect())
+}
+
+/// Parses a log filter.
+pub(crate) fn log_filter(value: &Value) -> Result<String, String> {
+    let text = text(value)?;
+    match text.parse::<Targets>() {
+        Ok(_) => Ok(text),
+        Err(error) => Err(format!(
+            "is invalid, {value}: {error}; write a level such as 'info', or levels by target such as \
+             'info,mesh_server=debug'"
+        )),
+    }
 }
 
 /// Parses one path segment.

@@ -42,43 +42,25 @@ struct Shared {
     accepted: AtomicU64,
     /// Connections that have ended.
     ended: AtomicU64,
-    hits: [AtomicU64; Limit::ALL.len()],
+    /// Refusals by limit.
+    hits: [AtomicU64; LIMITS.len()],
     panics: AtomicU64,
     sources: Mutex<Vec<Source>>,
 }
 
-/// A limit that refuses requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
-    Head,
-    Body,
-    Rows,
-    Time,
-    Busy,
-    Rate,
-}
+/// The names of the limits that refuse requests.
+const LIMITS: [&str; 6] = ["header_bytes", "body_bytes", "rows", "request_timeout", "busy", "rate"];
 
-impl Limit {
-    const ALL: [(Self, &'static str); 6] = [
-        (Self::Head, "header_bytes"),
-        (Self::Body, "body_bytes"),
-        (Self::Rows, "rows"),
-        (Self::Time, "request_timeout"),
-        (Self::Busy, "busy"),
-        (Self::Rate, "rate"),
-    ];
-
-    /// Returns the limit that causes an error, if one does.
-    fn from_error(error: &WireError) -> Option<Self> {
-        match (error.status.as_u16(), error.code) {
-            (_, Some(Code::ResultTooLarge)) => Some(Self::Rows),
-            (_, Some(Code::Timeout)) => Some(Self::Time),
-            (413, _) => Some(Self::Body),
-            (414 | 431, _) => Some(Self::Head),
-            (429, _) => Some(Self::Rate),
-            (503, _) => Some(Self::Busy),
-            _ => None,
-        }
+/// Returns the limit that causes an error, if one does.
+fn exceeded_limit(error: &WireError) -> Option<&'static str> {
+    match (error.status.as_u16(), error.code) {
+        (_, Some(Code::ResultTooLarge)) => Some("rows"),
+        (_, Some(Code::Timeout)) => Some("request_timeout"),
+        (413, _) => Some("body_bytes"),
+        (414 | 431, _) => Some("header_bytes"),
+        (429, _) => Some("rate"),
+        (503, _) => Some("busy"),
+        _ => None,
     }
 }
 
@@ -107,9 +89,11 @@ impl Metrics {
 
     /// Counts a refusal.
     pub(crate) fn refused(&self, error: &WireError) {
-        let hit = Limit::from_error(error).and_then(|limit| self.shared.hits.get(limit as usize));
-        if let Some(hit) = hit {
-            hit.fetch_add(1, Ordering::Relaxed);
+        let exceeded = exceeded_limit(error);
+        if let Some((_, hits)) =
+            LIMITS.iter().zip(&self.shared.hits).find(|(name, _)| Some(**name) == exceeded)
+        {
+            hits.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -131,7 +115,7 @@ impl Metrics {
         shared.requests.write(out);
         let name = "mesh_limit_hits_total";
         out.begin(name, "counter", "Requests refused by a limit.");
-        for ((_, limit), hits) in Limit::ALL.iter().zip(&shared.hits) {
+        for (limit, hits) in LIMITS.iter().zip(&shared.hits) {
             out.sample(name, &[("limit", limit)], load(hits) as f64);
         }
         let panics = load(&shared.panics) as f64;

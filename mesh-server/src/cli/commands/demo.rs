@@ -51,17 +51,14 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
         "Sample blog".clone_into(&mut config.docs.title);
     }
     let source = DataSource::open(&config).map_err(Failure::faults)?;
+    // The name that this program was started by, so that the printed command works when it is pasted.
+    let program = std::env::args().next().filter(|name| !name.is_empty());
+    let program = program.unwrap_or_else(|| "mesh-server".to_owned());
     serve(&config, source, |url| {
         let origin = url.strip_suffix(config.base.as_str()).unwrap_or(url);
         let playground = config.docs.enabled.then(|| format!("{origin}{}", config.docs.path));
-        print(introduction(url, playground.as_deref(), &program()))
+        print(introduction(url, playground.as_deref(), &program))
     })
-}
-
-/// Returns how this program was started, so that the printed command works when it is pasted.
-fn program() -> String {
-    let program = std::env::args().next().unwrap_or_default();
-    if program.is_empty() { "mesh-server".to_owned() } else { program }
 }
 
 /// The database file of the demo.

@@ -1,5 +1,6 @@
 //! Builds the application from settings, once at start and again for each new schema.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use mesh_server::{Admin, App, Events, Integrity, Rates, Uploads};
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::cli::failure::Failure;
 use crate::cli::server::admin;
@@ -238,7 +239,7 @@ async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
     let queries = config.persisted.max_entries;
     let opened = if let Some(Database::Postgres(database)) = database {
         let state = database.state(queries).await.map_err(|error| error.to_string());
-        state.map(|state| State::new(state.clone()).with_attempts(state))
+        state.map(|state| State { attempts: Some(Arc::new(state.clone())), ..State::new(state) })
     } else {
         let limits = StateLimits { queries, ..StateLimits::default() };
         let state = mesh_sqlite::State::open(&state_path(config)?, limits);
@@ -272,26 +273,26 @@ pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> 
     Ok(persisted)
 }
 
-/// Registers the queries of a file, an array of `{query, format?}`.
+/// A query of the file of preloaded queries.
+#[derive(Deserialize)]
+struct PreloadedQuery {
+    query: String,
+    format: Option<String>,
+}
+
+/// Registers the queries of a file.
 fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Failure> {
     let name = path.display();
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::start(format!("cannot read the queries in {name}: {error}")))?;
-    let queries: Vec<Value> = serde_json::from_str(&text)
+    let queries: Vec<PreloadedQuery> = serde_json::from_str(&text)
         .map_err(|error| Failure::start(format!("{name}: not an array of {{query, format?}}: {error}")))?;
-    for (index, entry) in queries.iter().enumerate() {
-        let refuse = |why: String| Failure::start(format!("{name}: query {}: {why}", index + 1));
-        let query = entry.get("query").and_then(Value::as_str);
-        let query = query.ok_or_else(|| refuse("'query' must be a string".to_owned()))?;
-        let format = match entry.get("format") {
-            None => Format::Json,
-            Some(format) => format
-                .as_str()
-                .and_then(Format::parse)
-                .ok_or_else(|| refuse("'format' must be \"json\" or \"ql\"".to_owned()))?,
-        };
-        let id = persisted.preload(mesh, format, query).map_err(|error| refuse(error.to_string()))?;
-        tracing::info!("{name}: query {} is {id}", index + 1);
+    for (number, PreloadedQuery { query, format }) in (1..).zip(queries) {
+        let refuse = |why: &dyn Display| Failure::start(format!("{name}: query {number}: {why}"));
+        let format = Format::parse(format.as_deref().unwrap_or("json"));
+        let format = format.ok_or_else(|| refuse(&"'format' must be \"json\" or \"ql\""))?;
+        let id = persisted.preload(mesh, format, &query).map_err(|error| refuse(&error))?;
+        tracing::info!("{name}: query {number} is {id}");
     }
     Ok(())
 }

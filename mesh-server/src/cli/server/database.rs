@@ -54,11 +54,6 @@ impl State {
             attempts: None,
         }
     }
-
-    /// Adds a store of login attempts.
-    pub(crate) fn with_attempts(self, store: impl AttemptStore) -> Self {
-        Self { attempts: Some(Arc::new(store)), ..self }
-    }
 }
 
 impl Database {

@@ -16,25 +16,13 @@ use crate::config::{Config, LogFormat};
 /// Lines in the queue of the writer thread.
 const QUEUED_LINES: usize = 4_096;
 
-/// Writes the queued lines, for at most a second, when it is dropped.
-#[must_use]
-pub(crate) struct Logging {
-    _writer: Option<WorkerGuard>,
-}
-
-/// Logs to standard error as configured.
-pub(crate) fn start(config: &Config) -> Result<Logging, Failure> {
-    let filter: Targets = config.log.parse().map_err(|error| {
-        Failure::start(format!(
-            "'log' is invalid, '{}': {error}; write a level such as 'info', or levels by target such as \
-             'info,mesh_server=debug'",
-            config.log
-        ))
-    })?;
+/// Logs to standard error as configured. The guard writes the queued lines, for at most a second, when it is dropped.
+pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
+    let filter: Targets = config.log.parse().map_err(Failure::start)?;
     // Panics are logged like everything else, because writing past the queue could block.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
     if filter.default_level() == Some(LevelFilter::OFF) && filter.iter().next().is_none() {
-        return Ok(Logging { _writer: None });
+        return Ok(None);
     }
     let (writer, guard) = non_blocking(io::stderr(), config.log_format);
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(io::stderr().is_terminal());
@@ -44,7 +32,7 @@ pub(crate) fn start(config: &Config) -> Result<Logging, Failure> {
         LogFormat::Json => registry.with(layer.json().flatten_event(true)).try_init(),
     };
     started.map_err(Failure::start)?;
-    Ok(Logging { _writer: Some(guard) })
+    Ok(Some(guard))
 }
 
 fn non_blocking(out: impl Write + Send + 'static, format: LogFormat) -> (NonBlocking, WorkerGuard) {

@@ -62,9 +62,6 @@ fn refusals_are_counted_by_limit() {
     let hits = |limit: &str| value(&text, &format!("mesh_limit_hits_total{{limit=\"{limit}\"}}"));
     let hits = ["rate", "body_bytes", "header_bytes", "request_timeout", "busy", "rows"].map(hits);
     assert_eq!(hits, [2.0, 1.0, 2.0, 1.0, 1.0, 0.0]);
-    for (index, (limit, _)) in Limit::ALL.iter().enumerate() {
-        assert_eq!(*limit as usize, index);
-    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn insert_tags(transaction: &Transaction<'_>, texts: &Texts) -> Result<()> {
     Ok(())
 }
 
-/// What comments need to know of a post.
+/// The part of a post that its comments depend on.
 struct Post<'t> {
     id: i64,
     author: i64,
@@ -83,15 +83,15 @@ fn insert_posts<'t>(
         (1_i64..).zip(titles(texts, rng).into_iter().zip(TAG_COUNTS.into_iter().cycle()))
     {
         let created = FOUNDED + (35 + id * 29 / 5) * DAY + time_of_day(rng);
-        let status = match rng.below(100) {
+        let status = match rng.below(100_u64) {
             0..15 => "draft",
             15..25 => "archived",
             _ => "published",
         };
-        let published = (status != "draft").then(|| created + HOUR + i64_below(rng, 4 * DAY));
+        let published = (status != "draft").then(|| created + HOUR + rng.below(4 * DAY));
         let author = rng.choose(1, &topic.authors).into_iter().next().unwrap_or(1);
         let body = body(topic, rng);
-        let rating = (published.is_some() && rng.chance(75)).then(|| (25 + rng.below(26)) as f64 / 10.0);
+        let rating = (published.is_some() && rng.chance(75)).then(|| (25 + rng.below(26_u64)) as f64 / 10.0);
         let pinned = status == "published" && rng.chance(5);
         let metadata = rng.chance(75).then(|| metadata(id, &body, rng));
         insert.execute(params![
@@ -123,7 +123,7 @@ fn titles<'t>(texts: &'t Texts, rng: &mut SampleRng) -> Vec<(&'t Topic, &'t str)
 /// Returns a text of one to three paragraphs.
 fn body(topic: &Topic, rng: &mut SampleRng) -> String {
     let mut sentences = rng.choose_text(1, &topic.openings);
-    let count = 3 + rng.index(4);
+    let count = 3 + rng.below(4);
     sentences.extend(rng.choose_text(count, &topic.middles));
     sentences.extend(rng.choose_text(1, &topic.endings));
     let paragraphs: Vec<_> = sentences.chunks(3).map(|sentences| sentences.join(" ")).collect();
@@ -133,7 +133,7 @@ fn body(topic: &Topic, rng: &mut SampleRng) -> String {
 fn metadata(id: i64, body: &str, rng: &mut SampleRng) -> String {
     let words = body.split_whitespace().count();
     let cover = if rng.chance(70) {
-        let width = [1200, 1600, 2400].into_iter().cycle().nth(rng.index(3)).unwrap_or(1200);
+        let width = [1200, 1600, 2400].into_iter().cycle().nth(rng.below(3)).unwrap_or(1200);
         format!(r#"{{"file":"covers/{id:03}.jpg","width":{width}}}"#)
     } else {
         "null".to_owned()
@@ -155,8 +155,8 @@ fn comments(posts: &[Post<'_>], joined: &[i64], texts: &Texts, rng: &mut SampleR
     for post in posts {
         let Some(published) = post.published else { continue };
         // Each post takes the texts in order from a random start, so that none occurs twice.
-        let starts = [rng.index(post.topic.remarks.len()), rng.index(texts.comments.len())];
-        let weight = [0, 1, 1, 2, 3, 5].into_iter().nth(rng.index(6)).unwrap_or(1);
+        let starts = [rng.below(post.topic.remarks.len()), rng.below(texts.comments.len())];
+        let weight = [0, 1, 1, 2, 3, 5].into_iter().nth(rng.below(6)).unwrap_or(1);
         tickets.extend((0..weight).map(|_| (post, published, starts)));
     }
     let mut used = std::collections::BTreeMap::<i64, usize>::new();
@@ -167,7 +167,7 @@ fn comments(posts: &[Post<'_>], joined: &[i64], texts: &Texts, rng: &mut SampleR
         let text = comment_text(post.topic, texts, starts, *turn);
         *turn += 1;
         // Most comments are written soon: the delay is the smaller of two.
-        let wait = i64_below(rng, 30 * DAY).min(i64_below(rng, 30 * DAY));
+        let wait = rng.below(30 * DAY).min(rng.below(30 * DAY));
         let at = published + 10 * MINUTE + wait;
         let readers: Vec<i64> = (1..)
             .zip(joined)
@@ -213,10 +213,5 @@ fn insert_comments(transaction: &Transaction<'_>, comments: &[Comment]) -> Resul
 
 /// Returns a time between 6:00 and 22:00, in seconds.
 fn time_of_day(rng: &mut SampleRng) -> i64 {
-    6 * HOUR + i64_below(rng, 16 * HOUR)
-}
-
-fn i64_below(rng: &mut SampleRng, bound: i64) -> i64 {
-    let bound = u64::try_from(bound).unwrap_or(0);
-    i64::try_from(rng.below(bound)).unwrap_or(0)
+    6 * HOUR + rng.below(16 * HOUR)
 }

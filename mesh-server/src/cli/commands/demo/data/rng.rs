@@ -9,18 +9,15 @@ impl SampleRng {
         Self(seed)
     }
 
-    /// Returns a number below `bound`; 0 if the bound is 0.
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    /// Returns a number from 0 to below `bound`; 0 if the bound is 0.
+    pub(super) fn below<T: TryInto<u64> + TryFrom<u64> + Default>(&mut self, bound: T) -> T {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)).checked_rem(bound).unwrap_or(0)
-    }
-
-    /// Returns an index into a slice of this length.
-    pub(super) fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.below(length as u64)).unwrap_or(0)
+        mixed ^= mixed >> 31;
+        let number = bound.try_into().ok().and_then(|bound| mixed.checked_rem(bound));
+        number.and_then(|number| T::try_from(number).ok()).unwrap_or_default()
     }
 
     /// Returns `true` with this probability.
@@ -33,7 +30,7 @@ impl SampleRng {
         let mut left = items.to_vec();
         let mut chosen = Vec::with_capacity(count);
         while chosen.len() < count && !left.is_empty() {
-            let index = self.index(left.len());
+            let index = self.below(left.len());
             chosen.push(left.swap_remove(index));
         }
         chosen
