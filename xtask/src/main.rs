@@ -48,7 +48,7 @@ Commands:
   bench postgres       Measure the server over PostgreSQL against a hand-written one, and with replicas
                        [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
   bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
-  reference            Write docs/reference.md (limits, errors, operators) from the code
+  reference            Update the tables of docs/reference.md from the code
   screenshots          Take the screenshots of the playground that the README shows
   tidy                 Check the repository rules that the compiler cannot check
 
@@ -180,7 +180,7 @@ fn advisories(mut steps: Steps) -> Steps {
     steps
 }
 
-/// Writes the reference page. A test compares the page with the code and updates it if `UPDATE_EXPECT` is set.
+/// Updates the tables of the reference page. A test compares the page with the code and updates it if `UPDATE_EXPECT` is set.
 fn reference() -> ExitCode {
     let command = "test --quiet -p mesh-server --bin mesh-server config::reference";
     Steps::new(root()).show(command, &[("UPDATE_EXPECT", "1")])
