@@ -9,9 +9,9 @@ use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 
 use crate::database::Database;
 use crate::error::{OpenError, with_causes};
-use crate::params::{self, TextParam};
 use crate::pool::Pool;
-use crate::quote;
+use crate::sql;
+use crate::sql::{self, TextParam};
 
 /// The accounts of a PostgreSQL database. They are read from the primary, because a replica may lack a password that has
 /// just been changed.
@@ -37,7 +37,7 @@ impl Database {
         };
         let select = |role: Expr, tenant: Expr| {
             let columns = [text(&users.id), text(&users.password), role, tenant];
-            Query::select().exprs(columns).from_as(quote::table_ref(&table), "u").take()
+            Query::select().exprs(columns).from_as(sql::table_ref(&table), "u").take()
         };
         let login = || Expr::cust("$1");
         let accounts = Accounts {
@@ -64,7 +64,7 @@ impl Accounts {
     async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
         let mut lease = self.pool.take(false).await?;
         let params: Vec<TextParam<'_>> = login.map(TextParam::text).into_iter().collect();
-        let rows = params::query(lease.begin().client(), sql, &params).await;
+        let rows = sql::query(lease.begin().client(), sql, &params).await;
         lease.done();
         let rows = rows.map_err(|error| with_causes(&error))?;
         Ok(rows

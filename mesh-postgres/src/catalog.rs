@@ -13,7 +13,7 @@ use mesh_schema::{Catalog, Column, ForeignKey, Table, TableName};
 use tokio_postgres::{Client, Error, Row};
 
 use self::types::Types;
-use crate::params::{TextParam, query};
+use crate::sql::{TextParam, query};
 
 /// The schema of the tables of [`State`](crate::State).
 const MESH_SCHEMA: &str = "mesh";

@@ -16,9 +16,9 @@ use tokio_postgres::AsyncMessage;
 
 use crate::database::Database;
 use crate::error::with_causes;
-use crate::params;
+use crate::pool::replicas::{Replicas, WRITTEN, position};
 use crate::pool::{Link, Pool};
-use crate::replicas::{Replicas, WRITTEN, position};
+use crate::sql;
 
 /// The interval at which the position of the log is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -77,7 +77,7 @@ impl Listener {
         let mut has_triggers = false;
         if !pool.has_pooler() {
             link.client().batch_execute(LISTEN).await.map_err(|error| with_causes(&error))?;
-            let triggers = params::query(link.client(), FIND_TRIGGERS, &[]).await;
+            let triggers = sql::query(link.client(), FIND_TRIGGERS, &[]).await;
             has_triggers = !triggers.map_err(|error| with_causes(&error))?.is_empty();
         }
         Ok(Self { link, notifications, has_triggers })

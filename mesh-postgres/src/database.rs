@@ -14,10 +14,10 @@ use mesh_schema::Catalog;
 use crate::error::OpenError;
 use crate::other_servers::OtherServers;
 use crate::pool::connect_url::{ConnectUrl, without_password};
+use crate::pool::replicas::Replicas;
 use crate::pool::{Pool, PoolError, Purpose};
-use crate::replicas::Replicas;
+use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
-use crate::statements::StatementCache;
 use crate::{catalog, read};
 
 /// A PostgreSQL database that is open for reads. Connections belong to the runtime that opens them. Clones share

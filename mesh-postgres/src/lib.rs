@@ -14,14 +14,11 @@ mod clock;
 mod database;
 mod error;
 mod other_servers;
-mod params;
 mod pool;
-mod quote;
 mod read;
-mod replicas;
 mod settings;
+mod sql;
 mod state;
-mod statements;
 #[cfg(test)]
 mod tests;
 mod write;

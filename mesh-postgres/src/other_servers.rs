@@ -25,9 +25,9 @@ use tokio_postgres::{AsyncMessage, Client, Notification};
 
 use self::revoked_sessions::RevokedSessions;
 use crate::error::with_causes;
-use crate::params::{self, TextParam};
 use crate::pool::Pool;
-use crate::replicas::Replicas;
+use crate::pool::replicas::Replicas;
+use crate::sql::{self, TextParam};
 
 /// Starts to receive messages.
 const LISTEN: &str = "LISTEN mesh_announcements; LISTEN mesh_acknowledgements";
@@ -169,7 +169,7 @@ impl OtherServers {
         let announcement = self.announce();
         // A server that is not counted starts to listen after this, and then requires the current position.
         let params = [self.process(), TextParam::text(&announcement.token)];
-        let rows = params::query(client, ANNOUNCE_POSITION, &params).await.unwrap_or_default();
+        let rows = sql::query(client, ANNOUNCE_POSITION, &params).await.unwrap_or_default();
         let row = rows.first();
         self.replicas.require(row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
         Some((announcement, row?.get(1)))
@@ -192,7 +192,7 @@ impl OtherServers {
         let link = self.pool.connect_with(on_message).await.map_err(|error| with_causes(&error))?;
         let client = link.client();
         client.batch_execute(LISTEN).await.map_err(|error| with_causes(&error))?;
-        let rows = params::query(client, REGISTER, &[]).await.map_err(|error| with_causes(&error))?;
+        let rows = sql::query(client, REGISTER, &[]).await.map_err(|error| with_causes(&error))?;
         self.process.store(rows.first().map_or(0, |row| row.get(0)), Ordering::Relaxed);
         *wait = BACKOFF.0;
         // Earlier messages were not received.
@@ -241,7 +241,7 @@ impl OtherServers {
         }
         for tokens in tokens.chunks(TOKENS) {
             let tokens = TextParam(Some(tokens.join(" ").into()));
-            params::query(client, ACKNOWLEDGE, &[tokens]).await.map_err(|error| with_causes(&error))?;
+            sql::query(client, ACKNOWLEDGE, &[tokens]).await.map_err(|error| with_causes(&error))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! A bounded pool of connections with their prepared statements.
 
 pub(crate) mod connect_url;
+pub(crate) mod replicas;
 mod tls;
 
 use std::fmt;
@@ -16,9 +17,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Error, Row, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::params::{self, TextParam};
 use crate::pool::connect_url::ConnectUrl;
 use crate::settings::Settings;
+use crate::sql::{self, TextParam};
 
 /// The maximum number of prepared statements of a connection.
 const STATEMENTS: usize = 512;
@@ -253,7 +254,7 @@ impl Link {
     /// Runs a statement, prepared unless there is a pooler.
     pub(crate) async fn query(&mut self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
         if self.has_pooler {
-            return params::query(&self.client, sql, params).await;
+            return sql::query(&self.client, sql, params).await;
         }
         let statement = self.prepare(sql).await?;
         let params: Vec<_> = params.iter().map(|param| param as &(dyn ToSql + Sync)).collect();

@@ -1,5 +1,7 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
+pub(crate) mod statement_cache;
+
 use std::error::Error as StdError;
 
 use futures_util::TryStreamExt as _;
@@ -11,11 +13,11 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, RowStream};
 
+use self::statement_cache::StatementCache;
 use crate::cells::{Fetched, Source};
 use crate::error::with_causes;
-use crate::params::TextParam;
 use crate::pool::{Lease, Link, Pool, PoolError};
-use crate::statements::StatementCache;
+use crate::sql::TextParam;
 
 /// Why a read failed.
 #[derive(Debug)]

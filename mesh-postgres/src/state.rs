@@ -17,8 +17,8 @@ use tokio_postgres::Row;
 use crate::database::Database;
 use crate::error::{OpenError, with_causes};
 use crate::other_servers::OtherServers;
-use crate::params::{self, TextParam};
 use crate::pool::{Pool, PoolError};
+use crate::sql::{self, TextParam};
 
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
@@ -130,7 +130,7 @@ impl State {
     /// Runs a statement that must not run twice.
     async fn run_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
         let mut lease = self.pool.take(false).await.map_err(Failure::Pool)?;
-        let rows = params::query(lease.begin().client(), sql, params).await;
+        let rows = sql::query(lease.begin().client(), sql, params).await;
         lease.done();
         rows.map_err(Failure::Driver)
     }

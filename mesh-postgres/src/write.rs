@@ -16,11 +16,11 @@ use crate::cells;
 use crate::database::Database;
 use crate::error::with_causes;
 use crate::other_servers::OtherServers;
-use crate::params::TextParam;
 use crate::pool::{Link, Pool};
 use crate::read;
+use crate::read::statement_cache::StatementCache;
 use crate::settings::DEFAULT_TIMEOUT;
-use crate::statements::StatementCache;
+use crate::sql::TextParam;
 
 /// How often a write is tried that conflicts with concurrent transactions.
 const TRIES: usize = 5;

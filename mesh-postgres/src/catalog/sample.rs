@@ -4,8 +4,7 @@ use mesh_schema::{Column, Table, TableName, TimeForm};
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 use tokio_postgres::{Client, Error};
 
-use crate::params::query;
-use crate::quote;
+use crate::sql::{self, query};
 
 /// The largest number that is interpreted as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: f64 = 100_000_000_000.0;
@@ -44,7 +43,7 @@ async fn form_of(client: &Client, table: &Table, column: &str) -> Result<Option<
     let value = || Expr::col(("s", "v"));
     let first = Query::select()
         .expr_as(Expr::col(("t", column.to_owned())), "v")
-        .from_as(quote::table_ref(&name), "t")
+        .from_as(sql::table_ref(&name), "t")
         .limit(1_000)
         .take();
     let sql = Query::select()

@@ -6,7 +6,7 @@ use mesh_schema::{FieldType, NativeKind, NativeType};
 use tokio_postgres::{Client, Error};
 
 use super::names;
-use crate::params::{TextParam, query};
+use crate::sql::{TextParam, query};
 
 /// The types that tables use, by their ids.
 pub(super) struct Types {

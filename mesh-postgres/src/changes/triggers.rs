@@ -7,7 +7,7 @@ use mesh_schema::{Link, Schema, TableName};
 use crate::catalog;
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::quote;
+use crate::sql;
 
 /// Creates the function of the triggers, whose arguments are the key of the entity and the column of its id. The
 /// notification is a JSON array of the key and the id. It has only the key if the id is too long for a notification or a
@@ -102,9 +102,9 @@ fn statements(schema: &Schema, tables: &HashSet<TableName>) -> String {
 }
 
 fn push_triggers(sql: &mut String, table: &TableName, key: Option<&str>, id: Option<&str>) {
-    let table = quote::table(table);
-    let arguments: Vec<String> = key.into_iter().chain(id).map(quote::literal).collect();
-    let (key, arguments) = (key.map(quote::literal).unwrap_or_default(), arguments.join(", "));
+    let table = sql::table(table);
+    let arguments: Vec<String> = key.into_iter().chain(id).map(sql::literal).collect();
+    let (key, arguments) = (key.map(sql::literal).unwrap_or_default(), arguments.join(", "));
     let level = if id.is_some() { "ROW" } else { "STATEMENT" };
     let triggers = [
         ("mesh_changes", "INSERT OR UPDATE OR DELETE", level, &arguments),

@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 
 use crate::clock::now_millis;
 use crate::error::with_causes;
-use crate::params::{self, TextParam};
+use crate::sql::{self, TextParam};
 
 /// The maximum number of sessions in memory, of some 50 bytes each. If there are more, the database is asked.
 const CAPACITY: usize = 1_000_000;
@@ -77,7 +77,7 @@ impl RevokedSessions {
             return Ok(());
         }
         let params = [TextParam::number(now), TextParam::number(CAPACITY as u64)];
-        let rows = params::query(client, LOAD, &params).await.map_err(|error| with_causes(&error))?;
+        let rows = sql::query(client, LOAD, &params).await.map_err(|error| with_causes(&error))?;
         if rows.len() >= CAPACITY {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
 use crate::error::with_causes;
-use crate::quote::identifier;
+use crate::sql::identifier;
 
 /// A parsed database URL.
 #[derive(Clone, Debug)]

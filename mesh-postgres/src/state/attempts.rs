@@ -7,7 +7,7 @@ use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError};
 
 use super::State;
 use crate::clock::now_millis;
-use crate::params::TextParam;
+use crate::sql::TextParam;
 
 /// Counts an attempt for each key whose attempts of the last 60,000 ms leave room for one more, and returns those keys.
 const COUNT: &str = "

@@ -9,7 +9,7 @@ use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
 
 use super::State;
 use crate::other_servers::COUNT_OTHERS;
-use crate::params::TextParam;
+use crate::sql::TextParam;
 
 const IS_REVOKED: &str = "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea";
 

@@ -1,4 +1,4 @@
-//! Parameters of statements, all of which are sent as text.
+//! Parameters of statements, which are sent as text, and quoting for parts that PostgreSQL does not take as parameters.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -6,6 +6,10 @@ use std::error::Error as StdError;
 use bytes::BytesMut;
 use mesh_plan::Value;
 use mesh_plan::sql::postgres;
+use mesh_schema::TableName;
+use sea_query::{
+    IntoIden as _, IntoTableRef as _, PostgresQueryBuilder, QueryBuilder as _, QuotedBuilder as _, TableRef,
+};
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
@@ -56,4 +60,47 @@ pub(crate) async fn query(client: &Client, sql: &str, params: &[TextParam<'_>]) 
     let typed: Vec<(&(dyn ToSql + Sync), Type)> =
         params.iter().map(|param| (param as _, Type::UNKNOWN)).collect();
     client.query_typed(sql, &typed).await
+}
+
+/// Returns an identifier in quotation marks.
+pub(crate) fn identifier(name: &str) -> String {
+    let mut sql = String::with_capacity(name.len() + 2);
+    PostgresQueryBuilder.prepare_iden(&name.to_owned().into_iden(), &mut sql);
+    sql
+}
+
+/// Returns the name of a table, after its schema if it has one.
+pub(crate) fn table(table: &TableName) -> String {
+    let parts = table.schema.iter().chain([&table.name]);
+    parts.map(|part| identifier(part)).collect::<Vec<_>>().join(".")
+}
+
+/// Returns a table for the builder of a statement.
+pub(crate) fn table_ref(table: &TableName) -> TableRef {
+    match &table.schema {
+        Some(schema) => (schema.clone(), table.name.clone()).into_table_ref(),
+        None => table.name.clone().into_table_ref(),
+    }
+}
+
+/// Returns a string literal.
+pub(crate) fn literal(text: &str) -> String {
+    let mut sql = String::with_capacity(text.len() + 2);
+    PostgresQueryBuilder.write_string_quoted(text, &mut sql);
+    sql
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_texts_are_quoted() {
+        assert_eq!(identifier("post"), r#""post""#);
+        assert_eq!(identifier(r#"a "b""#), r#""a ""b""""#);
+        let orders = TableName { schema: Some("sales".to_owned()), name: "orders".to_owned() };
+        assert_eq!(table(&orders), r#""sales"."orders""#);
+        assert_eq!(literal("post"), "'post'");
+        assert_eq!(literal(r"it's \o/"), r"E'it\'s \\o/'");
+    }
 }

@@ -9,23 +9,23 @@ use mesh_plan::{Generations, Plan, PlanId};
 const PLANS: usize = 1_024;
 
 /// The statements of recent plans, by the ids of the plans.
-pub(super) struct StatementCache {
+pub(crate) struct StatementCache {
     features: Features,
     kept: Generations<PlanId, Arc<ReadStatement>>,
 }
 
 impl StatementCache {
-    pub(super) fn new(features: Features) -> Self {
+    pub(crate) fn new(features: Features) -> Self {
         Self { features, kept: Generations::new(PLANS) }
     }
 
     /// What the database can do.
-    pub(super) fn features(&self) -> Features {
+    pub(crate) fn features(&self) -> Features {
         self.features
     }
 
     /// Returns the statement of a plan, which is lowered if no statement in the cache serves this page of it.
-    pub(super) fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement> {
+    pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement> {
         let kept = self.kept.get(plan.id());
         if let Some(statement) = kept.filter(|statement| statement.serves(plan)) {
             return statement;

@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use tokio_postgres::types::PgLsn;
 use tokio_postgres::{Client, Error};
 
-use crate::params;
 use crate::pool::{Link, Pool};
+use crate::sql;
 
 /// The interval at which positions are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -24,12 +24,12 @@ const POLL_TIMEOUT: Duration = Duration::from_secs(1);
 const HISTORY: usize = 600;
 
 /// The position up to which the primary has written.
-pub(super) const WRITTEN: &str = "SELECT pg_current_wal_lsn()";
+pub(crate) const WRITTEN: &str = "SELECT pg_current_wal_lsn()";
 /// The position up to which a replica has replayed.
 const REPLAYED: &str = "SELECT pg_last_wal_replay_lsn()";
 
 /// The replicas of one primary.
-pub(super) struct Replicas {
+pub(crate) struct Replicas {
     list: Vec<Replica>,
     /// The maximum lag of a replica.
     lag: Duration,
@@ -52,7 +52,7 @@ struct Replica {
 }
 
 impl Replicas {
-    pub(super) fn new(pools: Vec<Arc<Pool>>, lag: Duration) -> Self {
+    pub(crate) fn new(pools: Vec<Arc<Pool>>, lag: Duration) -> Self {
         let list = pools.into_iter().map(|pool| Replica {
             pool,
             monitor: Monitor::default(),
@@ -70,21 +70,21 @@ impl Replicas {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
     /// Returns the number of replicas that are not left out.
-    pub(super) fn healthy(&self) -> usize {
+    pub(crate) fn healthy(&self) -> usize {
         self.list.iter().filter(|replica| replica.replayed.load(Ordering::Relaxed) > 0).count()
     }
 
     /// Starts to poll positions in the current runtime, unless it was started before.
-    pub(super) fn watch(self: &Arc<Self>, primary: &Arc<Pool>) {
+    pub(crate) fn watch(self: &Arc<Self>, primary: &Arc<Pool>) {
         if self.list.is_empty() || self.watched.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -99,7 +99,7 @@ impl Replicas {
     }
 
     /// Returns a replica that has replayed all required writes, in rotation.
-    pub(super) fn choose(&self) -> Option<&Arc<Pool>> {
+    pub(crate) fn choose(&self) -> Option<&Arc<Pool>> {
         let required = self.required.load(Ordering::Acquire).max(1);
         let start = self.next.fetch_add(1, Ordering::Relaxed);
         let count = self.list.len();
@@ -110,7 +110,7 @@ impl Replicas {
     }
 
     /// Leaves a replica out until it responds to the next poll.
-    pub(super) fn leave_out(&self, pool: &Arc<Pool>) {
+    pub(crate) fn leave_out(&self, pool: &Arc<Pool>) {
         for replica in self.list.iter().filter(|replica| Arc::ptr_eq(&replica.pool, pool)) {
             replica.replayed.store(0, Ordering::Release);
         }
@@ -118,19 +118,19 @@ impl Replicas {
 
     /// Requires later reads to see the writes that the connection has committed. If their position is unavailable, reads
     /// go to the primary until the next poll of it.
-    pub(super) async fn require_writes_of(&self, client: &Client) {
+    pub(crate) async fn require_writes_of(&self, client: &Client) {
         if !self.list.is_empty() {
             self.require(position(client, WRITTEN).await.ok().flatten().unwrap_or(u64::MAX));
         }
     }
 
     /// Requires later reads to see the writes up to a position.
-    pub(super) fn require(&self, position: u64) {
+    pub(crate) fn require(&self, position: u64) {
         self.required.fetch_max(position, Ordering::AcqRel);
     }
 
     /// Whether the primary did not respond to the last poll. Then there are no writes either.
-    pub(super) fn primary_is_down(&self) -> bool {
+    pub(crate) fn primary_is_down(&self) -> bool {
         self.primary_is_down.load(Ordering::Relaxed)
     }
 
@@ -198,7 +198,7 @@ impl Monitor {
 }
 
 /// Returns the position that a statement selects; `None` for NULL.
-pub(super) async fn position(client: &Client, sql: &str) -> Result<Option<u64>, Error> {
-    let rows = params::query(client, sql, &[]).await?;
+pub(crate) async fn position(client: &Client, sql: &str) -> Result<Option<u64>, Error> {
+    let rows = sql::query(client, sql, &[]).await?;
     Ok(rows.first().and_then(|row| row.get::<_, Option<PgLsn>>(0)).map(u64::from))
 }
