@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::error::Error;
-use std::fmt;
 
 use serde_json::{Map, Value};
 
@@ -48,45 +47,29 @@ pub trait Authenticator: Send + Sync + 'static {
 }
 
 /// A login failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
     /// A field is missing or not a string.
+    #[error("The credentials must have the string '{field}'")]
     Missing {
         /// The name of the field.
         field: &'static str,
     },
     /// The credentials are wrong.
+    #[error("The credentials are wrong")]
     Wrong,
     /// Too many logins are in progress.
+    #[error("Too many logins are in progress")]
     Busy,
     /// The credentials could not be verified.
-    Failed(Box<dyn Error + Send + Sync>),
+    #[error("The credentials could not be verified")]
+    Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
 impl LoginError {
     /// Creates a [`LoginError::Failed`]. The cause is logged and not sent to the client.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
-    }
-}
-
-impl fmt::Display for LoginError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { field } => write!(f, "The credentials must have the string '{field}'"),
-            Self::Wrong => f.write_str("The credentials are wrong"),
-            Self::Busy => f.write_str("Too many logins are in progress"),
-            Self::Failed(_) => f.write_str("The credentials could not be verified"),
-        }
-    }
-}
-
-impl Error for LoginError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Failed(cause) => Some(&**cause),
-            Self::Missing { .. } | Self::Wrong | Self::Busy => None,
-        }
     }
 }

@@ -9,7 +9,7 @@ use crate::message::{Message, SignatureTarget};
 use crate::nonces::{MemoryNonces, NonceStore};
 use crate::revocations::{MemoryRevocations, RevocationStore};
 use crate::token::{self, FieldTooLong, OpenedToken};
-use crate::{Identity, IntegrityError, Keys, Session, SessionId, signature};
+use crate::{Identity, IntegrityError, Keys, Session, SessionId};
 
 /// How long a revocation outlives its token. A clock that runs ahead and is then set back must not make a revoked
 /// session valid again.
@@ -202,7 +202,7 @@ impl Gate {
             None => message.bytes(),
             Some(bound) => message.bound(target, bound.timestamp, bound.nonce.as_bytes()).into(),
         };
-        if !signature::verify(&token.key, &signed, signature) {
+        if !token.key.verify(&signed, signature) {
             return Err(IntegrityError::SignatureInvalid);
         }
         let Some(bound) = bound else { return Ok(()) };
@@ -226,9 +226,7 @@ impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate")
             .field("keys", &self.keys)
-            .field("lifetime", &self.lifetime)
             .field("binding", &self.binding)
-            .field("window", &self.window)
             .finish_non_exhaustive()
     }
 }

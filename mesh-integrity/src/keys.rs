@@ -1,15 +1,5 @@
-//! The deployment secret and the two keys that HKDF derives from it.
-//!
-//! The keys can be computed in any language; `tests/vectors.json` has test vectors.
-//!
-//! - `HKDF-SHA256` (RFC 5869) with an empty salt, the secret's bytes as input key material, the label's
-//!   ASCII bytes as `info`, and 32 bytes of output.
-//! - The label [`TOKEN_LABEL`] yields the key that seals tokens, and [`SIGNING_LABEL`] the key that derives signing
-//!   tokens.
-//! - A session's signing token is the lowercase hex HMAC-SHA256, under the signing key, of the token's text
-//!   as it is sent, including `tok_`.
-//! - Requests are signed with HMAC-SHA256 under the 64 characters of the signing token, not the 32 bytes that they
-//!   encode.
+//! The deployment secret and the two keys that HKDF derives from it. The README of the crate defines them for other
+//! languages.
 
 use std::fmt;
 
@@ -58,23 +48,15 @@ impl fmt::Debug for Secret {
 }
 
 /// A secret is too short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "the secret has {length} bytes and needs at least {}; generate one with `openssl rand -hex 32`",
+    Secret::MIN_BYTES
+)]
 pub struct SecretTooShort {
     /// The length of the secret in bytes.
     pub length: usize,
 }
-
-impl fmt::Display for SecretTooShort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (length, least) = (self.length, Secret::MIN_BYTES);
-        write!(
-            f,
-            "the secret has {length} bytes and needs at least {least}; generate one with `openssl rand -hex 32`"
-        )
-    }
-}
-
-impl std::error::Error for SecretTooShort {}
 
 /// The keys of a deployment. Those of the current secret issue tokens; those of previous secrets verify tokens during a
 /// rotation.

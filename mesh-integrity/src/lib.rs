@@ -6,9 +6,6 @@
 //! the session. Revoked sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`]. The stores in
 //! memory belong to one process; servers that must honor each other's logouts share other stores.
 //!
-//! In reading order: [`keys`], which also defines them for other languages, [`token`], [`Message`], [`SigningKey`],
-//! [`Gate`].
-//!
 //! # Invariants
 //!
 //! - No field of a token is read before its MAC has been verified.
@@ -18,40 +15,7 @@
 //! - Stores are bounded, and entries expire.
 //! - Nothing reads a clock or generates random numbers: times and random bytes are arguments.
 //!
-//! # Example
-//!
-//! ```
-//! use mesh_integrity::{SignatureTarget, Gate, Identity, IntegrityError, Keys, Message, SignatureHeaders, Secret, SigningKey};
-//!
-//! # async fn round() -> Result<(), Box<dyn std::error::Error>> {
-//! let secret = Secret::new(*b"at least 32 bytes that nobody else knows")?;
-//! let gate = Gate::new(Keys::new(&secret));
-//! let now = 1_700_000_000_000;
-//!
-//! let issued = gate.login(&Identity::new("7").with_role("editor"), [0; 16], now)?;
-//!
-//! // The client signs its query.
-//! let query = b"eyAgcG9zdCB0aXRsZSB9";
-//! let signature = SigningKey::new(&issued.signing_token).sign(query);
-//!
-//! // The server verifies the token and the signature.
-//! let headers = SignatureHeaders { signature: Some(signature.as_bytes()), ..SignatureHeaders::default() };
-//! let target = SignatureTarget { method: "GET", path: "/mesh/post", format: "json" };
-//! let token = Some(issued.token.as_bytes());
-//! let opened = gate.open(token, now).await?;
-//! gate.verify(&opened, &Message::new(query), &headers, &target, now).await?;
-//! let session = opened.session();
-//! assert_eq!((session.user.as_str(), session.role.as_deref()), ("7", Some("editor")));
-//!
-//! gate.logout(&opened, &SignatureHeaders::default(), &target, now).await?;
-//! assert!(matches!(gate.open(token, now).await, Err(IntegrityError::TokenRevoked)));
-//! # Ok(())
-//! # }
-//! # let mut round = std::pin::pin!(round());
-//! # let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-//! # assert!(matches!(std::future::Future::poll(round.as_mut(), &mut cx), std::task::Poll::Ready(Ok(()))));
-//! ```
-
+#![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
 mod accounts;
@@ -81,8 +45,3 @@ pub use session::{Identity, Session, SessionId};
 pub use signature::SigningKey;
 pub use store::{BoxFuture, MaybeReady, StoreError};
 pub use token::OpenedToken;
-
-/// Runs the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

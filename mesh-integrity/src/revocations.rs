@@ -33,28 +33,17 @@ impl MemoryRevocations {
     /// The default capacity. A session takes about 50 bytes.
     pub const CAPACITY: usize = 1_000_000;
     /// The interval between removals of expired entries, in milliseconds.
-    const SWEEP_EVERY: u64 = 60_000;
+    const SWEEP_INTERVAL: u64 = 60_000;
 
     /// Creates a store for `capacity` sessions. A full store refuses new entries rather than evict valid ones.
     pub fn new(capacity: usize) -> Self {
         Self { revoked: DashMap::new(), capacity, next_sweep: AtomicU64::new(0) }
     }
 
-    /// Returns the number of recorded sessions.
-    pub fn len(&self) -> usize {
-        self.revoked.len()
-    }
-
-    /// Returns whether the store is empty.
-    pub fn is_empty(&self) -> bool {
-        self.revoked.is_empty()
-    }
-
     fn insert(&self, session: SessionId, expires_at: u64, now: u64) -> Result<(), StoreError> {
-        let due = self.next_sweep.load(Ordering::Relaxed);
         // A full store is swept regardless of the time, because the clock may have been set back.
-        if now >= due || self.revoked.len() >= self.capacity {
-            self.next_sweep.store(now.saturating_add(Self::SWEEP_EVERY), Ordering::Relaxed);
+        if now >= self.next_sweep.load(Ordering::Relaxed) || self.revoked.len() >= self.capacity {
+            self.next_sweep.store(now.saturating_add(Self::SWEEP_INTERVAL), Ordering::Relaxed);
             self.revoked.retain(|_, expiry| *expiry > now);
         }
         if self.revoked.len() >= self.capacity && !self.revoked.contains_key(&session) {
@@ -99,10 +88,10 @@ mod tests {
         let store = MemoryRevocations::new(100);
         store.insert(id(1), 1_000, 0).unwrap();
         store.insert(id(2), 200_000, 0).unwrap();
-        assert_eq!(store.len(), 2);
+        assert_eq!(store.revoked.len(), 2);
         store.insert(id(3), 300_000, 100_000).unwrap();
         assert!(store.revoked.contains_key(&id(2)) && store.revoked.contains_key(&id(3)));
-        assert_eq!(store.len(), 2, "the first has expired");
+        assert_eq!(store.revoked.len(), 2, "the first has expired");
     }
 
     #[test]

@@ -24,9 +24,11 @@ impl SigningKey {
         format!("sha256={}", HEXLOWER.encode(tag.as_ref()))
     }
 
-    /// Returns whether `signature` is the signature of a message, in the exact spelling of [`SigningKey::sign`].
+    /// Returns whether `signature` is the signature of a message, in the exact spelling of [`SigningKey::sign`]. MACs are
+    /// compared in constant time; the time to decode the digits depends only on what the client sent.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
-        verify(&self.0, message, signature)
+        let tag = signature.strip_prefix(PREFIX).and_then(|digits| HEXLOWER.decode(digits).ok());
+        tag.is_some_and(|tag| hmac::verify(&self.0, message, &tag).is_ok())
     }
 }
 
@@ -34,12 +36,6 @@ impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SigningKey(..)")
     }
-}
-
-/// Verifies a signature in constant time. The time to decode the digits depends only on what the client sent.
-pub(crate) fn verify(key: &hmac::Key, message: &[u8], signature: &[u8]) -> bool {
-    let tag = signature.strip_prefix(PREFIX).and_then(|digits| HEXLOWER.decode(digits).ok());
-    tag.is_some_and(|tag| hmac::verify(key, message, &tag).is_ok())
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Results and errors of all stores.
 
 use std::error::Error;
-use std::fmt;
-use std::future::{Future, Ready};
+use std::future::Ready;
 use std::pin::Pin;
 
 use futures_util::future::Either;
@@ -15,36 +14,20 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub type MaybeReady<'a, T> = Either<Ready<T>, BoxFuture<'a, T>>;
 
 /// An error of a store. Requests that depend on the store are refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The store is full of valid entries.
+    #[error("the session store is full")]
     Full,
     /// The store cannot be reached, or failed.
-    Failed(Box<dyn Error + Send + Sync>),
+    #[error("the session store failed")]
+    Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
 impl StoreError {
     /// Creates a [`StoreError::Failed`].
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "the session store is full",
-            Self::Failed(_) => "the session store failed",
-        })
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Full => None,
-            Self::Failed(cause) => Some(&**cause),
-        }
     }
 }

@@ -20,7 +20,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::HEXLOWER;
 use ring::hmac;
 
-use crate::{IntegrityError, Keys, Session, SessionId};
+use crate::{IntegrityError, Keys, Session, SessionId, SigningKey};
 
 /// The prefix of all tokens.
 const PREFIX: &str = "tok_";
@@ -49,10 +49,7 @@ pub fn seal(keys: &Keys, session: &Session) -> Result<String, FieldTooLong> {
     write_field(&mut bytes, "tenant", session.tenant.as_deref())?;
     let tag = hmac::sign(&keys.current.token, &bytes);
     bytes.extend_from_slice(tag.as_ref());
-    let mut token = String::with_capacity(PREFIX.len() + bytes.len().div_ceil(3) * 4);
-    token.push_str(PREFIX);
-    URL_SAFE_NO_PAD.encode_string(&bytes, &mut token);
-    Ok(token)
+    Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&bytes)))
 }
 
 fn write_field(bytes: &mut Vec<u8>, name: &'static str, text: Option<&str>) -> Result<(), FieldTooLong> {
@@ -73,8 +70,7 @@ pub fn signing_token(keys: &Keys, token: &str) -> String {
 
 /// Returns the 64 characters of a signing token.
 fn signing_digits(key: &hmac::Key, token: &str) -> String {
-    let tag = hmac::sign(key, token.as_bytes());
-    HEXLOWER.encode(tag.as_ref())
+    HEXLOWER.encode(hmac::sign(key, token.as_bytes()).as_ref())
 }
 
 /// A token whose MAC has been verified: its session and the key of its signatures. The session may have expired or
@@ -82,7 +78,7 @@ fn signing_digits(key: &hmac::Key, token: &str) -> String {
 #[derive(Clone)]
 pub struct OpenedToken {
     session: Arc<Session>,
-    pub(crate) key: hmac::Key,
+    pub(crate) key: SigningKey,
 }
 
 impl OpenedToken {
@@ -113,7 +109,7 @@ pub fn open(keys: &Keys, token: &str) -> Result<OpenedToken, IntegrityError> {
     let pair = keys.pairs().find(|pair| hmac::verify(&pair.token, payload, tag).is_ok());
     let pair = pair.ok_or_else(invalid)?;
     let session = decode_session(payload).ok_or_else(invalid)?;
-    let key = hmac::Key::new(hmac::HMAC_SHA256, signing_digits(&pair.signing, token).as_bytes());
+    let key = SigningKey::new(&signing_digits(&pair.signing, token));
     Ok(OpenedToken { session: Arc::new(session), key })
 }
 
@@ -139,22 +135,14 @@ fn read_field(bytes: &[u8]) -> Option<(Option<String>, &[u8])> {
 }
 
 /// A field of an identity does not fit into a token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("the {name} of the identity has {length} bytes; at most {FIELD_MAX} fit into a token")]
 pub struct FieldTooLong {
     /// The name of the field.
     pub name: &'static str,
     /// The length of the field in bytes.
     pub length: usize,
 }
-
-impl fmt::Display for FieldTooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, length } = self;
-        write!(f, "the {name} of the identity has {length} bytes; at most {FIELD_MAX} fit into a token")
-    }
-}
-
-impl std::error::Error for FieldTooLong {}
 
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable};
 use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
+use tokio_postgres::Row;
 
 use crate::database::Database;
-use crate::error::{OpenError, with_causes};
-use crate::pool::Pool;
-use crate::sql;
+use crate::error::OpenError;
+use crate::pool::{Pool, PoolError};
 use crate::sql::{self, TextParam};
 
 /// The accounts of a PostgreSQL database. They are read from the primary, because a replica may lack a password that has
@@ -27,8 +27,7 @@ impl Database {
     /// # Errors
     /// The table or one of its columns is missing.
     pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
-        let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
-        let table = TableName::parse(&users.table).map_err(|error| failed(error.into()))?;
+        let table = TableName::parse(&users.table).map_err(|error| self.open_error(error))?;
         let column = |name: &str| Expr::col(("u", name.to_owned()));
         let text = |name: &str| column(name).cast_as("text");
         let optional = |name: &Option<String>| match name {
@@ -53,29 +52,24 @@ impl Database {
                 .limit(1)
                 .to_string(PostgresQueryBuilder),
         };
-        accounts.read(&accounts.find, Some("")).await.map_err(|error| {
-            failed(format!("'integrity.users' does not fit the table '{}': {error}", users.table).into())
+        accounts.read(&accounts.find, &[TextParam::text("")]).await.map_err(|error| {
+            let table = &users.table;
+            self.open_error(format!("'integrity.users' does not fit the table '{table}': {error}"))
         })?;
         Ok(accounts)
     }
 }
 
 impl Accounts {
-    async fn read(&self, sql: &str, login: Option<&str>) -> Result<Vec<Account>, AccountError> {
-        let mut lease = self.pool.take(false).await?;
-        let params: Vec<TextParam<'_>> = login.map(TextParam::text).into_iter().collect();
-        let rows = sql::query(lease.begin().client(), sql, &params).await;
-        lease.done();
-        let rows = rows.map_err(|error| with_causes(&error))?;
-        Ok(rows
-            .iter()
-            .map(|row| Account {
-                id: row.get::<_, Option<String>>(0).unwrap_or_default(),
-                hash: row.get(1),
-                role: row.get(2),
-                tenant: row.get(3),
-            })
-            .collect())
+    async fn read(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Account>, AccountError> {
+        let rows = self.pool.take(false).await?.query_once(sql, params).await.map_err(PoolError::Failed)?;
+        let account = |row: &Row| Account {
+            id: row.get::<_, Option<String>>(0).unwrap_or_default(),
+            hash: row.get(1),
+            role: row.get(2),
+            tenant: row.get(3),
+        };
+        Ok(rows.iter().map(account).collect())
     }
 }
 
@@ -86,7 +80,7 @@ impl AccountSource for Accounts {
             if login.contains('\0') {
                 return Ok(None);
             }
-            let mut found = self.read(&self.find, Some(login)).await?;
+            let mut found = self.read(&self.find, &[TextParam::text(login)]).await?;
             if found.len() > 1 {
                 tracing::warn!("two accounts have the same login, so neither can be used");
                 return Ok(None);
@@ -96,7 +90,7 @@ impl AccountSource for Accounts {
     }
 
     fn any_hash(&self) -> BoxFuture<'_, Result<Option<String>, AccountError>> {
-        Box::pin(async { Ok(self.read(&self.any, None).await?.pop().and_then(|account| account.hash)) })
+        Box::pin(async { Ok(self.read(&self.any, &[]).await?.pop().and_then(|account| account.hash)) })
     }
 }
 

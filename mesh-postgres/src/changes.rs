@@ -6,24 +6,21 @@
 
 mod triggers;
 
-use std::future::Future;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_plan::{Change, Changes};
-use tokio::sync::mpsc;
-use tokio_postgres::AsyncMessage;
 
 use crate::database::Database;
-use crate::error::with_causes;
+use crate::error::{BoxError, with_causes};
+use crate::pool::Pool;
 use crate::pool::replicas::{Replicas, WRITTEN, position};
-use crate::pool::{Link, Pool};
-use crate::sql;
 
 /// The interval at which the position of the log is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// The delay before connecting again, at first and at most.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// The delay before connecting again.
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
 const LISTEN: &str = "LISTEN mesh_changes";
 const FIND_TRIGGERS: &str = "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 'mesh_changes' LIMIT 1";
@@ -31,86 +28,56 @@ const FIND_TRIGGERS: &str = "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 
 impl Database {
     /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned.
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
-        watch(Arc::clone(&self.listening), Arc::clone(&self.replicas), changes)
+        let (pool, replicas) = (Arc::clone(&self.listening), Arc::clone(&self.replicas));
+        async move {
+            let mut is_first = true;
+            loop {
+                let Err(error) = listen(&pool, &replicas, &changes, &mut is_first).await;
+                tracing::warn!("cannot listen for changes of the database: {}", with_causes(&*error));
+                tokio::time::sleep(RECONNECT_DELAY).await;
+            }
+        }
     }
 }
 
-async fn watch(pool: Arc<Pool>, replicas: Arc<Replicas>, changes: Changes) {
-    let mut wait = BACKOFF.0;
-    let mut first = true;
+/// Notifies `changes` until the connection fails. `is_first` is whether there was no connection before.
+async fn listen(
+    pool: &Pool,
+    replicas: &Replicas,
+    changes: &Changes,
+    is_first: &mut bool,
+) -> Result<Infallible, BoxError> {
+    let (link, mut notifications) = pool.connect_listener().await?;
+    let mut has_triggers = false;
+    if !pool.has_pooler() {
+        link.execute(LISTEN).await?;
+        has_triggers = !link.query_once(FIND_TRIGGERS, &[]).await?.is_empty();
+    }
+    // Writes since the last connection was lost were not notified.
+    if !std::mem::take(is_first) {
+        replicas.require_writes_of(&link).await;
+    }
+    changes.notify(Change::anything());
+    let mut last_position = None;
     loop {
-        match Listener::connect(&pool).await {
-            Ok(mut listener) => {
-                wait = BACKOFF.0;
-                // Writes since the last connection was lost were not notified.
-                if !std::mem::take(&mut first) {
-                    replicas.require_writes_of(listener.link.client()).await;
-                }
-                changes.notify(Change::anything());
-                let error = listener.run(&replicas, &changes).await;
-                tracing::warn!("the connection for changes of the database failed: {error}");
+        let change = if has_triggers {
+            let notification = notifications.recv().await.ok_or("the connection ended")?;
+            parse_notification(notification.payload())
+        } else {
+            changes.wanted().await;
+            let position = position(&link, WRITTEN).await?;
+            let last = std::mem::replace(&mut last_position, position);
+            if last.is_none() || last == position {
+                tokio::time::sleep(POLL_INTERVAL).await;
+                continue;
             }
-            Err(error) => tracing::warn!("cannot listen for changes of the database: {error}"),
-        }
-        tokio::time::sleep(wait).await;
-        wait = (wait * 2).min(BACKOFF.1);
-    }
-}
-
-/// A connection that receives notifications.
-struct Listener {
-    link: Link,
-    notifications: mpsc::UnboundedReceiver<String>,
-    has_triggers: bool,
-}
-
-impl Listener {
-    async fn connect(pool: &Pool) -> Result<Self, String> {
-        let (sender, notifications) = mpsc::unbounded_channel();
-        let on_message = move |message| {
-            if let AsyncMessage::Notification(notification) = message {
-                // Without a receiver the connection is about to be closed.
-                let _ = sender.send(notification.payload().to_owned());
-            }
+            Change::anything()
         };
-        let link = pool.connect_with(on_message).await.map_err(|error| with_causes(&error))?;
-        let mut has_triggers = false;
-        if !pool.has_pooler() {
-            link.client().batch_execute(LISTEN).await.map_err(|error| with_causes(&error))?;
-            let triggers = sql::query(link.client(), FIND_TRIGGERS, &[]).await;
-            has_triggers = !triggers.map_err(|error| with_causes(&error))?.is_empty();
-        }
-        Ok(Self { link, notifications, has_triggers })
-    }
-
-    /// Notifies `changes` until the connection fails, and returns the error.
-    async fn run(&mut self, replicas: &Replicas, changes: &Changes) -> String {
-        let mut last_position = None;
-        loop {
-            let change = if self.has_triggers {
-                match self.notifications.recv().await {
-                    Some(notification) => parse_notification(&notification),
-                    None => return "the connection ended".to_owned(),
-                }
-            } else {
-                changes.wanted().await;
-                let position = match position(self.link.client(), WRITTEN).await {
-                    Ok(position) => position,
-                    Err(error) => return with_causes(&error),
-                };
-                let last = std::mem::replace(&mut last_position, position);
-                if last.is_none() || last == position {
-                    tokio::time::sleep(POLL_INTERVAL).await;
-                    continue;
-                }
-                Change::anything()
-            };
-            // Reads that follow the notification must see the change.
-            replicas.require_writes_of(self.link.client()).await;
-            changes.notify(change);
-            while let Ok(notification) = self.notifications.try_recv() {
-                changes.notify(parse_notification(&notification));
-            }
+        // Reads that follow the notification must see the change.
+        replicas.require_writes_of(&link).await;
+        changes.notify(change);
+        while let Ok(notification) = notifications.try_recv() {
+            changes.notify(parse_notification(notification.payload()));
         }
     }
 }

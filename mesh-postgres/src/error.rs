@@ -1,34 +1,24 @@
 //! Errors of opening a database.
 
 use std::error::Error as StdError;
-use std::fmt;
+
+/// An error with its sources.
+pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// A database cannot be reached or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the database {database}: {}", with_causes(&**cause))]
 pub struct OpenError {
     pub(crate) database: String,
-    pub(crate) cause: Box<dyn StdError + Send + Sync>,
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read the database {}: {}", self.database, with_causes(&*self.cause))
-    }
-}
-
-impl StdError for OpenError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.cause)
-    }
+    pub(crate) cause: BoxError,
 }
 
 /// Returns the message of an error followed by those of its sources.
-pub(crate) fn with_causes(error: &dyn StdError) -> String {
+pub(crate) fn with_causes(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        text.extend([": ", &error.to_string()]);
         source = error.source();
     }
     text

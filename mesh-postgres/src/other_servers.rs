@@ -4,7 +4,7 @@
 //! must not contradict can wait for all of them.
 //!
 //! What a server has received is complete only while its connection works. So it sends a query over that connection a few
-//! times a second, and each result is a lease of [`LEASE`]: messages arrive before results. Without a lease a server asks
+//! times a second, and each result is a lease of [`LEASE`]: messages arrive before results. Without a lease a server queries
 //! the primary instead. A sender waits no longer than a lease, because a server that has not acknowledged by then has
 //! lost its own.
 
@@ -20,17 +20,19 @@ use std::time::{Duration, Instant};
 use mesh_integrity::SessionId;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+use tokio_postgres::Notification;
 use tokio_postgres::types::PgLsn;
-use tokio_postgres::{AsyncMessage, Client, Notification};
 
 use self::revoked_sessions::RevokedSessions;
-use crate::error::with_causes;
+use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
+use crate::pool::link::Link;
 use crate::pool::replicas::Replicas;
-use crate::sql::{self, TextParam};
+use crate::sql::TextParam;
 
 /// Starts to receive messages.
 const LISTEN: &str = "LISTEN mesh_announcements; LISTEN mesh_acknowledgements";
+/// The channel of [`ACKNOWLEDGE`].
 const ACKNOWLEDGEMENTS: &str = "mesh_acknowledgements";
 const ACKNOWLEDGE: &str = "SELECT pg_notify('mesh_acknowledgements', $1::text)";
 /// Takes a lock that all listening servers share, by which they are counted.
@@ -62,8 +64,8 @@ const LEASE: Duration = Duration::from_secs(2);
 const RENEW_INTERVAL: Duration = Duration::from_millis(500);
 /// The time limit of these queries.
 const RENEW_TIMEOUT: Duration = Duration::from_secs(1);
-/// The delay before connecting again, at first and at most.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// The delay before connecting again.
+const RECONNECT_DELAY: Duration = Duration::from_millis(250);
 /// The maximum number of tokens in one notification. PostgreSQL limits the length of notifications.
 const TOKENS: usize = 200;
 
@@ -73,9 +75,7 @@ pub(crate) struct OtherServers {
     replicas: Arc<Replicas>,
     /// The sessions that were revoked.
     pub(crate) revoked: RevokedSessions,
-    epoch: Instant,
-    /// The end of the lease, in milliseconds after `epoch`.
-    leased_until: AtomicU64,
+    leased_until: Mutex<Option<Instant>>,
     /// Senders to announcements that wait for acknowledgements, by token.
     waiting: Mutex<HashMap<String, mpsc::UnboundedSender<()>>>,
     /// The prefix of the tokens of this server.
@@ -89,7 +89,8 @@ pub(crate) struct OtherServers {
 /// A message that other servers acknowledge.
 pub(crate) struct Announcement<'a> {
     other_servers: &'a OtherServers,
-    token: String,
+    /// The token, which the message must contain.
+    pub(crate) token: String,
     acknowledgements: mpsc::UnboundedReceiver<()>,
 }
 
@@ -99,8 +100,7 @@ impl OtherServers {
             pool,
             replicas,
             revoked: RevokedSessions::default(),
-            epoch: Instant::now(),
-            leased_until: AtomicU64::new(0),
+            leased_until: Mutex::default(),
             waiting: Mutex::default(),
             token_prefix: format!("{:016x}", RandomState::new().hash_one("other_servers")),
             next_token: AtomicU64::new(0),
@@ -112,24 +112,20 @@ impl OtherServers {
     /// Starts to listen in the current runtime, unless it was started before or there is a pooler, through which listening
     /// is impossible.
     pub(crate) fn start(self: &Arc<Self>) {
-        if self.pool.has_pooler() || self.started.load(Ordering::Relaxed) {
-            return;
-        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if self.started.swap(true, Ordering::Relaxed) {
+        if self.pool.has_pooler() || self.is_started() || self.started.swap(true, Ordering::Relaxed) {
             return;
         }
         let other_servers = Arc::downgrade(self);
         runtime.spawn(async move {
-            let mut wait = BACKOFF.0;
             while let Some(other_servers) = other_servers.upgrade() {
-                let Err(error) = other_servers.listen(&mut wait).await;
-                other_servers.leased_until.store(0, Ordering::Release);
+                let Err(error) = other_servers.listen().await;
+                *other_servers.leased_until.lock() = None;
                 other_servers.process.store(0, Ordering::Relaxed);
+                let error = with_causes(&*error);
                 tracing::debug!("the connection for messages of other servers failed: {error}");
                 drop(other_servers);
-                tokio::time::sleep(wait).await;
-                wait = (wait * 2).min(BACKOFF.1);
+                tokio::time::sleep(RECONNECT_DELAY).await;
             }
         });
     }
@@ -141,11 +137,7 @@ impl OtherServers {
 
     /// Whether this server has received all messages that were acknowledged.
     pub(crate) fn has_lease(&self) -> bool {
-        self.millis(Instant::now()) < self.leased_until.load(Ordering::Acquire)
-    }
-
-    fn millis(&self, at: Instant) -> u64 {
-        u64::try_from(at.saturating_duration_since(self.epoch).as_millis()).unwrap_or(u64::MAX)
+        self.leased_until.lock().is_some_and(|end| Instant::now() < end)
     }
 
     /// Prepares to receive the acknowledgements of a message that is about to be sent.
@@ -158,18 +150,18 @@ impl OtherServers {
 
     /// Announces that the connection has committed a write. Later reads on this server see the write; those on other
     /// servers do when the announcement, which is returned with their number, is acknowledged.
-    pub(crate) async fn announce_write(&self, client: &Client) -> Option<(Announcement<'_>, i64)> {
+    pub(crate) async fn announce_write(&self, link: &Link) -> Option<(Announcement<'_>, i64)> {
         if self.replicas.is_empty() {
             return None;
         }
         if !self.is_started() {
-            self.replicas.require_writes_of(client).await;
+            self.replicas.require_writes_of(link).await;
             return None;
         }
         let announcement = self.announce();
         // A server that is not counted starts to listen after this, and then requires the current position.
         let params = [self.process(), TextParam::text(&announcement.token)];
-        let rows = sql::query(client, ANNOUNCE_POSITION, &params).await.unwrap_or_default();
+        let rows = link.query_once(ANNOUNCE_POSITION, &params).await.unwrap_or_default();
         let row = rows.first();
         self.replicas.require(row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
         Some((announcement, row?.get(1)))
@@ -180,41 +172,28 @@ impl OtherServers {
         TextParam(Some(self.process.load(Ordering::Relaxed).to_string().into()))
     }
 
-    /// Listens until the connection fails. A connection that works resets `wait`.
-    async fn listen(&self, wait: &mut Duration) -> Result<Infallible, String> {
-        let (sender, mut messages) = mpsc::unbounded_channel();
-        let on_message = move |message| {
-            if let AsyncMessage::Notification(message) = message {
-                // Without a receiver the connection is about to be closed.
-                let _ = sender.send(message);
-            }
-        };
-        let link = self.pool.connect_with(on_message).await.map_err(|error| with_causes(&error))?;
-        let client = link.client();
-        client.batch_execute(LISTEN).await.map_err(|error| with_causes(&error))?;
-        let rows = sql::query(client, REGISTER, &[]).await.map_err(|error| with_causes(&error))?;
+    /// Listens until the connection fails.
+    async fn listen(&self) -> Result<Infallible, BoxError> {
+        let (link, mut messages) = self.pool.connect_listener().await?;
+        link.execute(LISTEN).await?;
+        let rows = link.query_once(REGISTER, &[]).await?;
         self.process.store(rows.first().map_or(0, |row| row.get(0)), Ordering::Relaxed);
-        *wait = BACKOFF.0;
         // Earlier messages were not received.
-        self.replicas.require_writes_of(client).await;
+        self.replicas.require_writes_of(&link).await;
         self.revoked.invalidate();
         loop {
             let sent = Instant::now();
-            let reply = tokio::time::timeout(RENEW_TIMEOUT, client.simple_query("SELECT 1")).await;
-            reply.map_err(|_| "no response".to_owned())?.map_err(|error| with_causes(&error))?;
-            self.process_messages(client, None, &mut messages).await?;
-            self.revoked.load(client).await?;
-            self.leased_until.store(self.millis(sent + LEASE), Ordering::Release);
-            let next = tokio::time::sleep(RENEW_INTERVAL);
-            tokio::pin!(next);
-            loop {
-                tokio::select! {
-                    () = &mut next => break,
-                    message = messages.recv() => {
-                        let message = message.ok_or("the connection ended")?;
-                        self.process_messages(client, Some(message), &mut messages).await?;
-                    }
-                }
+            tokio::time::timeout(RENEW_TIMEOUT, link.execute("SELECT 1")).await??;
+            self.process_messages(&link, None, &mut messages).await?;
+            self.revoked.load(&link).await?;
+            *self.leased_until.lock() = Some(sent + LEASE);
+            // The clock is also checked while messages arrive without a pause.
+            let renewal = sent + RENEW_INTERVAL;
+            while Instant::now() < renewal
+                && let Ok(message) = tokio::time::timeout_at(renewal.into(), messages.recv()).await
+            {
+                let message = message.ok_or("the connection ended")?;
+                self.process_messages(&link, Some(message), &mut messages).await?;
             }
         }
     }
@@ -222,48 +201,42 @@ impl OtherServers {
     /// Applies the messages that have arrived, and acknowledges them.
     async fn process_messages(
         &self,
-        client: &Client,
+        link: &Link,
         first: Option<Notification>,
         messages: &mut mpsc::UnboundedReceiver<Notification>,
-    ) -> Result<(), String> {
-        let mut next = first.or_else(|| messages.try_recv().ok());
+    ) -> Result<(), BoxError> {
         let mut tokens = Vec::new();
-        while let Some(message) = next {
+        for message in first.into_iter().chain(std::iter::from_fn(|| messages.try_recv().ok())) {
             if message.channel() == ACKNOWLEDGEMENTS {
-                message.payload().split(' ').for_each(|token| self.acknowledged(token));
+                let waiting = self.waiting.lock();
+                for sender in message.payload().split(' ').filter_map(|token| waiting.get(token)) {
+                    // Without a receiver the announcement waits no longer.
+                    let _ = sender.send(());
+                }
             } else if let Some(token) = self.apply(message.payload())
                 // This server does not acknowledge its messages to itself.
                 && !token.starts_with(&self.token_prefix)
             {
                 tokens.push(token.to_owned());
             }
-            next = messages.try_recv().ok();
         }
         for tokens in tokens.chunks(TOKENS) {
-            let tokens = TextParam(Some(tokens.join(" ").into()));
-            sql::query(client, ACKNOWLEDGE, &[tokens]).await.map_err(|error| with_causes(&error))?;
+            link.query_once(ACKNOWLEDGE, &[TextParam::text(&tokens.join(" "))]).await?;
         }
         Ok(())
-    }
-
-    /// Records the acknowledgement of another server.
-    fn acknowledged(&self, token: &str) {
-        if let Some(sender) = self.waiting.lock().get(token) {
-            let _ = sender.send(());
-        }
     }
 
     /// Applies a message and returns its token; `None` if the message is invalid.
     fn apply<'t>(&self, message: &'t str) -> Option<&'t str> {
         let parts: Vec<&str> = message.split(' ').collect();
-        let token = match parts.as_slice() {
+        let token = match *parts.as_slice() {
             ["written", position, token] => {
                 self.replicas.require(position.parse::<PgLsn>().ok()?.into());
-                *token
+                token
             }
             ["revoked", session, until, token] => {
                 self.revoked.insert(SessionId::parse(session)?, until.parse().ok()?);
-                *token
+                token
             }
             _ => return None,
         };
@@ -272,11 +245,6 @@ impl OtherServers {
 }
 
 impl Announcement<'_> {
-    /// Returns the token, which the message must contain.
-    pub(crate) fn token(&self) -> &str {
-        &self.token
-    }
-
     /// Waits until this number of other servers have acknowledged the message, or their leases have expired.
     pub(crate) async fn acknowledged_by(mut self, others: i64) {
         let acknowledging = async {

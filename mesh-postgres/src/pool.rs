@@ -1,35 +1,34 @@
-//! A bounded pool of connections with their prepared statements.
+//! A bounded pool of connections.
 
 pub(crate) mod connect_url;
+pub(crate) mod link;
 pub(crate) mod replicas;
 mod tls;
 
-use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{LocalGenerations, Usage, WaitCounter};
+use mesh_plan::{Usage, WaitCounter};
 use parking_lot::Mutex;
-use tokio::runtime::{Handle, Id};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, CancelToken, Client, Error, Row, Statement};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, Notification, Row};
 
-use crate::pool::connect_url::ConnectUrl;
+use self::connect_url::ConnectUrl;
+use self::link::Link;
+use crate::error::with_causes;
 use crate::settings::Settings;
-use crate::sql::{self, TextParam};
+use crate::sql::TextParam;
 
-/// The maximum number of prepared statements of a connection.
-const STATEMENTS: usize = 512;
 /// The time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for cancelling a statement, after which its connection is dropped.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The purpose of the connections of a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Transactions are read-only.
     Read,
@@ -41,60 +40,92 @@ pub(crate) enum Purpose {
 /// cancelled is closed.
 pub(crate) struct Pool {
     target: ConnectUrl,
-    tls: Mutex<Option<MakeRustlsConnect>>,
     settings: Settings,
-    begin: String,
+    begin: Arc<str>,
     slots: Arc<Semaphore>,
     waits: WaitCounter,
     idle: Idle,
 }
 
-/// Idle connections, the last used one at the end. They are boxed because they are moved often.
-type Idle = Arc<Mutex<Vec<Box<Link>>>>;
+/// Idle connections, the last used one at the end.
+type Idle = Arc<Mutex<Vec<Arc<Link>>>>;
 
-/// Why no connection is available.
-#[derive(Debug)]
+/// Why a statement has no result.
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum PoolError {
     /// All connections stayed in use for as long as a request waits.
+    #[error("all connections to the database are in use")]
     Exhausted,
-    /// The server did not respond in time.
+    /// The server did not accept a connection in time.
+    #[error("the database does not respond")]
     TimedOut,
-    /// The connection failed.
+    /// No connection could be opened.
+    #[error("cannot connect to the database: {}", with_causes(.0))]
     Refused(Error),
-    /// The trusted certificates cannot be read.
-    Certificates(std::io::Error),
+    /// The connection or the statement failed.
+    #[error("{}", with_causes(.0))]
+    Failed(Error),
 }
 
-impl fmt::Display for PoolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl From<Error> for PoolError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl PoolError {
+    /// Whether the server cannot be reached, so that another one may give the answer.
+    pub(crate) fn is_unreachable(&self) -> bool {
         match self {
-            Self::Exhausted => f.write_str("all connections to the database are in use"),
-            Self::TimedOut => f.write_str("the database does not respond"),
-            Self::Refused(_) => f.write_str("cannot connect to the database"),
-            Self::Certificates(error) => error.fmt(f),
+            Self::Exhausted => false,
+            Self::TimedOut | Self::Refused(_) => true,
+            Self::Failed(error) => is_stale(error),
         }
     }
 }
 
-impl std::error::Error for PoolError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Refused(error) => Some(error),
-            Self::Exhausted | Self::TimedOut | Self::Certificates(_) => None,
-        }
-    }
+/// Whether a connection is broken or a prepared statement is out of date, so that the statement may succeed on a new
+/// connection.
+pub(crate) fn is_stale(error: &Error) -> bool {
+    let Some(cause) = error.as_db_error() else {
+        return error.is_closed()
+            || std::error::Error::source(error).is_some_and(|it| it.is::<std::io::Error>());
+    };
+    let stale = [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        // A replica cancels reads that conflict with replay.
+        SqlState::T_R_SERIALIZATION_FAILURE,
+    ];
+    let code = cause.code();
+    stale.contains(code)
+        || code.code().starts_with("08")
+        // The tables of a prepared statement were altered. The message is localized and the code is that of all
+        // unsupported features, so the routine in the source of PostgreSQL identifies the error.
+        || *code == SqlState::FEATURE_NOT_SUPPORTED && cause.routine() == Some("RevalidateCachedQuery")
 }
 
 impl Pool {
-    pub(crate) fn new(target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
-        let mut target = target;
-        if !settings.pooler {
-            target.add_options(&session_options(settings, purpose));
+    pub(crate) fn new(mut target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
+        let timeout = settings.statement_timeout.as_millis().to_string();
+        // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its use.
+        let mut parameters = vec![("jit", "off".to_owned()), ("statement_timeout", timeout)];
+        parameters.extend(target.search_path().map(|path| ("search_path", path)));
+        let mut begin = String::from("BEGIN");
+        if purpose == Purpose::Read {
+            parameters.push(("default_transaction_read_only", "on".to_owned()));
+            begin.push_str(" READ ONLY");
+        }
+        if settings.pooler {
+            begin.extend(parameters.iter().map(|(name, value)| format!("; SET LOCAL {name} = {value}")));
+        } else {
+            target.add_options(&parameters);
         }
         Self {
-            begin: begin(&target, settings, purpose),
             target,
-            tls: Mutex::new(None),
+            begin: begin.into(),
             slots: Arc::new(Semaphore::new(settings.connections)),
             waits: WaitCounter::default(),
             idle: Arc::default(),
@@ -112,27 +143,38 @@ impl Pool {
         self.settings.pooler
     }
 
-    /// Returns the statements that begin a transaction with the settings of a session.
-    pub(crate) fn begin(&self) -> &str {
-        &self.begin
-    }
-
-    /// Returns the number of idle connections and the maximum number of connections.
-    pub(crate) fn idle(&self) -> (usize, usize) {
-        (self.idle.lock().len(), self.settings.connections)
-    }
-
     /// Returns usage figures.
     pub(crate) fn usage(&self) -> Usage {
-        let (idle, slots) = self.idle();
-        let (waits, waited) = (self.waits.count(), self.waits.total());
-        Usage { idle, slots, free: self.slots.available_permits(), waits, waited, ..Usage::default() }
+        Usage {
+            idle: self.idle.lock().len(),
+            slots: self.settings.connections,
+            free: self.slots.available_permits(),
+            waits: self.waits.count(),
+            waited: self.waits.total(),
+            ..Usage::default()
+        }
     }
 
-    /// Returns the number of free slots.
-    #[cfg(test)]
-    pub(crate) fn free(&self) -> usize {
-        self.slots.available_permits()
+    /// Runs an idempotent statement in a transaction, a second time on a new connection if the first one is stale.
+    pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
+        let mut fresh = false;
+        loop {
+            match self.take(fresh).await?.query_in_transaction(sql, params).await {
+                Err(error) if !fresh && is_stale(&error) => {
+                    tracing::debug!("running a statement again on a new connection: {error}");
+                    fresh = true;
+                }
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    /// Runs statements without parameters in a transaction.
+    pub(crate) async fn execute(&self, sql: &str) -> Result<(), PoolError> {
+        let link = self.take(false).await?;
+        link.begin().await?;
+        link.execute(sql).await?;
+        Ok(link.end("COMMIT").await?)
     }
 
     /// Returns an idle connection or opens one, and waits for a free slot for as long as the settings allow. `fresh`
@@ -148,172 +190,70 @@ impl Pool {
                 slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
             }
         };
-        let idle = loop {
-            match take_idle(&self.idle) {
-                Some(link) if fresh || link.client.is_closed() => drop(link),
-                other => break other,
-            }
-        };
-        let link = match idle {
+        let mut idle = std::iter::from_fn(|| take_idle(&self.idle));
+        let link = match idle.find(|link| !fresh && !link.is_closed()) {
             Some(link) => link,
-            None => Box::new(self.connect().await?),
+            None => Arc::new(self.connect().await?),
         };
-        Ok(Lease { link: Some(link), idle: Arc::clone(&self.idle), slot: Some(slot), busy: false })
+        Ok(Lease { link, idle: Arc::clone(&self.idle), slot: Some(slot) })
     }
 
     /// Opens a connection outside of the pool.
     pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
-        self.connect_with(|_| {}).await
+        Ok(self.connect_listener().await?.0)
     }
 
-    /// Opens a connection outside of the pool that passes notices and notifications to `on_message`.
-    pub(crate) async fn connect_with(
+    /// Opens a connection outside of the pool, and returns it with the notifications that it receives.
+    pub(crate) async fn connect_listener(
         &self,
-        mut on_message: impl FnMut(AsyncMessage) + Send + 'static,
-    ) -> Result<Link, PoolError> {
-        let tls = self.tls()?;
-        let connecting = self.target.config.connect(tls.clone());
-        let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
-        let (client, mut connection) =
-            connected.map_err(|_| PoolError::TimedOut)?.map_err(PoolError::Refused)?;
-        tokio::spawn(async move {
-            while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
-                match message {
-                    Ok(message) => on_message(message),
-                    Err(error) => {
-                        tracing::debug!("a connection to the database ended: {error}");
-                        break;
-                    }
-                }
-            }
-        });
-        let (cancel, runtime) = (client.cancel_token(), Handle::current().id());
-        let statements = LocalGenerations::new(STATEMENTS);
-        Ok(Link { cancel, client, statements, tls, has_pooler: self.has_pooler(), runtime })
-    }
-
-    fn tls(&self) -> Result<MakeRustlsConnect, PoolError> {
-        let mut connector = self.tls.lock();
-        if let Some(connector) = &*connector {
-            return Ok(connector.clone());
-        }
-        let created = tls::connector(&self.target.trust).map_err(PoolError::Certificates)?;
-        Ok(connector.insert(created).clone())
+    ) -> Result<(Link, UnboundedReceiver<Notification>), PoolError> {
+        let opening = Link::open(&self.target, self.settings.pooler, &self.begin);
+        let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await;
+        opened.map_err(|_| PoolError::TimedOut)?.map_err(PoolError::Refused)
     }
 }
 
 /// Takes the idle connection that was used last, preferably one of the current runtime: messages of a connection of
 /// another runtime wake two threads.
-fn take_idle(idle: &Idle) -> Option<Box<Link>> {
+fn take_idle(idle: &Idle) -> Option<Arc<Link>> {
     let mut idle = idle.lock();
-    let runtime = Handle::current().id();
     let last = idle.len().checked_sub(1)?;
-    let index = idle.iter().rposition(|link| link.runtime == runtime).unwrap_or(last);
+    let index = idle.iter().rposition(|link| link.is_of_this_runtime()).unwrap_or(last);
     Some(idle.remove(index))
 }
 
-/// Returns the settings of a session. Compilation of expressions is off because it takes longer than most reads, and the
-/// limit on rows makes the planner overestimate its use.
-fn session_options(settings: &Settings, purpose: Purpose) -> String {
-    let timeout = settings.statement_timeout.as_millis();
-    let read_only = if purpose == Purpose::Read { " -c default_transaction_read_only=on" } else { "" };
-    format!("-c statement_timeout={timeout} -c jit=off{read_only}")
-}
-
-/// Returns the statements that begin a transaction with the same settings as a session.
-fn begin(target: &ConnectUrl, settings: &Settings, purpose: Purpose) -> String {
-    let mut sql = String::from("BEGIN");
-    if purpose == Purpose::Read {
-        sql.push_str(" READ ONLY");
-    }
-    sql.push_str("; SET LOCAL jit = off; SET LOCAL statement_timeout = ");
-    sql.push_str(&settings.statement_timeout.as_millis().to_string());
-    if let Some(schemas) = target.search_path() {
-        sql.push_str("; SET LOCAL search_path = ");
-        sql.push_str(&schemas);
-    }
-    sql
-}
-
-/// An open connection.
-pub(crate) struct Link {
-    client: Client,
-    cancel: CancelToken,
-    statements: LocalGenerations<Box<str>, Statement>,
-    tls: MakeRustlsConnect,
-    has_pooler: bool,
-    /// The runtime that reads and writes the connection's messages.
-    runtime: Id,
-}
-
-impl Link {
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// Runs a statement, prepared unless there is a pooler.
-    pub(crate) async fn query(&mut self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
-        if self.has_pooler {
-            return sql::query(&self.client, sql, params).await;
-        }
-        let statement = self.prepare(sql).await?;
-        let params: Vec<_> = params.iter().map(|param| param as &(dyn ToSql + Sync)).collect();
-        self.client.query(&statement, &params).await
-    }
-
-    /// Returns a prepared statement, from the cache if possible.
-    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        if let Some(statement) = self.statements.get_mut(sql) {
-            return Ok(statement.clone());
-        }
-        let statement = self.client.prepare(sql).await?;
-        self.statements.insert(sql.into(), statement.clone(), 1);
-        Ok(statement)
-    }
-}
-
 /// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is
-/// dropped because its client has disconnected, the statement is cancelled and the connection closed.
+/// dropped because its client has disconnected, the statement is cancelled and the connection closed. A connection with
+/// an open transaction is closed, too.
 pub(crate) struct Lease {
-    /// Present until the lease is dropped.
-    link: Option<Box<Link>>,
+    link: Arc<Link>,
     idle: Idle,
     slot: Option<OwnedSemaphorePermit>,
-    busy: bool,
 }
 
-impl Lease {
-    /// Returns the connection, which does not go back to the pool unless [`Self::done`] is called.
-    #[expect(clippy::expect_used, reason = "the connection is present until the lease is dropped")]
-    pub(crate) fn begin(&mut self) -> &mut Link {
-        self.busy = true;
-        self.link.as_mut().expect("a lease has a connection")
-    }
+impl std::ops::Deref for Lease {
+    type Target = Link;
 
-    /// Marks the connection as free of running statements and open transactions.
-    pub(crate) fn done(&mut self) {
-        self.busy = false;
+    fn deref(&self) -> &Link {
+        &self.link
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(link) = self.link.take() else { return };
-        if !self.busy {
-            if !link.client.is_closed() {
-                self.idle.lock().push(link);
-            }
-            return;
+        let link = Arc::clone(&self.link);
+        if link.is_free() {
+            self.idle.lock().push(link);
+        } else if link.is_running()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let slot = self.slot.take();
+            runtime.spawn(async move {
+                // The statement may have ended in the meantime. The connection is not used again, because the
+                // cancellation could then hit its next statement.
+                let _ = tokio::time::timeout(CANCEL_TIMEOUT, link.cancel()).await;
+                drop((link, slot));
+            });
         }
-        let slot = self.slot.take();
-        let Ok(runtime) = Handle::try_current() else { return };
-        runtime.spawn(async move {
-            let Link { client, cancel, tls, .. } = *link;
-            // The statement may have ended in the meantime. The connection is not used again, because the cancellation
-            // could then hit its next statement.
-            let _ = tokio::time::timeout(CANCEL_TIMEOUT, cancel.cancel_query(tls)).await;
-            drop(client);
-            drop(slot);
-        });
     }
 }

@@ -11,7 +11,6 @@ use sea_query::{
     IntoIden as _, IntoTableRef as _, PostgresQueryBuilder, QueryBuilder as _, QuotedBuilder as _, TableRef,
 };
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
-use tokio_postgres::{Client, Error, Row};
 
 /// A parameter as text, which the database parses as the type that the statement expects; `None` is NULL.
 #[derive(Debug)]
@@ -53,13 +52,6 @@ impl ToSql for TextParam<'_> {
     }
 
     tokio_postgres::types::to_sql_checked!();
-}
-
-/// Runs a statement without preparing it, which also works through a pooler.
-pub(crate) async fn query(client: &Client, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
-    let typed: Vec<(&(dyn ToSql + Sync), Type)> =
-        params.iter().map(|param| (param as _, Type::UNKNOWN)).collect();
-    client.query_typed(sql, &typed).await
 }
 
 /// Returns an identifier in quotation marks.

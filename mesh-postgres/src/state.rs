@@ -15,17 +15,16 @@ use mesh_ql::Format;
 use tokio_postgres::Row;
 
 use crate::database::Database;
-use crate::error::{OpenError, with_causes};
+use crate::error::OpenError;
 use crate::other_servers::OtherServers;
-use crate::pool::{Pool, PoolError};
-use crate::sql::{self, TextParam};
+use crate::pool::Pool;
+use crate::sql::TextParam;
 
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
 
 /// Creates the tables. The lock serializes servers that start together.
 const CREATE_TABLES: &str = "
-BEGIN;
 SELECT pg_advisory_xact_lock(7815104972317);
 CREATE SCHEMA IF NOT EXISTS mesh;
 CREATE TABLE IF NOT EXISTS mesh.revocation (session bytea PRIMARY KEY, until bigint NOT NULL);
@@ -39,7 +38,6 @@ CREATE TABLE IF NOT EXISTS mesh.query (
     text text NOT NULL
 );
 CREATE TABLE IF NOT EXISTS mesh.attempt (key bytea PRIMARY KEY, step bigint NOT NULL, paid_off bigint NOT NULL);
-COMMIT;
 ";
 
 /// The deletion of expired entries of each table.
@@ -82,11 +80,7 @@ impl Database {
     /// # Errors
     /// The database cannot be reached, or the account may not create the tables.
     pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
-        let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
-        let mut lease = self.writes.take(false).await.map_err(|error| failed(error.into()))?;
-        let created = lease.begin().client().batch_execute(CREATE_TABLES).await;
-        created.map_err(|error| failed(error.into()))?;
-        lease.done();
+        self.writes.execute(CREATE_TABLES).await.map_err(|error| self.open_error(error))?;
         self.other_servers.revoked.enable();
         self.other_servers.start();
         let (pool, other_servers) = (Arc::clone(&self.writes), Arc::clone(&self.other_servers));
@@ -94,60 +88,21 @@ impl Database {
     }
 }
 
-/// Why the state could not be read or written.
-#[derive(Debug)]
-enum Failure {
-    Pool(PoolError),
-    Driver(tokio_postgres::Error),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pool(error) => f.write_str(&with_causes(error)),
-            Self::Driver(error) => f.write_str(&with_causes(error)),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
 impl State {
-    /// Runs an idempotent statement, a second time on a new connection if the first one is broken.
-    async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
-        let mut fresh = false;
-        loop {
-            let mut lease = self.pool.take(fresh).await.map_err(Failure::Pool)?;
-            let result = lease.begin().query(sql, params).await;
-            lease.done();
-            match result {
-                Err(error) if !fresh && (error.is_closed() || error.code().is_none()) => fresh = true,
-                result => return result.map_err(Failure::Driver),
-            }
-        }
-    }
-
-    /// Runs a statement that must not run twice.
-    async fn run_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Failure> {
-        let mut lease = self.pool.take(false).await.map_err(Failure::Pool)?;
-        let rows = sql::query(lease.begin().client(), sql, params).await;
-        lease.done();
-        rows.map_err(Failure::Driver)
+    async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, StoreError> {
+        self.pool.run(sql, params).await.map_err(StoreError::new)
     }
 
     /// Deletes expired entries in the background, once per [`SWEEP_INTERVAL`].
     fn sweep_if_due(&self, now: u64) {
-        let due = self.next_sweep.load(Ordering::Relaxed);
-        let next = now.saturating_add(SWEEP_INTERVAL);
-        if now < due
-            || self.next_sweep.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
-        {
+        if now < self.next_sweep.load(Ordering::Relaxed) {
             return;
         }
-        let state = self.clone();
+        self.next_sweep.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
+        let pool = Arc::clone(&self.pool);
         tokio::spawn(async move {
             for (table, sql) in SWEEP {
-                if let Err(error) = state.run(sql, &[TextParam::number(now)]).await {
+                if let Err(error) = pool.run(sql, &[TextParam::number(now)]).await {
                     tracing::warn!("expired entries of mesh.{table} were not deleted: {error}");
                 }
             }
@@ -167,8 +122,7 @@ impl NonceStore for State {
             self.sweep_if_due(now);
             let (session, nonce) = (TextParam::bytes(&session.0), TextParam::text(nonce));
             let params = [session, nonce, TextParam::number(until), TextParam::number(now)];
-            let rows = self.run_once(REMEMBER, &params).await.map_err(StoreError::new)?;
-            Ok(!rows.is_empty())
+            Ok(!self.run(REMEMBER, &params).await?.is_empty())
         }))
     }
 }
@@ -177,7 +131,7 @@ impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
         Box::pin(async move {
             let id = TextParam::bytes(id.as_bytes());
-            let rows = self.run(FIND_QUERY, &[id]).await.map_err(QueryStoreError::new)?;
+            let rows = self.pool.run(FIND_QUERY, &[id]).await.map_err(QueryStoreError::new)?;
             Ok(rows.first().and_then(|row| {
                 let format = Format::parse(row.get(0))?;
                 Some(PersistedQuery::new(format, row.get::<_, String>(1)))
@@ -189,9 +143,9 @@ impl QueryStore for State {
         Box::pin(async move {
             let (format, text) = (TextParam::text(query.format().name()), TextParam::text(query.text()));
             let params = [TextParam::bytes(query.id().as_bytes()), format, text];
-            self.run(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
+            self.pool.run(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
             let count = TextParam::number(self.queries as u64);
-            self.run(TRIM_QUERIES, &[count]).await.map_err(QueryStoreError::new)?;
+            self.pool.run(TRIM_QUERIES, &[count]).await.map_err(QueryStoreError::new)?;
             Ok(())
         })
     }

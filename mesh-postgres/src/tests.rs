@@ -1,4 +1,4 @@
-//! Tests against real clusters. They are skipped if PostgreSQL is not installed.
+//! Tests against real clusters. They are skipped if PostgreSQL is not installed, unless `MESH_REQUIRE_SERVICES` is set.
 
 mod accounts;
 mod catalog;
@@ -78,7 +78,7 @@ fn format_of(query: &str) -> Format {
     if query.starts_with("{ ") { Format::Ql } else { Format::Json }
 }
 
-/// Waits until something holds, which it has to within the time given.
+/// Waits until a condition holds; fails the test after `time`.
 async fn until(time: Duration, what: &str, holds: impl AsyncFn() -> bool) {
     let start = Instant::now();
     while !holds().await {

@@ -4,19 +4,20 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::sql::postgres::{self, Param};
-use mesh_plan::sql::{Statement, Step};
+use mesh_plan::sql::Statement;
+use mesh_plan::sql::postgres;
 use mesh_plan::{
     BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError, WriteOutcome,
 };
+use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
-use tokio_postgres::{Error, Row};
 
 use crate::cells;
 use crate::database::Database;
 use crate::error::with_causes;
 use crate::other_servers::OtherServers;
-use crate::pool::{Link, Pool};
+use crate::pool::link::Link;
+use crate::pool::{Pool, is_stale};
 use crate::read;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::DEFAULT_TIMEOUT;
@@ -74,43 +75,35 @@ impl Writer {
         }
     }
 
-    /// Runs a write in a transaction. After an error the connection goes back to the pool only if the transaction was
-    /// rolled back.
+    /// Runs a write in a transaction.
     async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<WriteOutcome, Failure> {
-        let lease = self.pool.take(fresh).await;
-        let mut lease = lease.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
-        let link = lease.begin();
-        if let Err(error) = link.client().batch_execute(self.pool.begin()).await {
-            return Err(try_failure(&error, mutation));
+        let link = self.pool.take(fresh).await;
+        let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
+        link.begin().await.map_err(|error| try_failure(&error, mutation))?;
+        let written = self.run_steps(&link, mutation).await;
+        if written.is_err() {
+            // If this fails, the connection is closed with its transaction.
+            let _ = link.end("ROLLBACK").await;
+            return written;
         }
-        match self.run_steps(link, mutation).await {
-            Ok(written) => {
-                // A commit whose response was lost may have succeeded, so the write is not tried again.
-                let committed = link.client().batch_execute("COMMIT").await;
-                committed.map_err(|error| Failure::Final(write_error(&error, mutation)))?;
-                let announced = self.other_servers.announce_write(link.client()).await;
-                lease.done();
-                drop(lease);
-                if let Some((announcement, others)) = announced {
-                    announcement.acknowledged_by(others).await;
-                }
-                Ok(written)
-            }
-            Err(failure) => {
-                if link.client().batch_execute("ROLLBACK").await.is_ok() {
-                    lease.done();
-                }
-                Err(failure)
-            }
+        // A commit whose response was lost may have succeeded, so the write is not tried again.
+        let committed = link.end("COMMIT").await;
+        committed.map_err(|error| Failure::Final(write_error(&error, mutation)))?;
+        let announced = self.other_servers.announce_write(&link).await;
+        drop(link);
+        if let Some((announcement, others)) = announced {
+            announcement.acknowledged_by(others).await;
         }
+        written
     }
 
     /// Runs the statements of a write and the read of its reply, inside the transaction.
-    async fn run_steps(&self, link: &mut Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
+    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
         let mut id = mutation.expected_id();
         for step in postgres::write_steps(mutation, self.statements.features()) {
-            let rows =
-                self.run_step(link, &step, &id).await.map_err(|error| try_failure(&error, mutation))?;
+            let Statement { sql, params } = &step.statement;
+            let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(&id))).collect();
+            let rows = link.query(sql, &params).await.map_err(|error| try_failure(&error, mutation))?;
             if rows.is_empty()
                 && let Some(error) = step.failure(mutation)
             {
@@ -130,16 +123,10 @@ impl Writer {
         }
         let mut written = WriteOutcome::new(id.clone());
         if let Some(plan) = mutation.reply(&id) {
-            let body = read::run_in_transaction(&self.pool, link, &plan, &self.statements).await;
+            let body = read::run_in_transaction(link, &plan, &self.statements).await;
             written.body = Some(body.map_err(|error| Failure::Final(error.into()))?);
         }
         Ok(written)
-    }
-
-    async fn run_step(&self, link: &mut Link, step: &Step<Param>, id: &Value) -> Result<Vec<Row>, Error> {
-        let Statement { sql, params } = &step.statement;
-        let params: Vec<TextParam<'_>> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
-        link.query(sql, &params).await
     }
 }
 
@@ -161,15 +148,7 @@ impl fmt::Debug for Writer {
 
 /// Returns the failure for an error inside a transaction that is not committed.
 fn try_failure(error: &Error, mutation: &Mutation) -> Failure {
-    let conflicts =
-        [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::ADMIN_SHUTDOWN];
-    let is_transient = |code: &SqlState| {
-        conflicts.contains(code)
-            || *code == SqlState::INVALID_SQL_STATEMENT_NAME
-            || code.code().starts_with("08")
-    };
-    let may_succeed =
-        error.code().map_or_else(|| error.is_closed(), is_transient) || read::is_outdated(error);
+    let may_succeed = is_stale(error) || error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED);
     let failed = write_error(error, mutation);
     if may_succeed { Failure::Transient(failed) } else { Failure::Final(failed) }
 }
@@ -180,28 +159,28 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         tracing::warn!("a write failed: {}", with_causes(error));
         return ResolveError::Busy.into();
     };
-    let rule = match cause.code() {
-        code if *code == SqlState::UNIQUE_VIOLATION => Rule::Unique,
-        code if *code == SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
-        code if *code == SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
-        code if *code == SqlState::CHECK_VIOLATION || *code == SqlState::WITH_CHECK_OPTION_VIOLATION => {
-            Rule::Check
-        }
+    let busy = [
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+    ];
+    let is_of_class = |class: &str| cause.code().code().starts_with(class);
+    let rule = match *cause.code() {
+        SqlState::UNIQUE_VIOLATION => Rule::Unique,
+        SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
+        SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
+        SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
         // An exception of a trigger.
-        code if *code == SqlState::RAISE_EXCEPTION => Rule::Other,
-        code if code.code().starts_with("23") => Rule::Other,
-        // A generated column, or a value that the type of its column cannot represent.
-        code if *code == SqlState::GENERATED_ALWAYS || code.code().starts_with("22") => {
-            // No record has an id that its column cannot represent.
+        SqlState::RAISE_EXCEPTION => Rule::Other,
+        _ if is_of_class("23") => Rule::Other,
+        SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
+        // A generated column, or a value that the type of its column cannot represent. If that is an id, no record has
+        // it.
+        ref code if *code == SqlState::GENERATED_ALWAYS || is_of_class("22") => {
             return not_found(cause, mutation).unwrap_or(WriteError::Value);
         }
-        code if *code == SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
-        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION
-            || *code == SqlState::TOO_MANY_CONNECTIONS
-            || *code == SqlState::ADMIN_SHUTDOWN
-            || *code == SqlState::CANNOT_CONNECT_NOW
-            || code.code().starts_with("40") =>
-        {
+        ref code if busy.contains(code) || is_of_class("40") => {
             tracing::warn!("a write failed: {cause}");
             return ResolveError::Busy.into();
         }
@@ -218,9 +197,8 @@ fn not_found(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
         _ => false,
     };
     let action = mutation.action();
-    let subject = action.id().filter(|id| is_quoted(id)).map(|id| mutation.subject().not_found(id));
-    subject
-        .or_else(|| action.other_id().filter(|id| is_quoted(id)).map(|id| mutation.written().not_found(id)))
+    let ids = [(action.id(), mutation.subject()), (action.other_id(), mutation.written())];
+    ids.into_iter().find_map(|(id, subject)| Some(subject.not_found(id.filter(|id| is_quoted(id))?)))
 }
 
 /// Returns the fields in the message of the database: the column without a value, or those in

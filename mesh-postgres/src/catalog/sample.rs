@@ -1,49 +1,45 @@
 //! Time forms of text and number columns, detected from a few of their values. `SPEC §5.5`
 
-use mesh_schema::{Column, Table, TableName, TimeForm};
+use mesh_schema::{Table, TableName, TimeForm};
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
-use tokio_postgres::{Client, Error};
+use tokio_postgres::Error;
 
-use crate::sql::{self, query};
+use crate::pool::link::Link;
+use crate::sql;
 
 /// The largest number that is interpreted as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: f64 = 100_000_000_000.0;
 
 /// Detects the time forms of the named columns.
 pub(super) async fn detect_time_forms(
-    client: &Client,
+    link: &Link,
     tables: &mut [Table],
     times: &[(String, String)],
     notes: &mut Vec<String>,
 ) -> Result<(), Error> {
     for table in tables {
-        let is_named = |table: &str, column: &Column| {
-            let same = |(of, name): &(String, String)| of == table && *name == column.name;
-            times.iter().any(same)
-        };
-        let mut columns = std::mem::take(&mut table.columns);
-        for column in columns.iter_mut().filter(|column| is_named(&table.name, column)) {
+        let name = TableName { schema: table.schema.clone(), name: table.name.clone() };
+        for column in &mut table.columns {
+            let is_named = |(of, named): &(String, String)| *of == name.name && *named == column.name;
             let native = column.native.as_ref().map(|native| native.name.as_str());
-            if matches!(native, Some("date" | "timestamp" | "timestamptz")) {
+            if !times.iter().any(is_named) || matches!(native, Some("date" | "timestamp" | "timestamptz")) {
                 continue;
             }
-            column.time_form = form_of(client, table, &column.name).await?;
+            column.time_form = sample(link, &name, &column.name).await?;
             if column.time_form.is_none() {
-                notes.push(format!("Column '{}.{}' has an unknown time form", table.name, column.name));
+                notes.push(format!("Column '{}.{}' has an unknown time form", name.name, column.name));
             }
         }
-        table.columns = columns;
     }
     Ok(())
 }
 
 /// Returns the most frequent form of a few values. The inner limit bounds the read of a column of NULLs.
-async fn form_of(client: &Client, table: &Table, column: &str) -> Result<Option<TimeForm>, Error> {
-    let name = TableName { schema: table.schema.clone(), name: table.name.clone() };
+async fn sample(link: &Link, table: &TableName, column: &str) -> Result<Option<TimeForm>, Error> {
     let value = || Expr::col(("s", "v"));
     let first = Query::select()
         .expr_as(Expr::col(("t", column.to_owned())), "v")
-        .from_as(sql::table_ref(&name), "t")
+        .from_as(sql::table_ref(table), "t")
         .limit(1_000)
         .take();
     let sql = Query::select()
@@ -53,7 +49,7 @@ async fn form_of(client: &Client, table: &Table, column: &str) -> Result<Option<
         .limit(25)
         .to_string(PostgresQueryBuilder);
     let mut counts: Vec<(TimeForm, usize)> = Vec::new();
-    for form in query(client, &sql, &[]).await?.iter().filter_map(|row| parse_form(row.get(0))) {
+    for form in link.query_once(&sql, &[]).await?.iter().filter_map(|row| parse_form(row.get(0))) {
         match counts.iter_mut().find(|(known, _)| *known == form) {
             Some((_, count)) => *count += 1,
             None => counts.push((form, 1)),
@@ -66,26 +62,17 @@ fn parse_form(text: &str) -> Option<TimeForm> {
     if let Ok(number) = text.parse::<f64>() {
         return Some(if number.abs() <= MAX_SECONDS { TimeForm::UnixSeconds } else { TimeForm::UnixMillis });
     }
-    let (day, rest) = text.split_at_checked(10)?;
-    let (separator, rest) = rest.split_at_checked(1)?;
-    let (clock, rest) = rest.split_at_checked(8)?;
-    if !has_shape(day, "0000-00-00") || !matches!(separator, "T" | " ") || !has_shape(clock, "00:00:00") {
-        return None;
-    }
+    let shape: String = text.chars().map(|char| if char.is_ascii_digit() { '0' } else { char }).collect();
+    let rest = shape.strip_prefix("0000-00-00")?;
+    let separator = rest.chars().next().filter(|char| matches!(char, 'T' | ' '))?;
+    let rest = rest.get(1..)?.strip_prefix("00:00:00")?;
     let (rest, zulu) = rest.strip_suffix('Z').map_or((rest, false), |rest| (rest, true));
     let fraction = match rest.strip_prefix('.') {
         None if rest.is_empty() => 0,
-        Some(digits) if (1..=9).contains(&digits.len()) && digits.bytes().all(|it| it.is_ascii_digit()) => {
+        Some(digits) if (1..=9).contains(&digits.len()) && digits.bytes().all(|digit| digit == b'0') => {
             u8::try_from(digits.len()).ok()?
         }
         _ => return None,
     };
-    Some(TimeForm::Text { separator: separator.chars().next()?, fraction, zulu })
-}
-
-/// Whether a text has the shape of another, in which a zero represents any digit.
-fn has_shape(text: &str, shape: &str) -> bool {
-    let fits =
-        |(byte, expected): (u8, u8)| if expected == b'0' { byte.is_ascii_digit() } else { byte == expected };
-    text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
+    Some(TimeForm::Text { separator, fraction, zulu })
 }

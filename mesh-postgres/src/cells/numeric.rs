@@ -1,74 +1,59 @@
 //! Exact decimals: numbers if a double holds them exactly, else text with all digits.
 //!
-//! Trailing zeros of the fraction are left out, so that a value has one text regardless of the precision of its column.
+//! Trailing zeros of the fraction are left out, so that a value has one text regardless of the scale of its column.
 
-use super::Made;
+use super::Converted;
 
-/// Decimals of at most so many digits survive as a double.
+/// The number of decimal digits that a double represents exactly.
 const EXACT_DIGITS: usize = 15;
-/// Doubles are written without an exponent from here on.
-const LEAST: f64 = 1e-4;
+/// The least absolute value of a double that is written without an exponent.
+const MIN: f64 = 1e-4;
 
 const NEGATIVE: u16 = 0x4000;
 const NOT_A_NUMBER: u16 = 0xC000;
 const INFINITE: u16 = 0xD000;
 const MINUS_INFINITE: u16 = 0xF000;
 
-/// Reads the database's binary form: groups of four decimal digits. `None` where it is none.
-pub(super) fn read(bytes: &[u8]) -> Option<Made> {
-    let (head, groups) = bytes.split_first_chunk::<8>()?;
-    let [count, weight, sign, scale] = [head.get(..2)?, head.get(2..4)?, head.get(4..6)?, head.get(6..)?]
-        .map(|it| it.try_into().map(u16::from_be_bytes).unwrap_or_default());
+/// Reads the binary form: the number of groups, the weight of the first group, the sign, the number of fraction digits,
+/// and groups of four decimal digits. `None` if it is invalid.
+pub(super) fn read(bytes: &[u8]) -> Option<Converted> {
+    let mut parts =
+        bytes.chunks_exact(2).map(|pair| pair.try_into().map(u16::from_be_bytes).unwrap_or_default());
+    let (count, weight, sign, scale) = (parts.next()?, parts.next()? as i16, parts.next()?, parts.next()?);
     match sign {
-        NOT_A_NUMBER => return Some(Made::Real(f64::NAN)),
-        INFINITE => return Some(Made::Real(f64::INFINITY)),
-        MINUS_INFINITE => return Some(Made::Real(f64::NEG_INFINITY)),
+        NOT_A_NUMBER => return Some(Converted::Real(f64::NAN)),
+        INFINITE => return Some(Converted::Real(f64::INFINITY)),
+        MINUS_INFINITE => return Some(Converted::Real(f64::NEG_INFINITY)),
         _ => {}
     }
-    let weight = i32::from(weight as i16);
-    let group = |index: i32| -> u16 {
-        let place = usize::try_from(index).ok().filter(|place| *place < usize::from(count));
-        let bytes = place.and_then(|place| groups.get(place * 2..place * 2 + 2));
-        bytes.and_then(|it| it.try_into().ok()).map(u16::from_be_bytes).unwrap_or_default()
+    let digits: String = parts.take(count.into()).map(|group| format!("{group:04}")).collect();
+    let digit = |index: i32| {
+        let digit = usize::try_from(index).ok().and_then(|index| digits.as_bytes().get(index));
+        digit.map_or('0', |digit| char::from(*digit))
     };
-    let mut text = String::new();
-    if sign == NEGATIVE {
-        text.push('-');
-    }
-    text.push_str(&group(0).min(9_999).to_string());
-    if weight < 0 {
-        text.truncate(text.len() - group(0).to_string().len());
-        text.push('0');
-    }
-    for index in 1..=weight {
-        text.push_str(&format!("{:04}", group(index)));
-    }
-    let whole = text.len();
-    if scale > 0 {
-        text.push('.');
-        let mut digits = String::new();
-        let mut index = weight + 1;
-        while digits.len() < usize::from(scale) {
-            digits.push_str(&format!("{:04}", if index < 0 { 0 } else { group(index) }));
-            index += 1;
-        }
-        digits.truncate(scale.into());
-        text.push_str(&digits);
-    }
+    let point = 4 * (i32::from(weight) + 1);
+    let whole: String = (0..point).map(digit).collect();
+    let fraction: String = (point..point + i32::from(scale)).map(digit).collect();
+    let mut text = String::from(if sign == NEGATIVE { "-" } else { "" });
+    text.push_str(match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    });
     if scale == 0 {
-        return Some(text.parse().map_or(Made::Text(text), Made::Integer));
+        return Some(text.parse().map_or(Converted::Text(text), Converted::Integer));
     }
-    let trimmed = text.trim_end_matches('0').trim_end_matches('.');
-    let digits = trimmed.bytes().filter(u8::is_ascii_digit).count();
-    if digits <= EXACT_DIGITS
-        && let Ok(value) = trimmed.parse::<f64>()
-        && (value == 0.0 || value.abs() >= LEAST)
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        text.extend([".", fraction]);
+    }
+    if text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS
+        && let Ok(value) = text.parse::<f64>()
+        && (value == 0.0 || value.abs() >= MIN)
     {
-        // There is no negative zero among decimals.
-        return Some(Made::Real(if value == 0.0 { 0.0 } else { value }));
+        // Decimals have no negative zero.
+        return Some(Converted::Real(if value == 0.0 { 0.0 } else { value }));
     }
-    text.truncate(trimmed.len().max(whole));
-    Some(Made::Text(text))
+    Some(Converted::Text(text))
 }
 
 #[cfg(test)]
@@ -82,16 +67,16 @@ mod tests {
             bytes.extend(part.to_be_bytes());
         }
         let text = match read(&bytes) {
-            Some(Made::Integer(value)) => format!("{value} whole"),
-            Some(Made::Real(value)) => format!("{value:?}"),
-            Some(Made::Text(text)) => format!("{text} as text"),
+            Some(Converted::Integer(value)) => format!("{value} whole"),
+            Some(Converted::Real(value)) => format!("{value:?}"),
+            Some(Converted::Text(text)) => format!("{text} as text"),
             None => "none".to_owned(),
         };
         assert_eq!(text, expected);
     }
 
     #[test]
-    fn decimals() {
+    fn decimals_are_numbers_if_a_double_is_exact() {
         check(&[], 0, 0, 0, "0 whole");
         check(&[7], 0, 0, 0, "7 whole");
         check(&[1, 5], 1, NEGATIVE, 0, "-10005 whole");

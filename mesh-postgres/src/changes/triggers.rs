@@ -7,6 +7,7 @@ use mesh_schema::{Link, Schema, TableName};
 use crate::catalog;
 use crate::database::Database;
 use crate::error::OpenError;
+use crate::pool::PoolError;
 use crate::sql;
 
 /// Creates the function of the triggers, whose arguments are the key of the entity and the column of its id. The
@@ -51,11 +52,8 @@ impl Database {
     /// # Errors
     /// The database cannot be reached or read.
     pub async fn trigger_statements(&self, schema: &Schema) -> Result<String, OpenError> {
-        let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
-        let mut lease = self.pool.take(false).await.map_err(|error| failed(error.into()))?;
-        let tables = catalog::tables(lease.begin().client()).await;
-        let tables = tables.map_err(|error| failed(error.into()))?;
-        lease.done();
+        let reading = async { Ok(catalog::tables(&*self.pool.take(false).await?).await?) };
+        let tables = reading.await.map_err(|error: PoolError| self.open_error(error))?;
         Ok(statements(schema, &tables))
     }
 
@@ -64,16 +62,8 @@ impl Database {
     /// # Errors
     /// The database cannot be reached, or the account may not create triggers.
     pub async fn install_triggers(&self, schema: &Schema) -> Result<(), OpenError> {
-        let failed = |cause| OpenError { database: self.pool.name().to_owned(), cause };
-        let sql = ["BEGIN;\n", &self.trigger_statements(schema).await?, "COMMIT;"].concat();
-        let mut lease = self.writes.take(false).await.map_err(|error| failed(error.into()))?;
-        let link = lease.begin();
-        if let Err(error) = link.client().batch_execute(&sql).await {
-            let _ = link.client().batch_execute("ROLLBACK").await;
-            return Err(failed(error.into()));
-        }
-        lease.done();
-        Ok(())
+        let sql = self.trigger_statements(schema).await?;
+        self.writes.execute(&sql).await.map_err(|error| self.open_error(error))
     }
 }
 

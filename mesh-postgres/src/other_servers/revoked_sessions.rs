@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dashmap::DashMap;
 use mesh_integrity::SessionId;
-use tokio_postgres::Client;
+use tokio_postgres::Error;
 
 use crate::clock::now_millis;
-use crate::error::with_causes;
-use crate::sql::{self, TextParam};
+use crate::pool::link::Link;
+use crate::sql::TextParam;
 
-/// The maximum number of sessions in memory, of some 50 bytes each. If there are more, the database is asked.
+/// The maximum number of sessions in memory, of some 50 bytes each. If there are more, the database is queried.
 const CAPACITY: usize = 1_000_000;
 
 /// The interval at which expired entries are removed, in milliseconds.
@@ -31,7 +31,7 @@ pub(crate) struct RevokedSessions {
 }
 
 impl RevokedSessions {
-    /// Has the next call of [`Self::load`] read the table.
+    /// Makes the next call of [`Self::load`] read the table, which must exist.
     pub(crate) fn enable(&self) {
         self.enabled.store(true, Ordering::Relaxed);
     }
@@ -67,7 +67,7 @@ impl RevokedSessions {
     }
 
     /// Reads the sessions of the table if memory is incomplete, and removes those that have expired.
-    pub(crate) async fn load(&self, client: &Client) -> Result<(), String> {
+    pub(crate) async fn load(&self, link: &Link) -> Result<(), Error> {
         let now = now_millis();
         if now >= self.next_sweep.load(Ordering::Relaxed) {
             self.next_sweep.store(now + SWEEP_INTERVAL, Ordering::Relaxed);
@@ -77,7 +77,7 @@ impl RevokedSessions {
             return Ok(());
         }
         let params = [TextParam::number(now), TextParam::number(CAPACITY as u64)];
-        let rows = sql::query(client, LOAD, &params).await.map_err(|error| with_causes(&error))?;
+        let rows = link.query_once(LOAD, &params).await?;
         if rows.len() >= CAPACITY {
             return Ok(());
         }

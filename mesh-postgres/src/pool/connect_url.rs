@@ -1,99 +1,89 @@
 //! Database URLs with their parameters.
 
-use std::path::PathBuf;
-
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::error::with_causes;
+use crate::error::{BoxError, with_causes};
+use crate::pool::tls::{self, Trust};
 use crate::sql::identifier;
 
 /// A parsed database URL.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct ConnectUrl {
-    pub(crate) config: Config,
-    /// The certificates that are trusted.
-    pub(crate) trust: Trust,
+    pub(super) config: Config,
+    pub(super) tls: MakeRustlsConnect,
     /// The URL without its password.
-    pub(crate) name: String,
+    pub(super) name: String,
     /// The schemas of the search path; empty for the default of the database.
     pub(crate) schemas: Vec<String>,
 }
 
-/// The server certificates that are accepted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// Any: the connection is encrypted, but the server is not authenticated.
-    #[default]
-    Any,
-    /// Those issued by the certificate authorities of the system.
-    System,
-    /// Those issued by the certificate authorities in a file.
-    File(PathBuf),
-}
-
 impl ConnectUrl {
-    /// Parses a URL. In addition to the parameters of the driver, `sslmode` can be `verify-ca` or `verify-full`, both of
-    /// which verify the host name, and `sslrootcert` is a file of certificates or `system`.
+    /// Parses a URL and reads the certificates that it names. In addition to the parameters of the driver, `sslmode` can
+    /// be `verify-ca` or `verify-full`, both of which verify the host name, and `sslrootcert` is a file of certificates
+    /// or `system`.
     ///
     /// # Errors
-    /// The URL or one of its parameters is invalid. The error contains the URL without its password.
-    pub(crate) fn parse(url: &str) -> Result<Self, String> {
-        let mut trust = Trust::default();
-        let mut verify = false;
-        let mut driver_params = Vec::new();
-        let (base, query) = url.split_once('?').unwrap_or((url, ""));
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            match pair.split_once('=') {
-                Some(("sslmode", "verify-ca" | "verify-full")) => verify = true,
-                Some(("sslrootcert", "system")) => trust = Trust::System,
-                Some(("sslrootcert", file)) => {
-                    trust = Trust::File(percent_decode_str(file).decode_utf8_lossy().into_owned().into());
-                }
-                _ => driver_params.push(pair),
-            }
-        }
+    /// The URL or one of its parameters is invalid, or the certificates cannot be read. The error contains no password.
+    pub(crate) fn parse(url: &str) -> Result<Self, BoxError> {
         let name = without_password(url);
-        let driver_url = format!("{base}?{}", driver_params.join("&"));
-        let driver_url = driver_url.trim_end_matches('?');
-        let mut config: Config = driver_url.parse().map_err(|error: tokio_postgres::Error| {
-            format!("'{name}' is not a valid database URL: {}", with_causes(&error))
-        })?;
-        if verify {
-            config.ssl_mode(SslMode::Require);
-            if trust == Trust::Any {
-                trust = Trust::System;
-            }
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("mesh-server");
-        }
-        Ok(Self { config, trust, name, schemas: Vec::new() })
+        let (config, trust) = parse_params(url)
+            .map_err(|error| format!("'{name}' is not a valid database URL: {}", with_causes(&error)))?;
+        Ok(Self { config, tls: tls::connector(&trust)?, name, schemas: Vec::new() })
     }
 
     /// Returns the schemas of the search path as SQL; `None` for the default of the database.
-    pub(crate) fn search_path(&self) -> Option<String> {
+    pub(super) fn search_path(&self) -> Option<String> {
         let names: Vec<_> = self.schemas.iter().map(|schema| identifier(schema)).collect();
         (!names.is_empty()).then(|| names.join(","))
     }
 
-    /// Adds options of sessions and the search path to those of the URL.
-    pub(crate) fn add_options(&mut self, options: &str) {
-        let mut all: Vec<String> = self.config.get_options().map(str::to_owned).into_iter().collect();
-        all.push(options.to_owned());
-        if let Some(schemas) = self.search_path() {
-            let mut option = String::from("-c search_path=");
-            for char in schemas.chars() {
+    /// Adds parameters of sessions to the options of the URL.
+    pub(super) fn add_options(&mut self, parameters: &[(&str, String)]) {
+        let mut options = self.config.get_options().unwrap_or_default().to_owned();
+        for (name, value) in parameters {
+            options.extend([" -c ", name, "="]);
+            for char in value.chars() {
                 if char == '\\' || char.is_whitespace() {
-                    option.push('\\');
+                    options.push('\\');
                 }
-                option.push(char);
+                options.push(char);
             }
-            all.push(option);
         }
-        self.config.options(all.join(" "));
+        self.config.options(options);
     }
+}
+
+/// Splits a URL into the parameters of the driver and those of TLS.
+fn parse_params(url: &str) -> Result<(Config, Trust), tokio_postgres::Error> {
+    let mut trust = Trust::default();
+    let mut verify = false;
+    let mut driver_params = Vec::new();
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("sslmode", "verify-ca" | "verify-full")) => verify = true,
+            Some(("sslrootcert", "system")) => trust = Trust::System,
+            Some(("sslrootcert", file)) => {
+                trust = Trust::File(percent_decode_str(file).decode_utf8_lossy().into_owned().into());
+            }
+            _ => driver_params.push(pair),
+        }
+    }
+    let driver_url = format!("{base}?{}", driver_params.join("&"));
+    let mut config: Config = driver_url.trim_end_matches('?').parse()?;
+    if verify {
+        config.ssl_mode(SslMode::Require);
+        if trust == Trust::Any {
+            trust = Trust::System;
+        }
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("mesh-server");
+    }
+    Ok((config, trust))
 }
 
 /// Returns a URL for messages: without its password and parameters.
@@ -115,14 +105,20 @@ mod tests {
 
     #[test]
     fn verify_modes_require_trusted_certificates() {
-        let trust = |url: &str| ConnectUrl::parse(url).map(|it| (it.trust, it.config.get_ssl_mode()));
-        assert_eq!(trust("postgres://db/x"), Ok((Trust::Any, SslMode::Prefer)));
-        assert_eq!(trust("postgres://db/x?sslmode=verify-full"), Ok((Trust::System, SslMode::Require)));
-        assert_eq!(
-            trust("postgres://db/x?sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.pem&connect_timeout=3"),
-            Ok((Trust::File("/etc/ca.pem".into()), SslMode::Require))
-        );
-        assert!(trust("postgres://db/x?sslmode=maybe").is_err_and(|error| error.contains("sslmode")));
+        for (url, trust, mode) in [
+            ("postgres://db/x", Trust::Any, SslMode::Prefer),
+            ("postgres://db/x?sslmode=verify-full", Trust::System, SslMode::Require),
+            (
+                "postgres://db/x?sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.pem&connect_timeout=3",
+                Trust::File("/etc/ca.pem".into()),
+                SslMode::Require,
+            ),
+        ] {
+            let parsed = parse_params(url).unwrap();
+            assert_eq!((parsed.1, parsed.0.get_ssl_mode()), (trust, mode), "{url}");
+        }
+        let error = ConnectUrl::parse("postgres://ada:secret@db/x?sslmode=maybe").err().unwrap().to_string();
+        assert!(error.contains("sslmode") && !error.contains("secret"), "{error}");
     }
 
     #[test]

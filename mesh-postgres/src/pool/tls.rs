@@ -1,7 +1,6 @@
 //! TLS for connections to the database.
 
-use std::error::Error;
-use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -11,41 +10,54 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::pool::connect_url::Trust;
+use crate::error::BoxError;
 
-/// Returns a connector that accepts the certificates of `trust`.
-pub(crate) fn connector(trust: &Trust) -> io::Result<MakeRustlsConnect> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?;
-    let config = match trust {
-        Trust::Any => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AcceptAny(provider)))
-            .with_no_client_auth(),
-        Trust::System | Trust::File(_) => builder.with_root_certificates(roots(trust)?).with_no_client_auth(),
-    };
-    Ok(MakeRustlsConnect::new(config))
+/// The server certificates that are accepted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Any: the connection is encrypted, but the server is not authenticated.
+    #[default]
+    Any,
+    /// Those issued by the certificate authorities of the system.
+    System,
+    /// Those issued by the certificate authorities in a file.
+    File(PathBuf),
 }
 
-fn roots(trust: &Trust) -> io::Result<RootCertStore> {
+/// Returns a connector that accepts the certificates of `trust`.
+pub(super) fn connector(trust: &Trust) -> Result<MakeRustlsConnect, BoxError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let config = match roots(trust)? {
+        None => builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAny(provider))),
+        Some(roots) => builder.with_root_certificates(roots),
+    };
+    Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
+}
+
+/// Returns the trusted certificates; `None` if the server is not authenticated.
+fn roots(trust: &Trust) -> Result<Option<RootCertStore>, BoxError> {
     let mut roots = RootCertStore::empty();
-    if let Trust::File(path) = trust {
-        let failed = |error: &dyn Error| {
-            io::Error::other(format!("cannot read certificates from {}: {error}", path.display()))
-        };
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))? {
-            roots.add(certificate.map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
+    match trust {
+        Trust::Any => return Ok(None),
+        Trust::System => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
-    } else {
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
+        Trust::File(path) => {
+            let mut read = || -> Result<(), BoxError> {
+                for certificate in CertificateDer::pem_file_iter(path)? {
+                    roots.add(certificate?)?;
+                }
+                Ok(())
+            };
+            read().map_err(|error| format!("cannot read certificates from {}: {error}", path.display()))?;
+        }
     }
     if roots.is_empty() {
-        return Err(io::Error::other("there are no certificates to trust: name a file with `sslrootcert`"));
+        return Err("there are no certificates to trust: name a file with `sslrootcert`".into());
     }
-    Ok(roots)
+    Ok(Some(roots))
 }
 
 /// Accepts any certificate, as `sslmode` up to `require` specifies.

@@ -32,29 +32,9 @@ fn params(key: &AttemptKey) -> [TextParam<'static>; 2] {
 }
 
 impl State {
-    /// Counts an attempt for all keys or for none. Returns the milliseconds to wait if a key has too many.
-    async fn count(&self, keys: [AttemptKey; 3]) -> Result<Option<u64>, StoreError> {
-        let counted =
-            self.run(COUNT, keys.each_ref().map(params).as_flattened()).await.map_err(StoreError::new)?;
-        if counted.len() == keys.len() {
-            return Ok(None);
-        }
-        let counted: Vec<&[u8]> = counted.iter().map(|row| row.get(0)).collect();
-        let (counted, full): (Vec<AttemptKey>, Vec<AttemptKey>) =
-            keys.into_iter().partition(|key| counted.contains(&&key.key[..]));
-        self.undo(&counted).await?;
-        let mut wait = 1;
-        for key in full {
-            let rows = self.run(WAIT, &params(&key)).await.map_err(StoreError::new)?;
-            let millis = rows.first().map_or(0, |row| row.get::<_, i64>(0));
-            wait = wait.max(u64::try_from(millis).unwrap_or(0));
-        }
-        Ok(Some(wait))
-    }
-
     async fn undo(&self, keys: &[AttemptKey]) -> Result<(), StoreError> {
         for key in keys {
-            self.run(UNDO, &params(key)).await.map_err(StoreError::new)?;
+            self.run(UNDO, &params(key)).await?;
         }
         Ok(())
     }
@@ -64,7 +44,20 @@ impl AttemptStore for State {
     fn begin(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
             self.sweep_if_due(now_millis());
-            self.count(keys).await
+            let counted = self.run(COUNT, keys.each_ref().map(params).as_flattened()).await?;
+            if counted.len() == keys.len() {
+                return Ok(None);
+            }
+            let counted: Vec<&[u8]> = counted.iter().map(|row| row.get(0)).collect();
+            let (counted, full): (Vec<_>, Vec<_>) =
+                keys.into_iter().partition(|key| counted.contains(&&key.key[..]));
+            self.undo(&counted).await?;
+            let mut wait = 1;
+            for key in full {
+                let rows = self.run(WAIT, &params(&key)).await?;
+                wait = wait.max(rows.first().map_or(0, |row| row.get::<_, i64>(0)));
+            }
+            Ok(Some(wait.unsigned_abs()))
         })
     }
 

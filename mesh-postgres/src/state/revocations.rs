@@ -24,20 +24,15 @@ SELECT pg_notify(
 ) FROM revoked";
 
 impl State {
-    async fn load_is_revoked(&self, session: SessionId) -> Result<bool, StoreError> {
-        let rows = self.run(IS_REVOKED, &[TextParam::bytes(&session.0)]).await.map_err(StoreError::new)?;
-        Ok(!rows.is_empty())
-    }
-
     async fn store_revocation(&self, session: SessionId, until: u64) -> Result<(), StoreError> {
         let announcement = self.other_servers.announce();
-        let token = TextParam::text(announcement.token());
+        let token = TextParam::text(&announcement.token);
         let params = [TextParam::bytes(&session.0), TextParam::number(until), token];
-        self.run(REVOKE, &params).await.map_err(StoreError::new)?;
+        self.run(REVOKE, &params).await?;
         self.other_servers.revoked.insert(session, until);
         // A server that is not counted starts to listen after this, and then reads the table.
         let process = self.other_servers.process();
-        let rows = self.run(COUNT_OTHERS, &[process]).await.map_err(StoreError::new)?;
+        let rows = self.run(COUNT_OTHERS, &[process]).await?;
         let others = rows.first().map_or(0, |row| row.get::<_, i64>(0));
         announcement.acknowledged_by(others).await;
         Ok(())
@@ -49,7 +44,9 @@ impl RevocationStore for State {
         let revoked = self.other_servers.revoked.contains(session);
         match revoked.filter(|_| self.other_servers.has_lease()) {
             Some(revoked) => Either::Left(ready(Ok(revoked))),
-            None => Either::Right(Box::pin(self.load_is_revoked(session))),
+            None => Either::Right(Box::pin(async move {
+                Ok(!self.run(IS_REVOKED, &[TextParam::bytes(&session.0)]).await?.is_empty())
+            })),
         }
     }
 

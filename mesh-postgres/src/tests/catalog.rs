@@ -19,7 +19,7 @@ CREATE TABLE everything (
     twice integer GENERATED ALWAYS AS (small * 2) STORED
 );
 COMMENT ON TABLE everything IS 'One of each';
-COMMENT ON COLUMN everything.exact IS 'To four places';
+COMMENT ON COLUMN everything.exact IS 'With four digits';
 INSERT INTO everything VALUES (
     'F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6', -5, 9007199254740993, 0.1, 0.1, 1234.5000, true, 'it''s', 'ab',
     '2024-02-29', '2024-05-01 10:00:00.25', '2024-05-01 12:00:00+02', '10:30', '1 day 02:00', '\\x00ff10',
@@ -36,13 +36,13 @@ CREATE TABLE sales.orders (id bigint PRIMARY KEY, everything_id uuid REFERENCES 
 ";
 
 #[tokio::test]
-async fn everything_is_found_and_shown() {
+async fn all_types_are_read_filtered_and_sorted() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(TYPES);
     let settings = Settings { schemas: vec!["public".to_owned(), "sales".to_owned()], ..Settings::default() };
     let database = Database::connect(&cluster.url(), &settings).await.unwrap();
     let contents = database.contents(&[]).await.unwrap();
-    let out = described(&contents.catalog);
+    let out = describe(&contents.catalog);
     expect![[r#"
         everything key ["id"] unique [] -- One of each
           id uuid (uuid) not null
@@ -50,7 +50,7 @@ async fn everything_is_found_and_shown() {
           big integer (int8)
           single number (float4)
           double number (float8)
-          exact decimal (numeric) -- To four places
+          exact decimal (numeric) -- With four digits
           flag boolean (bool)
           words string (varchar)
           fixed string (bpchar)
@@ -83,14 +83,14 @@ async fn everything_is_found_and_shown() {
     .assert_eq(&out);
 
     let served = Served::open(&cluster, &settings).await;
-    values_look_as_they_should(&served).await;
-    filters_fit_their_columns(&served).await;
-    ids_that_cannot_be_are_not_found(&served).await;
-    orders_can_be_walked_along(&served).await;
+    check_values(&served).await;
+    check_filters(&served).await;
+    check_impossible_ids(&served).await;
+    check_pages_in_each_order(&served).await;
 }
 
-/// Each table with its keys, and its columns but for those of the view.
-fn described(catalog: &Catalog) -> String {
+/// Describes each table with its keys and columns, without the columns of the view.
+fn describe(catalog: &Catalog) -> String {
     let mut out = String::new();
     for table in &catalog.tables {
         let schema = table.schema.as_ref().map(|schema| format!("{schema}.")).unwrap_or_default();
@@ -115,7 +115,7 @@ fn described(catalog: &Catalog) -> String {
     out
 }
 
-async fn values_look_as_they_should(served: &Served) {
+async fn check_values(served: &Served) {
     let id = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6";
     let all = "{ everything id small big single double exact flag words fixed day moment zoned clock span bytes doc docb mood share numbers labels one address twice orders { id } }";
     expect![[r#"{"id":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","small":-5,"big":9007199254740993,"single":0.1,"double":0.1,"exact":"1234.5","flag":true,"words":"it's","fixed":"ab ","day":"2024-02-29","moment":"2024-05-01T10:00:00.25","zoned":"2024-05-01T10:00:00Z","clock":"10:30:00","span":"1 day 02:00:00","bytes":"AP8Q","doc":{"b": [1,null]},"docb":{"b": [1, null]},"mood":"very happy","share":42,"numbers":[1,null,3],"labels":["a","b c"],"one":{"a":1,"b":"x y"},"address":"10.0.0.1/32","twice":-10,"orders":[]}"#]].assert_eq(&served.point(id, all).await.unwrap());
@@ -125,7 +125,7 @@ async fn values_look_as_they_should(served: &Served) {
     );
 }
 
-async fn filters_fit_their_columns(served: &Served) {
+async fn check_filters(served: &Served) {
     let mut out = String::new();
     for condition in [
         r#"{"field": "mood", "op": "eq", "value": "very happy"}"#,
@@ -191,7 +191,7 @@ async fn filters_fit_their_columns(served: &Served) {
     .assert_eq(&out);
 }
 
-async fn ids_that_cannot_be_are_not_found(served: &Served) {
+async fn check_impossible_ids(served: &Served) {
     for id in ["no uuid", "7", "", "' OR true --", "f81d4fae-7dec-11d0-a765-00a0c91e6bf7"] {
         assert_eq!(served.point(id, "{ everything mood }").await.unwrap(), "null", "{id}");
     }
@@ -200,7 +200,7 @@ async fn ids_that_cannot_be_are_not_found(served: &Served) {
     }
 }
 
-async fn orders_can_be_walked_along(served: &Served) {
+async fn check_pages_in_each_order(served: &Served) {
     for field in [
         "small", "single", "exact", "flag", "words", "fixed", "day", "moment", "zoned", "clock", "mood",
         "address", "bytes", "id",

@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 use super::{BLOG, Cluster, Served, until};
 use crate::Settings;
 
-/// Readers who never stop, and count.
+/// Tasks that read in a loop and count the results.
 struct Readers {
     stop: Arc<AtomicBool>,
-    good: Arc<AtomicUsize>,
+    answered: Arc<AtomicUsize>,
     busy: Arc<AtomicUsize>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -21,22 +21,20 @@ struct Readers {
 impl Readers {
     fn start(served: &Arc<Served>, query: &'static str, expected: &'static str) -> Self {
         let mut readers =
-            Self { stop: Arc::default(), good: Arc::default(), busy: Arc::default(), tasks: Vec::new() };
+            Self { stop: Arc::default(), answered: Arc::default(), busy: Arc::default(), tasks: Vec::new() };
         for _ in 0..4 {
             let (served, stop) = (Arc::clone(served), Arc::clone(&readers.stop));
-            let (good, busy) = (Arc::clone(&readers.good), Arc::clone(&readers.busy));
+            let (answered, busy) = (Arc::clone(&readers.answered), Arc::clone(&readers.busy));
             readers.tasks.push(tokio::spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
                     match served.point("1", query).await {
                         Ok(body) => {
                             assert_eq!(body, expected);
-                            good.fetch_add(1, Ordering::Relaxed);
+                            answered.fetch_add(1, Ordering::Relaxed);
                         }
                         Err(Error::Resolve(ResolveError::Busy)) => {
                             busy.fetch_add(1, Ordering::Relaxed);
-                            // A refusal may never wait, and a task that never waits would stop the paused clock.
-                            tokio::task::yield_now().await;
-                            // Refused at once, over and over, it would leave the runtime no time for its timers.
+                            // A loop of immediate refusals would starve the timers of the runtime.
                             tokio::time::sleep(Duration::from_millis(1)).await;
                         }
                         Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),
@@ -47,10 +45,10 @@ impl Readers {
         readers
     }
 
-    /// Waits until some more reads are answered.
-    async fn go_on(&self) {
-        let (before, start) = (self.good.load(Ordering::Relaxed), Instant::now());
-        while self.good.load(Ordering::Relaxed) < before + 20 {
+    /// Waits until 20 more reads are answered.
+    async fn wait_for_reads(&self) {
+        let (before, start) = (self.answered.load(Ordering::Relaxed), Instant::now());
+        while self.answered.load(Ordering::Relaxed) < before + 20 {
             assert!(start.elapsed() < Duration::from_secs(5), "no reads for five seconds");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -65,7 +63,7 @@ impl Readers {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replicas_come_and_go_under_load() {
+async fn reads_continue_while_servers_fail_and_recover() {
     let Some(mut primary) = Cluster::start() else { return };
     primary.execute(BLOG);
     let mut replicas = [primary.replica(), primary.replica()];
@@ -80,48 +78,53 @@ async fn replicas_come_and_go_under_load() {
         r#"{"title":"Dawn","author":{"name":"Ada"},"comments":[{"body":"first"},{"body":"second"}]}"#;
     let query = "{ post title author { name } comments { body } }";
     assert_eq!(served.point("1", query).await.unwrap(), expected);
-    until(Duration::from_secs(5), "both replicas answer", async || served.database.replicas() == (2, 2))
+    until(Duration::from_secs(5), "both replicas answer", async || served.database.replicas.healthy() == 2)
         .await;
 
     let readers = Readers::start(&served, query, expected);
-    readers.go_on().await;
+    readers.wait_for_reads().await;
 
-    // A replica dies and comes back.
+    // A replica fails and recovers.
     replicas[0].kill();
-    readers.go_on().await;
-    until(Duration::from_secs(5), "one replica is left out", async || served.database.replicas().0 == 1)
-        .await;
+    readers.wait_for_reads().await;
+    until(Duration::from_secs(5), "one replica is left out", async || {
+        served.database.replicas.healthy() == 1
+    })
+    .await;
     replicas[0].start_server();
-    until(Duration::from_secs(5), "it is taken back", async || served.database.replicas().0 == 2).await;
-    assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "a replica that is gone costs no answer");
+    until(Duration::from_secs(5), "the replica is used again", async || {
+        served.database.replicas.healthy() == 2
+    })
+    .await;
+    assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "no read fails because of a lost replica");
 
-    // The primary dies: reads go on.
+    // The primary fails: reads continue.
     primary.kill();
-    readers.go_on().await;
+    readers.wait_for_reads().await;
     tokio::time::sleep(Duration::from_millis(500)).await;
-    readers.go_on().await;
+    readers.wait_for_reads().await;
     primary.start_server();
     assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "reads do not need the primary");
 
-    // All replicas are gone: the primary answers.
+    // All replicas fail: the primary answers.
     replicas.iter_mut().for_each(Cluster::kill);
-    readers.go_on().await;
+    readers.wait_for_reads().await;
 
-    // Everything is gone, and comes back.
+    // All servers fail, and the primary recovers.
     primary.kill();
     tokio::time::sleep(Duration::from_millis(300)).await;
     primary.start_server();
-    readers.go_on().await;
+    readers.wait_for_reads().await;
     readers.end().await;
     until(Duration::from_secs(5), "all slots are free", async || {
-        served.database.pool.free() == settings.connections
+        served.database.usage().free == settings.connections
     })
     .await;
 }
 
-/// Replay on the replica is held up, so that it has not seen what was written.
+/// Replay on the replica is paused, so that it lacks the write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_own_write_is_seen_at_once() {
+async fn a_read_sees_the_writes_of_its_server() {
     let Some(primary) = Cluster::start() else { return };
     primary.execute(BLOG);
     let replica = primary.replica();
@@ -129,16 +132,17 @@ async fn an_own_write_is_seen_at_once() {
     let served = Served::open(&primary, &settings).await;
     let query = "{ user name }";
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#);
-    until(Duration::from_secs(5), "the replica answers", async || served.database.replicas() == (1, 1)).await;
+    until(Duration::from_secs(5), "the replica answers", async || served.database.replicas.healthy() == 1)
+        .await;
     replica.execute("SELECT pg_wal_replay_pause()");
     until(Duration::from_secs(5), "replay pauses", async || {
         replica.query("SELECT pg_get_wal_replay_pause_state()").as_deref() == Some("paused")
     })
     .await;
     let client = served.database.writes.connect().await.unwrap();
-    client.client().batch_execute("UPDATE users SET name = 'Ava' WHERE id = 1").await.unwrap();
-    assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#, "the replica does not know yet");
-    served.database.replicas.require_writes_of(client.client()).await;
+    client.execute("UPDATE users SET name = 'Ava' WHERE id = 1").await.unwrap();
+    assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#, "the replica lacks the write");
+    served.database.replicas.require_writes_of(&client).await;
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ava"}"#);
     replica.execute("SELECT pg_wal_replay_resume()");
     until(Duration::from_secs(5), "the replica answers again", async || {

@@ -26,13 +26,13 @@ async fn nested_reads_are_one_statement() {
         let body = served.collection(query).await.unwrap();
         let items = r#"{"items":[{"name":"Ada","posts":[{"title":"Dawn","comments":[{"id":2}]}]},{"name":"Bo","posts":[{"title":"Bread","comments":[{"id":3}]}]}],"#;
         assert!(body.starts_with(items), "{body}");
-        assert!(served.database.idle_connections().0 >= 1);
+        assert!(served.database.usage().idle >= 1);
     }
 }
 
-/// A key holds for the rows of its own table, but not for those of tables that inherit from it.
+/// A primary key does not hold for rows of tables that inherit from its table.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_is_read_once_though_an_heir_has_its_key() {
+async fn a_record_is_read_once_if_an_inheriting_table_has_its_key() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(
         "CREATE TABLE places (id integer PRIMARY KEY, name text); CREATE TABLE capitals () INHERITS (places);
@@ -50,7 +50,7 @@ async fn a_record_is_read_once_though_an_heir_has_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sums_that_do_not_fit_say_so() {
+async fn sums_out_of_range_are_refused() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute("CREATE TABLE n (id int PRIMARY KEY, big bigint); INSERT INTO n SELECT i, 9223372036854775807 FROM generate_series(1, 2) i");
     let served = Served::open(&cluster, &Settings::default()).await;
@@ -70,9 +70,9 @@ async fn sums_that_do_not_fit_say_so() {
     }
 }
 
-/// Years that four digits cannot say, and the ends of time, in pages of one.
+/// Years outside of 0000–9999 and infinite times, in pages of one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_go_through_all_of_time() {
+async fn pages_cover_the_whole_range_of_times() {
     const DAYS: [&str; 7] = [
         "-infinity",
         "4714-11-24 BC",
@@ -119,9 +119,9 @@ async fn pages_go_through_all_of_time() {
     }
 }
 
-/// What the database does not do is no sign of its being away.
+/// An unsupported feature does not mean that the database is unavailable.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_supported_is_a_failure() {
+async fn unsupported_features_are_failures() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(
         "CREATE FUNCTION refuse() RETURNS int LANGUAGE plpgsql AS \
@@ -133,9 +133,9 @@ async fn what_is_not_supported_is_a_failure() {
     assert!(matches!(result, Err(Error::Resolve(ResolveError::Failed(_)))), "{result:?}");
 }
 
-/// A lock holds up all reads of a table: more of them than there are connections.
+/// A lock blocks more reads of a table than there are connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_are_bounded_and_come_back() {
+async fn connections_are_bounded_and_released() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(BLOG);
     let settings = Settings {
@@ -146,7 +146,7 @@ async fn connections_are_bounded_and_come_back() {
     };
     let served = Served::open(&cluster, &settings).await;
     let locker = served.database.writes.connect().await.unwrap();
-    locker.client().batch_execute("BEGIN; LOCK TABLE posts IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    locker.execute("BEGIN; LOCK TABLE posts IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let start = Instant::now();
     let read = || served.point("1", "{ post title }");
     let (one, two, three) = tokio::join!(read(), read(), read());
@@ -154,25 +154,25 @@ async fn connections_are_bounded_and_come_back() {
     let busy = failures.iter().filter(|it| matches!(it, Error::Resolve(ResolveError::Busy))).count();
     let late = failures.iter().filter(|it| matches!(it, Error::Resolve(ResolveError::TimedOut))).count();
     assert_eq!((busy, late), (1, 2), "{failures:?}");
-    assert!(start.elapsed() < Duration::from_secs(3), "the database ends what takes too long");
+    assert!(start.elapsed() < Duration::from_secs(3), "the database cancels statements that take too long");
 
-    // A client that goes away takes its statement with it.
+    // A dropped read cancels its statement.
     let plan = served.mesh.plan(&Request::point(Format::Ql, "{ post title }", "1")).unwrap();
-    let going =
+    let dropped =
         tokio::time::timeout(Duration::from_millis(50), served.mesh.read(&plan, &Context::default())).await;
-    assert!(going.is_err());
-    until(Duration::from_secs(5), "no statement waits any more", async || {
+    assert!(dropped.is_err());
+    until(Duration::from_secs(5), "the statement is cancelled", async || {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
         cluster.query(waiting).as_deref() == Some("0")
     })
     .await;
-    until(Duration::from_secs(5), "all slots are free", async || served.database.pool.free() == 2).await;
-    locker.client().batch_execute("ROLLBACK").await.unwrap();
+    until(Duration::from_secs(5), "all slots are free", async || served.database.usage().free == 2).await;
+    locker.execute("ROLLBACK").await.unwrap();
     assert_eq!(served.point("1", "{ post title }").await.unwrap(), r#"{"title":"Dawn"}"#);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn statements_that_are_out_of_date_are_prepared_again() {
+async fn outdated_statements_are_prepared_again() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(BLOG);
     let served = Served::open(&cluster, &Settings::default()).await;
@@ -186,9 +186,9 @@ async fn statements_that_are_out_of_date_are_prepared_again() {
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"title":"Dawn","likes":5}"#);
 }
 
-/// A prepared statement is planned with the pattern each time, so an index by bytes serves.
+/// Prepared statements are planned for each pattern, so an index on bytes can be used.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_serves_patterns_that_begin_with_letters() {
+async fn patterns_that_begin_with_letters_use_an_index() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(
         "CREATE TABLE words (id int PRIMARY KEY, word text NOT NULL);
@@ -206,8 +206,8 @@ async fn an_index_serves_patterns_that_begin_with_letters() {
             assert!(!served.collection(&query).await.unwrap().starts_with(r#"{"items":[]"#), "{query}");
         }
         drop(served);
-        // The account is kept a moment later.
-        until(Duration::from_secs(20), "each read asks the index", async || {
+        // PostgreSQL updates its statistics with a delay.
+        until(Duration::from_secs(20), "each read uses the index", async || {
             let scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'words_begin'";
             cluster.query(scans).as_deref() == Some("12")
         })

@@ -17,7 +17,7 @@ async fn servers_share_their_state() {
     let other = Served::open(&cluster, &Settings { pooler: true, ..Settings::default() }).await;
     let (one, other) = tokio::join!(one.database.state(2), other.database.state(2));
     let (one, other) = (one.unwrap(), other.unwrap());
-    // The account has the name of that namespace, which must not come before the others.
+    // The account has the same name as the schema of the state, which must not come first in the search path.
     cluster.execute("CREATE TABLE public.query (id integer PRIMARY KEY, words text)");
     let again = Served::open(&cluster, &Settings::default()).await;
     assert!(again.collection("{ query words }").await.unwrap().starts_with(r#"{"items":[]"#));
@@ -33,7 +33,7 @@ async fn servers_share_their_state() {
         new += usize::from(a.unwrap()) + usize::from(b.unwrap());
     }
     assert_eq!(new, 1, "a nonce is new once");
-    assert!(one.remember(session, "n", 300, 200).await.unwrap(), "and again when it is out of date");
+    assert!(one.remember(session, "n", 300, 200).await.unwrap(), "and again after it has expired");
 
     let queries: Vec<_> =
         ["{ a b }", "{ c d }", "{ e \"'\u{e9} }"].map(|text| PersistedQuery::new(Format::Ql, text)).into();
@@ -41,13 +41,13 @@ async fn servers_share_their_state() {
         one.keep(query).await.unwrap();
         one.keep(query).await.unwrap();
     }
-    assert!(other.find(queries[0].id()).await.unwrap().is_none(), "the oldest goes");
+    assert!(other.find(queries[0].id()).await.unwrap().is_none(), "the oldest is deleted");
     let found = other.find(queries[2].id()).await.unwrap().unwrap();
     assert_eq!((found.text(), found.format()), (queries[2].text(), Format::Ql));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_are_told_with_and_without_triggers() {
+async fn changes_are_notified_with_and_without_triggers() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(BLOG);
     let served = Served::open(&cluster, &Settings::default()).await;
@@ -57,8 +57,8 @@ async fn changes_are_told_with_and_without_triggers() {
     tokio::time::sleep(Duration::from_millis(600)).await;
     while listener.next_now().is_some() {}
     cluster.execute("UPDATE posts SET likes = 6 WHERE id = 1");
-    let heard = tokio::time::timeout(Duration::from_secs(2), listener.next()).await;
-    assert_eq!(heard.ok(), Some(Some(Change::anything())));
+    let change = tokio::time::timeout(Duration::from_secs(2), listener.next()).await;
+    assert_eq!(change.ok(), Some(Some(Change::anything())));
     watching.abort();
 
     served.database.install_triggers(served.mesh.schema()).await.unwrap();
@@ -66,12 +66,12 @@ async fn changes_are_told_with_and_without_triggers() {
     let changes = Changes::new();
     let mut listener = changes.listen();
     let watching = tokio::spawn(served.database.watch(changes.clone()));
-    until(Duration::from_secs(5), "somebody listens", async || {
+    until(Duration::from_secs(5), "the feed listens", async || {
         cluster.query("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_trigger%' AND query NOT LIKE '%activity%'")
             .as_deref() == Some("1")
     })
     .await;
-    // What was written before anybody listened is unknown.
+    // Earlier writes are unknown.
     assert_eq!(listener.next().await, Some(Change::anything()));
     cluster.execute("UPDATE posts SET likes = 7 WHERE id = 1; DELETE FROM comments WHERE id = 3; INSERT INTO post_tags VALUES (3, 1); TRUNCATE comments");
     let mut missing = vec![
@@ -83,13 +83,13 @@ async fn changes_are_told_with_and_without_triggers() {
     while !missing.is_empty() {
         match tokio::time::timeout(Duration::from_secs(5), listener.next()).await {
             Ok(change) => missing.retain(|expected| Some(expected) != change.as_ref()),
-            Err(_) => panic!("never heard of {missing:?}"),
+            Err(_) => panic!("not notified of {missing:?}"),
         }
     }
 
-    // A lost connection is opened again, and changes may have been missed.
+    // A lost connection is opened again and counts as a change of anything.
     cluster.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_trigger%' AND pid <> pg_backend_pid()");
-    let heard = tokio::time::timeout(Duration::from_secs(5), listener.next()).await;
-    assert_eq!(heard.ok(), Some(Some(Change::anything())));
+    let change = tokio::time::timeout(Duration::from_secs(5), listener.next()).await;
+    assert_eq!(change.ok(), Some(Some(Change::anything())));
     watching.abort();
 }

@@ -331,7 +331,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     ),
     (
         "a lost connection for change notifications was not reestablished",
-        &["mesh-postgres/src/tests/writes.rs::changes_are_told_with_and_without_triggers"],
+        &["mesh-postgres/src/tests/writes.rs::changes_are_notified_with_and_without_triggers"],
     ),
     (
         "limits on files were declared but not enforced",

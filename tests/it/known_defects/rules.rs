@@ -122,7 +122,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
         "connections recover after the database was killed",
         &[
             "tests/it/postgres/failover.rs::reads_continue_while_servers_and_databases_are_killed",
-            "mesh-postgres/src/tests/failures.rs::replicas_come_and_go_under_load",
+            "mesh-postgres/src/tests/failures.rs::reads_continue_while_servers_fail_and_recover",
         ],
     ),
     (

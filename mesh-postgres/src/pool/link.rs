@@ -1,0 +1,167 @@
+//! A connection with its prepared statements.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use futures_util::TryStreamExt as _;
+use futures_util::future::join3;
+use mesh_plan::Generations;
+use tokio::runtime::{Handle, Id};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_postgres::types::Type;
+use tokio_postgres::{AsyncMessage, Client, Error, Notification, Row, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::pool::connect_url::ConnectUrl;
+use crate::sql::TextParam;
+
+/// The maximum number of prepared statements of a connection.
+const STATEMENTS: usize = 512;
+
+/// An open connection.
+pub(crate) struct Link {
+    client: Client,
+    statements: Generations<Box<str>, Statement>,
+    tls: MakeRustlsConnect,
+    has_pooler: bool,
+    /// The statements that begin a transaction.
+    begin: Arc<str>,
+    /// The runtime that reads and writes the connection's messages.
+    runtime: Id,
+    /// The number of statements whose results have not arrived.
+    running: AtomicUsize,
+    in_transaction: AtomicBool,
+}
+
+impl Link {
+    /// Opens a connection, and returns it with the notifications that it receives.
+    pub(super) async fn open(
+        target: &ConnectUrl,
+        has_pooler: bool,
+        begin: &Arc<str>,
+    ) -> Result<(Self, UnboundedReceiver<Notification>), Error> {
+        let (client, mut connection) = target.config.connect(target.tls.clone()).await?;
+        let (sender, notifications) = unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
+                match message {
+                    // Most connections have no receiver.
+                    Ok(AsyncMessage::Notification(notification)) => drop(sender.send(notification)),
+                    Ok(_) => {}
+                    Err(error) => {
+                        tracing::debug!("a connection to the database ended: {error}");
+                        break;
+                    }
+                }
+            }
+        });
+        let link = Self {
+            client,
+            statements: Generations::new(STATEMENTS),
+            tls: target.tls.clone(),
+            has_pooler,
+            begin: Arc::clone(begin),
+            runtime: Handle::current().id(),
+            running: AtomicUsize::new(0),
+            in_transaction: AtomicBool::new(false),
+        };
+        Ok((link, notifications))
+    }
+
+    /// Runs statements without parameters.
+    pub(crate) async fn execute(&self, sql: &str) -> Result<(), Error> {
+        self.track(self.client.batch_execute(sql)).await
+    }
+
+    /// Runs a statement, prepared unless there is a pooler.
+    pub(crate) async fn query(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
+        if self.has_pooler {
+            return self.query_once(sql, params).await;
+        }
+        let running = async {
+            let statement = self.prepare(sql).await?;
+            self.client.query_raw(&statement, params).await?.try_collect().await
+        };
+        self.track(running).await
+    }
+
+    /// Runs a statement without preparing it.
+    pub(crate) async fn query_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
+        let typed = params.iter().map(|param| (param, Type::UNKNOWN));
+        self.track(async { self.client.query_typed_raw(sql, typed).await?.try_collect().await }).await
+    }
+
+    /// Runs a statement in a transaction of its own. Through a pooler, that is where the settings of a session apply.
+    pub(super) async fn query_in_transaction(
+        &self,
+        sql: &str,
+        params: &[TextParam<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        if !self.has_pooler {
+            return self.query(sql, params).await;
+        }
+        // The futures send their requests when they are first polled, which is in order.
+        let (begin, query, commit) =
+            (self.execute(&self.begin), self.query(sql, params), self.execute("COMMIT"));
+        let (begun, rows, committed) = join3(begin, query, commit).await;
+        begun?;
+        let rows = rows?;
+        committed?;
+        Ok(rows)
+    }
+
+    /// Begins a transaction with the settings of a session.
+    pub(crate) async fn begin(&self) -> Result<(), Error> {
+        self.in_transaction.store(true, Ordering::Relaxed);
+        self.execute(&self.begin).await
+    }
+
+    /// Ends a transaction with `COMMIT` or `ROLLBACK`.
+    pub(crate) async fn end(&self, how: &str) -> Result<(), Error> {
+        self.execute(how).await?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Returns a prepared statement, from the cache if possible.
+    async fn prepare(&self, sql: &str) -> Result<Statement, Error> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.insert(sql.into(), statement.clone(), 1);
+        Ok(statement)
+    }
+
+    /// Counts a statement as running until its result has arrived, also if the future is dropped before.
+    async fn track<T>(&self, running: impl Future<Output = T>) -> T {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let result = running.await;
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    /// Whether a statement is running.
+    pub(super) fn is_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether the connection is open, without a running statement or an open transaction.
+    pub(super) fn is_free(&self) -> bool {
+        !self.is_closed() && !self.is_running() && !self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    pub(super) fn is_of_this_runtime(&self) -> bool {
+        self.runtime == Handle::current().id()
+    }
+
+    /// Cancels the running statement.
+    pub(super) async fn cancel(&self) -> Result<(), Error> {
+        self.client.cancel_token().cancel_query(self.tls.clone()).await
+    }
+}
