@@ -17,7 +17,7 @@ pub fn head(data: &[u8]) {
         (1..=128).contains(&id.as_str().len()) && id.as_str().bytes().all(|byte| byte.is_ascii_graphic())
     );
     let head = RequestHead { method: &Method::GET, headers: &headers, request_id: &id };
-    match MeshHeaders::from_headers(&headers).and_then(|found| found.raw_query()?.decode()) {
+    match MeshHeaders::scan(&headers).reject_repeated().and_then(|found| found.raw_query()?.decode()) {
         Ok(QuerySource::Text { text, .. }) => {
             assert_eq!(base64::decode(base64::encode(&text).as_bytes()).as_deref(), Ok(text.as_str()));
         }

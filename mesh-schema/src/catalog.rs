@@ -1,6 +1,6 @@
 //! The contents of a database, independent of its kind. Back ends fill a catalog; the loader and inference read it.
 
-use crate::FieldType;
+use crate::{FieldType, TableName};
 
 /// The tables and views of one database, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +33,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// Returns the name with its namespace.
+    pub fn full_name(&self) -> TableName {
+        TableName { schema: self.schema.clone(), name: self.name.clone() }
+    }
+
     /// Returns the column with that name. ASCII letter case is ignored if no name matches exactly.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns

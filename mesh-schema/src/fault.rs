@@ -40,12 +40,6 @@ impl From<Vec<Fault>> for Faults {
     }
 }
 
-impl From<Faults> for Vec<Fault> {
-    fn from(faults: Faults) -> Self {
-        faults.0
-    }
-}
-
 impl IntoIterator for Faults {
     type Item = Fault;
     type IntoIter = std::vec::IntoIter<Fault>;

@@ -5,6 +5,7 @@ mod naming;
 mod relation;
 mod secret;
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
@@ -52,7 +53,7 @@ pub fn infer(catalog: &Catalog) -> Inference {
         key::name_fields(table, &mut notes);
         note_hidden(table, &mut notes);
     }
-    let joins = relation::joins(catalog, &mut served, &mut notes);
+    let joins = relation::joins(catalog, &served, &mut notes);
     let mut document = Document::default();
     for table in &served {
         document.entities.push(table.key.clone(), entity(table));
@@ -72,7 +73,7 @@ struct Served<'c> {
     /// Columns omitted because they look like secrets.
     hidden: Vec<&'c Column>,
     /// Names of fields and relations assigned so far.
-    taken: HashSet<String>,
+    taken: RefCell<HashSet<String>>,
 }
 
 /// A column that becomes a field.
@@ -100,7 +101,7 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
     let mut seen = HashSet::new();
     let mut served = Vec::new();
     for table in &catalog.tables {
-        let name = TableName { schema: table.schema.clone(), name: table.name.clone() };
+        let name = table.full_name();
         if is_internal_table(table.schema.as_deref(), &table.name) || !seen.insert(name.clone()) {
             continue;
         }
@@ -125,9 +126,9 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
         }
         let columns =
             columns.into_iter().map(|column| ServedColumn { column, field: String::new() }).collect();
-        served.push(Served { table, name, key: String::new(), columns, hidden, taken: HashSet::new() });
+        served.push(Served { table, name, key: String::new(), columns, hidden, taken: RefCell::default() });
     }
-    served.sort_by(|a, b| (&a.name.schema, &a.name.name).cmp(&(&b.name.schema, &b.name.name)));
+    served.sort_by(|a, b| a.name.cmp(&b.name));
     served
 }
 
@@ -141,10 +142,11 @@ fn repeated<T: Copy + Eq + Hash>(items: impl Iterator<Item = T>) -> HashSet<T> {
     items.filter(|item| !seen.insert(*item)).collect()
 }
 
-fn note_hidden(served: &mut Served<'_>, notes: &mut Vec<Note>) {
+fn note_hidden(served: &Served<'_>, notes: &mut Vec<Note>) {
     for column in &served.hidden {
         let camel = naming::camel(&naming::words(&column.name));
-        let free = !camel.is_empty() && !served.taken.contains(&camel) && !is_reserved_member(&camel);
+        let free =
+            !camel.is_empty() && !served.taken.borrow().contains(&camel) && !is_reserved_member(&camel);
         let field = if free { camel } else { column.name.clone() };
         let mapping = if field == column.name {
             String::new()

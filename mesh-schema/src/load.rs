@@ -15,17 +15,14 @@ use crate::{Catalog, Document, Fault, Faults, Schema, Table};
 /// Entity keys that are reserved for routes. `SPEC §2.2`
 const RESERVED_ENTITIES: [&str; 5] = ["queries", "auth", "logout", "write", "files"];
 
-/// A field name that is reserved for a route below a record. `SPEC §2.2`
-const RESERVED_MEMBER: &str = "events";
-
 /// Whether an entity key is reserved.
 pub(crate) fn is_reserved_entity(key: &str) -> bool {
     RESERVED_ENTITIES.contains(&key)
 }
 
-/// Whether a field or relation name is reserved.
+/// Whether a field or relation name is reserved for a route below a record. `SPEC §2.2`
 pub(crate) fn is_reserved_member(name: &str) -> bool {
-    name == RESERVED_MEMBER
+    name == "events"
 }
 
 /// Returns the default table of an entity. `SPEC §6`

@@ -128,7 +128,7 @@ impl Entity {
 }
 
 /// The storage name of a table, possibly with its namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableName {
     /// Namespace, `None` for the default one.
     pub schema: Option<String>,

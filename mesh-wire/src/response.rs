@@ -2,19 +2,18 @@
 
 pub mod cors;
 pub mod encoding;
-mod write;
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
-    RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use http::{Method, Response, StatusCode};
 
-use crate::{AllowedMethods, ErrorKind, RequestId, WireError, headers};
+use crate::route::percent;
+use crate::{AllowedMethods, BasePath, ErrorKind, RequestId, WireError, headers};
 use encoding::plain_tag;
-pub use write::{location, written};
 
 /// The parts of a request that its reply depends on.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +53,30 @@ pub fn read(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Res
 /// Forbids shared caches to store the reply of a read. `SPEC §12.3`
 pub fn set_private<B>(reply: &mut Response<B>) {
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+}
+
+/// Builds the reply of a write: 201 with the location of the created record, 200 with the changed record, or 204.
+pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option<Bytes>) -> Response<Bytes> {
+    let has_body = body.is_some();
+    let mut reply = Response::new(body.unwrap_or_default());
+    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(location) = location {
+        *reply.status_mut() = StatusCode::CREATED;
+        reply.headers_mut().insert(LOCATION, headers::ascii(location));
+    } else if !has_body {
+        *reply.status_mut() = StatusCode::NO_CONTENT;
+    }
+    if has_body {
+        as_json(request, &mut reply)
+    } else {
+        identify(request, &mut reply)
+    }
+    reply
+}
+
+/// Returns the path of a record for the `Location` header.
+pub fn location(base: &BasePath, entity: &str, id: &str) -> String {
+    format!("{base}/{}/{}", percent::encode(entity), percent::encode(id))
 }
 
 /// Builds the reply of a failed request.

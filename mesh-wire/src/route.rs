@@ -4,7 +4,6 @@ mod allowed_methods;
 mod base_path;
 mod path;
 pub(crate) mod percent;
-mod profiles;
 
 use std::borrow::Cow;
 
@@ -15,7 +14,36 @@ use crate::WireError;
 pub use allowed_methods::AllowedMethods;
 pub use base_path::{BasePath, BasePathError};
 use path::PathKind;
-pub use profiles::Profiles;
+
+/// The profiles that a server offers, which determine its routes other than reads. None by default. `SPEC §1`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profiles {
+    /// Login and logout.
+    pub integrity: bool,
+    /// Registration of queries.
+    pub persisted: bool,
+    /// File uploads and downloads.
+    pub uploads: bool,
+    /// Event streams.
+    pub events: bool,
+    /// Write routes.
+    pub mutations: bool,
+    /// The first segment of the paths of stored files. `SPEC §9.7`
+    pub files: Cow<'static, str>,
+}
+
+impl Default for Profiles {
+    fn default() -> Self {
+        Self {
+            integrity: false,
+            persisted: false,
+            uploads: false,
+            events: false,
+            mutations: false,
+            files: Cow::Borrowed("files"),
+        }
+    }
+}
 
 /// The route of a request. A server offers the routes of its [`Profiles`]. Entity keys, ids, and refs of relations are
 /// decoded.

@@ -135,12 +135,13 @@ impl<'t> Reader<'t> {
         let members = self.json.members(node, keys, 2).unwrap_or_default();
         let [entity, cardinality, on, through] = members;
         let entity = entity.and_then(|node| self.json.text(&node)).unwrap_or_default();
+        let on = on.and_then(|node| self.json.text(&node));
         let cardinality = cardinality.and_then(|node| {
             self.json.name(&node, "type", Cardinality::parse, &Cardinality::ALL.map(Cardinality::name))
         });
         JoinDocument {
             entity,
-            on: on.and_then(|node| self.json.text(&node)),
+            on,
             cardinality: cardinality.unwrap_or(Cardinality::Many),
             through: through.and_then(|node| self.through(&node)),
         }

@@ -33,7 +33,7 @@ pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {
 pub(super) fn name_fields(served: &mut Served<'_>, notes: &mut Vec<Note>) {
     let storage: Vec<String> = served.columns.iter().map(|served| served.column.name.clone()).collect();
     let wanted = storage.iter().map(|name| naming::camel(&naming::words(name))).collect();
-    let names = assign(wanted, storage, &mut served.taken, is_reserved_member);
+    let names = assign(wanted, storage, served.taken.get_mut(), is_reserved_member);
     for (column, (field, plain)) in served.columns.iter_mut().zip(names) {
         if !plain {
             let path = format_args!("{}.{}", served.name, column.column.name).to_string();

@@ -9,8 +9,8 @@ use super::tie_break::tie_break;
 use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
 use crate::{
-    Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, IdField, Member,
-    NativeType, Piece, Table, TableName, Writable,
+    Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, FieldType,
+    IdField, Member, NativeType, Piece, Table, TableName, Writable,
 };
 
 impl<'a> Loader<'a> {
@@ -26,7 +26,7 @@ impl<'a> Loader<'a> {
         let stored = self.stored_table(&path, &table);
         let mut entity = Entity {
             key: key.to_owned(),
-            table: stored.map_or(table, name_of),
+            table: stored.map_or(table, Table::full_name),
             description: stored.and_then(|table| table.description.clone()),
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
             ..Entity::default()
@@ -69,7 +69,7 @@ impl<'a> Loader<'a> {
         })
     }
 
-    fn stored_table(&mut self, path: &str, name: &TableName) -> Option<&'a Table> {
+    pub(super) fn stored_table(&mut self, path: &str, name: &TableName) -> Option<&'a Table> {
         let tables = self.tables.as_ref()?;
         let found = tables.find(name);
         if found.is_none() {
@@ -174,7 +174,8 @@ impl<'a> Loader<'a> {
                 continue;
             }
             let hint = self.hint(&field.column, stored.columns.iter().map(|column| column.name.as_str()));
-            let message = format!("The table '{}' has no column '{}'{hint}", name_of(stored), field.column);
+            let message =
+                format!("The table '{}' has no column '{}'{hint}", stored.full_name(), field.column);
             let inner = match document.columns.get(name) {
                 Some(_) => format!("{path}.columns.{name}"),
                 None => format!("{path}.fields[{index}]"),
@@ -260,11 +261,6 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Returns the name of a table in the spelling of the catalog.
-pub(super) fn name_of(table: &Table) -> TableName {
-    TableName { schema: table.schema.clone(), name: table.name.clone() }
-}
-
 /// Returns the storage types of a table, by column.
 fn native_types(table: &Table) -> HashMap<String, NativeType> {
     let alone = |set: &[String], name: &String| matches!(set, [only] if only == name);
@@ -278,11 +274,12 @@ fn native_types(table: &Table) -> HashMap<String, NativeType> {
 
 /// Copies the properties of a field's column from the catalog, if it has that column.
 fn adopt(field: &mut Field, stored: &Table) -> bool {
-    let Some(found) = find_column(stored, &field.column) else { return false };
-    found.name.clone_into(&mut field.column);
-    field.ty = field.ty.or_else(|| found.ty());
-    field.nullable = found.nullable();
-    field.time_form = found.column.and_then(|column| column.time_form);
-    field.description = found.column.and_then(|column| column.description.clone());
+    let Some((name, column)) = find_column(stored, &field.column) else { return false };
+    name.clone_into(&mut field.column);
+    // The row id is an integer that is never NULL.
+    field.ty = field.ty.or_else(|| column.map_or(Some(FieldType::Integer), |column| column.ty));
+    field.nullable = column.is_some_and(|column| column.nullable);
+    field.time_form = column.and_then(|column| column.time_form);
+    field.description = column.and_then(|column| column.description.clone());
     true
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Catalog, Column, FieldType, Table, TableName};
+use crate::{Catalog, Column, Table, TableName};
 
 /// Names of the default namespace, for which catalogs have `None`.
 const DEFAULT_NAMESPACES: [&str; 2] = ["main", "public"];
@@ -50,31 +50,14 @@ pub(crate) fn is_default(schema: &str) -> bool {
     DEFAULT_NAMESPACES.iter().any(|name| name.eq_ignore_ascii_case(schema))
 }
 
-/// A column or the hidden row id of a table.
-pub(crate) struct Found<'c> {
-    /// The spelling of the catalog.
-    pub(crate) name: &'c str,
-    /// `None` for the row id.
-    pub(crate) column: Option<&'c Column>,
-}
-
-impl Found<'_> {
-    pub(crate) fn ty(&self) -> Option<FieldType> {
-        self.column.map_or(Some(FieldType::Integer), |column| column.ty)
-    }
-
-    pub(crate) fn nullable(&self) -> bool {
-        self.column.is_some_and(|column| column.nullable)
-    }
-}
-
-/// Returns the column with that name, or the row id.
-pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<Found<'c>> {
+/// Finds a column or the hidden row id of a table. Returns the name in the spelling of the catalog, and the column unless
+/// it is the row id.
+pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<(&'c str, Option<&'c Column>)> {
     if let Some(column) = table.column(name) {
-        return Some(Found { name: &column.name, column: Some(column) });
+        return Some((&column.name, Some(column)));
     }
     let row_id = table.row_id.as_deref()?;
-    row_id.eq_ignore_ascii_case(name).then_some(Found { name: row_id, column: None })
+    row_id.eq_ignore_ascii_case(name).then_some((row_id, None))
 }
 
 #[cfg(test)]

@@ -34,11 +34,7 @@ impl Loader<'_> {
     }
 
     fn rule(&mut self, path: &str, key: &str, rule: &RuleDocument) {
-        let Some(id) = self.schema.find(key) else {
-            let hint = self.hint(key, self.schema.entities.iter().map(|entity| entity.key.as_str()));
-            self.fault(path, format!("Entity '{key}' not found{hint}"));
-            return;
-        };
+        let Some(id) = self.entity_id(path, key) else { return };
         // Faults of the entity itself have been reported already.
         if self.unsound.contains(&format!("entities.{key}")) {
             return;
@@ -60,7 +56,12 @@ impl Loader<'_> {
                     inner,
                     format!("'{name}' is a relation: it can be read where the entity it leads to can be"),
                 ),
-                None => self.no_readable(inner, name, entity),
+                None => {
+                    let fields = entity.fields.iter().map(|field| field.name.as_str());
+                    let computed = entity.computed.iter().map(|computed| computed.name.as_str());
+                    let hint = self.hint(name, fields.chain(computed));
+                    self.fault(inner, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
+                }
             }
         }
         if let Writable::Fields(names) = &listed.writable {
@@ -74,22 +75,14 @@ impl Loader<'_> {
     }
 
     fn writable_by_role(&mut self, path: String, name: &str, entity: &Entity, listed: &ListedDocument) {
-        match entity.member(name) {
-            Some(Member::Field(id)) if !entity.field(id).writable && entity.field(id).upload.is_none() => {
-                self.fault(path, format!("The field '{name}' is not writable on entity '{}'", entity.key));
-            }
-            Some(Member::Field(_))
-                if listed.fields.as_ref().is_some_and(|fields| !fields.iter().any(|field| field == name)) =>
-            {
-                self.fault(
-                    path,
-                    format!(
-                        "The field '{name}' can be written only where it can be read; add it to 'fields'"
-                    ),
-                );
-            }
-            Some(Member::Field(_)) => {}
-            _ => self.no_field(path, name, entity),
+        let Some(Member::Field(id)) = entity.member(name) else { return self.no_field(path, name, entity) };
+        let field = entity.field(id);
+        if !field.writable && field.upload.is_none() {
+            self.fault(path, format!("The field '{name}' is not writable on entity '{}'", entity.key));
+        } else if listed.fields.as_ref().is_some_and(|fields| !fields.contains(&field.name)) {
+            let message =
+                format!("The field '{name}' can be written only where it can be read; add it to 'fields'");
+            self.fault(path, message);
         }
     }
 
@@ -108,12 +101,5 @@ impl Loader<'_> {
                 }
             }
         }
-    }
-
-    fn no_readable(&mut self, path: String, name: &str, entity: &Entity) {
-        let names = (entity.fields.iter().map(|field| field.name.as_str()))
-            .chain(entity.computed.iter().map(|computed| computed.name.as_str()));
-        let hint = self.hint(name, names);
-        self.fault(path, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
     }
 }

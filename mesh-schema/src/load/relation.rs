@@ -1,7 +1,6 @@
 //! Loading of relations.
 
 use super::Loader;
-use super::entity::name_of;
 use super::lookup::{find_column, is_default};
 use crate::document::join_condition::{self, ColumnRef, Equality};
 use crate::{
@@ -49,7 +48,7 @@ impl<'a> Loader<'a> {
         Some((Ends { parent: parent?, target: target? }, split?.1))
     }
 
-    fn entity_id(&mut self, path: &str, key: &str) -> Option<EntityId> {
+    pub(super) fn entity_id(&mut self, path: &str, key: &str) -> Option<EntityId> {
         let id = self.schema.find(key);
         if id.is_none() {
             let hint = self.hint(key, self.schema.entities.iter().map(|entity| entity.key.as_str()));
@@ -174,11 +173,11 @@ impl<'a> Loader<'a> {
 
     fn stored_column(&mut self, path: &str, stored: Option<&Table>, column: &str) -> String {
         let Some(stored) = stored else { return column.to_owned() };
-        if let Some(found) = find_column(stored, column) {
-            return found.name.to_owned();
+        if let Some((name, _)) = find_column(stored, column) {
+            return name.to_owned();
         }
         let hint = self.hint(column, stored.columns.iter().map(|column| column.name.as_str()));
-        self.fault(path, format!("The table '{}' has no column '{column}'{hint}", name_of(stored)));
+        self.fault(path, format!("The table '{}' has no column '{column}'{hint}", stored.full_name()));
         column.to_owned()
     }
 
@@ -214,7 +213,12 @@ impl<'a> Loader<'a> {
             parent: None,
             target: None,
         };
-        self.junction_columns(&inner, &mut junction);
+        if let Some(stored) = self.stored_table(&inner, &junction.table) {
+            junction.table = stored.full_name();
+            for (key, column) in [("from", &mut junction.from), ("to", &mut junction.to)] {
+                *column = self.stored_column(&format!("{inner}.{key}"), Some(stored), column);
+            }
+        }
         if let Some(text) = &document.on {
             let on = format!("{path}.on");
             for equality in self.equalities(&on, text)? {
@@ -228,22 +232,6 @@ impl<'a> Loader<'a> {
         let target = junction.target.or_else(|| self.key_column(path, ends.target, "to", &junction.to));
         let Junction { table, from, to, .. } = junction;
         Some(Link::Through { table, from, to, parent: parent?, target: target? })
-    }
-
-    fn junction_columns(&mut self, path: &str, junction: &mut Junction) {
-        let Some(tables) = &self.tables else { return };
-        let Some(stored) = tables.find(&junction.table) else {
-            let hint = self.hint(&junction.table.name, tables.names());
-            self.fault(
-                format!("{path}.table"),
-                format!("The database has no table '{}'{hint}", junction.table),
-            );
-            return;
-        };
-        junction.table = name_of(stored);
-        for (key, column) in [("from", &mut junction.from), ("to", &mut junction.to)] {
-            *column = self.stored_column(&format!("{path}.{key}"), Some(stored), column);
-        }
     }
 
     /// Resolves an equality of an `on` beside `through`, which specifies the columns that `from` or `to` refer to.

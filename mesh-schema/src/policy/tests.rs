@@ -110,7 +110,7 @@ fn invalid_structures_are_faults() {
             policies.b.post: Expected an object, found text
             policies.c.post.field: Unknown key 'field'; did you mean 'fields'?
             policies.c.post.$where.op: Unknown operator 'is'; did you mean 'in'?
-            policies.d.post.$where.value: Unknown session value 'user'; expected one of userId, role, tenant, session
+            policies.d.post.$where.value.session: Unknown session value 'user'; expected one of userId, role, tenant, session
             policies.e.post.$where.value: Expected text, a number, true or false; use 'isNull' to find NULL
             policies.f.post.$where.and: Expected at least one condition
             policies.g.post.$where.value: 'isNull' takes no value

@@ -19,31 +19,6 @@ type NonceSource = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
 
 /// Builds requests for one server and decodes its replies. The caller sends the requests over any transport. Clones are
 /// cheap.
-///
-/// ```
-/// use bytes::Bytes;
-/// use http::{Request, Response};
-/// use mesh_ql::build::query;
-/// use mesh_wire::client::{Client, Endpoint};
-///
-/// # fn send(_: Request<Bytes>) -> Result<Response<Bytes>, std::io::Error> {
-/// #     let reply = Response::builder().header("content-type", "application/json");
-/// #     Ok(reply.body(Bytes::from_static(br#"{"title":"Hello"}"#)).unwrap())
-/// # }
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = Client::new(Endpoint::parse("http://127.0.0.1:4000/mesh")?).with_persisted_queries();
-/// let mut operation = client.point(&query("post").field("title").build(), "1");
-/// let post = loop {
-///     // One request, or several if the query has to be registered first.
-///     let reply = send(operation.request()?)?;
-///     if let Some(body) = operation.receive(reply)? {
-///         break body;
-///     }
-/// };
-/// assert_eq!(post, r#"{"title":"Hello"}"#);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct Client {
     endpoint: Endpoint,

@@ -7,7 +7,7 @@ use data_encoding::HEXLOWER;
 use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, Query};
 use ring::digest;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::writes::Write;
 use super::{Client, ClientError, ReplyError, collection, point, post, register, result, set_query};
@@ -47,11 +47,6 @@ enum Step {
     Registered(String),
     /// The read or write with the text of the query.
     Text,
-}
-
-#[derive(Deserialize)]
-struct Registration {
-    id: String,
 }
 
 impl Operation {
@@ -130,9 +125,9 @@ impl Operation {
         }
         match (step, result(reply)) {
             (Step::Register, Ok(body)) => {
-                let registered = serde_json::from_slice::<Registration>(&body);
-                let Registration { id } = registered.map_err(|_| ReplyError::Unexpected { status })?;
-                self.step = Step::Registered(id);
+                let registration = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+                let id = registration.get("id").and_then(Value::as_str);
+                self.step = Step::Registered(id.ok_or(ReplyError::Unexpected { status })?.to_owned());
                 Ok(None)
             }
             // The server may accept the text of a query that it does not register.

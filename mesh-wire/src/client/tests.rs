@@ -27,7 +27,7 @@ fn decoded(request: &Request<Bytes>) -> (Option<String>, Option<String>, QuerySo
         }
         _ => panic!("clients read"),
     };
-    let query = MeshHeaders::from_headers(request.headers()).unwrap().raw_query().unwrap();
+    let query = MeshHeaders::scan(request.headers()).raw_query().unwrap();
     (Some(entity), id, query.decode().unwrap())
 }
 

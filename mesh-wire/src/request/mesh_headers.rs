@@ -31,15 +31,7 @@ pub struct MeshHeaders<'h> {
 }
 
 impl<'h> MeshHeaders<'h> {
-    /// Collects the headers and refuses repeated ones.
-    ///
-    /// # Errors
-    /// See [`MeshHeaders::reject_repeated`].
-    pub fn from_headers(headers: &'h HeaderMap) -> Result<Self, WireError> {
-        Self::scan(headers).reject_repeated()
-    }
-
-    /// Collects the headers without checking them.
+    /// Collects the headers. Call [`MeshHeaders::reject_repeated`] before using them.
     pub fn scan(headers: &'h HeaderMap) -> Self {
         let mut found = Self::default();
         for (name, value) in headers {
@@ -124,7 +116,7 @@ mod tests {
         for name in MESH {
             headers.insert(name, HeaderValue::from_str(name).unwrap());
         }
-        let found = MeshHeaders::from_headers(&headers).unwrap();
+        let found = MeshHeaders::scan(&headers).reject_repeated().unwrap();
         let all = [
             found.query,
             found.query_id,
@@ -139,7 +131,7 @@ mod tests {
         for name in MESH {
             let mut twice = headers.clone();
             twice.append(name, HeaderValue::from_static("again"));
-            let error = MeshHeaders::from_headers(&twice).unwrap_err();
+            let error = MeshHeaders::scan(&twice).reject_repeated().unwrap_err();
             assert_eq!(error.status.as_u16(), 400);
             assert!(error.message.contains(name), "{}", error.message);
         }
@@ -148,8 +140,8 @@ mod tests {
     #[test]
     fn the_statement_is_the_query_or_its_id() {
         let mut headers = HeaderMap::new();
-        assert_eq!(MeshHeaders::from_headers(&headers).unwrap().statement(), b"");
+        assert_eq!(MeshHeaders::scan(&headers).reject_repeated().unwrap().statement(), b"");
         headers.insert(QUERY_ID, HeaderValue::from_static("q_1"));
-        assert_eq!(MeshHeaders::from_headers(&headers).unwrap().statement(), b"q_1");
+        assert_eq!(MeshHeaders::scan(&headers).reject_repeated().unwrap().statement(), b"q_1");
     }
 }

@@ -16,7 +16,7 @@ fn text(format: Format, text: &str) -> QuerySource {
 }
 
 fn decode_head(headers: &HeaderMap) -> Result<QuerySource, WireError> {
-    MeshHeaders::from_headers(headers)?.raw_query()?.decode()
+    MeshHeaders::scan(headers).reject_repeated()?.raw_query()?.decode()
 }
 
 /// Returns the message of the 400 `TransportError` with which these headers are refused.
@@ -49,7 +49,7 @@ fn an_id_in_the_head_ignores_the_format() {
 #[test]
 fn the_raw_query_is_not_decoded() {
     let headers = head(&[("X-Mesh-Query", "%%%"), ("X-Mesh-Format", "ql")]);
-    let raw = MeshHeaders::from_headers(&headers).unwrap().raw_query().unwrap();
+    let raw = MeshHeaders::scan(&headers).raw_query().unwrap();
     assert_eq!(raw, RawQuery::Text { format: Format::Ql, raw: b"%%%" });
     assert!(raw.decode().is_err());
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::Profiles;
 use super::allowed_methods::AllowedMethods;
 use super::base_path::BasePath;
-use super::profiles::Profiles;
 use crate::WireError;
 
 /// The kind of a known path, with its decoded segments.

@@ -140,8 +140,8 @@ impl Tree {
             "aggregate" => parts.subject = Some(Subject::Aggregate(to_name(string(parser, "aggregate")?))),
             "op" => parts.op = Some(choice(parser, ("op", "operator"), &FilterOp::ALL, FilterOp::name)?),
             "value" => {
-                let (key, value) = (key.span, parser.span());
-                parts.operand = Some(WrittenOperand { key, value, operand: operand(parser)? });
+                let span = parser.span();
+                parts.operand = Some((key.span, Spanned::new(operand(parser)?, span)));
             }
             name => return Err(parser.error(key.span, unknown("key", name, self.clause.keys))),
         }
@@ -165,7 +165,7 @@ impl Tree {
         let name = op.name();
         let takes_none = matches!(*op, FilterOp::IsNull | FilterOp::IsNotNull);
         let takes_many = matches!(*op, FilterOp::In | FilterOp::Nin);
-        let Some(WrittenOperand { key, value, operand }) = parts.operand else {
+        let Some((key, Spanned { value: operand, span })) = parts.operand else {
             if takes_none {
                 return Ok(Condition { subject, op, value: Operand::None });
             }
@@ -175,9 +175,9 @@ impl Tree {
         let (span, message) = if takes_none {
             (key, format!("Operator '{name}' takes no 'value'"))
         } else if takes_many && !is_many {
-            (Some(value), format!("Operator '{name}' needs an array as 'value'"))
+            (span, format!("Operator '{name}' needs an array as 'value'"))
         } else if is_many && !takes_many {
-            (Some(value), format!("Operator '{name}' takes one value, not an array"))
+            (span, format!("Operator '{name}' takes one value, not an array"))
         } else {
             return Ok(Condition { subject, op, value: operand });
         };
@@ -190,20 +190,14 @@ impl Tree {
 struct ConditionParts {
     subject: Option<Subject>,
     op: Option<Spanned<FilterOp>>,
-    operand: Option<WrittenOperand>,
+    /// The location of `"value"`, and the value.
+    operand: Option<(Option<Span>, Spanned<Operand>)>,
 }
 
 impl ConditionParts {
     fn is_empty(&self) -> bool {
         self.subject.is_none() && self.op.is_none() && self.operand.is_none()
     }
-}
-
-/// An operand with the locations of `"value"` and of the value.
-struct WrittenOperand {
-    key: Option<Span>,
-    value: Span,
-    operand: Operand,
 }
 
 /// Parses the value of a condition: one scalar or a list of them.

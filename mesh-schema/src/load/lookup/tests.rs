@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::load::tests::{load, shown};
-use crate::{Document, ForeignKey, KeyColumn, TimeForm};
+use crate::{Document, FieldType, ForeignKey, KeyColumn, TimeForm};
 
 fn bare_table(schema: Option<&str>, name: &str) -> Table {
     Table { schema: schema.map(str::to_owned), name: name.to_owned(), ..Table::default() }
