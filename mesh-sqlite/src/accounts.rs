@@ -1,18 +1,15 @@
 //! Accounts in a table of the served database.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable};
-use parking_lot::Mutex;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use sea_query::{BinOper, Expr, ExprTrait as _, Query, SqliteQueryBuilder};
 
 use crate::database::Database;
-use crate::file::FileIdentity;
 use crate::pool::connect;
 
 /// The time limit of waiting for a writer of another process.
@@ -23,33 +20,9 @@ const ARGON2_HASHES: &str = "$argon2id$%";
 
 /// The accounts of a SQLite database.
 pub struct Accounts {
-    /// One connection is enough: hashing takes a thousand times as long as a lookup.
-    file: Arc<Mutex<AccountsFile>>,
+    path: PathBuf,
     find: String,
     any: String,
-}
-
-/// An open file with accounts.
-struct AccountsFile {
-    identity: FileIdentity,
-    connection: Connection,
-}
-
-impl AccountsFile {
-    fn open(path: &Path) -> rusqlite::Result<Self> {
-        let identity = FileIdentity::new(path);
-        let connection = connect(path)?;
-        connection.busy_timeout(PATIENCE)?;
-        Ok(Self { identity, connection })
-    }
-
-    /// Returns a connection to the file that is at the path now. Accounts of an earlier file no longer count.
-    fn connection(&mut self) -> rusqlite::Result<&Connection> {
-        if !self.identity.is_current() {
-            *self = Self::open(self.identity.path())?;
-        }
-        Ok(&self.connection)
-    }
 }
 
 impl Database {
@@ -59,8 +32,9 @@ impl Database {
     /// The table or one of its columns is missing.
     pub fn accounts(&self, users: &UsersTable) -> Result<Accounts, UsersTableError> {
         let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
-        let file = AccountsFile::open(&self.path()).map_err(failed)?;
-        let columns = columns(&file.connection, &users.table).map_err(failed)?;
+        let path = self.path();
+        let columns =
+            open(&path).and_then(|connection| columns(&connection, &users.table)).map_err(failed)?;
         if columns.is_empty() {
             let table = &users.table;
             return Err(UsersTableError(format!("there is no table '{table}' for 'integrity.users.table'")));
@@ -90,11 +64,18 @@ impl Database {
         let is_login = column(&users.login).eq(Expr::cust("?1"));
         let is_hash = column(&users.password).binary(BinOper::Like, Expr::cust("?1"));
         Ok(Accounts {
-            file: Arc::new(Mutex::new(file)),
+            path,
             find: select(or_null(&users.role), or_null(&users.tenant), is_login, 2),
             any: select(or_null(&None), or_null(&None), is_hash, 1),
         })
     }
+}
+
+/// Opens the file that is at the path now. Opening takes a thousandth of the time of hashing a password.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
 }
 
 /// Returns the names of a table's columns; empty if there is no such table.
@@ -119,10 +100,10 @@ impl std::error::Error for UsersTableError {}
 impl Accounts {
     /// Reads on a thread that may block: the table may be large, without an index on its logins.
     async fn read(&self, sql: &str, param: &str) -> Result<Vec<Account>, AccountError> {
-        let (file, sql, param) = (Arc::clone(&self.file), sql.to_owned(), param.to_owned());
+        let (path, sql, param) = (self.path.clone(), sql.to_owned(), param.to_owned());
         let reading = tokio::task::spawn_blocking(move || {
-            let mut file = file.lock();
-            let mut statement = file.connection()?.prepare_cached(&sql)?;
+            let connection = open(&path)?;
+            let mut statement = connection.prepare(&sql)?;
             statement.query_map([param], account)?.collect::<rusqlite::Result<_>>()
         });
         Ok(reading.await??)

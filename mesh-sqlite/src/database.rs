@@ -115,7 +115,7 @@ impl Database {
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let steps = read::query_plan(reader.connection(), &Statements::from_plan(plan)).map_err(failed)?;
+        let steps = read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)?;
         pool.give(reader);
         Ok(steps)
     }
@@ -149,7 +149,7 @@ impl OpenFile {
         if self.heavy.get(plan.id()).is_some() {
             return Ok(None);
         }
-        let budget = Budget::Steps { checks: INLINE_CHECKS, time: INLINE_TIME };
+        let budget = Budget { checks: Some(INLINE_CHECKS), time: Some(INLINE_TIME), deadline: None };
         match thread_connection::read(&self.pool, plan, budget, version) {
             Ok(read) => Ok(Some(self.keep(plan, read))),
             // The budget is used up, or a writer holds the file. The read starts again on a thread that may block.
@@ -173,7 +173,7 @@ impl OpenFile {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let permit = self.pool.slow_reads.take(deadline).await?;
         let mut reader = self.pool.take().map_err(failed)?;
-        let _interrupt = reader.interrupt().cancel_on_drop();
+        let _interrupt = reader.interrupt.cancel_on_drop();
         let file = self.clone();
         let reading = slow_read_thread::run(move || {
             let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());

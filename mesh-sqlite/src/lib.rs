@@ -1,11 +1,11 @@
 //! A SQLite file as the data source of a Mesh service.
 //!
 //! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema over one file; [`Database::writer`]
-//! opens the same file for writing. [`State`] is a file of its own for what outlives a server: ended sessions, used
-//! nonces and registered queries.
+//! opens the same file for writing. [`State`] is another file, for what outlives a server: revoked sessions, used nonces
+//! and registered queries.
 //!
 //! Light reads run on the calling thread, on a connection that belongs to it. Reads that take longer than a
-//! millisecond or two move to a thread of their own. Answers are cached until the database changes.
+//! millisecond or two run on another thread. Answers are cached until the database changes.
 
 #![deny(missing_docs)]
 

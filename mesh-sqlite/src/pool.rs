@@ -1,7 +1,6 @@
 //! Read-only connections with their prepared statements.
 
 pub(crate) mod interrupt;
-mod prepared_plans;
 mod slow_read_queue;
 pub(crate) mod slow_read_thread;
 pub(crate) mod thread_connection;
@@ -45,7 +44,7 @@ impl Pool {
     /// Opens the file and checks that it can be read.
     pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
         let first = Reader::open(path, mapped)?;
-        first.connection().query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        first.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(Self {
             path: path.to_owned(),
             slow_reads: SlowReadQueue::new(),
@@ -91,8 +90,8 @@ impl Pool {
 
 /// A read-only connection with an interrupt for reads that run too long.
 pub(crate) struct Reader {
-    connection: Connection,
-    interrupt: Arc<Interrupt>,
+    pub(crate) connection: Connection,
+    pub(crate) interrupt: Arc<Interrupt>,
 }
 
 /// Opens a connection for reading, whose statements do not wait for writers.
@@ -117,14 +116,6 @@ impl Reader {
         Ok(Self { connection, interrupt })
     }
 
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
-    }
-
-    pub(crate) fn interrupt(&self) -> &Arc<Interrupt> {
-        &self.interrupt
-    }
-
     /// Reads a plan in one transaction, so that all rows belong to one snapshot, and waits for a writer that holds the file.
     /// Also returns the version of the database that was read, if it is known.
     pub(crate) fn read(
@@ -134,7 +125,7 @@ impl Reader {
         versions: &VersionReader,
         trace: Option<&Trace>,
     ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
-        self.interrupt.begin(Budget::Until(deadline));
+        self.interrupt.begin(Budget::until(deadline));
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();

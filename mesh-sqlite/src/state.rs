@@ -1,4 +1,4 @@
-//! State that outlives the server: ended sessions, used nonces and registered queries, in a SQLite file of its own.
+//! State that outlives the server, in a separate SQLite file: revoked sessions, used nonces and registered queries.
 //!
 //! The file is stored beside the served one, which can therefore be read-only. All processes see what one has committed
 //! at once. Data that must not be lost is on disk before a call returns. Nonces, which matter for a minute only, survive
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS query (
 /// The limits of a state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLimits {
-    /// Ended sessions.
+    /// Revoked sessions.
     pub revocations: usize,
     /// Nonces.
     pub nonces: usize,

@@ -2,7 +2,7 @@
 
 mod patterns;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -13,34 +13,50 @@ use rusqlite::Connection;
 
 use super::Database;
 
-/// A database file in a temporary folder.
-struct File(PathBuf);
+/// A database file in a temporary folder, which is removed at the end.
+pub(crate) struct File(PathBuf);
 
 impl File {
-    fn new(sql: &str) -> Self {
+    pub(crate) fn new(sql: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("mesh-sqlite-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir(&folder).unwrap();
         let file = Self(folder);
-        file.connect().execute_batch(sql).unwrap();
+        file.write(sql);
         file
     }
 
-    fn connect(&self) -> Connection {
-        Connection::open(self.0.join("t.db")).unwrap()
+    pub(crate) fn folder(&self) -> &Path {
+        &self.0
     }
 
-    fn mesh(&self) -> Mesh {
-        self.open().1
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.join("t.db")
     }
 
-    fn open(&self) -> (Database, Mesh) {
-        let database = Database::open(&self.0.join("t.db")).unwrap();
-        let catalog = database.contents(&[]).unwrap().catalog;
-        let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-        (database.clone(), Mesh::builder(schema).default_resolver(database).build().unwrap())
+    pub(crate) fn connect(&self) -> Connection {
+        Connection::open(self.path()).unwrap()
     }
+
+    pub(crate) fn write(&self, sql: &str) {
+        self.connect().execute_batch(sql).unwrap();
+    }
+
+    pub(crate) fn database(&self) -> Database {
+        Database::open(&self.path()).unwrap()
+    }
+
+    pub(crate) fn mesh(&self) -> Mesh {
+        mesh(&self.database())
+    }
+}
+
+/// Serves all tables of a database.
+pub(crate) fn mesh(database: &Database) -> Mesh {
+    let catalog = database.contents(&[]).unwrap().catalog;
+    let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+    Mesh::builder(schema).default_resolver(database.clone()).build().unwrap()
 }
 
 impl Drop for File {
@@ -67,7 +83,8 @@ fn until(time: Duration) -> Context {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heavy_and_light_reads_share_connections() {
     let file = File::new(ROWS);
-    let (database, mesh) = file.open();
+    let database = file.database();
+    let mesh = mesh(&database);
     let mesh = Arc::new(mesh);
     let heavy = plan(&mesh, "{ t id n }");
     database.file.last().mark_heavy(&heavy);
@@ -90,7 +107,8 @@ async fn heavy_and_light_reads_share_connections() {
 #[tokio::test]
 async fn a_read_past_its_deadline_is_interrupted_and_the_connection_stays_usable() {
     let file = File::new(&format!("{ROWS}{ENDLESS}"));
-    let (database, mesh) = file.open();
+    let database = file.database();
+    let mesh = mesh(&database);
     let slow = plan(&mesh, "{ endless total }");
     for _ in 0..3 {
         let start = Instant::now();
@@ -108,7 +126,8 @@ async fn a_read_past_its_deadline_is_interrupted_and_the_connection_stays_usable
 #[tokio::test]
 async fn a_cancelled_read_is_interrupted() {
     let file = File::new(&format!("{ROWS}{ENDLESS}"));
-    let (database, mesh) = file.open();
+    let database = file.database();
+    let mesh = mesh(&database);
     let slow = plan(&mesh, "{ endless total }");
     database.file.last().mark_heavy(&slow);
     // More than there are slots, so the last read runs only if the cancelled ones stop.

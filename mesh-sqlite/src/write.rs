@@ -13,9 +13,8 @@ use mesh_plan::sql::sqlite::{self, Param, Statements};
 use mesh_plan::{
     BoxFuture, Cells as _, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome,
 };
-use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
-use tokio::sync::Semaphore;
+use tokio::sync::Mutex;
 
 use crate::cells::{Bound, SqliteRow};
 use crate::database::Database;
@@ -36,8 +35,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Writes to a SQLite file. Clones share one connection.
 #[derive(Clone, Debug)]
 pub struct Writer {
-    permits: Arc<Semaphore>,
-    writer: Arc<Mutex<WriteConnection>>,
+    connection: Arc<Mutex<WriteConnection>>,
 }
 
 impl Database {
@@ -52,32 +50,26 @@ impl Database {
     pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
         let unwritable = |error| OpenError::new(path, format!("it cannot be written to: {error}"));
-        let writer = Arc::new(Mutex::new(WriteConnection::open(path).map_err(unwritable)?));
-        let other = Arc::downgrade(&writer);
+        let connection = Arc::new(Mutex::new(WriteConnection::open(path).map_err(unwritable)?));
+        let other = Arc::downgrade(&connection);
         self.file.on_replaced(move || {
-            let Some(writer) = other.upgrade() else { return Ok(()) };
-            let Some(mut writer) = writer.try_lock() else { return Err("a write is under way") };
-            writer.reopen_if_replaced().map_err(|_| "it cannot be written")
+            let Some(connection) = other.upgrade() else { return Ok(()) };
+            let Ok(mut connection) = connection.try_lock() else { return Err("a write is under way") };
+            connection.reopen_if_replaced().map_err(|_| "it cannot be written")
         });
-        Ok(Writer { permits: Arc::new(Semaphore::new(1)), writer })
+        Ok(Writer { connection })
     }
 }
 
 impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let permit =
-            tokio::time::timeout_at(deadline.into(), Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.map_err(|_| ResolveError::Busy)?.map_err(|_| ResolveError::Busy)?;
-        let writer = Arc::clone(&self.writer);
+        let free = Arc::clone(&self.connection).lock_owned();
+        let mut connection =
+            tokio::time::timeout_at(deadline.into(), free).await.map_err(|_| ResolveError::Busy)?;
         let writing = tokio::task::spawn_blocking(move || {
-            let mut writer = writer.lock();
-            let result = writer
-                .reopen_if_replaced()
-                .map_err(WriteError::Failed)
-                .and_then(|()| writer.run(&mutation, deadline));
-            drop(permit);
-            result
+            connection.reopen_if_replaced()?;
+            connection.run(&mutation, deadline)
         });
         writing.await.map_err(|error| ResolveError::Panicked(error.to_string()))?
     }
@@ -143,7 +135,7 @@ impl WriteConnection {
 
     /// Moves the contents of the log into the file, which is then complete without the log.
     fn empty_log(&self) {
-        self.interrupt.begin(Budget::Unlimited);
+        self.interrupt.begin(Budget::default());
         let _ = self.connection.busy_timeout(CLOSE_TIMEOUT);
         if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!("the log of the database could not be written back to it: {error}");
@@ -153,12 +145,12 @@ impl WriteConnection {
     /// Executes a write in one transaction.
     fn run(&self, mutation: &Mutation, deadline: Instant) -> Result<WriteOutcome, WriteError> {
         let failed = |error| failed(error, mutation);
-        self.interrupt.begin(Budget::Unlimited);
+        self.interrupt.begin(Budget::default());
         // A rollback that failed is repeated.
         if !self.connection.is_autocommit() {
             self.connection.execute_batch("ROLLBACK").map_err(failed)?;
         }
-        self.interrupt.begin(Budget::Until(deadline));
+        self.interrupt.begin(Budget::until(deadline));
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         // Rolled back if it is dropped without a commit.

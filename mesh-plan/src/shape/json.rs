@@ -24,17 +24,8 @@ fn write_plain(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 fn write_escaped(out: &mut Vec<u8>, text: &str) {
-    out.reserve(text.len() + 2);
-    out.push(b'"');
-    let mut rest = text.as_bytes();
-    loop {
-        let (plain, special) = rest.split_at(plain(rest).min(rest.len()));
-        out.extend_from_slice(plain);
-        let Some((byte, after)) = special.split_first() else { break };
-        escape(out, *byte);
-        rest = after;
-    }
-    out.push(b'"');
+    // Writing to a vector cannot fail.
+    let _ = serde_json::to_writer(out, text);
 }
 
 /// The number 1 in each byte of a word, and the highest bit of each byte.
@@ -49,7 +40,7 @@ fn is_plain(text: &[u8]) -> bool {
     // The last word overlaps the one before it.
     let last = match text.last_chunk() {
         Some(last) => special_in(u64::from_ne_bytes(*last)),
-        None => rest.iter().fold(0, |any, byte| any | u64::from(is_special(*byte) | !byte.is_ascii())),
+        None => rest.iter().fold(0, |any, byte| any | special_in(ONES * u64::from(*byte))),
     };
     special | last == 0
 }
@@ -60,41 +51,6 @@ fn special_in(word: u64) -> u64 {
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
     let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     (word | below(word, 0x20) | is(b'"') | is(b'\\')) & HIGHS
-}
-
-fn is_special(byte: u8) -> bool {
-    // `|` has no early exit, so that the compiler vectorizes it.
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
-}
-
-/// The number of bytes that are tested together with vector instructions.
-const BLOCK: usize = 32;
-
-/// Returns the number of bytes before the first that must be escaped.
-fn plain(text: &[u8]) -> usize {
-    let mut length = 0;
-    for block in text.as_chunks::<BLOCK>().0 {
-        if block.iter().fold(false, |any, byte| any | is_special(*byte)) {
-            break;
-        }
-        length += BLOCK;
-    }
-    let tail = text.get(length..).unwrap_or_default();
-    length + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
-}
-
-#[cold]
-fn escape(out: &mut Vec<u8>, byte: u8) {
-    match byte {
-        b'"' => out.extend_from_slice(br#"\""#),
-        b'\\' => out.extend_from_slice(br"\\"),
-        b'\n' => out.extend_from_slice(br"\n"),
-        b'\r' => out.extend_from_slice(br"\r"),
-        b'\t' => out.extend_from_slice(br"\t"),
-        0x08 => out.extend_from_slice(br"\b"),
-        0x0c => out.extend_from_slice(br"\f"),
-        other => out.extend_from_slice(format!("\\u{other:04x}").as_bytes()),
-    }
 }
 
 #[cfg(test)]

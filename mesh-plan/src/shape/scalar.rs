@@ -109,7 +109,7 @@ fn without_fraction(text: &str) -> &str {
     text.strip_suffix(".0").unwrap_or(text)
 }
 
-/// Writes a stored time, with `T` in place of a blank between date and time.
+/// Writes a stored time, with `T` instead of a blank between date and time.
 fn moment(out: &mut Vec<u8>, text: &[u8]) {
     const SEPARATOR: usize = 10;
     if text.get(SEPARATOR) != Some(&b' ') {

@@ -9,7 +9,6 @@
 //! a response may hold.
 
 mod aggregate;
-mod class;
 mod compare;
 mod datetime;
 mod dialect;
@@ -22,6 +21,7 @@ mod param;
 mod render;
 #[cfg(test)]
 mod tests;
+mod type_class;
 
 use crate::Value;
 use crate::mutation::Mutation;
@@ -44,5 +44,5 @@ pub fn explain(statement: &Statement<Param>) -> String {
 
 /// Returns a value as the text that PostgreSQL reads it from; `None` for NULL and for text that it cannot store.
 pub fn text(value: &Value) -> Option<String> {
-    class::text_of(value)
+    type_class::text_of(value)
 }

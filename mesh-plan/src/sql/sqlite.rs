@@ -8,7 +8,6 @@ mod dialect;
 mod keyset;
 mod param;
 mod prefix;
-mod select;
 mod statements;
 #[cfg(test)]
 mod tests;

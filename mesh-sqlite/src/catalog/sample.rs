@@ -81,9 +81,9 @@ impl Sampler {
 
     /// Runs `work` and interrupts the statements of the connection after the time limit of one table.
     pub(super) fn within_time<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        self.interrupt.begin(Budget::Until(self.end.min(Instant::now() + TABLE_TIME)));
+        self.interrupt.begin(Budget::until(self.end.min(Instant::now() + TABLE_TIME)));
         let result = work();
-        self.interrupt.begin(Budget::Unlimited);
+        self.interrupt.begin(Budget::default());
         result
     }
 }
@@ -211,7 +211,7 @@ fn form_of_text(text: &[u8]) -> Option<ValueForm> {
     Some(ValueForm::Time(TimeForm::Text { separator: char::from(separator), fraction, zulu }))
 }
 
-/// Returns whether a text matches a pattern in which each zero stands for any digit.
+/// Returns whether a text matches a pattern in which each zero represents any digit.
 fn matches_digits(text: &[u8], pattern: &[u8]) -> bool {
     let fits = |(byte, expected): (&u8, &u8)| {
         if *expected == b'0' { byte.is_ascii_digit() } else { byte == expected }

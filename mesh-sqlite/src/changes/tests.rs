@@ -1,45 +1,22 @@
 //! Every write is noticed, in every journal mode.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use futures_util::StreamExt as _;
-use rusqlite::Connection;
 
 use super::*;
+use crate::tests::File;
 
-struct File(PathBuf);
-
-impl File {
-    fn new(journal: &str) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("mesh-changes-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = Self(folder.join("data.db"));
-        file.write(&format!("PRAGMA journal_mode = {journal}; CREATE TABLE t (id INTEGER PRIMARY KEY)"));
-        file
-    }
-
-    fn write(&self, sql: &str) {
-        Connection::open(&self.0).unwrap().execute_batch(sql).unwrap();
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(self.0.parent().unwrap());
-    }
+fn file(journal: &str) -> File {
+    File::new(&format!("PRAGMA journal_mode = {journal}; CREATE TABLE t (id INTEGER PRIMARY KEY)"))
 }
 
 #[tokio::test]
 async fn writes_of_other_connections_are_reported_within_a_second() {
     for journal in ["WAL", "DELETE"] {
-        let file = File::new(journal);
+        let file = file(journal);
         let changes = Changes::new();
-        let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()));
+        let watching = tokio::spawn(file.database().watch(changes.clone()));
         // There are no listeners yet.
         file.write("INSERT INTO t VALUES (1)");
         let mut listener = changes.listen();
@@ -63,11 +40,11 @@ async fn writes_of_other_connections_are_reported_within_a_second() {
 
 #[tokio::test]
 async fn a_locked_file_is_checked_again() {
-    let file = File::new("DELETE");
+    let file = file("DELETE");
     let changes = Changes::new();
-    let watching = tokio::spawn(Database::open(&file.0).unwrap().watch(changes.clone()));
+    let watching = tokio::spawn(file.database().watch(changes.clone()));
     let mut listener = changes.listen();
-    let writer = Connection::open(&file.0).unwrap();
+    let writer = file.connect();
     writer.execute_batch("BEGIN EXCLUSIVE; INSERT INTO t VALUES (1)").unwrap();
     let silent = tokio::time::timeout(Duration::from_millis(500), listener.next()).await;
     assert!(silent.is_err(), "nothing is committed yet");

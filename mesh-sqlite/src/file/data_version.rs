@@ -63,7 +63,7 @@ impl VersionReader {
         Some(version)
     }
 
-    /// Returns the version as SQLite counts it on a connection of its own.
+    /// Returns SQLite's counter of commits by other connections, which takes locks.
     pub(crate) fn data_version(&self) -> rusqlite::Result<i64> {
         self.anchor.lock().query_row("PRAGMA data_version", [], |row| row.get(0))
     }

@@ -1,6 +1,6 @@
 //! The connection of a thread to each database, on which light reads run.
 //!
-//! Using it takes no lock, and its statements are found by plan ([`PreparedPlans`]). In WAL mode, in which readers do not
+//! Using it takes no lock, and its statements are found by plan. In WAL mode, in which readers do not
 //! block writers, its snapshot stays open for other requests that arrive at the same time; each checks that the version of
 //! the database is still the same. The snapshot is closed before the thread waits for events, which the runtime announces
 //! through [`before_park`]; without that call, after every read.
@@ -8,14 +8,18 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use mesh_plan::{JsonBody, Plan, ResolveError};
+use mesh_plan::sql::sqlite::Statements;
+use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
+use rusqlite::{Connection, Statement};
 use self_cell::self_cell;
 
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::prepared_plans::PreparedPlans;
 use crate::pool::{Pool, Reader};
-use crate::read::failed;
+use crate::read::{StatementTree, failed};
+
+/// The number of plans with prepared statements on one connection.
+const PLANS: usize = 128;
 
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
@@ -30,6 +34,33 @@ self_cell!(
         dependent: PreparedPlans,
     }
 );
+
+/// The prepared statements of one connection. Looking up a statement by its text costs more than running it for one row. So
+/// those of a plan are kept together under its id, with the parameters bound that do not change between runs.
+struct PreparedPlans<'c> {
+    begin: Statement<'c>,
+    commit: Statement<'c>,
+    plans: LocalGenerations<PlanId, StatementTree<'c>>,
+}
+
+impl<'c> PreparedPlans<'c> {
+    fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+        let (begin, commit) = (connection.prepare("BEGIN")?, connection.prepare("COMMIT")?);
+        Ok(Self { begin, commit, plans: LocalGenerations::new(PLANS) })
+    }
+
+    /// Reads a plan inside a transaction.
+    fn read(&mut self, connection: &'c Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        if let Some(statements) = self.plans.get_mut(plan.id()) {
+            return statements.run(plan);
+        }
+        let mut statements =
+            StatementTree::prepare(connection, &Statements::from_plan(plan)).map_err(failed)?;
+        let read = statements.run(plan);
+        self.plans.insert(plan.id().clone(), statements, 1);
+        read
+    }
+}
 
 /// The connection of a thread to one database.
 struct ThreadConnection {
@@ -84,14 +115,14 @@ impl ThreadConnection {
         });
         let connection =
             ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.is_mapped())?, |reader| {
-                PreparedPlans::new(reader.connection())
+                PreparedPlans::new(&reader.connection)
             })?;
         Ok(Self { pool: Arc::downgrade(pool), connection, snapshot: None })
     }
 
     /// Returns whether the connection has no open transaction except a known snapshot.
     fn is_reusable(&self) -> bool {
-        self.snapshot.is_some() || self.connection.borrow_owner().connection().is_autocommit()
+        self.snapshot.is_some() || self.connection.borrow_owner().connection.is_autocommit()
     }
 
     fn read(
@@ -108,11 +139,11 @@ impl ThreadConnection {
         let fresh = self.snapshot.is_none();
         let snapshot = &mut self.snapshot;
         self.connection.with_dependent_mut(|reader, prepared| {
-            reader.interrupt().begin(budget);
+            reader.interrupt.begin(budget);
             if fresh {
-                prepared.begin()?;
+                prepared.begin.raw_execute().map_err(failed)?;
             }
-            let read = prepared.read(reader.connection(), plan);
+            let read = prepared.read(&reader.connection, plan);
             // The snapshot was taken between two readings of the version. If they are equal, it has that version.
             let read_version = version.filter(|version| !fresh || versions.current() == Some(*version));
             if read_version.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {
@@ -120,15 +151,15 @@ impl ThreadConnection {
                 return read.map(|body| (body, read_version));
             }
             *snapshot = None;
-            let committed = prepared.commit();
-            read.and_then(|body| committed.map(|()| (body, read_version)))
+            let committed = prepared.commit.raw_execute().map_err(failed);
+            read.and_then(|body| committed.map(|_| (body, read_version)))
         })
     }
 
     /// Ends the open transaction. If that fails, the connection is not used again.
     fn close_snapshot(&mut self) {
         if self.snapshot.take().is_some() {
-            let _ = self.connection.with_dependent_mut(|_, prepared| prepared.commit());
+            let _ = self.connection.with_dependent_mut(|_, prepared| prepared.commit.raw_execute());
         }
     }
 }

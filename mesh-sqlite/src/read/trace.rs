@@ -7,12 +7,12 @@ use mesh_plan::sql::Statement;
 use mesh_plan::sql::sqlite::Param;
 use mesh_plan::{Node, TracedStatement, Value, ValueRef};
 
-/// The cost of a statement's runs, without that of the rows below its own.
+/// The cost of a statement's runs, without the statements of nested nodes.
 #[derive(Default)]
 pub(super) struct Cost {
     /// The values that were bound in the first run, by the indexes of their parameters.
     params: BTreeMap<usize, Value>,
-    /// The time since which SQLite looks for a row.
+    /// When the current search for a row started.
     start: Option<Instant>,
     duration: Duration,
     rows: u64,

@@ -1,10 +1,10 @@
 //! A cached answer is never older than the database: writers race readers, within one process and across two.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +14,8 @@ use mesh_ql::Format;
 use mesh_schema::Entity;
 use rusqlite::Connection;
 
-use crate::{Database, before_park};
+use crate::before_park;
+use crate::tests::{self, File};
 
 /// The file that the process which a test starts writes to.
 const WRITER: &str = "MESH_TEST_WRITER";
@@ -25,40 +26,15 @@ fn commits(journal: &str) -> i64 {
     if journal == "wal" { 300 } else { 25 }
 }
 
-/// A temporary folder with a database.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(journal: &str) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("mesh-cache-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        let folder = Self(folder);
-        let sql = format!(
-            "PRAGMA journal_mode = {journal}; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
-            INSERT INTO t VALUES (1, 0), (2, 0);"
-        );
-        connect(&folder.file()).execute_batch(&sql).unwrap();
-        folder
-    }
-
-    fn file(&self) -> PathBuf {
-        self.0.join("t.db")
-    }
-
-    fn mesh(&self, cache: usize) -> Mesh {
-        let database = Database::open(&self.file()).unwrap().response_cache(cache);
-        let catalog = database.contents(&[]).unwrap().catalog;
-        let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-        Mesh::builder(schema).default_resolver(database).build().unwrap()
-    }
+fn file(journal: &str) -> File {
+    File::new(&format!(
+        "PRAGMA journal_mode = {journal}; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+        INSERT INTO t VALUES (1, 0), (2, 0);"
+    ))
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn mesh(file: &File, cache: usize) -> Mesh {
+    tests::mesh(&file.database().response_cache(cache))
 }
 
 fn connect(path: &Path) -> Connection {
@@ -94,9 +70,9 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn an_answer_is_kept_until_a_commit() {
     for journal in ["wal", "delete"] {
-        let folder = Folder::new(journal);
-        let mesh = folder.mesh(1 << 20);
-        let writer = connect(&folder.file());
+        let file = file(journal);
+        let mesh = mesh(&file, 1 << 20);
+        let writer = connect(&file.path());
         runtime().block_on(async {
             let plan = plan(&mesh);
             read(&mesh, &plan).await;
@@ -119,8 +95,8 @@ fn an_answer_is_kept_until_a_commit() {
 
 #[test]
 fn a_cache_of_zero_bytes_keeps_nothing() {
-    let folder = Folder::new("wal");
-    let mesh = folder.mesh(0);
+    let file = file("wal");
+    let mesh = mesh(&file, 0);
     runtime().block_on(async {
         let plan = plan(&mesh);
         let (first, second) = (read(&mesh, &plan).await, read(&mesh, &plan).await);
@@ -131,9 +107,9 @@ fn a_cache_of_zero_bytes_keeps_nothing() {
 
 #[test]
 fn a_database_may_switch_to_wal_mode_while_it_is_served() {
-    let folder = Folder::new("delete");
-    let mesh = folder.mesh(1 << 20);
-    let writer = connect(&folder.file());
+    let file = file("delete");
+    let mesh = mesh(&file, 1 << 20);
+    let writer = connect(&file.path());
     runtime().block_on(async {
         let plan = plan(&mesh);
         for n in 1..20 {
@@ -152,11 +128,11 @@ fn a_database_may_switch_to_wal_mode_while_it_is_served() {
 
 #[test]
 fn answers_stay_within_the_size_of_the_cache() {
-    let folder = Folder::new("wal");
-    connect(&folder.file()).execute_batch(
+    let file = file("wal");
+    connect(&file.path()).execute_batch(
         "WITH RECURSIVE c(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) INSERT INTO t SELECT i, i FROM c",
     ).unwrap();
-    let database = Database::open(&folder.file()).unwrap().response_cache(100_000);
+    let database = file.database().response_cache(100_000);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let mesh = Mesh::builder(schema).default_resolver(database.clone()).build().unwrap();
@@ -172,8 +148,8 @@ fn answers_stay_within_the_size_of_the_cache() {
 
 #[test]
 fn an_answer_does_not_keep_its_plan() {
-    let folder = Folder::new("wal");
-    let database = Database::open(&folder.file()).unwrap().response_cache(16 << 20);
+    let file = file("wal");
+    let database = file.database().response_cache(16 << 20);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let limits = mesh_plan::Limits { plans: 1, ..mesh_plan::Limits::default() };
@@ -200,8 +176,8 @@ fn an_answer_does_not_keep_its_plan() {
 
 #[test]
 fn answers_that_depend_on_a_session_are_not_shared() {
-    let folder = Folder::new("wal");
-    let database = Database::open(&folder.file()).unwrap().response_cache(1 << 20);
+    let file = file("wal");
+    let database = file.database().response_cache(1 << 20);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let policy = |role: &str, _: &Entity| match role {
@@ -239,10 +215,10 @@ fn answers_that_depend_on_a_session_are_not_shared() {
 }
 
 /// Runs readers that compare every answer with what was committed before the read.
-fn race(folder: &Folder, commits: i64, write: impl FnOnce(&AtomicI64)) {
+fn race(file: &File, commits: i64, write: impl FnOnce(&AtomicI64)) {
     let committed = Arc::new(AtomicI64::new(0));
     let done = Arc::new(AtomicBool::new(false));
-    let mesh = Arc::new(folder.mesh(1 << 20));
+    let mesh = Arc::new(mesh(&file, 1 << 20));
     let runtime = runtime();
     let readers: Vec<_> = (0..4)
         .map(|_| {
@@ -275,10 +251,10 @@ fn race(folder: &Folder, commits: i64, write: impl FnOnce(&AtomicI64)) {
 #[test]
 fn no_answer_is_older_than_a_commit_of_another_connection() {
     for journal in ["wal", "delete", "truncate"] {
-        let folder = Folder::new(journal);
+        let file = file(journal);
         let commits = commits(journal);
-        race(&folder, commits, |committed| {
-            let writer = connect(&folder.file());
+        race(&file, commits, |committed| {
+            let writer = connect(&file.path());
             for n in 1..=commits {
                 set(&writer, n);
                 committed.store(n, Ordering::Release);
@@ -294,13 +270,13 @@ fn no_answer_is_older_than_a_commit_of_another_connection() {
 #[test]
 fn no_answer_is_older_than_a_commit_of_another_process() {
     for journal in ["wal", "delete"] {
-        let folder = Folder::new(journal);
+        let file = file(journal);
         let commits = commits(journal);
-        race(&folder, commits, |committed| {
+        race(&file, commits, |committed| {
             let module = module_path!().split_once("::").unwrap().1;
             let mut writer = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", &format!("{module}::writes_to_the_file_of_the_environment"), "--nocapture"])
-                .env(WRITER, folder.file())
+                .env(WRITER, file.path())
                 .env(TIMES, commits.to_string())
                 .stdout(Stdio::piped())
                 .spawn()

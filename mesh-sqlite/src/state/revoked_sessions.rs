@@ -1,8 +1,8 @@
-//! A cache of ended sessions, kept up to date through a signal file.
+//! A cache of revoked sessions, kept up to date through a signal file.
 //!
-//! Every request needs the check, so it is answered from memory. The signal file beside the database of the state grows by
-//! one byte with each logout, after that was committed. Comparing its length costs a fraction of a query; new sessions are
-//! read from the database only if the length has changed.
+//! Every request needs the check, so it is answered from memory. The signal file beside the state file grows by one byte
+//! with each logout, after the commit. Comparing its length costs a fraction of a query; new sessions are read from the
+//! database only if the length has changed.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
@@ -17,14 +17,14 @@ use rusqlite::Connection;
 const NEWER: &str = "SELECT number, session, until FROM revocation WHERE number > ?1 ORDER BY number";
 const IS_REVOKED: &str = "SELECT 1 FROM revocation WHERE session = ?1";
 
-/// The ended sessions of a database of state.
+/// The revoked sessions of a state file.
 pub(super) struct RevokedSessions {
     signal: File,
     /// The length of the signal file at the last update of `sessions`.
     length: AtomicU64,
     /// The number of the last row that was read.
     last_row: Mutex<i64>,
-    /// The expiry time of each ended session.
+    /// The expiry time of each revoked session.
     sessions: DashMap<SessionId, i64>,
 }
 
@@ -39,7 +39,7 @@ impl RevokedSessions {
         Ok(Self { signal, length, last_row: Mutex::new(0), sessions: DashMap::new() })
     }
 
-    /// Returns whether a session has ended.
+    /// Returns whether a session is revoked.
     pub(super) fn contains(
         &self,
         session: SessionId,

@@ -1,4 +1,4 @@
-//! Ended sessions and used nonces.
+//! Revoked sessions and used nonces.
 
 use std::future::ready;
 use std::sync::Arc;

@@ -5,30 +5,14 @@ use mesh_plan::{PersistedQuery, QueryId, QueryStore};
 use mesh_ql::Format;
 
 use super::*;
+use crate::tests::File;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("mesh-state-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn open(&self) -> State {
-        self.limited(StateLimits::default())
-    }
-
-    fn limited(&self, limits: StateLimits) -> State {
-        State::open(&self.0.join("data.db.mesh-state"), limits).unwrap()
-    }
+fn open(file: &File) -> State {
+    limited(file, StateLimits::default())
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn limited(file: &File, limits: StateLimits) -> State {
+    State::open(&State::beside(&file.path()), limits).unwrap()
 }
 
 fn id(number: u8) -> SessionId {
@@ -42,8 +26,8 @@ fn the_default_path_is_beside_the_database() {
 
 #[tokio::test]
 async fn a_revocation_is_visible_to_others_and_survives_a_restart() {
-    let folder = Folder::new("revocation");
-    let (here, there) = (folder.open(), folder.open());
+    let file = File::new("");
+    let (here, there) = (open(&file), open(&file));
     assert!(!there.is_revoked(id(1), 0).await.unwrap());
     here.revoke(id(1), 1_000, 0).await.unwrap();
     assert!(there.is_revoked(id(1), 0).await.unwrap());
@@ -51,16 +35,16 @@ async fn a_revocation_is_visible_to_others_and_survives_a_restart() {
     assert!(!there.is_revoked(id(2), 0).await.unwrap());
     there.revoke(id(1), 1_000, 0).await.unwrap();
     drop((here, there));
-    assert!(folder.open().is_revoked(id(1), 0).await.unwrap());
+    assert!(open(&file).is_revoked(id(1), 0).await.unwrap());
 }
 
 /// Concurrent logouts and lookups of several processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_logouts_are_all_visible() {
-    let folder = Folder::new("missed");
+    let file = File::new("");
     let mut tasks = Vec::new();
     for process in 0..4u8 {
-        let (state, other) = (folder.open(), folder.open());
+        let (state, other) = (open(&file), open(&file));
         tasks.push(tokio::spawn(async move {
             for number in 0..25 {
                 let id = id(process * 25 + number);
@@ -85,11 +69,11 @@ async fn concurrent_logouts_are_all_visible() {
 #[cfg(unix)]
 #[tokio::test]
 async fn without_its_signal_file_the_database_is_read() {
-    let folder = Folder::new("signal");
-    let here = folder.open();
+    let file = File::new("");
+    let here = open(&file);
     assert!(!here.is_revoked(id(1), 0).await.unwrap());
-    std::fs::remove_file(folder.0.join("data.db.mesh-state-signal")).unwrap();
-    let there = folder.open();
+    std::fs::remove_file(file.folder().join("t.db.mesh-state-signal")).unwrap();
+    let there = open(&file);
     there.revoke(id(1), 1_000, 0).await.unwrap();
     assert!(here.is_revoked(id(1), 0).await.unwrap());
     assert!(!here.is_revoked(id(2), 0).await.unwrap());
@@ -97,8 +81,8 @@ async fn without_its_signal_file_the_database_is_read() {
 
 #[tokio::test]
 async fn expired_entries_are_deleted() {
-    let folder = Folder::new("sweep");
-    let state = folder.limited(StateLimits { revocations: 2, ..StateLimits::default() });
+    let file = File::new("");
+    let state = limited(&file, StateLimits { revocations: 2, ..StateLimits::default() });
     state.revoke(id(1), 1_000, 0).await.unwrap();
     state.revoke(id(2), 2_000, 0).await.unwrap();
     assert!(matches!(state.revoke(id(3), 3_000, 999).await, Err(StoreError::Full)));
@@ -114,10 +98,10 @@ async fn expired_entries_are_deleted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_nonce_is_new_for_one_process_only() {
-    let folder = Folder::new("nonce");
+    let file = File::new("");
     let mut tasks = Vec::new();
     for _ in 0..4 {
-        let state = folder.open();
+        let state = open(&file);
         tasks.push(tokio::spawn(async move {
             let mut new = 0;
             for number in 0..50 {
@@ -131,7 +115,7 @@ async fn a_nonce_is_new_for_one_process_only() {
         new += task.await.unwrap();
     }
     assert_eq!(new, 50);
-    let state = folder.open();
+    let state = open(&file);
     assert!(!state.remember(id(1), "n7", 1_000, 999).await.unwrap());
     assert!(state.remember(id(2), "n7", 1_000, 999).await.unwrap(), "nonces belong to a session");
     assert!(state.remember(id(1), "n7", 2_000, 1_000).await.unwrap(), "it has expired");
@@ -139,8 +123,8 @@ async fn a_nonce_is_new_for_one_process_only() {
 
 #[tokio::test]
 async fn nonces_are_bounded() {
-    let folder = Folder::new("nonces");
-    let state = folder.limited(StateLimits { nonces: 2, ..StateLimits::default() });
+    let file = File::new("");
+    let state = limited(&file, StateLimits { nonces: 2, ..StateLimits::default() });
     assert!(state.remember(id(1), "a", 1_000, 0).await.unwrap());
     assert!(state.remember(id(1), "b", 1_000, 0).await.unwrap());
     assert!(matches!(state.remember(id(1), "c", 1_000, 0).await, Err(StoreError::Full)));
@@ -148,23 +132,23 @@ async fn nonces_are_bounded() {
 
 #[tokio::test]
 async fn queries_are_found_by_others_and_after_a_restart() {
-    let folder = Folder::new("query");
+    let file = File::new("");
     let query = PersistedQuery::new(Format::Ql, "{ post title }");
     {
-        let (here, there) = (folder.open(), folder.open());
+        let (here, there) = (open(&file), open(&file));
         here.keep(&query).await.unwrap();
         here.keep(&query).await.unwrap();
         let found = there.find(query.id()).await.unwrap().unwrap();
         assert_eq!((found.format(), found.text()), (Format::Ql, "{ post title }"));
     }
-    assert!(folder.open().find(query.id()).await.unwrap().is_some());
-    assert!(folder.open().find(QueryId::of(Format::Json, "{ post title }")).await.unwrap().is_none());
+    assert!(open(&file).find(query.id()).await.unwrap().is_some());
+    assert!(open(&file).find(QueryId::of(Format::Json, "{ post title }")).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn the_oldest_queries_above_the_limits_are_deleted() {
-    let folder = Folder::new("queries");
-    let state = folder.limited(StateLimits { queries: 3, query_bytes: 100, ..StateLimits::default() });
+    let file = File::new("");
+    let state = limited(&file, StateLimits { queries: 3, query_bytes: 100, ..StateLimits::default() });
     let queries: Vec<_> = (0..5).map(|number| PersistedQuery::new(Format::Ql, number.to_string())).collect();
     for query in &queries {
         state.keep(query).await.unwrap();
@@ -180,16 +164,16 @@ async fn the_oldest_queries_above_the_limits_are_deleted() {
 
 #[test]
 fn files_of_other_programs_are_refused_and_unchanged() {
-    let folder = Folder::new("faults");
-    let open = |name: &str| State::open(&folder.0.join(name), StateLimits::default());
+    let file = File::new("");
+    let open = |name: &str| State::open(&file.folder().join(name), StateLimits::default());
     std::fs::write(
-        folder.0.join("text"),
+        file.folder().join("text"),
         "this is no database, but it is long enough to be looked at".repeat(9),
     )
     .unwrap();
     assert!(open("text").unwrap_err().to_string().ends_with("it is another kind of file"));
     assert!(open("missing/state").is_err());
-    let other = Connection::open(folder.0.join("other")).unwrap();
+    let other = Connection::open(file.folder().join("other")).unwrap();
     other.execute_batch("CREATE TABLE post (id INTEGER)").unwrap();
     let error = open("other").unwrap_err().to_string();
     assert!(error.ends_with("it is of another version of this program"), "{error}");

@@ -95,7 +95,7 @@ const BEGINNINGS: &[&str] = &[
 ];
 
 fn served(file: &File) -> (Mesh, Database) {
-    let database = Database::open(&file.0.join("t.db")).unwrap();
+    let database = file.database();
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = Schema::builder()
         .entity("t", |t| {
@@ -105,10 +105,7 @@ fn served(file: &File) -> (Mesh, Database) {
         })
         .build_with(&catalog)
         .unwrap();
-    let mesh = Mesh::builder(schema)
-        .default_resolver(Database::open(&file.0.join("t.db")).unwrap())
-        .build()
-        .unwrap();
+    let mesh = Mesh::builder(schema).default_resolver(file.database()).build().unwrap();
     (mesh, database)
 }
 

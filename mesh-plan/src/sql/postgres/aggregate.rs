@@ -3,22 +3,22 @@
 use mesh_ql::AggregateFn;
 use sea_query::{Expr, ExprTrait as _};
 
-use super::class::Class;
 use super::operand::Operand;
+use super::type_class::TypeClass;
 use crate::plan::Aggregate;
 use crate::sql::custom::{aggregate, cast, count_rows};
 
 /// Casts sums of integers to the type that a sum may have, which fails if it does not fit. Averages are made of sums,
 /// because those of the database round differently.
 pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
-    let integer = || Class::Integer("int8");
+    let integer = || TypeClass::Integer("int8");
     let Some(value) = column else { return Operand { expr: count_rows(), class: integer() } };
     let (number, sum_class) = match &value.class {
-        Class::Integer(_) => (value.expr.clone(), integer()),
-        Class::Numeric => (value.expr.clone(), Class::Numeric),
-        Class::Real8 => (value.expr.clone(), Class::Real8),
-        Class::Real4 => (cast(value.expr.clone(), "float8"), Class::Real8),
-        _ => (cast(value.to_text().expr, "numeric"), Class::Numeric),
+        TypeClass::Integer(_) => (value.expr.clone(), integer()),
+        TypeClass::Numeric => (value.expr.clone(), TypeClass::Numeric),
+        TypeClass::Real8 => (value.expr.clone(), TypeClass::Real8),
+        TypeClass::Real4 => (cast(value.expr.clone(), "float8"), TypeClass::Real8),
+        _ => (cast(value.to_text().expr, "numeric"), TypeClass::Numeric),
     };
     let distinct = call.distinct.then_some("DISTINCT $1");
     let over = |function, value: Expr| aggregate(function, value, distinct);
@@ -29,11 +29,11 @@ pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
         AggregateFn::Sum => (over("SUM", number), sum_class),
         AggregateFn::Avg => {
             let sum = cast(over("SUM", number.clone()), "float8");
-            (sum.div(over("COUNT", number)), Class::Real8)
+            (sum.div(over("COUNT", number)), TypeClass::Real8)
         }
         AggregateFn::Min | AggregateFn::Max => {
             let value = match value.class {
-                Class::Boolean | Class::Uuid | Class::Bytes => value.to_text(),
+                TypeClass::Boolean | TypeClass::Uuid | TypeClass::Bytes => value.to_text(),
                 _ => value.comparable(),
             };
             let name = if call.function == AggregateFn::Min { "MIN" } else { "MAX" };

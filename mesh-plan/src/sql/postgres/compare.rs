@@ -3,9 +3,9 @@
 use sea_query::extension::postgres::PgFunc;
 use sea_query::{Expr, ExprTrait as _};
 
-use super::class::{Class, text_of};
 use super::operand::Operand;
 use super::param::{self, Param};
+use super::type_class::{TypeClass, text_of};
 use crate::Value;
 use crate::plan::CompareOp;
 use crate::sql::custom::cast;
@@ -60,7 +60,11 @@ pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, values: &[Value]
     let (column, ty) = match shared {
         Some(ty) if alike && !ty.is_empty() => (left.expr.clone(), ty),
         // Numbers of several types, none of which can hold all.
-        _ if matches!(left.class, Class::Integer(_) | Class::Numeric | Class::Real4 | Class::Real8) => {
+        _ if matches!(
+            left.class,
+            TypeClass::Integer(_) | TypeClass::Numeric | TypeClass::Real4 | TypeClass::Real8
+        ) =>
+        {
             let parts = values.iter().map(|value| compare(params, left, CompareOp::Eq, value));
             let any = parts.reduce(Expr::or).unwrap_or_else(|| never(left));
             return if negated { any.not() } else { any };

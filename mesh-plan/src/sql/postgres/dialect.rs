@@ -5,10 +5,10 @@ use sea_query::extension::postgres::PgBinOper;
 use sea_query::{BinOper, Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder};
 
 use super::aggregate;
-use super::class::Class;
 use super::compare::{self, never};
 use super::operand::Operand;
 use super::param::{self, Param};
+use super::type_class::TypeClass;
 use crate::Value;
 use crate::plan::{Aggregate, CompareOp};
 use crate::sql::custom::collate;
@@ -48,7 +48,7 @@ impl Dialect for Postgres {
     }
 
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
-        Operand { expr, class: Class::new(native) }
+        Operand { expr, class: TypeClass::new(native) }
     }
 
     fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
@@ -85,7 +85,7 @@ impl Dialect for Postgres {
             return never(&left);
         }
         let pattern = param::text(params, like::escape_end(pattern), "text");
-        let left = if left.class == Class::Text("text") { left.expr } else { left.to_text().expr };
+        let left = if left.class == TypeClass::Text("text") { left.expr } else { left.to_text().expr };
         match (ignore_case, self.features.icu_folds) {
             (false, _) => left.binary(BinOper::Like, pattern),
             (true, false) => left.binary(PgBinOper::ILike, pattern),

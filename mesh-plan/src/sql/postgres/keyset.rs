@@ -14,6 +14,9 @@ use crate::sql::keyset::{self, CursorKey};
 use crate::sql::predicate;
 use crate::sql::statement::Params;
 
+/// A sort key with its operand and the cursor's value for it.
+type Key<'a> = (&'a SortKey, Operand, &'a Value);
+
 /// Returns the condition on the rows that follow the row with these sort values.
 pub(super) fn after(
     params: &mut Params<Param>,
@@ -22,53 +25,45 @@ pub(super) fn after(
     values: &[Value],
 ) -> Expr {
     let keys = order.iter().zip(values);
-    let keys: Vec<_> =
-        keys.map(|(key, value)| Key { key, operand: operands(&key.source).comparable(), value }).collect();
+    let keys: Vec<Key<'_>> =
+        keys.map(|(key, value)| (key, operands(&key.source).comparable(), value)).collect();
     if let Some(condition) = after_row(params, &keys) {
         return condition;
     }
-    let cursor = keys.iter().map(|Key { key, operand, value }| CursorKey {
+    let cursor = keys.iter().map(|(key, operand, value)| CursorKey {
         key,
         column: operand.expr.clone(),
         is_null: **value == Value::Null,
     });
     keyset::after(cursor, |index, _, op| {
-        keys.get(index).map_or_else(Expr::null, |key| key.compare(params, index, op))
+        keys.get(index).map_or_else(Expr::null, |key| compare(params, index, key, op))
     })
 }
 
-/// A sort key with the cursor's value for it.
-struct Key<'a> {
-    key: &'a SortKey,
-    operand: Operand,
-    value: &'a Value,
-}
-
-impl Key<'_> {
-    fn compare(&self, params: &mut Params<Param>, index: usize, op: CompareOp) -> Expr {
-        if has_nul(self.value) {
-            return compare::compare(params, &self.operand, op, self.value);
-        }
-        let right = param::after(params, index, &self.operand.class, self.value);
-        let is_read = self.operand.class.value(self.value).is_some();
-        let left = if is_read { self.operand.expr.clone() } else { self.operand.to_text().expr };
-        predicate::compare(left, op, right)
+fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'_>, op: CompareOp) -> Expr {
+    if has_nul(value) {
+        return compare::compare(params, operand, op, value);
     }
+    let right = param::after(params, index, &operand.class, value);
+    let is_read = operand.class.value(value).is_some();
+    let left = if is_read { operand.expr.clone() } else { operand.to_text().expr };
+    predicate::compare(left, op, right)
 }
 
 /// Compares all keys at once if they run the same way and none can be NULL: an index on them can start at the row.
 fn after_row(params: &mut Params<Param>, keys: &[Key<'_>]) -> Option<Expr> {
-    let [Key { key: first, .. }, _, ..] = keys else { return None };
-    let plain = |Key { key, operand, value }: &Key<'_>| {
+    let [(first, ..), _, ..] = keys else { return None };
+    let plain = |(key, operand, value): &Key<'_>| {
         !key.nullable && key.direction == first.direction && operand.class.value(value).is_some()
     };
     if !keys.iter().all(plain) {
         return None;
     }
-    let left = Expr::tuple(keys.iter().map(|key| key.operand.expr.clone()));
+    let left = Expr::tuple(keys.iter().map(|(_, operand, _)| operand.expr.clone()));
     let right = keys.iter().enumerate();
-    let right: Vec<_> =
-        right.map(|(index, key)| param::after(params, index, &key.operand.class, key.value)).collect();
+    let right: Vec<_> = right
+        .map(|(index, (_, operand, value))| param::after(params, index, &operand.class, value))
+        .collect();
     let right = Expr::tuple(right);
     Some(if first.direction == Direction::Asc { left.gt(right) } else { left.lt(right) })
 }

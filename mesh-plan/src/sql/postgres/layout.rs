@@ -10,8 +10,8 @@ pub struct ReadStatement {
     /// The statement. All parameters are bound as text, which the database reads as the types that the statement
     /// names.
     pub statement: Statement<Param>,
-    /// The number of levels. If there is more than one, each row begins with the number of its level, the number of
-    /// its parent's row and its own number, both counted from 1 within their level.
+    /// The number of levels. If there is more than one, each row begins with three numbers: of its level, of its parent's row
+    /// and of the row. Rows are counted from 1 within their level.
     pub levels: usize,
     /// Where the columns of the root node and its joins are.
     pub layout: Layout,

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use mesh_schema::{Cardinality, Link};
 use sea_query::{Expr, ExprTrait as _, JoinType, Query, SelectStatement};
 
-use super::class::Class;
 use super::dialect::{Features, Postgres};
 use super::keyset;
 use super::layout::{Layout, ReadStatement};
@@ -13,6 +12,7 @@ use super::links::{has_unique_id, leads_to_one, links_id, presence};
 use super::operand::Operand;
 use super::param::{self, Param, has_nul};
 use super::render::{self, Level, PARENTS};
+use super::type_class::TypeClass;
 use crate::Value;
 use crate::plan::{ColumnSource, Join, Node, Output, Plan, Target, TemplatePiece};
 use crate::sql::dialect::Operands;
@@ -31,6 +31,7 @@ impl ReadStatement {
             point: matches!(plan.target(), Target::Point(_)),
             id: None,
             after: plan.after(),
+            page: None,
             rows_max: plan.rows_max(),
             count: 0,
             levels: Vec::new(),
@@ -65,6 +66,8 @@ struct Lowering<'p> {
     id: Option<Expr>,
     /// The values of the cursor.
     after: Option<&'p [Value]>,
+    /// The number of rows of the root that the response shows; the statement fetches one more.
+    page: Option<u32>,
     rows_max: usize,
     /// The next number of a node or column.
     count: usize,
@@ -79,11 +82,9 @@ struct PendingRelation<'p> {
     level: usize,
     key: ParentKey,
     path: Vec<usize>,
-    /// How many rows of the parents' level are shown.
-    page: Option<u32>,
 }
 
-/// What stands for the parent in the condition that links a relation to it.
+/// The values that the link of a relation compares.
 enum ParentKey {
     /// The parent's columns, by their numbers.
     Columns(Vec<usize>),
@@ -97,7 +98,6 @@ struct Position<'a> {
     /// The alias of the node's rows in that level.
     alias: &'a str,
     path: &'a [usize],
-    page: Option<u32>,
 }
 
 impl<'p> Lowering<'p> {
@@ -121,9 +121,8 @@ impl<'p> Lowering<'p> {
         let rows = self.rows(node, number, &columns, None, limit);
         let from = Query::select().from_subquery(rows, alias.clone()).take();
         self.levels.push(Level { is_one: self.point, ..Level::new(from, alias.clone()) });
-        let page = node.page.as_ref().filter(|_| !self.point).map(|page| page.first);
-        let layout =
-            self.add(node, &Position { level: 0, alias: &alias, path: &[], page }, columns.clone(), None);
+        self.page = node.page.as_ref().filter(|_| !self.point).map(|page| page.first);
+        let layout = self.add(node, &Position { level: 0, alias: &alias, path: &[] }, columns.clone(), None);
         // Joins do not keep the order of the page.
         if let Some(level) = self.levels.first_mut()
             && level.parts.len() > 1
@@ -171,8 +170,8 @@ impl<'p> Lowering<'p> {
                     {
                         level.has_children = true;
                     }
-                    let Position { level, page, .. } = *position;
-                    self.pending.push_back(PendingRelation { join, parent: node, level, key, path, page });
+                    let level = position.level;
+                    self.pending.push_back(PendingRelation { join, parent: node, level, key, path });
                     Layout::default()
                 }
                 Cardinality::One => self.beside(join, node, &keys, &Position { path: &path, ..*position }),
@@ -224,7 +223,7 @@ impl<'p> Lowering<'p> {
 
     /// Adds a to-many relation as a level.
     fn below(&mut self, relation: &PendingRelation<'p>) -> Layout {
-        let PendingRelation { join, parent, level, key, path, page } = relation;
+        let PendingRelation { join, parent, level, key, path } = relation;
         let node = &join.node;
         let (number, columns) = self.numbers(node);
         let alias = rows_alias(number);
@@ -246,9 +245,9 @@ impl<'p> Lowering<'p> {
                 select.from_subquery(rows, alias.clone());
             }
         }
-        if let Some(page) = page {
-            let shown = Expr::Constant(i64::from(*page).into());
-            select.and_where(Expr::col((PARENTS, render::OWN_NUMBER)).lte(shown));
+        if let Some(page) = self.page.filter(|_| *level == 0) {
+            let shown = Expr::Constant(i64::from(page).into());
+            select.and_where(Expr::col((PARENTS, render::ROW_NUMBER)).lte(shown));
         }
         // The rows of a single parent are bounded already.
         if !self.levels.get(*level).is_some_and(|level| level.is_one) {
@@ -256,10 +255,10 @@ impl<'p> Lowering<'p> {
         }
         let here = self.levels.len();
         self.levels.push(Level { parent: Some(*level), ..Level::new(select, alias.clone()) });
-        self.add(node, &Position { level: here, alias: &alias, path, page: None }, columns, None)
+        self.add(node, &Position { level: here, alias: &alias, path }, columns, None)
     }
 
-    fn show(&mut self, level: usize, number: usize, class: &Class) {
+    fn show(&mut self, level: usize, number: usize, class: &TypeClass) {
         if let Some(level) = self.levels.get_mut(level) {
             let (expr, ty) = class.shown(Expr::col(column_name(number)));
             level.shown.push((number, expr, ty));

@@ -1,10 +1,10 @@
-//! How many rows of a relation there can be, and which columns tell whether there are any.
+//! What is known about the number of rows of a relation or of a point read.
 
 use mesh_schema::Link;
 use sea_query::Expr;
 
-use super::class::Class;
 use super::operand::Operand;
+use super::type_class::TypeClass;
 use crate::plan::{ColumnSource, Join, Node};
 
 /// Returns whether the database itself ensures that there is no second row.
@@ -16,7 +16,7 @@ pub(super) fn leads_to_one(join: &Join) -> bool {
 /// Returns whether the database itself ensures that at most one record has the id of a point read.
 pub(super) fn has_unique_id(node: &Node) -> bool {
     let Some(ColumnSource::Column(id)) = node.id.as_ref().map(|id| &id.source) else { return false };
-    node.native.get(id).is_some_and(|native| native.unique && Class::new(Some(native)).holds())
+    node.native.get(id).is_some_and(|native| native.unique && TypeClass::new(Some(native)).holds())
 }
 
 /// Returns an expression that is never NULL if a to-one relation has a record. A number that the link compares costs
@@ -24,13 +24,13 @@ pub(super) fn has_unique_id(node: &Node) -> bool {
 pub(super) fn presence(join: &Join, alias: &str) -> Operand {
     let number = match &join.link {
         Link::Direct { pairs } => pairs.iter().find_map(|pair| {
-            let class = Class::new(join.node.native.get(&pair.target));
+            let class = TypeClass::new(join.node.native.get(&pair.target));
             let expr = Expr::col((alias.to_owned(), pair.target.clone()));
-            matches!(class, Class::Integer(_)).then_some(Operand { expr, class })
+            matches!(class, TypeClass::Integer(_)).then_some(Operand { expr, class })
         }),
         Link::Through { .. } => None,
     };
-    number.unwrap_or_else(|| Operand { expr: Expr::Constant(true.into()), class: Class::Boolean })
+    number.unwrap_or_else(|| Operand { expr: Expr::Constant(true.into()), class: TypeClass::Boolean })
 }
 
 /// Returns whether the parent's id is all that links a relation to it.

@@ -2,20 +2,20 @@
 
 use sea_query::Expr;
 
-use super::class::Class;
+use super::type_class::TypeClass;
 use crate::sql::custom::cast;
 
 /// An expression for a value of a row.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) expr: Expr,
-    pub(super) class: Class,
+    pub(super) class: TypeClass,
 }
 
 impl Operand {
     /// Returns the value as text.
     pub(super) fn to_text(&self) -> Self {
-        Self { expr: cast(self.expr.clone(), "text"), class: Class::Text("text") }
+        Self { expr: cast(self.expr.clone(), "text"), class: TypeClass::Text("text") }
     }
 
     /// Returns the value in the form in which it is compared with a value that is known only at run time.

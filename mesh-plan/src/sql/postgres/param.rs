@@ -5,13 +5,13 @@ use std::fmt;
 
 use sea_query::Expr;
 
-use super::class::{Class, text_of};
+use super::type_class::{TypeClass, text_of};
 use crate::Value;
 use crate::plan::{Plan, Target};
 use crate::sql::custom::cast;
 use crate::sql::statement::Params;
 
-/// What a placeholder stands for.
+/// What is bound to a placeholder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param(Binding);
 
@@ -20,12 +20,12 @@ enum Binding {
     /// This text, or NULL.
     Text(Option<String>),
     /// The id of a point read, or the id that an earlier step of a write has returned.
-    Id(Class),
+    Id(TypeClass),
     /// A value of the session, by its slot in [`Plan::session_value`].
-    Session(usize, Class),
+    Session(usize, TypeClass),
     /// A sort value of the row after which the page starts, by its index in [`Plan::after`]. It is compared in the type of
     /// that name, or else as text.
-    After(usize, Class, Option<String>),
+    After(usize, TypeClass, Option<String>),
 }
 
 impl Param {
@@ -40,7 +40,7 @@ impl Param {
 
     /// The id that an earlier step of a write has returned.
     pub(super) fn written_id() -> Self {
-        Self(Binding::Id(Class::Unknown))
+        Self(Binding::Id(TypeClass::Unknown))
     }
 
     /// Returns the text to bind in a run of the plan. `None` is NULL: a value that the column can never hold, and so
@@ -90,17 +90,17 @@ pub(super) fn text(params: &mut Params<Param>, text: String, ty: &str) -> Expr {
 }
 
 /// Adds the id of a point read.
-pub(super) fn id(params: &mut Params<Param>, class: &Class) -> Expr {
+pub(super) fn id(params: &mut Params<Param>, class: &TypeClass) -> Expr {
     typed(params.add(Param(Binding::Id(class.clone()))), class.held_type())
 }
 
 /// Adds a value of the session.
-pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &Class) -> Expr {
+pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &TypeClass) -> Expr {
     typed(params.add(Param(Binding::Session(slot, class.clone()))), class.held_type())
 }
 
 /// Adds the cursor's value of that index, which is `value` in this page.
-pub(super) fn after(params: &mut Params<Param>, index: usize, class: &Class, value: &Value) -> Expr {
+pub(super) fn after(params: &mut Params<Param>, index: usize, class: &TypeClass, value: &Value) -> Expr {
     let ty = class.value(value).map(|(_, ty)| ty);
     let param = Param(Binding::After(index, class.clone(), ty.map(str::to_owned)));
     typed(params.add(param), ty.unwrap_or("text"))

@@ -19,7 +19,7 @@ const HEAD: usize = 3;
 /// The alias of the level of the parents.
 pub(super) const PARENTS: &str = "h";
 /// The column with the number of a row within its level.
-pub(super) const OWN_NUMBER: &str = "o";
+pub(super) const ROW_NUMBER: &str = "o";
 /// The column with the number of the parent's row.
 const PARENT_NUMBER: &str = "p";
 
@@ -105,14 +105,14 @@ fn rows_of(
     indexes: &HashMap<usize, usize>,
 ) -> SelectStatement {
     let null = |ty: &str| cast(Expr::null(), ty);
-    let own = match level {
+    let number_in_level = match level {
         Level { is_one: true, .. } => first_number(),
-        Level { has_children: true, .. } => Expr::col(OWN_NUMBER),
+        Level { has_children: true, .. } => Expr::col(ROW_NUMBER),
         _ => null("int8"),
     };
     let parent = if level.parent.is_some() { Expr::col(PARENT_NUMBER) } else { null("int8") };
     let mut select = Query::select();
-    select.expr(cast(Expr::Constant((number as i64).into()), "int2")).expr(parent).expr(own);
+    select.expr(cast(Expr::Constant((number as i64).into()), "int2")).expr(parent).expr(number_in_level);
     for (slot, ty) in slots.iter().enumerate() {
         let here = level.shown.iter().find(|(number, ..)| indexes.get(number) == Some(&(slot + HEAD)));
         select.expr(here.map_or_else(|| null(ty), |(_, expr, _)| expr.clone()));
@@ -127,12 +127,12 @@ fn expression_of(number: usize, level: Level, is_one: &[bool]) -> CommonTableExp
     if has_children && is_one.get(number) != Some(&true) {
         let mut window = WindowStatement::new();
         order_by(&mut window, order.iter().cloned());
-        select.expr_window_as(Func::cust("row_number"), window, OWN_NUMBER);
+        select.expr_window_as(Func::cust("row_number"), window, ROW_NUMBER);
     }
     if let Some(parent) = parent {
         let number = match is_one.get(parent) {
             Some(true) => first_number(),
-            _ => Expr::col((PARENTS, OWN_NUMBER)),
+            _ => Expr::col((PARENTS, ROW_NUMBER)),
         };
         select.expr_as(number, PARENT_NUMBER);
     }

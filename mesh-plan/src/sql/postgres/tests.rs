@@ -124,7 +124,7 @@ fn lists_are_levels() {
     );
 }
 
-/// Where the record may not be seen, its children are not looked for either.
+/// The children of a record that may not be seen are not searched for.
 #[test]
 fn children_of_a_record_with_a_condition_hang_below_it() {
     let published = |_: &str, entity: &Entity| match entity.key.as_str() {
@@ -188,7 +188,7 @@ fn ids_are_bound_as_their_column_reads_them() {
     assert_eq!(super::text(&"a\0".into()), None);
 }
 
-/// A cursor whose values compare in another way than those of the first one has a statement of its own.
+/// A cursor whose values compare in another type than those of the first one needs another statement.
 #[test]
 fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
     let mesh = mesh();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Value;
 
-/// What a placeholder stands for.
+/// What is bound to a placeholder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param {
     /// A value of the query.

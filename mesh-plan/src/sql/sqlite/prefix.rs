@@ -21,9 +21,9 @@ pub(super) fn range(params: &mut Params<Param>, text: &Expr, pattern: &str) -> O
 
 /// Returns the inclusive lower and the exclusive upper bound of the texts with this beginning.
 fn bounds(beginning: &str) -> Option<(String, String)> {
-    // The replacement character stands for any bytes that are not UTF-8.
+    // The replacement character represents any bytes that are not UTF-8.
     let known = beginning.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
-    // The upper bound has the next character in place of the last one. The two may differ in the last byte only, so
+    // The upper bound has the next character instead of the last one. The two may differ in the last byte only, so
     // that they are in order in each encoding that a database can have.
     let known = known.trim_end_matches(|char| u32::from(char) & 0xff == 0xff);
     let last = known.chars().next_back()?;

@@ -1,42 +1,17 @@
 //! A traced read returns the answer of a plain one, and records its statements.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use mesh_plan::{Context, Mesh, Request, Trace};
 use mesh_ql::Format;
-use rusqlite::Connection;
 
 use super::*;
-use crate::Database;
+use crate::tests::File;
 
 const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER REFERENCES users (id));
     INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo');
     INSERT INTO posts VALUES (1, 'One', 1), (2, 'Two', 1), (3, 'Three', NULL);";
-
-/// A blog in a folder that is removed at the end.
-struct Blog(PathBuf);
-
-impl Blog {
-    fn new(name: &str) -> (Self, Mesh) {
-        let folder = std::env::temp_dir().join(format!("mesh-traced-{}-{name}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
-        let blog = Self(folder);
-        let file = blog.0.join("blog.db");
-        Connection::open(&file).unwrap().execute_batch(BLOG).unwrap();
-        let database = Database::open(&file).unwrap();
-        let catalog = database.contents(&[]).unwrap().catalog;
-        let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-        (blog, Mesh::builder(schema).default_resolver(database).build().unwrap())
-    }
-}
-
-impl Drop for Blog {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Vec<TracedStatement>) {
     let plan = mesh.plan(request).unwrap();
@@ -50,7 +25,8 @@ async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Ve
 
 #[tokio::test]
 async fn a_trace_has_runs_rows_and_parameters_of_statements() {
-    let (_blog, mesh) = Blog::new("runs");
+    let file = File::new(BLOG);
+    let mesh = file.mesh();
     let query = r#"{"post": {"$select": {"title": true, "author": {"$select": {"name": true}}},
         "$where": {"field": "id", "op": "gte", "value": 1}}}"#;
     let (body, statements) = traced(&mesh, &Request::collection(Format::Json, query), Trace::new()).await;
@@ -67,7 +43,8 @@ async fn a_trace_has_runs_rows_and_parameters_of_statements() {
 
 #[tokio::test]
 async fn a_trace_has_query_plans_on_request() {
-    let (_blog, mesh) = Blog::new("plans");
+    let file = File::new(BLOG);
+    let mesh = file.mesh();
     let request = Request::point(Format::Ql, "{ user name posts { title } }", "1");
     let (_, statements) = traced(&mesh, &request, Trace::new().with_query_plans()).await;
     let plans: Vec<_> = statements.iter().map(|one| one.query_plan.join(", ")).collect();

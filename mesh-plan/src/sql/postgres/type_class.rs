@@ -1,4 +1,4 @@
-//! Classes of storage types: how a column compares with a value, in its own type or else as text.
+//! Classes of storage types, which decide whether a column compares with a value in its type or as text.
 
 use data_encoding::HEXLOWER;
 use mesh_schema::{NativeKind, NativeType};
@@ -13,7 +13,7 @@ use crate::sql::custom::cast;
 
 /// Storage types, as far as they differ in what they compare with.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Class {
+pub(super) enum TypeClass {
     Boolean,
     /// With its name.
     Integer(&'static str),
@@ -35,7 +35,7 @@ pub(super) enum Class {
     Unknown,
 }
 
-impl Class {
+impl TypeClass {
     pub(super) fn new(native: Option<&NativeType>) -> Self {
         let Some(native) = native else { return Self::Unknown };
         match native.kind {
@@ -72,7 +72,7 @@ impl Class {
 
     /// Returns whether a column of one class compares with a column of the other.
     pub(super) fn compares_with(&self, other: &Self) -> bool {
-        use Class::{Integer, Numeric, Real4, Real8, Text, Unknown};
+        use TypeClass::{Integer, Numeric, Real4, Real8, Text, Unknown};
         match (self, other) {
             (Unknown, _) | (_, Unknown) => true,
             (Integer(_) | Real4 | Real8 | Numeric, Integer(_) | Real4 | Real8 | Numeric) => true,
