@@ -218,7 +218,7 @@ fn answers_that_depend_on_a_session_are_not_shared() {
 fn race(file: &File, commits: i64, write: impl FnOnce(&AtomicI64)) {
     let committed = Arc::new(AtomicI64::new(0));
     let done = Arc::new(AtomicBool::new(false));
-    let mesh = Arc::new(mesh(&file, 1 << 20));
+    let mesh = Arc::new(mesh(file, 1 << 20));
     let runtime = runtime();
     let readers: Vec<_> = (0..4)
         .map(|_| {
