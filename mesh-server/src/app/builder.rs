@@ -194,7 +194,7 @@ impl AppBuilder {
         self
     }
 
-    /// Sets the board that changes are posted to, for writers outside of this application.
+    /// Sets where changes are announced, for writers outside of this application.
     pub fn changes(mut self, changes: Changes) -> Self {
         self.shared.changes = changes;
         self
@@ -206,7 +206,7 @@ impl AppBuilder {
         self
     }
 
-    /// Serves event streams of the changes on the board of [`AppBuilder::changes`]. `SPEC §10`
+    /// Serves event streams of the changes that [`AppBuilder::changes`] announces. `SPEC §10`
     pub fn events(mut self, events: Events) -> Self {
         self.events = Some(events);
         self

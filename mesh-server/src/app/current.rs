@@ -60,7 +60,6 @@ pub(crate) struct CurrentApp {
 }
 
 impl CurrentApp {
-    /// Returns the current application.
     pub(crate) fn latest(&mut self) -> &Arc<App> {
         if self.receiver.has_changed().unwrap_or(false) {
             self.app = Arc::new(self.receiver.borrow_and_update().clone());

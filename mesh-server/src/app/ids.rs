@@ -8,34 +8,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub(crate) struct Ids {
     process: u64,
-    spans: RandomState,
+    seed: RandomState,
     next: AtomicU64,
 }
 
 impl Ids {
     pub(super) fn new() -> Self {
-        Self {
-            process: RandomState::new().hash_one("request ids"),
-            spans: RandomState::new(),
-            next: AtomicU64::new(0),
-        }
+        let seed = RandomState::new();
+        Self { process: seed.hash_one("request ids"), seed, next: AtomicU64::new(0) }
     }
 
-    /// Returns the bytes of a request id.
     pub(crate) fn request_id(&self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        let (process, count) = bytes.split_at_mut(8);
-        process.copy_from_slice(&self.process.to_be_bytes());
-        count.copy_from_slice(&self.next.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-        bytes
+        let count = self.next.fetch_add(1, Ordering::Relaxed);
+        (u128::from(self.process) << 64 | u128::from(count)).to_be_bytes()
     }
 
-    /// Returns the id of a span.
     pub(crate) fn span_id(&self) -> u64 {
-        self.spans.hash_one(self.next.fetch_add(1, Ordering::Relaxed))
+        self.seed.hash_one(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns the id of a trace.
     #[cfg(feature = "otlp")]
     pub(crate) fn trace_id(&self) -> u128 {
         u128::from(self.span_id()) << 64 | u128::from(self.span_id())

@@ -1,17 +1,12 @@
 //! The state of a connection that decides which timeout applies to it.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::timeouts::Timeouts;
-use crate::pipeline::body::{Body, BoxError};
 
 /// Written by the stream and the requests of a connection, read by the task that enforces its timeouts.
 pub(super) struct Activity(Mutex<State>);
@@ -85,7 +80,7 @@ impl Activity {
     }
 }
 
-/// A request, from its head to the last byte of its reply.
+/// A request, from its head until the body of its reply is dropped.
 pub(super) struct RequestGuard(Arc<Activity>);
 
 impl RequestGuard {
@@ -100,31 +95,5 @@ impl Drop for RequestGuard {
         let mut state = self.0.0.lock();
         state.active_requests -= 1;
         state.idle_since = Instant::now();
-    }
-}
-
-/// The body of a reply, which keeps its request active until it is sent.
-pub(super) struct TrackedBody {
-    pub(super) body: Body,
-    pub(super) _request: RequestGuard,
-}
-
-impl HttpBody for TrackedBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -5,12 +5,14 @@
 //! would send its next request into a closing connection. In HTTP/2 the rest blocks no other request, but resetting a
 //! stream that is still being sent can discard its reply, so the stream is read for a while in the background.
 
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{self, Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use http::Version;
 use http::header::EXPECT;
 use http::request::Parts;
@@ -53,7 +55,7 @@ impl Body for DrainableBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
-        let frame = ready!(Pin::new(body).poll_frame(cx));
+        let frame = task::ready!(Pin::new(body).poll_frame(cx));
         if !matches!(frame, Some(Ok(_))) {
             self.body = None;
         }
@@ -99,8 +101,7 @@ impl DrainBody {
             }
             Some(body) if self.expects_continue || body.size_hint().lower() > MAX_DISCARDED as u64 => false,
             Some(body) => {
-                let discarded = tokio::time::timeout(HTTP1_TIMEOUT, discard(body, MAX_DISCARDED)).await;
-                discarded.unwrap_or(false)
+                tokio::time::timeout(HTTP1_TIMEOUT, discard(body, MAX_DISCARDED)).await.unwrap_or(false)
             }
         }
     }
@@ -108,11 +109,5 @@ impl DrainBody {
 
 /// Reads a body to its end. Returns `false` if it is longer than `limit` bytes or breaks off.
 async fn discard(body: Incoming, limit: usize) -> bool {
-    let mut body = Limited::new(body, limit);
-    while let Some(frame) = body.frame().await {
-        if frame.is_err() {
-            return false;
-        }
-    }
-    true
+    Limited::new(body, limit).into_data_stream().all(|data| ready(data.is_ok())).await
 }

@@ -8,11 +8,13 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, Version};
-use hyper::body::Incoming;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as HttpBody, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -21,14 +23,14 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::activity::{Activity, RequestGuard, TrackedBody};
+use super::activity::{Activity, RequestGuard};
 use super::drain_body::{DrainBody, DrainableBody};
 use super::stream::ConnectionStream;
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::{Handshake, Tls};
 use crate::pipeline;
-use crate::pipeline::body::RequestBody;
+use crate::pipeline::body::{BoxError, RequestBody};
 use crate::{App, Body, ClientAddress, Current};
 
 /// The parser accepts heads this many times larger than the application's limit, so that the application can refuse
@@ -191,7 +193,7 @@ async fn finish(
     drain: Option<DrainBody>,
     guard: RequestGuard,
     version: Version,
-) -> Response<TrackedBody> {
+) -> Response<impl HttpBody<Data = Bytes, Error = BoxError> + Send> {
     let mut reply = reply.await;
     let is_reusable = match drain {
         Some(drain) => drain.finish().await,
@@ -200,5 +202,11 @@ async fn finish(
     if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
         reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    reply.map(|body| TrackedBody { body, _request: guard })
+    // The request is active until the body is sent.
+    reply.map(|body| {
+        body.map_err(move |error| {
+            let _guard = &guard;
+            error
+        })
+    })
 }

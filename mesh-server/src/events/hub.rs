@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Changes, Mesh, Plan, Principal};
 use mesh_wire::{RequestId, WireError};
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use super::registry::Registry;
 use super::sessions::{SessionCheck, Sessions};
 use super::shared_reading::{Reader, SharedReading, SubscriptionKey};
-use super::subscription::{Subscription, heartbeats};
+use super::subscription::Subscription;
 
 /// The client of an event stream.
 #[derive(Clone, Default)]
@@ -68,9 +69,12 @@ impl Hub {
             .join(key.clone(), || SharedReading::new(Arc::clone(&self.reader), key, plan, request_id));
         let latest = membership.reading.subscribe(deadline).await?;
         let session = subscriber.principal.zip(subscriber.session_check);
+        let mut heartbeat =
+            tokio::time::interval_at((Instant::now() + self.heartbeat).into(), self.heartbeat);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Subscription {
             latest,
-            heartbeat: heartbeats(self.heartbeat),
+            heartbeat,
             session: session.map(|(principal, check)| self.sessions.monitor(&principal.session, check)),
             ended: self.ended.subscribe(),
             request_id: request_id.clone(),

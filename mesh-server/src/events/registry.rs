@@ -57,7 +57,6 @@ impl Registry {
         Membership { reading, registry: Arc::clone(self) }
     }
 
-    /// Returns the number of subscriptions and of readings.
     pub(super) fn counts(&self) -> (usize, usize) {
         let state = self.state.lock();
         (state.entries.values().map(|entry| entry.subscriptions).sum(), state.entries.len())

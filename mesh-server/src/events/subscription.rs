@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -10,7 +9,7 @@ use futures_util::stream::{self, Stream};
 use hyper::body::Frame;
 use mesh_wire::{RequestId, WireError, sse};
 use tokio::sync::watch;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::Interval;
 
 use super::registry::Membership;
 use super::sessions::SessionEnd;
@@ -88,13 +87,6 @@ impl Subscription {
         }
         None
     }
-}
-
-/// Returns the ticks at which a stream sends a comment that keeps its connection alive.
-pub(super) fn heartbeats(period: Duration) -> Interval {
-    let mut ticks = tokio::time::interval_at(Instant::now() + period, period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
 }
 
 /// Waits for the error with which a session ends; never completes without a session.

@@ -7,7 +7,7 @@ use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, VARY,
 };
 use http::{Response, StatusCode};
-use mesh_wire::{Encoding, headers};
+use mesh_wire::Encoding;
 use ruzstd::encoding::CompressionLevel;
 
 use crate::pipeline::body::Body;
@@ -22,16 +22,11 @@ pub(crate) async fn compress(request: &HeaderMap, mut reply: Response<Body>) -> 
     let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > SMALL).cloned() else {
         return reply;
     };
-    let accepted = Encoding::negotiate(request);
-    // The `Vary` of a read already has `Accept-Encoding`.
-    if accepted.is_none() && reply.headers().get(VARY).is_some_and(|vary| *vary == headers::VARY) {
-        return reply;
-    }
     if reply.status() != StatusCode::OK || !is_compressible(reply.headers()) {
         return reply;
     }
     vary(reply.headers_mut());
-    let Some(encoding) = accepted else { return reply };
+    let Some(encoding) = Encoding::negotiate(request) else { return reply };
     let encoded = if bytes.len() > LARGE {
         let encoding = tokio::task::spawn_blocking(move || encode(encoding, &bytes)).await;
         encoding.unwrap_or_else(|error| Err(io::Error::other(error)))

@@ -72,7 +72,6 @@ impl<'r> RequestContext<'r> {
             .with_principal(caller.principal())
     }
 
-    /// Returns the request's id.
     pub(crate) fn request_id(&self) -> &str {
         self.head.request_id.as_str()
     }

@@ -44,7 +44,6 @@ impl HeaderPlans {
         (query.entity == Some(&plan.node().entity)).then(|| plan.aimed_at(query.id))
     }
 
-    /// Adds a plan.
     pub(crate) fn insert(&self, query: HeaderQuery<'_>, plan: &Plan) {
         // Pages after the first have a cursor in the text, which hardly any two requests share.
         if plan.after().is_some() {
@@ -57,7 +56,6 @@ impl HeaderPlans {
         self.0.insert(query.base64.into(), plans, 1);
     }
 
-    /// Returns how many header values have plans.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

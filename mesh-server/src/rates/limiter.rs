@@ -68,7 +68,6 @@ impl Limiter {
         }
     }
 
-    /// Returns the number of requests that were refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }

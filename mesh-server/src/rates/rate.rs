@@ -4,9 +4,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// The largest number of requests in a rate.
 const MAX_COUNT: u32 = 1_000_000;
-/// The units with their lengths in seconds.
+/// Names and seconds of the units.
 const UNITS: [(&str, u64); 3] = [("s", 1), ("m", 60), ("h", 3_600)];
 
 /// A number of requests per second, minute or hour.

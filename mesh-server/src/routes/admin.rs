@@ -21,7 +21,7 @@ pub(crate) async fn page(cx: &RequestContext<'_>) -> Option<Response<Body>> {
     }
     cx.record.set_route(RouteKind::Admin);
     let mut reply = Box::pin(admin.show(page, cx.head.method, |out| write_gauges(shared, out))).await;
-    reply.headers_mut().insert(headers::REQUEST_ID.clone(), cx.head.request_id.value());
+    reply.headers_mut().insert(&headers::REQUEST_ID, cx.head.request_id.value());
     Some(reply)
 }
 

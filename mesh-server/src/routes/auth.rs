@@ -13,14 +13,13 @@ use crate::pipeline::authenticate::{aim, log_unavailable, now, proof};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 
-/// The maximum size of credentials in bytes.
-const CREDENTIALS_MAX: usize = 64 * 1024;
+const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
 /// Answers `POST {base}/auth`.
 pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
     cx.mesh_headers.reject_repeated()?;
-    let body = cx.before_deadline(body.read(cx.shared.limits.body_bytes.min(CREDENTIALS_MAX))).await;
+    let body = cx.before_deadline(body.read(cx.shared.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
     let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;
     let credentials = credentials(cx, &body)?;
     let account = integrity.authenticator.account(&credentials);

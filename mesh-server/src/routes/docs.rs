@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Response};
+use http::{Method, Response};
 use mesh_docs::{Call, Error, Visitor};
 use mesh_integrity::IntegrityError;
 use mesh_plan::ResolveError;
@@ -37,9 +37,7 @@ pub(crate) async fn answer(
     let answer = admission::run(cx, docs.answer(call, &visitor, &body, Instant::now)).await?;
     let answer = answer.unwrap_or_else(|| Err(mesh_plan::Error::Resolve(ResolveError::TimedOut).into()));
     let mut reply = answer.map_err(|error| refused(cx, error))?;
-    if let Ok(id) = HeaderValue::from_str(cx.request_id()) {
-        reply.headers_mut().insert(headers::REQUEST_ID.clone(), id);
-    }
+    reply.headers_mut().insert(&headers::REQUEST_ID, cx.head.request_id.value());
     Ok(reply.map(Body::from))
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response
         return Ok(reply);
     }
     describe(common, &info);
-    let range = match wanted(&cx.head, &tag, info.size) {
+    let range = match requested_range(&cx.head, &tag, info.size) {
         RequestedRange::Nothing => return Ok(unsatisfiable(cx, info.size)),
         RequestedRange::Whole => None,
         RequestedRange::Part(range) => Some(range),
@@ -95,12 +95,11 @@ fn describe(headers: &mut HeaderMap, info: &BlobInfo) {
     }
 }
 
-/// Returns the requested range, which counts only for GET and if the client's other bytes are of this version.
-fn wanted(asked: &RequestHead<'_>, tag: &ETag, size: u64) -> RequestedRange {
-    let headers = asked.headers;
-    let is_same =
-        *asked.method == Method::GET && headers.get(IF_RANGE).is_none_or(|known| *known == tag.value());
-    let range = headers.get(RANGE).filter(|_| is_same).and_then(|range| range.to_str().ok());
+/// Returns the requested range. It applies to GET only, and if `If-Range` names this version.
+fn requested_range(head: &RequestHead<'_>, tag: &ETag, size: u64) -> RequestedRange {
+    let applies = *head.method == Method::GET
+        && head.headers.get(IF_RANGE).is_none_or(|version| *version == tag.value());
+    let range = head.headers.get(RANGE).filter(|_| applies).and_then(|range| range.to_str().ok());
     RequestedRange::parse(range, size)
 }
 
@@ -115,7 +114,7 @@ fn redirect(mut reply: Response<Body>, location: &str) -> Result<Response<Body>,
 
 /// Returns an error with the range that exists.
 fn unsatisfiable(cx: &RequestContext<'_>, size: u64) -> Response<Body> {
-    let message = format!("The file has {size} bytes; ask for a range within them");
+    let message = format!("The file has {size} bytes; request a range within them");
     let error = WireError { status: StatusCode::RANGE_NOT_SATISFIABLE, ..WireError::transport(message) };
     let mut reply = response::error(&cx.head, &error).map(Body::from);
     set(reply.headers_mut(), CONTENT_RANGE, &format!("bytes */{size}"));

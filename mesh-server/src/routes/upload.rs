@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::Response;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use mesh_plan::{Context, Fields, PlanError, PlanErrorKind};
 use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
@@ -56,7 +56,7 @@ pub(super) async fn upload(
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
-    let announced = body.announced().or_else(|| content_length(cx));
+    let announced = body.announced();
     check_announced(cx, uploads, path, announced)?;
     let caller = authenticate::without_body(cx).await?;
     if !is_form(cx) {
@@ -97,12 +97,6 @@ pub(super) async fn upload(
         session: caller.session().cloned(),
     };
     record(cx, &caller, handler, (received, upload)).await
-}
-
-/// Returns the announced length. A number that does not fit is larger than any limit.
-fn content_length(cx: &RequestContext<'_>) -> Option<u64> {
-    let value = cx.head.headers.get(CONTENT_LENGTH)?.to_str().ok()?;
-    Some(value.trim().parse().unwrap_or(u64::MAX))
 }
 
 /// Refuses a body whose announced length is above the limit of every field of the path, before authentication.

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::{Stream, StreamExt as _};
+use futures_util::stream::Stream;
 use mesh_wire::WireError;
 use tokio::time::{Instant, Sleep};
 
@@ -16,12 +16,6 @@ pub(crate) struct Pace {
     pub(crate) bytes_per_second: u32,
     /// How long the server waits in all if nothing arrives.
     pub(crate) grace: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self { bytes_per_second: 4096, grace: Duration::from_secs(15) }
-    }
 }
 
 /// A body whose sender is held to a pace. Only time spent waiting for the sender counts, not time spent writing to a
@@ -37,26 +31,6 @@ pub(crate) struct Paced<S> {
 impl<S> Paced<S> {
     pub(crate) fn new(body: S, pace: Pace) -> Self {
         Self { body, pace, left: pace.grace, waiting: None }
-    }
-
-    /// Collects the body. Returns `None` if it is longer than `limit` bytes.
-    pub(super) async fn gather<E>(mut self, limit: usize) -> Result<Option<Bytes>, WireError>
-    where
-        S: Stream<Item = Result<Bytes, E>> + Unpin,
-    {
-        let mut chunks = Vec::new();
-        let mut length = 0;
-        while let Some(chunk) = self.next().await.transpose()? {
-            length += chunk.len();
-            if length > limit {
-                return Ok(None);
-            }
-            chunks.push(chunk);
-        }
-        Ok(Some(match chunks.len() {
-            1 => chunks.pop().unwrap_or_default(),
-            _ => chunks.concat().into(),
-        }))
     }
 
     fn earn(&mut self, bytes: usize) {
@@ -97,7 +71,7 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E> Stream for Paced<S> {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::stream;
+    use futures_util::stream::{self, StreamExt as _};
 
     use super::*;
 

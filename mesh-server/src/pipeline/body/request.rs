@@ -1,14 +1,19 @@
 //! The body of a request: read as a whole within a limit, or as a stream. `SPEC §12.2`
 
+use std::future::ready;
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf as _, Bytes, BytesMut};
+use futures_util::TryStreamExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyDataStream, BodyExt as _, Empty};
 use hyper::body::{Body, SizeHint};
 use mesh_wire::WireError;
 
 use super::pace::{Pace, Paced};
+
+/// The minimum rate of bodies.
+const BYTES_PER_SECOND: u32 = 4096;
 
 /// The body of a request, whatever type the listener has for it.
 pub(crate) struct RequestBody {
@@ -25,7 +30,7 @@ impl RequestBody {
         B: Body + Send + 'static,
         B::Data: Send,
     {
-        let pace = Pace { grace, ..Pace::default() };
+        let pace = Pace { bytes_per_second: BYTES_PER_SECOND, grace };
         if body.is_end_stream() {
             let bytes = Empty::new().map_err(|never| match never {}).boxed_unsync();
             return Self { bytes, announced: SizeHint::with_exact(0), pace };
@@ -51,7 +56,11 @@ impl RequestBody {
         if self.announced.lower() > limit as u64 {
             return Err(too_large());
         }
-        self.into_paced(None).gather(limit).await?.ok_or_else(too_large)
+        let body = self.into_paced(None).try_fold(BytesMut::new(), |mut body, chunk| {
+            body.extend_from_slice(&chunk);
+            ready(if body.len() > limit { Err(too_large()) } else { Ok(body) })
+        });
+        body.await.map(BytesMut::freeze)
     }
 
     /// Returns the body as a stream whose sender is held to `pace`, or to the one given to [`RequestBody::new`].

@@ -135,7 +135,7 @@ impl fmt::Debug for Call {
 }
 
 /// The reply of a handler: JSON, or no content.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reply {
     pub(super) status: Option<StatusCode>,
     pub(super) location: Option<String>,
@@ -145,7 +145,7 @@ pub struct Reply {
 impl Reply {
     /// Creates a reply of 200 with JSON text.
     pub fn json(body: impl Into<Bytes>) -> Self {
-        Self { status: None, location: None, body: Some(body.into()) }
+        Self { body: Some(body.into()), ..Self::default() }
     }
 
     /// Creates a reply of 200 with a JSON value.
@@ -155,7 +155,7 @@ impl Reply {
 
     /// Creates a reply of 204.
     pub fn no_content() -> Self {
-        Self { status: None, location: None, body: None }
+        Self::default()
     }
 
     /// Sets the status.
@@ -169,6 +169,6 @@ impl Reply {
 /// 200 with the record, or 204 if the write has no shape.
 impl From<WriteReply> for Reply {
     fn from(written: WriteReply) -> Self {
-        Self { status: None, location: None, body: written.body.map(|body| body.bytes) }
+        Self { body: written.body.map(|body| body.bytes), ..Self::default() }
     }
 }
