@@ -73,7 +73,8 @@ pub(super) fn http_builder(app: &App, timeouts: &Timeouts) -> auto::Builder<Toki
     let head_size = app.shared.limits.header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     // `Activity` applies the head timeout, also before the first byte and to both protocols.
-    builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false);
+    // Without `writev`, head and body are sent together, which costs less for short replies.
+    builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false).writev(false);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -141,7 +142,9 @@ impl ConnectionHandler {
             let (body, drain) = DrainableBody::new(&head, body);
             let app = Arc::clone(app.borrow_mut().latest());
             let body = RequestBody::new(body, app.shared.limits.body_timeout);
-            finish(respond(app, head, body), drain, guard, version).map(Ok::<_, Infallible>)
+            // The connection moves the future of a request several times.
+            let reply = Box::pin(respond(app, head, body));
+            finish(reply, drain, guard, version).map(Ok::<_, Infallible>)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);

@@ -1,9 +1,11 @@
-//! The version of the database, which every commit of any process changes, read with one system call.
+//! The version of the database, which every commit of any process changes, read with at most one system call.
 //!
 //! `PRAGMA data_version` gives the same information but takes locks, which are three more system calls. Both read what
 //! every commit writes: in rollback mode the change counter in the header of the file; in WAL mode the header of the WAL
 //! index, whose counter and checksums differ from all earlier ones. Rows belong to a version if it is the same before and
 //! after they were read.
+
+mod wal_index;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
+use wal_index::WalIndex;
 
 /// The offset of the journal mode in the header of the file. The change counter follows six bytes after it.
 const JOURNAL_MODE: u64 = 18;
@@ -28,7 +31,7 @@ pub(crate) struct DataVersion([u8; 48]);
 pub(crate) struct VersionReader {
     path: PathBuf,
     main: Option<Arc<File>>,
-    wal_index: OnceLock<Option<Arc<File>>>,
+    wal_index: OnceLock<Option<WalIndex>>,
     wal: AtomicBool,
     /// A connection that keeps the database open. While it is open in WAL mode, no process can leave that mode, or
     /// delete or truncate the WAL index; otherwise two different states could have equal headers.
@@ -58,9 +61,7 @@ impl VersionReader {
             self.enter_wal_mode()?;
         }
         // A commit of another process may be changing the header. The checksums in it then match no other version.
-        let mut version = DataVersion([0; 48]);
-        read(self.wal_index.get()?.as_ref()?, &mut version.0, 0).ok()?;
-        Some(version)
+        self.wal_index.get()?.as_ref()?.version()
     }
 
     /// Returns SQLite's counter of commits by other connections, which takes locks.
@@ -97,7 +98,7 @@ impl VersionReader {
         }
         let mut name = self.path.clone().into_os_string();
         name.push("-shm");
-        self.wal_index.get_or_init(|| kept_open(Path::new(&name)).ok()).as_ref()?;
+        self.wal_index.get_or_init(|| WalIndex::open(kept_open(Path::new(&name)).ok()?)).as_ref()?;
         self.wal.store(true, Ordering::Release);
         Some(())
     }

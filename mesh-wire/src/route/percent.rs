@@ -13,6 +13,9 @@ pub(crate) struct Undecodable(pub(crate) &'static str);
 
 /// Decodes a path segment or a parameter name once. Unlike [`percent_decode_str`], it refuses incomplete escapes.
 pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, Undecodable> {
+    if !text.contains('%') {
+        return Ok(Cow::Borrowed(text));
+    }
     let is_escape =
         |digits: &str| digits.len() >= 2 && digits.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(is_escape) {
