@@ -2,14 +2,15 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::Future;
-#[cfg(feature = "tls")]
-use std::future::ready;
+use std::future::{Future, Ready, ready};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
+use futures_util::future::Either;
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, Version};
@@ -142,8 +143,7 @@ impl ConnectionHandler {
             let (body, drain) = DrainableBody::new(&head, body);
             let app = Arc::clone(app.borrow_mut().latest());
             let body = RequestBody::new(body, app.shared.limits.body_timeout);
-            // The connection moves the future of a request several times.
-            let reply = Box::pin(respond(app, head, body));
+            let reply = poll_once(respond(app, head, body));
             finish(reply, drain, guard, version).map(Ok::<_, Infallible>)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
@@ -187,6 +187,16 @@ impl ConnectionHandler {
                 }
             }
         }
+    }
+}
+
+/// Polls a request once before the connection reads on. Most reads complete at that, and their heads are then dropped, so
+/// that the connection reuses the buffer that held them.
+fn poll_once<F: Future>(request: F) -> Either<Ready<F::Output>, Pin<Box<F>>> {
+    let mut request = Box::pin(request);
+    match request.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(reply) => Either::Left(ready(reply)),
+        Poll::Pending => Either::Right(request),
     }
 }
 
