@@ -34,7 +34,7 @@ impl App {
         let (head, body) = request.into_parts();
         let address = head.extensions.get::<ClientAddress>().copied();
         let body = RequestBody::new(body, self.shared.limits.body_timeout);
-        pipeline::handle(&self.shared, head, address, body).await
+        pipeline::handle(&self.shared, &head, address, body).await
     }
 
     /// Ends all event streams and refuses new ones, for the shutdown of a server.

@@ -39,13 +39,13 @@ use route::RouteMatch;
 /// Answers a request. Every failure, a panic included, becomes an error reply.
 pub(crate) async fn handle(
     shared: &Arc<Shared>,
-    head: Parts,
+    head: &Parts,
     address: Option<ClientAddress>,
     body: RequestBody,
 ) -> Response<Body> {
     let record = RequestRecord::new(trace_context(shared, &head.headers));
     let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
-    let cx = RequestContext::new(shared, &head, &request_id, &record, address);
+    let cx = RequestContext::new(shared, head, &request_id, &record, address);
     let outcome = AssertUnwindSafe(answer(&cx, body)).catch_unwind().instrument(cx.span()).await;
     let mut reply = respond::reply(&cx, outcome).await;
     report::record(&cx, &mut reply);

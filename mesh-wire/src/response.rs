@@ -30,7 +30,8 @@ pub struct RequestHead<'r> {
 /// ([`ETag::digest`]), if it is known.
 pub fn read(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
     let mut reply = Response::new(body);
-    *reply.headers_mut() = HeaderMap::with_capacity(8);
+    // Six headers, so that the map need not grow.
+    *reply.headers_mut() = HeaderMap::with_capacity(6);
     // Caches must revalidate each time, because any write can change the data.
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if *request.method == Method::GET || *request.method == Method::HEAD {

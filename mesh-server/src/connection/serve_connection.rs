@@ -122,7 +122,7 @@ impl ConnectionHandler {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let answer = move |app: Arc<App>, head: Parts, body: RequestBody| async move {
-            pipeline::handle(&app.shared, head, Some(address), body).await
+            pipeline::handle(&app.shared, &head, Some(address), body).await
         };
         self.serve_connection(stream, answer).await;
     }
@@ -137,13 +137,14 @@ impl ConnectionHandler {
         let activity = Arc::new(Activity::new());
         let stream = ConnectionStream::new(stream, Arc::clone(&activity), self.timeouts.write);
         let (app, request_activity) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
+        let space = RefCell::new(None);
         let service = service_fn(move |request: Request<Incoming>| {
             let (guard, version) = (request_activity.start_request(), request.version());
             let (head, body) = request.into_parts();
             let (body, drain) = DrainableBody::new(&head, body);
             let app = Arc::clone(app.borrow_mut().latest());
             let body = RequestBody::new(body, app.shared.limits.body_timeout);
-            let reply = poll_once(respond(app, head, body));
+            let reply = poll_once(&mut space.borrow_mut(), respond(app, head, body));
             finish(reply, drain, guard, version).map(Ok::<_, Infallible>)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
@@ -191,11 +192,23 @@ impl ConnectionHandler {
 }
 
 /// Polls a request once before the connection reads on. Most reads complete at that, and their heads are then dropped, so
-/// that the connection reuses the buffer that held them.
-fn poll_once<F: Future>(request: F) -> Either<Ready<F::Output>, Pin<Box<F>>> {
-    let mut request = Box::pin(request);
+/// that the connection reuses the buffer that held them. A request that has completed leaves its memory in `space`.
+fn poll_once<F: Future>(
+    space: &mut Option<Pin<Box<F>>>,
+    request: F,
+) -> Either<Ready<F::Output>, Pin<Box<F>>> {
+    let mut request = match space.take() {
+        Some(mut used) => {
+            used.set(request);
+            used
+        }
+        None => Box::pin(request),
+    };
     match request.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(reply) => Either::Left(ready(reply)),
+        Poll::Ready(reply) => {
+            *space = Some(request);
+            Either::Left(ready(reply))
+        }
         Poll::Pending => Either::Right(request),
     }
 }
