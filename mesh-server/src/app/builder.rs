@@ -23,7 +23,7 @@ use crate::pipeline::header_plans::HeaderPlans;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
 use crate::routes::custom::pattern::{Pattern, PatternError};
-use crate::routes::custom::{CustomRoute, Handler};
+use crate::routes::custom::route::{CustomRoute, Handler};
 use crate::uploads::Uploads;
 
 /// Collects the parts of an [`App`].

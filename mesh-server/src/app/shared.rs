@@ -16,7 +16,7 @@ use crate::observability::metrics::Metrics;
 use crate::pipeline::header_plans::HeaderPlans;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
-use crate::routes::custom::CustomRoute;
+use crate::routes::custom::route::CustomRoute;
 use crate::uploads::Uploads;
 
 /// The parts of an application.

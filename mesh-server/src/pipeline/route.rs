@@ -10,7 +10,7 @@ use mesh_wire::{AllowedMethods, ErrorKind, Route, WireError};
 use super::context::RequestContext;
 use crate::app::shared::Shared;
 use crate::observability::record::RouteKind;
-use crate::routes::custom::CustomRoute;
+use crate::routes::custom::route::CustomRoute;
 use crate::routes::docs;
 
 /// The route of a request.

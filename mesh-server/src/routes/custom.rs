@@ -5,14 +5,12 @@
 
 mod call;
 pub(crate) mod pattern;
+pub(crate) mod route;
 
-use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, Response};
-use mesh_plan::BoxFuture;
 use mesh_wire::{WireError, base64, response};
 
 use crate::pipeline::admission;
@@ -21,48 +19,9 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{Caller, RequestContext};
 use crate::routes::write;
 pub use call::{Call, Reply};
-use pattern::Pattern;
 pub use pattern::PatternError;
-
-/// Answers a route of the application. Implemented by every function or closure of the form
-/// `async fn(Call) -> Result<Reply, WireError>`.
-pub trait Handler: Send + Sync + 'static {
-    /// Answers a request.
-    ///
-    /// # Errors
-    /// The error that the client is sent, such as [`WireError::validation`] or [`WireError::integrity`].
-    fn call(&self, call: Call) -> BoxFuture<'_, Result<Reply, WireError>>;
-}
-
-impl<F, Fut> Handler for F
-where
-    F: Fn(Call) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Reply, WireError>> + Send + 'static,
-{
-    fn call(&self, call: Call) -> BoxFuture<'_, Result<Reply, WireError>> {
-        Box::pin(self(call))
-    }
-}
-
-/// A route of the application. Of two that match a request, the one that was added first answers.
-pub(crate) struct CustomRoute {
-    pub(crate) method: Method,
-    pub(crate) pattern: Pattern,
-    pub(crate) handler: Box<dyn Handler>,
-}
-
-impl CustomRoute {
-    /// Returns whether the route answers a method. GET includes HEAD.
-    pub(crate) fn allows(&self, method: &Method) -> bool {
-        self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
-    }
-}
-
-impl fmt::Debug for CustomRoute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, self.pattern)
-    }
-}
+use route::CustomRoute;
+pub use route::Handler;
 
 /// Authenticates a request, reads its body and calls the handler.
 pub(crate) async fn answer(

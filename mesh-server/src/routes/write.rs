@@ -2,12 +2,12 @@
 
 pub(crate) mod commit;
 
-use http::{HeaderMap, Response};
-use mesh_plan::{Action, Fields, WriteReply, WriteRequest, WriteTarget};
+use http::Response;
+use mesh_plan::{Action, WriteReply, WriteRequest, WriteTarget};
 use mesh_ql::Format;
-use mesh_wire::{WireError, request, response};
+use mesh_wire::{WireError, response};
 
-use self::commit::commit;
+use self::commit::{commit, fields};
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
@@ -60,14 +60,6 @@ pub(crate) async fn answer(
         commit(&cx.shared.mesh, &cx.shared.changes, mutation, context).await?;
     let location = creates.then(|| response::location(&cx.shared.base, &entity, &id));
     Ok(response::written(&cx.head, location, body.map(|body| body.bytes)).map(Body::from))
-}
-
-/// Parses the members of a JSON body.
-pub(crate) fn fields(headers: &HeaderMap, body: &[u8]) -> Result<Fields, WireError> {
-    if !request::is_json(headers) {
-        return Err(WireError::unsupported_media_type());
-    }
-    Fields::parse(body).map_err(|error| WireError::transport(error.to_string()))
 }
 
 /// Returns the query that shapes the reply, if the request has one.

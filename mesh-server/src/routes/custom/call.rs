@@ -13,8 +13,7 @@ use mesh_ql::Format;
 use mesh_wire::{BasePath, WireError, response};
 
 use crate::observability::error_log;
-use crate::routes::write;
-use crate::routes::write::commit::commit;
+use crate::routes::write::commit::{commit, fields};
 
 /// A request to a route of the application, authenticated, with its whole body.
 pub struct Call {
@@ -56,7 +55,7 @@ impl Call {
         if self.body.is_empty() {
             return Ok(Fields::default());
         }
-        write::fields(&self.headers, &self.body)
+        fields(&self.headers, &self.body)
     }
 
     /// Returns the authenticated session; `None` if integrity is off.

@@ -1,9 +1,10 @@
-//! Runs a planned write and notifies those who watch the records that it changed.
+//! The steps of a write that handlers of the application share: parsing its fields, and running it.
 
 use std::time::Duration;
 
-use mesh_plan::{Changes, Context, Error, Mesh, Mutation, ResolveError, WriteError, WriteReply};
-use mesh_wire::WireError;
+use http::HeaderMap;
+use mesh_plan::{Changes, Context, Error, Fields, Mesh, Mutation, ResolveError, WriteError, WriteReply};
+use mesh_wire::{WireError, request};
 
 use crate::observability::error_log;
 
@@ -11,7 +12,15 @@ use crate::observability::error_log;
 /// should be sent the result.
 const COMMIT_GRACE: Duration = Duration::from_secs(5);
 
-/// Runs a write.
+/// Parses the members of a JSON body.
+pub(crate) fn fields(headers: &HeaderMap, body: &[u8]) -> Result<Fields, WireError> {
+    if !request::is_json(headers) {
+        return Err(WireError::unsupported_media_type());
+    }
+    Fields::parse(body).map_err(|error| WireError::transport(error.to_string()))
+}
+
+/// Runs a write and announces the changes that it makes.
 ///
 /// # Errors
 /// Those of a write route.
