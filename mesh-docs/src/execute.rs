@@ -54,7 +54,7 @@ fn plan(
 ) -> Result<Plan, Error> {
     let limits = &mesh.limits().query;
     let query = mesh_ql::parse(posted.format, &posted.text, limits).map_err(mesh_plan::Error::Syntax)?;
-    let mut request = Request::new(&query).by(principal);
+    let mut request = Request::new(&query).with_principal(principal);
     request.id = posted.id.as_deref();
     let planned =
         visible.check(&query).and_then(|()| mesh.plan(&request).map_err(|error| visible.redact(error)));

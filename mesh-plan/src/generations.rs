@@ -14,10 +14,10 @@ use std::hash::{BuildHasher as _, Hash};
 use foldhash::fast::RandomState;
 use parking_lot::RwLock;
 
-/// Parts with a lock each, in caches that are large enough to be divided.
+/// The number of shards, each with a lock, of a large cache.
 const SHARDS: usize = 16;
 
-/// The least capacity of a cache that is divided into shards.
+/// The capacity from which a cache is divided into shards.
 const SHARDED: usize = 1_024;
 
 /// A bounded cache that threads share. Values are cloned on a hit, so they should be cheap to clone, such as an
@@ -102,6 +102,16 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
         self.shards.iter().map(|shard| shard.read().weight()).sum()
     }
 
+    /// Returns the values of all entries.
+    pub fn values(&self) -> Vec<V> {
+        let mut values = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.read();
+            values.extend(shard.older.values().chain(shard.newer.values()).map(|entry| entry.value.clone()));
+        }
+        values
+    }
+
     fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> Option<&RwLock<LocalGenerations<K, V>>> {
         match &*self.shards {
             [shard] => Some(shard),
@@ -111,7 +121,7 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
     }
 }
 
-/// The same cache for one owner, with access to values by reference.
+/// A bounded cache with one owner, which accesses values by reference.
 #[derive(Debug)]
 pub struct LocalGenerations<K, V> {
     newer: HashMap<K, Entry<V>, RandomState>,

@@ -1,26 +1,25 @@
-//! Plans and shapes reads: a query's text in, nested JSON of exactly that shape out.
+//! Plans and shapes reads: query text in, nested JSON of exactly that shape out.
 //!
-//! [`Mesh`] is the whole of it: it parses a query, checks it against a schema, runs the resolver of the root
-//! entity and nests what that returns. Each stage is a public function of its own and can print its result:
+//! [`Mesh`] combines the stages of a read. Each stage is also a public function with a result that can be printed:
 //!
 //! 1. [`Mesh::plan`]: text → [`Plan`], the checked query with every name resolved;
 //! 2. [`sql`] (feature `sql`): plan → SQL text with bound parameters;
-//! 3. a [`Resolver`]: plan → [`Rows`], or rows pushed straight through [`Plan::shape`];
+//! 3. a [`Resolver`]: plan → [`Rows`], or rows that are passed directly to [`Plan::shape`];
 //! 4. [`Plan::nest`] and [`Plan::shape`]: rows → JSON.
 //!
-//! [`memory::Tables`] is a resolver over data in memory that answers every plan, for tests, prototypes and
-//! small data that never changes. [`policy`] says what of a schema is there for whom, and [`Changes`] is where
-//! writers tell of what they wrote to those who watch.
+//! [`memory::Tables`] is a resolver over data in memory that answers every plan, for tests, prototypes and small data that
+//! does not change. [`policy`] restricts what principals can read and write. Writers publish their changes in
+//! [`Changes`].
 //!
 //! # Features
-//! - `sql`, on unless turned off: [`sql`], which lowers plans to SQL text with bound parameters.
+//! - `sql`, on by default: [`sql`], which lowers plans to SQL text with bound parameters.
 //!
 //! # Invariants
-//! - A [`Plan`] is made by the planner only: what it names is in the schema.
-//! - Nothing here does input or output, reads a clock or draws a random number; the only thing awaited is a
-//!   resolver.
-//! - What a policy hides has no name: the planner looks names up in a schema that lacks it.
-//! - There is one nesting algorithm, [`Plan::shape`], and one place that decides how a scalar looks.
+//! - Only the planner creates a [`Plan`]. Every name in a plan is in the schema.
+//! - The crate performs no input or output, reads no clock and uses no random numbers. It awaits only resolvers, mutators
+//!   and stores.
+//! - The planner looks names up in a schema without the names that policies hide.
+//! - There is one nesting algorithm, [`Plan::shape`], and one function that formats scalars.
 
 #![deny(missing_docs)]
 
@@ -50,14 +49,11 @@ pub use mutation::{
     WriteOutcome,
 };
 pub use persisted::{
-    MemoryQueries, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
-    Registration,
+    Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError, Registration,
 };
-pub use plan::computed::{ComputedFunction, ComputedInputs};
-pub use plan::cursor::CursorKey;
 pub use plan::{
-    Aggregate, Column, ColumnSource, CompareOp, Grouping, Join, Node, Output, Page, Plan, PlanId, Predicate,
-    SortKey, Target, TemplatePiece,
+    Aggregate, Column, ColumnSource, CompareOp, ComputedFunction, ComputedInputs, Grouping, Join, Node,
+    Output, Page, Plan, PlanId, PlanKey, Predicate, SortKey, Target, TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use planner::{Limits, QuerySource};

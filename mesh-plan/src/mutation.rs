@@ -1,11 +1,7 @@
-//! A checked write with every name resolved, and the traits that execute it. `SPEC §11`
-//!
-//! A [`Mutation`] is made by the planner only, so one that exists names nothing outside the schema, and its
-//! values are of the types of their fields. A [`Mutator`] carries it out as one transaction.
+//! Checked writes with every name resolved, and the trait that executes them. `SPEC §11`
 
 mod fields;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -16,7 +12,8 @@ use crate::plan::{Plan, Predicate, Target};
 use crate::{BoxFuture, Context, JsonBody, Value, WriteError};
 pub use fields::{Fields, FieldsError};
 
-/// A checked write: all that a mutator needs to know. Cheap to clone but for its values.
+/// A checked write. Only the planner creates mutations, so every name in one is in the schema, and values have the types of
+/// their fields.
 #[derive(Clone, Debug)]
 pub struct Mutation {
     pub(crate) subject: Subject,
@@ -25,95 +22,89 @@ pub struct Mutation {
 }
 
 impl Mutation {
-    /// The entity that the path names.
+    /// Returns the entity of the path.
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    /// What is done.
+    /// Returns what the write does.
     pub fn action(&self) -> &Action {
         &self.action
     }
 
-    /// The read that shapes the reply, of the record with that id; `None` where the reply has no body.
-    ///
-    /// A mutator that runs it inside its own transaction answers with what it has written, whatever others
-    /// write meanwhile. One that does not leaves it to [`crate::Mesh::write`].
+    /// Returns the read that shapes the reply, for the record with that id; `None` if the reply has no body. A mutator that
+    /// runs it in the transaction of the write replies with exactly what it has written; otherwise [`crate::Mesh::write`]
+    /// runs it afterwards.
     pub fn reply(&self, id: &Value) -> Option<Plan> {
         self.reply.as_ref().map(|plan| Plan { target: Target::Point(id.clone()), ..plan.clone() })
     }
 
-    /// Whether the reply has a body.
-    pub fn has_reply(&self) -> bool {
-        self.reply.is_some()
-    }
-
-    /// The entity whose record the reply shows: the related one where a relation is written.
+    /// Returns the entity whose record the reply shows: the related one if a relation is written.
     pub fn written(&self) -> &Subject {
         self.action.other().map_or(&self.subject, |other| &other.subject)
     }
 }
 
-/// What is done to the record that the path names, or to what hangs on it.
+/// A write of the record of the path or of one of its relations.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Action {
-    /// A new record.
+    /// Creates a record.
     Create {
         /// Its fields.
         values: Vec<Assignment>,
     },
-    /// Other values in a record.
+    /// Changes values of a record.
     Update {
         /// The record.
         id: Value,
-        /// The fields that change; none is a read.
+        /// The fields that change. Without any, the record is only read.
         values: Vec<Assignment>,
     },
-    /// The end of a record.
+    /// Deletes a record.
     Delete {
         /// The record.
         id: Value,
     },
-    /// A new record at the other end of a to-many relation.
+    /// Creates a record at the other end of a to-many relation.
     CreateChild {
         /// The parent.
         id: Value,
-        /// The relation and where it leads.
+        /// The relation and its target.
         other: RelatedRecord,
         /// The child's fields.
         values: Vec<Assignment>,
     },
-    /// A pair in a junction; one that is there already stays.
+    /// Adds a pair to a junction, unless it exists already.
     Link {
         /// The record.
         id: Value,
-        /// The relation and where it leads.
+        /// The relation and its target.
         other: RelatedRecord,
         /// The record to link.
         to: Value,
     },
-    /// Another record, or a first one, at the other end of a to-one relation.
+    /// Sets the record at the other end of a to-one relation.
     Connect {
         /// The record.
         id: Value,
-        /// The relation and where it leads.
+        /// The relation and its target.
         other: RelatedRecord,
         /// The record to connect.
         to: Value,
     },
-    /// No record at the other end of a to-one relation any more.
+    /// Removes the link of a to-one relation.
     Disconnect {
         /// The record.
         id: Value,
-        /// The relation and where it leads.
+        /// The relation and its target.
         other: RelatedRecord,
     },
-    /// The end of a record at the other end of a to-many relation; over a junction, the end of the pair only.
+    /// Deletes a record at the other end of a to-many relation; over a junction, only the pair.
     Remove {
         /// The parent.
         id: Value,
-        /// The relation and where it leads.
+        /// The relation and its target.
         other: RelatedRecord,
         /// The child.
         child: Value,
@@ -121,7 +112,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The id of the record that the path names; none where it is to be created.
+    /// Returns the id of the record of the path; `None` if that is created.
     pub fn id(&self) -> Option<&Value> {
         match self {
             Self::Create { .. } => None,
@@ -135,7 +126,7 @@ impl Action {
         }
     }
 
-    /// The relation that is written, and where it leads.
+    /// Returns the relation that is written, and its target.
     pub fn other(&self) -> Option<&RelatedRecord> {
         match self {
             Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } => None,
@@ -147,7 +138,7 @@ impl Action {
         }
     }
 
-    /// The id of the related record, where the request names one.
+    /// Returns the id of the related record, if the request names it.
     pub fn other_id(&self) -> Option<&Value> {
         match self {
             Self::Link { to, .. } | Self::Connect { to, .. } => Some(to),
@@ -156,7 +147,7 @@ impl Action {
         }
     }
 
-    /// The fields that are written, and their values.
+    /// Returns the values that are written.
     pub fn values(&self) -> &[Assignment] {
         match self {
             Self::Create { values } | Self::Update { values, .. } | Self::CreateChild { values, .. } => {
@@ -174,11 +165,11 @@ pub struct Assignment {
     pub field: String,
     /// The storage column.
     pub column: String,
-    /// The value, as the storage has it.
+    /// The value in the form of the storage.
     pub value: Value,
 }
 
-/// An entity whose records are written, found by their ids.
+/// An entity with records to write, which are found by their ids.
 #[derive(Clone)]
 pub struct Subject {
     pub(crate) schema: Arc<Schema>,
@@ -188,22 +179,22 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The entity.
+    /// Returns the entity.
     pub fn entity(&self) -> &Entity {
         self.schema.entity(self.entity)
     }
 
-    /// The entity's key.
+    /// Returns the entity's key.
     pub fn key(&self) -> &str {
         &self.entity().key
     }
 
-    /// Where its rows are stored.
+    /// Returns the table of its rows.
     pub fn table(&self) -> &TableName {
         &self.entity().table
     }
 
-    /// The storage column of its id.
+    /// Returns the storage column of its id.
     pub fn id_column(&self) -> &str {
         &self.entity().field(self.id).column
     }
@@ -215,12 +206,12 @@ impl Subject {
         entity.member(name).map(|_| name)
     }
 
-    /// What a record must fulfill to be found, and still fulfill when it was written.
+    /// Returns the condition of policies, which a record must fulfill before and after the write.
     pub fn guard(&self) -> Option<&Predicate> {
         self.guard.as_ref()
     }
 
-    /// The id as it stands in a URL, before it is encoded for one.
+    /// Returns the id as in a URL, before percent encoding.
     pub fn id_text(&self, id: &Value) -> String {
         let field = self.entity().field(self.id);
         let mut text = Vec::new();
@@ -228,7 +219,7 @@ impl Subject {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// The failure of a write whose record is not there.
+    /// Returns the error of a write of a record that does not exist.
     pub fn not_found(&self, id: &Value) -> WriteError {
         WriteError::NotFound { entity: self.key().to_owned(), id: self.id_text(id) }
     }
@@ -243,28 +234,28 @@ impl fmt::Debug for Subject {
 /// The other end of a relation that is written.
 #[derive(Clone, Debug)]
 pub struct RelatedRecord {
-    /// The relation's ref.
+    /// The relation's name.
     pub relation: String,
-    /// The entity that it leads to.
+    /// Its target.
     pub subject: Subject,
-    /// Where the link is stored.
+    /// The location of the link.
     pub key: LinkKey,
 }
 
-/// Where the link between two records is stored.
+/// The location of the link between two records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkKey {
-    /// In the record that the path names: its columns refer to the other record.
+    /// The record of the path: its columns refer to the other record.
     InSubject(KeyColumns),
-    /// In the other record: its columns refer to the one that the path names.
+    /// The other record: its columns refer to the record of the path.
     InRelated(KeyColumns),
-    /// In a junction table.
+    /// A junction table.
     Junction {
         /// The junction table.
         table: TableName,
-        /// The junction's column that holds the key of the record that the path names.
+        /// The junction's column with the key of the record of the path.
         from: String,
-        /// The junction's column that holds the other record's key.
+        /// The junction's column with the other record's key.
         to: String,
         /// The column that `from` refers to.
         parent: String,
@@ -273,51 +264,49 @@ pub enum LinkKey {
     },
 }
 
-/// The columns of a link that is stored in one of the two records; in each pair `parent` is a column of the
-/// record that the path names, `target` one of the other.
+/// The columns of a link that is stored in one of the two records. In each pair, `parent` is a column of the record of the
+/// path and `target` one of the other record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyColumns {
-    /// Pairs of which one side is set to make a link, and emptied to end it.
+    /// Pairs of which one side is set to create a link, and set to NULL to remove it.
     pub set: Vec<ColumnPair>,
-    /// Pairs that must be equal for two records to be linked, and that no write changes.
+    /// Pairs that must be equal for a link, and are not changed.
     pub same: Vec<ColumnPair>,
 }
 
 impl KeyColumns {
-    /// All pairs.
+    /// Returns all pairs.
     pub fn all(&self) -> impl Iterator<Item = &ColumnPair> {
         self.set.iter().chain(&self.same)
     }
 }
 
-/// What a mutator has done.
+/// The result of a mutator.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOutcome {
-    /// The id of the record that the reply shows: the created, the updated, or the connected one.
+    /// The id of the record that the reply shows: the created, updated or connected one.
     pub id: Value,
-    /// The reply's body, read inside the transaction that wrote; where it is left out and there is to be one,
-    /// the resolver of the entity is asked for it afterwards.
+    /// The reply's body, if the mutator has read it in the transaction of the write ([`Mutation::reply`]).
     pub body: Option<JsonBody>,
 }
 
 impl WriteOutcome {
-    /// The outcome of a write whose record has that id.
+    /// Creates the outcome of a write of the record with that id.
     pub fn new(id: impl Into<Value>) -> Self {
         Self { id: id.into(), body: None }
     }
 }
 
-/// Carries out writes. Implemented by back ends, and by every function or closure of the form
+/// Executes writes. Implemented by back ends, and by every function or closure of the form
 /// `async fn(Mutation, Context) -> Result<WriteOutcome, WriteError>`.
 ///
-/// A write is done wholly or not at all, and is durable when the future is ready. Dropping the future may
-/// come before or after the moment at which nothing can stop it any more.
+/// A write is atomic, and durable when the future completes. A write whose future is dropped may or may not be executed.
 pub trait Mutator: Send + Sync + 'static {
-    /// Carries out a write.
+    /// Executes a write.
     ///
     /// # Errors
-    /// [`WriteError::NotFound`] where a record is missing that the write needs, [`WriteError::Conflict`]
-    /// where a rule of the storage forbids it, and whatever else goes wrong.
+    /// [`WriteError::NotFound`] if a record that the write needs does not exist, [`WriteError::Conflict`] if a rule of the
+    /// storage forbids it, and any other failure.
     fn mutate(&self, mutation: Mutation, context: Context)
     -> BoxFuture<'_, Result<WriteOutcome, WriteError>>;
 }
@@ -333,27 +322,5 @@ where
         context: Context,
     ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
         Box::pin(self(mutation, context))
-    }
-}
-
-/// The mutators of a [`crate::Mesh`]: one by entity key, and one for all entities without their own.
-#[derive(Clone, Default)]
-pub(crate) struct Mutators {
-    pub(crate) by_entity: HashMap<String, Arc<dyn Mutator>>,
-    pub(crate) fallback: Option<Arc<dyn Mutator>>,
-}
-
-impl Mutators {
-    pub(crate) fn find(&self, entity: &str) -> Option<&Arc<dyn Mutator>> {
-        self.by_entity.get(entity).or(self.fallback.as_ref())
-    }
-}
-
-impl fmt::Debug for Mutators {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutators")
-            .field("by_entity", &self.by_entity.keys())
-            .field("fallback", &self.fallback.is_some())
-            .finish()
     }
 }

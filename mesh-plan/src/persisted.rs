@@ -1,28 +1,25 @@
-//! Persisted queries: registration, ids, and cached plans. `SPEC §8`
+//! Persisted queries: their ids, registration and storage. `SPEC §8`
 
+use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use mesh_ql::Format;
 use ring::digest;
+use thiserror::Error;
 
-use crate::plan::PlannedQuery;
-use crate::planner::Kind;
-use crate::{BoxFuture, Error, Mesh, Request};
+use crate::{BoxFuture, Error, Generations, Mesh, Request};
 
-mod memory;
-
-pub use memory::MemoryQueries;
-
-/// The id of a registered query: `q_` and the first 32 hex digits of the SHA-256 of format, NUL and text. So
-/// every server has the same id for the same query. `SPEC §8.2`
+/// The id of a registered query: `q_` and the first 32 hex digits of the SHA-256 of format, NUL and text. All servers
+/// compute the same id for a query. `SPEC §8.2`
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueryId([u8; 16]);
 
 impl QueryId {
-    /// The id of a query.
-    pub fn of(format: Format, text: &str) -> Self {
+    /// Computes the id of a query.
+    pub fn new(format: Format, text: &str) -> Self {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(format.name().as_bytes());
         context.update(&[0]);
@@ -32,38 +29,21 @@ impl QueryId {
         Self(id)
     }
 
-    /// Reads an id; a text of any other form is the id of no query.
+    /// Parses an id; `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix("q_")?.as_bytes();
-        let mut id = [0; 16];
-        if digits.len() != 2 * id.len() {
-            return None;
-        }
-        for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
-            let [high, low] = pair else { return None };
-            *byte = nibble(*high)? << 4 | nibble(*low)?;
-        }
-        Some(Self(id))
+        let digits = text.strip_prefix("q_")?;
+        HEXLOWER.decode(digits.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
-    /// The 16 bytes that the digits stand for.
+    /// Returns the 16 bytes of the digits.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 }
 
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
-}
-
 impl fmt::Display for QueryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("q_")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "q_{}", HEXLOWER.encode(&self.0))
     }
 }
 
@@ -73,109 +53,70 @@ impl fmt::Debug for QueryId {
     }
 }
 
-/// A registered query, and the plans that were made of it.
+/// A registered query.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersistedQuery {
     id: QueryId,
     format: Format,
     text: Box<str>,
-    point: OnceLock<Arc<PlannedQuery>>,
-    collection: OnceLock<Arc<PlannedQuery>>,
 }
 
 impl PersistedQuery {
-    /// A query as it stands in a store.
+    /// Creates a query from the content of a store.
     pub fn new(format: Format, text: impl Into<Box<str>>) -> Self {
         let text = text.into();
-        let id = QueryId::of(format, &text);
-        Self { id, format, text, point: OnceLock::new(), collection: OnceLock::new() }
+        Self { id: QueryId::new(format, &text), format, text }
     }
 
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> QueryId {
         self.id
     }
 
-    /// The format that it was registered in.
+    /// Returns the format of the text.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Its text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The plan of that kind, made by `plan` the first time.
-    pub(crate) fn root(
-        &self,
-        kind: Kind,
-        plan: impl FnOnce() -> Result<PlannedQuery, Error>,
-    ) -> Result<Arc<PlannedQuery>, Error> {
-        let kept = match kind {
-            Kind::Point => &self.point,
-            Kind::Collection => &self.collection,
-        };
-        match kept.get() {
-            Some(root) => Ok(Arc::clone(root)),
-            None => {
-                let root = Arc::new(plan()?);
-                Ok(Arc::clone(kept.get_or_init(|| root)))
-            }
-        }
-    }
-}
-
-impl fmt::Debug for PersistedQuery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PersistedQuery").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
 /// Who may register queries. `SPEC §8.3`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Registration {
-    /// Everybody.
+    /// Every client.
     Open,
-    /// Who signs the request.
+    /// Clients that sign the request.
     Signed,
-    /// Registration is closed: only preloaded queries can be run.
+    /// No client: only preloaded queries can be run.
     Closed,
 }
 
-/// Keeps registered queries where they outlive the server, and where other servers find them.
+/// A durable store of registered queries, which servers can share.
 pub trait QueryStore: Send + Sync + 'static {
-    /// The query of that id.
+    /// Finds the query with that id.
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>>;
 
-    /// Keeps a query. It may be there already. Where there is no more room, older ones go.
+    /// Stores a query, which may be stored already. A full store removes older queries.
     fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>>;
 }
 
-/// A store of queries could not answer.
-#[derive(Debug)]
-pub struct QueryStoreError(Box<dyn StdError + Send + Sync>);
+/// A store of queries failed.
+#[derive(Debug, Error)]
+#[error("the store of registered queries failed")]
+pub struct QueryStoreError(#[source] Box<dyn StdError + Send + Sync>);
 
 impl QueryStoreError {
-    /// A failure with its cause.
+    /// Creates a failure with its cause.
     pub fn new(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self(cause.into())
     }
 }
 
-impl fmt::Display for QueryStoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the store of registered queries failed")
-    }
-}
-
-impl StdError for QueryStoreError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.0)
-    }
-}
-
-/// The registered queries of one [`Mesh`], whose plans they keep: those in use in memory, all of them in a
-/// store where there is one.
+/// The registered queries of one [`Mesh`]: preloaded ones, those in use, and optionally a store of all of them.
 ///
 /// ```
 /// use mesh_plan::{Mesh, Persisted, Registration};
@@ -196,123 +137,139 @@ impl StdError for QueryStoreError {
 pub struct Persisted {
     registration: Registration,
     only: bool,
-    memory: MemoryQueries,
+    preloaded: HashMap<QueryId, Arc<PersistedQuery>>,
+    recent: Generations<QueryId, Arc<PersistedQuery>>,
+    /// The number of queries in `recent`, and the size of their texts, at most.
+    bounds: (usize, usize),
     store: Option<Arc<dyn QueryStore>>,
 }
 
 impl Persisted {
-    /// Creates a store in memory with the default bounds of [`MemoryQueries`].
+    /// The default number of queries in memory.
+    pub const ENTRIES: usize = 10_000;
+    /// The default size in bytes of the texts in memory.
+    pub const TEXT_BYTES: usize = 32 << 20;
+
+    /// Creates a registry without a store, which keeps 10,000 queries of 32 MiB in memory.
     pub fn new(registration: Registration) -> Self {
-        Self { registration, only: false, memory: MemoryQueries::default(), store: None }
+        Self {
+            registration,
+            only: false,
+            preloaded: HashMap::new(),
+            recent: Generations::new(Self::ENTRIES),
+            bounds: (Self::ENTRIES, Self::TEXT_BYTES),
+            store: None,
+        }
     }
 
-    /// Runs no query that is not registered. `SPEC §8.5`
+    /// Sets whether queries that are not registered are refused. `SPEC §8.5`
     #[must_use]
     pub fn only(mut self, only: bool) -> Self {
         self.only = only;
         self
     }
 
-    /// Sets what memory may hold.
+    /// Sets the number of queries that memory holds beside the preloaded ones, and the size of their texts in bytes.
     #[must_use]
-    pub fn memory(mut self, memory: MemoryQueries) -> Self {
-        self.memory = memory;
+    pub fn memory(mut self, entries: usize, bytes: usize) -> Self {
+        self.recent = Generations::new(if bytes == 0 { 0 } else { entries });
+        self.bounds = (entries, bytes);
         self
     }
 
-    /// Keeps queries in a store too.
+    /// Sets the store.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn QueryStore>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// Who may register queries.
+    /// Returns who may register queries.
     pub fn registration(&self) -> Registration {
         self.registration
     }
 
-    /// Whether a query that is not registered may not be run.
+    /// Returns whether queries that are not registered are refused.
     pub fn is_only(&self) -> bool {
         self.only
     }
 
-    /// How many queries are at hand without asking the store.
+    /// Returns the number of queries in memory.
     pub fn in_memory(&self) -> usize {
-        self.memory.len()
+        self.preloaded.len() + self.recent.len()
     }
 
-    /// Checks a query and keeps it for as long as this lives, whatever else is registered.
+    /// Checks a query and keeps it in memory for the lifetime of the registry.
     ///
     /// # Errors
     /// Those of [`Mesh::plan`].
     pub fn preload(&mut self, mesh: &Mesh, format: Format, text: &str) -> Result<QueryId, Error> {
         // The principal that runs it later may see more than a request without a session.
-        mesh.check(format, text)?;
+        mesh.plan_unrestricted(&Request::collection(format, text))?;
         let query = PersistedQuery::new(format, text);
-        let id = query.id();
-        self.memory.pin(query);
+        let id = query.id;
+        self.preloaded.insert(id, Arc::new(query));
         Ok(id)
     }
 
-    /// Checks a query as a collection read of the requesting principal, and stores it. Whether it may be registered has to
-    /// be decided before.
+    /// Checks a query as a collection read of the requesting principal, and stores it. The caller checks before whether
+    /// the principal may register queries.
     ///
     /// # Errors
-    /// [`RegisterError::Query`] for those of [`Mesh::plan`], and [`RegisterError::Store`].
-    pub async fn register(&self, mesh: &Mesh, query: &Request<'_>) -> Result<QueryId, RegisterError> {
-        // Known already: nothing is read again, and nothing is written.
-        let (format, text) = query.query.canonical();
-        let id = QueryId::of(format, &text);
-        if self.memory.find(id).is_some() {
+    /// [`RegisterError::Query`] for errors of [`Mesh::plan`], and [`RegisterError::Store`].
+    pub async fn register(&self, mesh: &Mesh, request: &Request<'_>) -> Result<QueryId, RegisterError> {
+        let (format, text) = request.query.canonical();
+        let id = QueryId::new(format, &text);
+        if self.in_memory_by_id(id).is_some() {
             return Ok(id);
         }
-        // Whatever can be read as one record can be read as a list.
-        let list = Request { id: None, entity: None, ..*query };
-        mesh.plan(&list).map_err(RegisterError::Query)?;
+        // A query that can read one record can read a collection.
+        let collection = Request { id: None, entity: None, ..*request };
+        mesh.plan(&collection).map_err(RegisterError::Query)?;
         let query = PersistedQuery::new(format, text);
         if let Some(store) = &self.store {
             store.keep(&query).await.map_err(RegisterError::Store)?;
         }
-        self.memory.keep(Arc::new(query));
+        self.add_recent(Arc::new(query));
         Ok(id)
     }
 
-    /// Keeps in memory what another keeps there, without its plans: for the core of another schema. What was
-    /// loaded at start is not among it, for each loads its own.
+    /// Copies the queries that another registry keeps in memory, except the preloaded ones, for the [`Mesh`] of another
+    /// schema.
     pub fn adopt(&self, other: &Self) {
-        for query in other.memory.all() {
-            if self.memory.find(query.id).is_none() {
-                self.memory.keep(Arc::new(PersistedQuery::new(query.format, query.text.clone())));
+        for query in other.recent.values() {
+            if self.in_memory_by_id(query.id).is_none() {
+                self.add_recent(query);
             }
         }
     }
 
-    /// The query of an id as it was sent; `None` where there is none, of whatever form the id is.
+    /// Finds the query with that id; `None` if there is none, or if the text is not an id.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The store fails.
     pub async fn find(&self, id: &str) -> Result<Option<Arc<PersistedQuery>>, QueryStoreError> {
         let Some(id) = QueryId::parse(id) else { return Ok(None) };
-        if let Some(query) = self.memory.find(id) {
+        if let Some(query) = self.in_memory_by_id(id) {
             return Ok(Some(query));
         }
         let Some(store) = &self.store else { return Ok(None) };
-        // The id says what the text must be; a store that has another one has none.
-        let found = store.find(id).await?.filter(|query| query.id == id);
-        Ok(found.map(|query| self.memory.keep(Arc::new(query))))
-    }
-}
-
-impl Persisted {
-    /// What [`Persisted::find`] would find, where no store has to be asked.
-    pub fn at_hand(&self, id: &str) -> Option<Arc<PersistedQuery>> {
-        self.memory.find(QueryId::parse(id)?)
+        // The id is a digest of the text, so a query with another id was altered in the store.
+        let Some(query) = store.find(id).await?.filter(|query| query.id == id) else { return Ok(None) };
+        let query = Arc::new(query);
+        self.add_recent(Arc::clone(&query));
+        Ok(Some(query))
     }
 
-    /// Whether [`Persisted::find`] has an answer to that id without asking the store.
-    pub fn is_at_hand(&self, id: &str) -> bool {
-        self.store.is_none() || QueryId::parse(id).is_none_or(|id| self.memory.find(id).is_some())
+    fn in_memory_by_id(&self, id: QueryId) -> Option<Arc<PersistedQuery>> {
+        self.preloaded.get(&id).cloned().or_else(|| self.recent.get(&id))
+    }
+
+    /// Adds a query with a weight that bounds both the number of queries and the size of their texts.
+    fn add_recent(&self, query: Arc<PersistedQuery>) {
+        let (entries, bytes) = self.bounds;
+        let weight = (query.text.len().saturating_mul(entries)).div_ceil(bytes.max(1)).max(1);
+        self.recent.insert(query.id, query, weight);
     }
 }
 
@@ -321,36 +278,19 @@ impl fmt::Debug for Persisted {
         f.debug_struct("Persisted")
             .field("registration", &self.registration)
             .field("only", &self.only)
-            .field("in_memory", &self.memory.len())
+            .field("in_memory", &self.in_memory())
             .finish_non_exhaustive()
     }
 }
 
-/// Why a query was not registered.
-#[derive(Debug)]
+/// A query was not registered.
+#[derive(Debug, Error)]
+#[error(transparent)]
 pub enum RegisterError {
-    /// It is no query, or does not fit the schema.
+    /// It is not a query, or does not fit the schema.
     Query(Error),
-    /// It could not be kept.
+    /// It could not be stored.
     Store(QueryStoreError),
-}
-
-impl fmt::Display for RegisterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Query(error) => error.fmt(f),
-            Self::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl StdError for RegisterError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self {
-            Self::Query(error) => error.source(),
-            Self::Store(error) => error.source(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The planner: checks a query against the schema and lowers it to a plan in one pass.
+//! The planner, which checks a query against the schema and lowers it to a plan in one pass.
 
 mod columns;
 mod context;
@@ -29,14 +29,7 @@ use context::{NodeContext, nearest};
 pub use limits::Limits;
 pub use query_source::QuerySource;
 
-/// Whether a query reads one record or many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    Point,
-    Collection,
-}
-
-/// The role of a node in its query, which decides on the controls that are allowed.
+/// The role of a node in its query, which determines the controls that are allowed.
 #[derive(Clone, Copy)]
 enum Role<'a> {
     Point,
@@ -44,46 +37,39 @@ enum Role<'a> {
     Relation(&'a Name, Cardinality),
 }
 
-/// Plans a query. `SPEC §2.8`
+/// A planned query, and the sort values of its cursor.
+pub(crate) type Planned = (PlannedQuery, Option<Arc<[Value]>>);
+
+/// Plans a query that reads one record (`is_point`) or many. `SPEC §2.8`
 pub(crate) fn plan(
     view: &View,
     limits: &Limits,
     cursors: &CursorKey,
     query: &Query,
-    kind: Kind,
-) -> Result<PlannedQuery, PlanError> {
+    is_point: bool,
+) -> Result<Planned, PlanError> {
     let mut planner = Planner { view, schema: &view.schema, limits, slots: Vec::new() };
     let entity = find_entity(&view.schema, &query.entity, query.entity.span)?;
-    let role = match kind {
-        Kind::Point => Role::Point,
-        Kind::Collection => Role::Collection,
-    };
+    let role = if is_point { Role::Point } else { Role::Collection };
     let mut node = planner.node(entity, query.entity.value.clone(), &query.root, role)?;
-    let seal = cursors.seal(&cursor_scope(&node));
+    let seal = cursors.seal(cursor_scope(&node).as_ref());
     let mut after = None;
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
         && let Some(text) = &page.after
     {
-        let values =
-            UnverifiedCursor::read(text).and_then(|sealed| seal.open(sealed, node.order.len())).ok_or_else(
-                || PlanError::new(PlanErrorKind::CursorMismatch, node.path.as_str()).with_span(text.span),
-            )?;
+        let values = UnverifiedCursor::parse(text).and_then(|cursor| seal.open(cursor, node.order.len()));
+        let values = values.ok_or_else(|| {
+            PlanError::new(PlanErrorKind::CursorMismatch, node.path.as_str()).with_span(text.span)
+        })?;
         planned.after = Some(values.iter().map(|value| *value == Value::Null).collect());
         after = Some(typed(&node.columns, &node.order, values));
     }
-    Ok(PlannedQuery {
-        node,
-        id: PlanId::default(),
-        seal,
-        after,
-        rows: limits.rows,
-        slots: planner.slots,
-        digest: [0; 32],
-    })
+    let id = PlanId::default();
+    Ok((PlannedQuery { node, id, seal, rows: limits.rows, slots: planner.slots }, after))
 }
 
-/// Returns the digest that cursors of a read are bound to: of everything but its page size and selection.
-fn cursor_scope(node: &Node) -> [u8; 32] {
+/// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.
+fn cursor_scope(node: &Node) -> digest::Digest {
     let mut text = format!("mesh cursor 1\n{}\n", node.entity);
     for key in &node.order {
         // Writing to a String cannot fail.
@@ -95,12 +81,10 @@ fn cursor_scope(node: &Node) -> [u8; 32] {
     if let Some(grouping) = &node.grouping {
         let _ = writeln!(text, "group {grouping}");
     }
-    let mut scope = [0; 32];
-    scope.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
-    scope
+    digest::digest(&digest::SHA256, text.as_bytes())
 }
 
-/// Restores the booleans among the values of a cursor, which are numbers there as in some storages.
+/// Restores booleans among the values of a cursor, which contains them as integers.
 pub(crate) fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -> Arc<[Value]> {
     let ty = |key: &SortKey| key.column.and_then(|column| columns.get(column)).and_then(|column| column.ty);
     let values = order.iter().zip(values).map(|(key, value)| match (ty(key), value) {
@@ -110,7 +94,7 @@ pub(crate) fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -
     values.collect()
 }
 
-/// Finds the entity with that key; `span` is where a query names it.
+/// Finds the entity with that key, which a query names at `span`.
 pub(crate) fn find_entity(schema: &Schema, key: &str, span: Option<Span>) -> Result<EntityId, PlanError> {
     schema.find(key).ok_or_else(|| {
         let nearest = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
@@ -122,7 +106,7 @@ struct Planner<'a> {
     view: &'a View,
     schema: &'a Schema,
     limits: &'a Limits,
-    /// The session values that conditions of policies need.
+    /// The session values that the conditions of policies need.
     slots: Vec<SessionBinding>,
 }
 
@@ -138,20 +122,19 @@ impl<'a> Planner<'a> {
         let context = NodeContext { entity, path: &path };
         check_controls(&context, &read.controls, role)?;
         let mut columns = Columns::default();
-        let grouped = group::is_grouped(&read.controls);
-        let (output, joins, grouping) = if grouped {
+        let (output, joins, grouping) = if group::is_grouped(&read.controls) {
             let (output, grouping) = group::plan(&context, read, &mut columns)?;
             (output, Vec::new(), Some(grouping))
         } else {
             let (output, joins) = self.select(&context, id, &read.select, &mut columns)?;
             (output, joins, None)
         };
-        let lookup = |named| subject::of_record(&context, named, "$where");
+        let lookup = |named| subject::find(&context, named, None, "$where");
         let tree = read.controls.filter.as_ref();
-        let written = tree.map(|tree| filter::plan(&context, tree, &lookup)).transpose()?;
-        let filter = match (self.policy_filter(id)?, written) {
-            (Some(policy), Some(written)) => Some(Predicate::All(vec![policy, written])),
-            (policy, written) => policy.or(written),
+        let requested = tree.map(|tree| filter::plan(&context, tree, &lookup)).transpose()?;
+        let filter = match (self.policy_filter(id)?, requested) {
+            (Some(policy), Some(requested)) => Some(Predicate::All(vec![policy, requested])),
+            (policy, requested) => policy.or(requested),
         };
         let order = match role {
             Role::Point => Vec::new(),
@@ -166,7 +149,7 @@ impl<'a> Planner<'a> {
             filter,
             order,
             page: self.page(&read.controls, role),
-            row_key: if grouped { Vec::new() } else { row_key(entity) },
+            row_key: if grouping.is_some() { Vec::new() } else { row_key(entity) },
             id: entity.id.map(|id| columns::from_field(entity, id, false)),
             native: Arc::clone(&entity.native),
             grouping,
@@ -187,9 +170,8 @@ impl<'a> Planner<'a> {
 
     /// Plans the condition of the policies on an entity's records.
     fn policy_filter(&mut self, id: EntityId) -> Result<Option<Predicate>, PlanError> {
-        let Some(condition) = self.view.condition(id) else { return Ok(None) };
-        let planned = policy_filter::add(&self.view.whole, id, condition, &mut self.slots);
-        planned.map(Some).map_err(|error| policy_filter::policy_error(&error))
+        let condition = self.view.condition(id);
+        condition.map(|it| policy_filter::plan(&self.view.whole, id, it, &mut self.slots)).transpose()
     }
 
     fn page(&self, controls: &Controls, role: Role<'_>) -> Option<Page> {
@@ -235,7 +217,7 @@ fn check_controls(context: &NodeContext<'_>, controls: &Controls, role: Role<'_>
     Err(context.error(span, kind))
 }
 
-/// Returns the columns that distinguish an entity's rows; none if no subset of them does.
+/// Returns the columns that identify an entity's rows; none if only all columns together do.
 fn row_key(entity: &Entity) -> Vec<Column> {
     let mut columns = Columns::default();
     let is_key = |name: &String| entity.tie_break.iter().any(|key| key.column == *name);

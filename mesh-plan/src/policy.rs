@@ -1,14 +1,12 @@
-//! Access policies of the application, enforced wherever a query can name something.
+//! Access policies of the application.
 //!
-//! A [`Policy`] assigns principals to classes, for instance by role, and decides for each class and entity what is
-//! visible. From this every class gets a schema of its own, in which the rest does not exist,
-//! and conditions that every node of a plan carries. So whatever a name stands in, selection or nested
-//! relation, filter, order, group, aggregate, stream or write, it is looked up in the same restricted list,
-//! and a name that is refused reads like one that never was. `SPEC §6`
+//! A [`Policy`] assigns principals to classes, for example by role, and decides what each class sees of each entity. Each
+//! class gets a schema without the hidden parts, and conditions that every node of a plan contains. All names of a query,
+//! in selections, filters, orders, groups and writes, are looked up in that schema, so a hidden name is refused like one
+//! that does not exist. `SPEC §6`
 //!
-//! Plans are kept per class, never per user: what differs from user to user stands in conditions as a
-//! [`SessionValue`], which is bound when a plan is about to run. A decision cannot depend on anything but the
-//! class, so a cached plan is only found by principals of its class.
+//! Plans are cached per class, not per user: conditions that depend on the user contain a [`SessionValue`], which is bound
+//! for each run. Decisions depend only on the class, and a cached plan is found only by principals of its class.
 
 mod document;
 mod principal;
@@ -26,8 +24,7 @@ pub use document::SchemaPolicy;
 pub use principal::Principal;
 pub(crate) use view::{SessionBinding, View, Views};
 
-/// Says who may see what. Implemented by closures over the role (empty text where there is none) and the
-/// entity.
+/// Decides what each class of principals may do. Closures over the role (empty without one) and the entity implement it.
 ///
 /// ```
 /// use mesh_plan::policy::{Access, Condition, SessionValue};
@@ -51,7 +48,7 @@ pub trait Policy: Send + Sync + 'static {
         Cow::Borrowed(principal.and_then(|principal| principal.role.as_deref()).unwrap_or_default())
     }
 
-    /// What an entity is to those of a class. Asked once for each class, not for each request.
+    /// Returns what a class may do with an entity. The result is cached, so it must not depend on anything else.
     fn access(&self, class: &str, entity: &Entity) -> Access;
 }
 
@@ -71,8 +68,8 @@ where
 }
 
 /// What a class may do with an entity.
-#[derive(Clone, Debug, PartialEq)]
-#[must_use = "it only says what may be done"]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use = "it has no effect unless a policy returns it"]
 pub struct Access {
     allowed: bool,
     only: Option<BTreeSet<String>>,
@@ -83,64 +80,52 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whatever the schema offers.
+    /// Allows everything that the schema allows.
     pub fn all() -> Self {
-        Self {
-            allowed: true,
-            only: None,
-            except: BTreeSet::new(),
-            dropped: BTreeSet::new(),
-            conditions: Vec::new(),
-            writable: None,
-        }
+        Self { allowed: true, ..Self::default() }
     }
 
-    /// Nothing: the entity does not exist, and neither do relations that lead to it.
+    /// Hides the entity and relations that lead to it.
     pub fn none() -> Self {
-        Self { allowed: false, ..Self::all() }
+        Self::default()
     }
 
-    /// The same with no fields and computed fields but these.
+    /// Hides all fields and computed fields except these.
     pub fn only<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        let names = owned(names);
-        let only = self.only.map_or_else(|| names.clone(), |only| &only & &names);
-        Self { only: Some(only), ..self }
+        Self { only: both(self.only, Some(owned(names))), ..self }
     }
 
-    /// The same without these names: fields, relations, or computed fields. A computed field goes with the
-    /// fields that it is made of.
+    /// Hides these fields, relations or computed fields. A computed field is hidden with any of its inputs.
     pub fn except<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         self.except.extend(owned(names));
         self
     }
 
-    /// The same without these names, but where a selection names them they are left out of the response
-    /// without a word, so that one query serves everybody. In filters, orders and the like they are refused
-    /// all the same: to leave out a condition would show more, not less.
+    /// Hides these names as [`Access::except`] does, but a selection that names them is not refused: they are left out of
+    /// the response, so that one query fits all classes. Filters, orders and other controls that name them are refused,
+    /// because a response without a filter would show more.
     pub fn dropping<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         self.dropped.extend(owned(names));
         self
     }
 
-    /// The same with no records but those that fulfill a condition, for reads and writes alike.
+    /// Restricts reads and writes to records that fulfill a condition.
     pub fn when(mut self, condition: Condition) -> Self {
         self.conditions.push(condition);
         self
     }
 
-    /// The same, of the entity's writable fields, and those that take files, with these only.
+    /// Restricts writes to these fields, including uploads. They must also be writable in the schema.
     pub fn writing<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        let names = owned(names);
-        let writable = self.writable.map_or_else(|| names.clone(), |writable| &writable & &names);
-        Self { writable: Some(writable), ..self }
+        Self { writable: both(self.writable, Some(owned(names))), ..self }
     }
 
-    /// The same without writes and uploads.
+    /// Refuses writes and uploads.
     pub fn read_only(self) -> Self {
         self.writing([])
     }
 
-    /// What both allow.
+    /// Returns what both allow.
     pub fn and(mut self, other: Self) -> Self {
         self.allowed &= other.allowed;
         self.only = both(self.only, other.only);
@@ -152,19 +137,16 @@ impl Access {
     }
 
     fn sight(&self, entity: &Entity, name: &str, member: Member) -> Sight {
-        let parts: Vec<&str> = match member {
-            Member::Computed(index) => entity
-                .computed
-                .get(index)
-                .map(|computed| computed.from.iter().map(|id| entity.field(*id).name.as_str()).collect())
-                .unwrap_or_default(),
-            Member::Field(_) | Member::Relation(_) => Vec::new(),
+        let inputs = match member {
+            Member::Computed(index) => entity.computed.get(index).map_or(&[][..], |computed| &computed.from),
+            Member::Field(_) | Member::Relation(_) => &[],
         };
-        let is_in =
-            |set: &BTreeSet<String>| set.contains(name) || parts.iter().any(|part| set.contains(*part));
-        let listed = matches!(member, Member::Relation(_))
+        let is_in = |set: &BTreeSet<String>| {
+            set.contains(name) || inputs.iter().any(|id| set.contains(&entity.field(*id).name))
+        };
+        let is_listed = matches!(member, Member::Relation(_))
             || self.only.as_ref().is_none_or(|only| only.contains(name));
-        if !listed || is_in(&self.except) {
+        if !is_listed || is_in(&self.except) {
             Sight::Hidden
         } else if is_in(&self.dropped) {
             Sight::Dropped
@@ -174,7 +156,7 @@ impl Access {
     }
 }
 
-/// Whether a name inside an entity is visible.
+/// Whether a member of an entity is visible.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Shown,
@@ -193,49 +175,48 @@ fn both(left: Option<BTreeSet<String>>, right: Option<BTreeSet<String>>) -> Opti
     }
 }
 
-/// A condition on the records of an entity, in the manner of `$where`. It may use fields that are hidden.
+/// A condition on the records of an entity, like those of `$where`. It may use hidden fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// Every one holds.
+    /// All of them hold.
     All(Vec<Self>),
-    /// One of them holds.
+    /// At least one of them holds.
     Any(Vec<Self>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Self>),
-    /// A field is compared.
+    /// A comparison of a field.
     Field {
         /// The field's name.
         field: String,
-        /// How.
+        /// The operator.
         op: FilterOp,
-        /// With what.
+        /// The right side.
         value: Operand,
     },
 }
 
 impl Condition {
-    /// A field is compared with something.
+    /// Compares a field.
     pub fn field(field: impl Into<String>, op: FilterOp, value: impl Into<Operand>) -> Self {
         Self::Field { field: field.into(), op, value: value.into() }
     }
 
-    /// A field equals something.
+    /// Requires that a field equals a value.
     pub fn equal(field: impl Into<String>, value: impl Into<Operand>) -> Self {
         Self::field(field, FilterOp::Eq, value)
     }
 }
 
-/// What a condition compares with.
+/// The right side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// Nothing, for `isNull` and `isNotNull`.
+    /// No value, for `isNull` and `isNotNull`.
     None,
     /// A constant.
     One(Literal),
     /// Constants, for `in` and `nin`.
     Many(Vec<Literal>),
-    /// What the session has there. No comparison with it holds where there is no session, or where it has no
-    /// such value.
+    /// A value of the session. Without a session, or if it lacks the value, no comparison with it holds.
     Session(SessionValue),
 }
 
@@ -260,18 +241,6 @@ impl From<i64> for Operand {
 impl From<bool> for Operand {
     fn from(value: bool) -> Self {
         Self::One(Literal::Boolean(value))
-    }
-}
-
-impl Principal {
-    /// What a condition finds of it.
-    pub(crate) fn value(&self, value: SessionValue) -> Option<&str> {
-        match value {
-            SessionValue::UserId => Some(&self.user),
-            SessionValue::Role => self.role.as_deref(),
-            SessionValue::Tenant => self.tenant.as_deref(),
-            SessionValue::Session => Some(&self.session),
-        }
     }
 }
 

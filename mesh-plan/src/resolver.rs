@@ -1,11 +1,9 @@
-//! Resolvers, which fetch the rows of a plan, and the context of a request that they are given.
+//! Resolvers, which fetch the rows of a plan, and the context of a request.
 
 pub mod memory;
 mod trace;
 mod usage;
 
-use std::collections::HashMap;
-use std::fmt;
 use std::future::{Future, Ready};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -96,15 +94,16 @@ impl From<JsonBody> for Answer {
     }
 }
 
-/// The bytes of a request id that a [`Context`] keeps.
+/// The length of a request id in bytes, at most.
 const REQUEST_ID: usize = 128;
 
-/// What resolvers and mutators are given of a request besides the plan. Creating and cloning one does not allocate.
+/// The part of a request that resolvers and mutators receive in addition to the plan. Creating and cloning it does not
+/// allocate.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Context {
     request_id: ArrayString<REQUEST_ID>,
-    /// When the answer is no longer wanted.
+    /// The time until which the answer is needed.
     pub deadline: Option<Instant>,
     /// The authenticated principal; `None` if there are no sessions, or if the application itself reads.
     pub principal: Option<Arc<Principal>>,
@@ -156,28 +155,6 @@ impl Context {
     pub fn with_trace(mut self, trace: Option<Arc<Trace>>) -> Self {
         self.trace = trace;
         self
-    }
-}
-
-/// The resolvers of a [`crate::Mesh`]: by entity key, and one for all other entities.
-#[derive(Clone, Default)]
-pub(crate) struct Resolvers {
-    pub(crate) by_entity: HashMap<String, Arc<dyn Resolver>>,
-    pub(crate) fallback: Option<Arc<dyn Resolver>>,
-}
-
-impl Resolvers {
-    pub(crate) fn find(&self, entity: &str) -> Option<&Arc<dyn Resolver>> {
-        self.by_entity.get(entity).or(self.fallback.as_ref())
-    }
-}
-
-impl fmt::Debug for Resolvers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resolvers")
-            .field("by_entity", &self.by_entity.keys())
-            .field("fallback", &self.fallback.is_some())
-            .finish()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Flat rows of a resolver: one table for each node of the plan, or one wide table.
 
 mod applied;
-pub(crate) mod evaluate;
+mod evaluate;
 mod joined;
 mod nest;
 #[cfg(test)]
@@ -82,7 +82,7 @@ impl Rows {
         self.tables.get_mut(path)
     }
 
-    /// Replaces the table of a node by one with other columns.
+    /// Replaces the table of a node.
     pub fn set(&mut self, path: &str, table: Table) {
         self.tables.insert(path.to_owned(), table);
     }

@@ -112,9 +112,9 @@ impl Plan {
             }
             let keys = node.order.iter().filter_map(|key| key.column).map(|column| row.cell(column));
             match &mut ends {
-                Some((_, end)) => end.become_of(keys),
+                Some((_, end)) => end.replace(keys),
                 None => {
-                    let start = CursorValues::of(keys);
+                    let start = CursorValues::new(keys);
                     ends = Some((start.clone(), start));
                 }
             }

@@ -74,7 +74,7 @@ async fn resolve(customers: Arc<Customers>, plan: Plan) -> Result<Rows, ResolveE
         let rows = invoices.iter().map(|it| vec![it.number.into(), it.customer.into(), it.total.into()]);
         tables = tables.with("invoices", ["number", "customer", "total"], rows);
     }
-    tables.evaluate(&plan)
+    tables.rows(&plan)
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,26 +1,48 @@
 //! Errors of writes.
 
 use std::error::Error as StdError;
-use std::fmt;
+
+use thiserror::Error;
 
 use super::{PlanErrorKind, hint};
 use crate::ResolveError;
 
 /// A rule of the schema that a write violates.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages explain each")]
 pub enum WriteFault {
+    #[error("Relation '{relation}' not found on entity '{entity}'{}", hint(.nearest))]
     UnknownRelation { entity: String, relation: String, nearest: Option<String> },
+    #[error("'{name}' on entity '{entity}' is not a relation; write it as a field of its record")]
     NotARelation { entity: String, name: String },
+    #[error("'{relation}' leads to {}", methods(*.many, *.junction))]
     WrongCardinality { relation: String, many: bool, junction: bool },
+    #[error("Entity '{entity}' is not writable")]
     EntityNotWritable { entity: String },
+    #[error("Field '{field}' on entity '{entity}' is not writable")]
     NotWritable { entity: String, field: String },
+    #[error("'{relation}' on entity '{entity}' is a relation; write it at the path of the relation")]
     RelationWritten { entity: String, relation: String },
+    #[error("'{field}' is a computed field; write the fields that it is computed from")]
     ComputedWritten { field: String },
+    #[error("'{field}' is set by the relation '{relation}' of the path; leave it out")]
     LinkWritten { field: String, relation: String },
+    #[error("The relation '{relation}' is not writable")]
     LinkNotWritable { relation: String },
+    #[error(
+        "A write of the relation '{relation}' takes {{\"entityId\": …}}, a string or a number, not {found}"
+    )]
     EntityId { relation: String, found: String },
+}
+
+/// Returns where a relation leads, and the methods that write it.
+fn methods(many: bool, junction: bool) -> &'static str {
+    match (many, junction) {
+        (false, _) => "one record; connect it by PUT, disconnect it by DELETE",
+        (true, true) => "many records; link one by POST, unlink it by DELETE with its id in the path",
+        (true, false) => "many records; create one by POST, delete it by DELETE with its id in the path",
+    }
 }
 
 impl From<WriteFault> for PlanErrorKind {
@@ -29,62 +51,12 @@ impl From<WriteFault> for PlanErrorKind {
     }
 }
 
-impl fmt::Display for WriteFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownRelation { entity, relation, nearest } => {
-                write!(f, "Relation '{relation}' not found on entity '{entity}'")?;
-                hint(f, nearest.as_deref())
-            }
-            Self::NotARelation { entity, name } => {
-                write!(
-                    f,
-                    "'{name}' on entity '{entity}' is not a relation; write it as a field of its record"
-                )
-            }
-            Self::WrongCardinality { relation, many: false, .. } => {
-                write!(f, "'{relation}' leads to one record; connect it by PUT, disconnect it by DELETE")
-            }
-            Self::WrongCardinality { relation, junction: true, .. } => write!(
-                f,
-                "'{relation}' leads to many records; link one by POST, unlink it by DELETE with its id in the path"
-            ),
-            Self::WrongCardinality { relation, .. } => write!(
-                f,
-                "'{relation}' leads to many records; create one by POST, delete it by DELETE with its id in the path"
-            ),
-            Self::EntityNotWritable { entity } => {
-                write!(f, "Entity '{entity}' is not writable")
-            }
-            Self::NotWritable { entity, field } => {
-                write!(f, "Field '{field}' on entity '{entity}' is not writable")
-            }
-            Self::RelationWritten { entity, relation } => {
-                write!(
-                    f,
-                    "'{relation}' on entity '{entity}' is a relation; write it at the path of the relation"
-                )
-            }
-            Self::ComputedWritten { field } => {
-                write!(f, "'{field}' is a computed field; write the fields that it is computed from")
-            }
-            Self::LinkWritten { field, relation } => {
-                write!(f, "'{field}' is set by the relation '{relation}' of the path; leave it out")
-            }
-            Self::LinkNotWritable { relation } => write!(f, "The relation '{relation}' is not writable"),
-            Self::EntityId { relation, found } => write!(
-                f,
-                "A write of the relation '{relation}' takes {{\"entityId\": …}}, a string or a number, not {found}"
-            ),
-        }
-    }
-}
-
 /// A planned write failed. Nothing was written.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {
     /// A record that the write needs does not exist.
+    #[error("There is no '{entity}' with the id '{id}'")]
     NotFound {
         /// Its entity.
         entity: String,
@@ -92,6 +64,7 @@ pub enum WriteError {
         id: String,
     },
     /// The write violates a rule of the storage.
+    #[error("{}", conflict(*.rule, .fields))]
     Conflict {
         /// The rule.
         rule: Rule,
@@ -99,11 +72,14 @@ pub enum WriteError {
         fields: Vec<String>,
     },
     /// A value fits the field's type but not its column.
+    #[error("A value does not fit the column that it would be stored in")]
     Value,
     /// The application refuses the write; the message is for the client.
+    #[error("{0}")]
     Refused(String),
     /// Writing failed, or reading the written record.
-    Failed(ResolveError),
+    #[error(transparent)]
+    Failed(#[from] ResolveError),
 }
 
 /// A rule of the storage.
@@ -125,62 +101,34 @@ pub enum Rule {
 }
 
 impl WriteError {
-    /// A failure with a message for the log.
+    /// Creates a failure with a message for the log.
     pub fn new(message: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Failed(ResolveError::new(message))
     }
 
-    /// A violated rule whose fields are unknown.
+    /// Creates the error of a violated rule whose fields are unknown.
     pub fn conflict(rule: Rule) -> Self {
         Self::Conflict { rule, fields: Vec::new() }
     }
 }
 
-impl From<ResolveError> for WriteError {
-    fn from(error: ResolveError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFound { entity, id } => write!(f, "There is no '{entity}' with the id '{id}'"),
-            Self::Conflict { rule, fields } => conflict(f, *rule, fields),
-            Self::Value => f.write_str("A value does not fit the column that it would be stored in"),
-            Self::Refused(message) => f.write_str(message),
-            Self::Failed(error) => error.fmt(f),
-        }
-    }
-}
-
-fn conflict(f: &mut fmt::Formatter<'_>, rule: Rule, fields: &[String]) -> fmt::Result {
+fn conflict(rule: Rule, fields: &[String]) -> String {
     let names = fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ");
-    match rule {
-        Rule::Unique if names.is_empty() => {
-            f.write_str("Another record already has a value that must be unique")
+    let message = match (rule, names.is_empty()) {
+        (Rule::Unique, true) => "Another record already has a value that must be unique",
+        (Rule::Unique, false) => {
+            return format!("Another record already has the same {names}, which must be unique");
         }
-        Rule::Unique => write!(f, "Another record already has the same {names}, which must be unique"),
-        Rule::NotEmpty if names.is_empty() => f.write_str("A required value is missing or null"),
-        Rule::NotEmpty => write!(f, "{names} must not be null"),
-        Rule::Required if names.is_empty() => f.write_str("A required value is missing"),
-        Rule::Required => write!(f, "{names} is required, but has no value"),
-        Rule::Reference => f.write_str(
-            "The write would leave a reference to a record that does not exist; write or delete the referring records first",
-        ),
-        Rule::Check if names.is_empty() => {
-            f.write_str("A value violates a condition of the database")
+        (Rule::NotEmpty, true) => "A required value is missing or null",
+        (Rule::NotEmpty, false) => return format!("{names} must not be null"),
+        (Rule::Required, true) => "A required value is missing",
+        (Rule::Required, false) => return format!("{names} is required, but has no value"),
+        (Rule::Reference, _) => {
+            "The write would leave a reference to a record that does not exist; write or delete the referring records first"
         }
-        Rule::Check => write!(f, "{names} violates a condition of the database"),
-        Rule::Other => f.write_str("The write violates a rule of the database"),
-    }
-}
-
-impl StdError for WriteError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self {
-            Self::Failed(error) => error.source(),
-            _ => None,
-        }
-    }
+        (Rule::Check, true) => "A value violates a condition of the database",
+        (Rule::Check, false) => return format!("{names} violates a condition of the database"),
+        (Rule::Other, _) => "The write violates a rule of the database",
+    };
+    message.to_owned()
 }

@@ -1,23 +1,23 @@
 //! Construction of a [`Mesh`], which reports all faults at once.
 
-use std::fmt;
 use std::sync::Arc;
 
-use mesh_schema::{ComputedError, Fault, Schema, nearest};
+use mesh_schema::{ComputedError, Fault, Schema};
+use thiserror::Error;
 
-use super::Mesh;
-use crate::mutation::Mutators;
+use super::{ByEntity, Mesh};
+use crate::error::hint;
 use crate::plan::computed::{ComputedFunction, ComputedInputs, Functions};
+use crate::plan::cursor::CursorKey;
 use crate::policy::{Policy, SchemaPolicy, Views};
-use crate::resolver::Resolvers;
-use crate::{CursorKey, Generations, Limits, Mutator, PlanError, Resolver, Value};
+use crate::{Generations, Limits, Mutator, PlanError, Resolver, Value};
 
 /// Builds a [`Mesh`]. Created by [`Mesh::builder`].
 #[derive(Debug)]
 pub struct MeshBuilder {
     schema: Arc<Schema>,
-    resolvers: Resolvers,
-    mutators: Mutators,
+    resolvers: ByEntity<dyn Resolver>,
+    mutators: ByEntity<dyn Mutator>,
     functions: Vec<(String, ComputedFunction)>,
     limits: Limits,
     cursors: CursorKey,
@@ -28,8 +28,8 @@ impl MeshBuilder {
     pub(super) fn new(schema: Arc<Schema>) -> Self {
         Self {
             schema,
-            resolvers: Resolvers::default(),
-            mutators: Mutators::default(),
+            resolvers: ByEntity::default(),
+            mutators: ByEntity::default(),
             functions: Vec::new(),
             limits: Limits::default(),
             cursors: CursorKey::default(),
@@ -40,7 +40,7 @@ impl MeshBuilder {
     /// Sets the resolver of reads that start at this entity.
     #[must_use]
     pub fn resolver(mut self, entity: impl Into<String>, resolver: impl Resolver) -> Self {
-        self.resolvers.by_entity.insert(entity.into(), Arc::new(resolver));
+        self.resolvers.handlers.insert(entity.into(), Arc::new(resolver));
         self
     }
 
@@ -54,7 +54,7 @@ impl MeshBuilder {
     /// Sets the mutator of one entity, which writes its records and their relations.
     #[must_use]
     pub fn mutator(mut self, entity: impl Into<String>, mutator: impl Mutator) -> Self {
-        self.mutators.by_entity.insert(entity.into(), Arc::new(mutator));
+        self.mutators.handlers.insert(entity.into(), Arc::new(mutator));
         self
     }
 
@@ -112,10 +112,11 @@ impl MeshBuilder {
         self
     }
 
-    /// Sets the key of cursors, which all servers of a deployment must share.
+    /// Sets the secret of cursors, which all servers of a deployment must share. Without it, clients can construct
+    /// cursors, which gives them nothing that `$where` does not.
     #[must_use]
-    pub fn cursor_key(mut self, key: CursorKey) -> Self {
-        self.cursors = key;
+    pub fn cursor_secret(mut self, secret: &[u8]) -> Self {
+        self.cursors = CursorKey::new(secret);
         self
     }
 
@@ -139,22 +140,23 @@ impl MeshBuilder {
     /// ```
     pub fn build(mut self) -> Result<Mesh, BuildError> {
         let mut faults = Vec::new();
-        let unknown = |entity: &String| match self.schema.find(entity) {
-            Some(_) => None,
-            None => {
-                let keys = self.schema.entities().map(|(_, entity)| entity.key.as_str());
-                Some((entity.clone(), nearest(entity, keys).map(str::to_owned)))
+        let unknown = |entity: &String| {
+            let nearest = || {
+                mesh_schema::nearest(entity, self.schema.entities().map(|(_, entity)| entity.key.as_str()))
+            };
+            match self.schema.find(entity) {
+                Some(_) => None,
+                None => Some((entity.clone(), nearest().map(str::to_owned))),
             }
         };
-        let resolvers = self.resolvers.by_entity.keys().filter_map(unknown);
+        let resolvers = self.resolvers.handlers.keys().filter_map(unknown);
         faults.extend(resolvers.map(|(entity, nearest)| BuildFault::Resolver { entity, nearest }));
-        let mutators = self.mutators.by_entity.keys().filter_map(unknown);
+        let mutators = self.mutators.handlers.keys().filter_map(unknown);
         faults.extend(mutators.map(|(entity, nearest)| BuildFault::Mutator { entity, nearest }));
         let mut functions = Functions::default();
         for (field, function) in self.functions {
-            match add_computed(&mut self.schema, &mut functions, &field, function) {
-                Ok(()) => {}
-                Err(error) => faults.push(BuildFault::Computed { field, error }),
+            if let Err(error) = add_computed(&mut self.schema, &mut functions, &field, function) {
+                faults.push(BuildFault::Computed { field, error });
             }
         }
         match SchemaPolicy::from_schema(&self.schema) {
@@ -162,7 +164,7 @@ impl MeshBuilder {
             Err(wrong) => faults.extend(wrong.into_iter().map(BuildFault::SchemaPolicy)),
         }
         let views = Views::new(self.schema, self.policies);
-        faults.extend(views.of(None).faults().map(BuildFault::Policy));
+        faults.extend(views.find(None).faults().map(BuildFault::Policy));
         if !faults.is_empty() {
             faults.sort_by_cached_key(ToString::to_string);
             return Err(BuildError(faults));
@@ -193,7 +195,8 @@ fn add_computed(
 }
 
 /// All faults of a [`MeshBuilder`], sorted by their text. `Display` writes one line for each.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct BuildError(Vec<BuildFault>);
 
 impl BuildError {
@@ -203,23 +206,12 @@ impl BuildError {
     }
 }
 
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.0.iter().enumerate() {
-            let line_break = if index == 0 { "" } else { "\n" };
-            write!(f, "{line_break}{fault}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for BuildError {}
-
 /// A fault of a [`MeshBuilder`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BuildFault {
     /// A resolver is set for an entity that the schema lacks.
+    #[error("resolver of '{entity}': Entity '{entity}' not found{}", hint(.nearest))]
     Resolver {
         /// The key of the entity.
         entity: String,
@@ -227,6 +219,7 @@ pub enum BuildFault {
         nearest: Option<String>,
     },
     /// A mutator is set for an entity that the schema lacks.
+    #[error("mutator of '{entity}': Entity '{entity}' not found{}", hint(.nearest))]
     Mutator {
         /// The key of the entity.
         entity: String,
@@ -234,6 +227,7 @@ pub enum BuildFault {
         nearest: Option<String>,
     },
     /// A computed field does not fit the schema.
+    #[error("computed field '{field}': {error}")]
     Computed {
         /// The field as it was named, `entityKey.name`.
         field: String,
@@ -241,25 +235,11 @@ pub enum BuildFault {
         error: ComputedError,
     },
     /// A condition in the policies of the schema document is wrong.
+    #[error("{0}")]
     SchemaPolicy(Fault),
     /// A condition of another policy is wrong.
+    #[error("{0}")]
     Policy(PlanError),
-}
-
-impl fmt::Display for BuildFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unknown = |f: &mut fmt::Formatter<'_>, role, entity, nearest: &Option<String>| {
-            write!(f, "{role} of '{entity}': Entity '{entity}' not found")?;
-            nearest.as_ref().map_or(Ok(()), |nearest| write!(f, "; did you mean '{nearest}'?"))
-        };
-        match self {
-            Self::Resolver { entity, nearest } => unknown(f, "resolver", entity, nearest),
-            Self::Mutator { entity, nearest } => unknown(f, "mutator", entity, nearest),
-            Self::Computed { field, error } => write!(f, "computed field '{field}': {error}"),
-            Self::SchemaPolicy(fault) => fault.fmt(f),
-            Self::Policy(error) => error.fmt(f),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,81 +1,72 @@
-//! The fields in the body of a write: the members of a JSON object, without duplicates.
+//! The body of a write: the members of a JSON object, without duplicates.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use thiserror::Error;
 
-/// The members of a write's body. Values keep the text they were written as, so that no digit is lost before
-/// the field's type is known.
+/// The members of a write's body. Values keep their JSON text, so that no digit is lost before the type of the field is
+/// known.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     members: Vec<(String, Box<RawValue>)>,
 }
 
-/// Why a text is no body of a write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldsError {
-    message: String,
-}
-
-impl fmt::Display for FieldsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for FieldsError {}
+/// A text is not the body of a write.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct FieldsError(String);
 
 impl Fields {
-    /// Reads a JSON object. A member that stands twice is refused, since two readers might take different
-    /// ones.
+    /// Parses a JSON object. Duplicate members are refused, because parsers differ in which of them they use.
     ///
     /// # Errors
-    /// Text that is not UTF-8, no JSON, no object, or has a member twice.
+    /// The text is not UTF-8 or not a JSON object, or it has a duplicate member.
     pub fn parse(text: &[u8]) -> Result<Self, FieldsError> {
-        let refused = |message: String| FieldsError { message };
         let text = std::str::from_utf8(text).map_err(|error| {
-            refused(format!("The body is not UTF-8 from byte {} on", error.valid_up_to() + 1))
+            FieldsError(format!("The body is not UTF-8 from byte {} on", error.valid_up_to() + 1))
         })?;
         if !text.trim_ascii_start().starts_with('{') {
-            return Err(refused("The body must be a JSON object of fields and their values".to_owned()));
+            return Err(FieldsError("The body must be a JSON object of fields and their values".to_owned()));
         }
         serde_json::from_str(text)
-            .map_err(|error| refused(format!("The body is not a JSON object as expected: {error}")))
+            .map_err(|error| FieldsError(format!("The body is not a JSON object as expected: {error}")))
     }
 
-    /// The value of a member, read as a type of Rust: for handlers that take a body apart themselves.
+    /// Returns the value of a member; `None` if there is none of this type.
     pub fn read<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<T> {
         serde_json::from_str(self.text(name)?).ok()
     }
 
-    /// The JSON text of a member.
+    /// Returns the JSON text of a member.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.iter().find_map(|(member, text)| (member == name).then_some(text))
     }
 
-    /// The members in the order written, each with its JSON text.
+    /// Returns the members in their order, each with its JSON text.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.members.iter().map(|(name, value)| (name.as_str(), value.get()))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Adds a member, in place of one of the same name.
+    /// Sets a member.
     #[must_use]
-    pub fn with(mut self, name: &str, value: &serde_json::Value) -> Self {
-        self.members.retain(|(member, _)| member != name);
+    pub fn with(self, name: &str, value: &serde_json::Value) -> Self {
+        let mut fields = self.without(name);
         // Every JSON value has a text.
         if let Ok(text) = serde_json::value::to_raw_value(value) {
-            self.members.push((name.to_owned(), text));
+            fields.members.push((name.to_owned(), text));
         }
-        self
+        fields
     }
 
-    /// Takes a member out, for one that a handler sees to itself.
+    /// Removes a member.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.members.retain(|(member, _)| member != name);
@@ -100,7 +91,7 @@ impl<'de> Visitor<'de> for Members {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
         let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if !seen.insert(name.clone()) {
                 return Err(A::Error::custom(format_args!("'{name}' is given more than once")));
@@ -126,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn texts_other_than_objects_are_refused() {
         for text in [&b""[..], b"[]", b"1", b"null", b"{", b"{\"a\":1,\"a\":2}", b"{\"a\":1} x", b"\xff"] {
             assert!(Fields::parse(text).is_err(), "{}", String::from_utf8_lossy(text));
         }

@@ -1,4 +1,4 @@
-//! Queries are checked at registration and not parsed again.
+//! Tests of registration, and of the bounds of memory.
 
 use std::pin::pin;
 use std::sync::Mutex;
@@ -7,7 +7,6 @@ use std::task::{Context, Poll, Waker};
 use mesh_schema::{FieldType, Schema};
 
 use super::*;
-use crate::{PlanErrorKind, Target, Value};
 
 const TITLES: &str = "{ post title }";
 
@@ -28,19 +27,31 @@ fn done<T>(future: impl Future<Output = T>) -> T {
     let mut cx = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut cx) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits"),
+        Poll::Pending => panic!("the future is pending"),
     }
 }
 
-/// Keeps texts, and counts what it is asked for.
-#[derive(Default)]
-struct Shelf(Mutex<(Vec<(Format, String)>, usize)>);
+fn query(number: usize, length: usize) -> PersistedQuery {
+    PersistedQuery::new(Format::Ql, format!("{number:0length$}"))
+}
 
-impl QueryStore for Shelf {
+/// Adds a text of this length to the queries in memory, and returns its id.
+fn add(queries: &Persisted, number: usize, length: usize) -> String {
+    let query = query(number, length);
+    let id = query.id().to_string();
+    queries.add_recent(Arc::new(query));
+    id
+}
+
+/// A store that counts the queries that were looked up.
+#[derive(Default)]
+struct CountingStore(Mutex<(Vec<(Format, String)>, usize)>);
+
+impl QueryStore for CountingStore {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
         let (kept, finds) = &mut *self.0.lock().unwrap();
         *finds += 1;
-        let found = kept.iter().find(|(format, text)| QueryId::of(*format, text) == id);
+        let found = kept.iter().find(|(format, text)| QueryId::new(*format, text) == id);
         let found = found.map(|(format, text)| PersistedQuery::new(*format, text.as_str()));
         Box::pin(async move { Ok(found) })
     }
@@ -54,10 +65,10 @@ impl QueryStore for Shelf {
 #[test]
 fn ids_follow_from_format_and_text() {
     // printf 'ql\0{ post title }' | sha256sum
-    let id = QueryId::of(Format::Ql, TITLES);
+    let id = QueryId::new(Format::Ql, TITLES);
     assert_eq!(id.to_string(), "q_b1ac7d3161a94b016491ac001920b033");
     assert_eq!(QueryId::parse(&id.to_string()), Some(id));
-    assert_ne!(QueryId::of(Format::Json, TITLES), id);
+    assert_ne!(QueryId::new(Format::Json, TITLES), id);
     let upper = id.to_string().to_uppercase();
     for wrong in ["", "q_", &id.to_string()[2..], &id.to_string()[..33], &format!("{id}0"), &upper, "q_é"] {
         assert_eq!(QueryId::parse(wrong), None, "{wrong}");
@@ -65,10 +76,10 @@ fn ids_follow_from_format_and_text() {
 }
 
 #[test]
-fn what_is_registered_is_found() {
+fn a_registered_query_is_found() {
     let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
     let id = done(queries.register(&mesh, &titles())).unwrap();
-    assert_eq!(done(queries.register(&mesh, &titles())).unwrap(), id, "twice does no harm");
+    assert_eq!(done(queries.register(&mesh, &titles())).unwrap(), id, "registered again");
     let query = done(queries.find(&id.to_string())).unwrap().unwrap();
     assert_eq!((query.format(), query.text(), query.id()), (Format::Ql, TITLES, id));
     assert!(done(queries.find("q_00000000000000000000000000000000")).unwrap().is_none());
@@ -77,7 +88,7 @@ fn what_is_registered_is_found() {
 }
 
 #[test]
-fn what_does_not_fit_is_not_registered() {
+fn a_query_that_does_not_fit_the_schema_is_not_registered() {
     let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
     for text in ["{ post secret }", "{ nosuch id }", "{ post", "", "{\"post\":{\"$select\":{\"id\":true}}}"] {
         let refused = done(queries.register(&mesh, &Request::collection(Format::Ql, text)));
@@ -87,67 +98,72 @@ fn what_does_not_fit_is_not_registered() {
 }
 
 #[test]
-fn plans_are_made_once() {
-    let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
-    let id = done(queries.register(&mesh, &titles())).unwrap().to_string();
-    let query = done(queries.find(&id)).unwrap().unwrap();
-    let first = mesh.plan_persisted(&query, Some("1"), Some("post"), None).unwrap();
-    let second = mesh.plan_persisted(&query, Some("2"), Some("post"), None).unwrap();
-    assert!(Arc::ptr_eq(&first.query, &second.query), "one plan for all records");
-    assert_eq!(*second.target(), Target::Point(Value::Integer(2)));
-    let list = mesh.plan_persisted(&query, None, Some("post"), None).unwrap();
-    assert_eq!(*list.target(), Target::Collection);
-    let text = mesh.plan(&Request::point(Format::Ql, TITLES, "1")).unwrap();
-    assert_eq!(text.to_string(), first.to_string(), "the same as of the text");
+fn entries_are_bounded_and_queries_in_use_stay() {
+    let queries = Persisted::new(Registration::Open).memory(10, 1 << 20);
+    let used = add(&queries, 0, 5);
+    for number in 1..1_000 {
+        add(&queries, number, 5);
+        assert!(done(queries.find(&used)).unwrap().is_some(), "{number}");
+        assert!(queries.in_memory() <= 11, "{}", queries.in_memory());
+    }
+    let unused = query(3, 5).id().to_string();
+    assert!(done(queries.find(&unused)).unwrap().is_none());
 }
 
 #[test]
-fn the_paths_entity_still_counts() {
-    let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
-    let id = done(queries.register(&mesh, &titles())).unwrap().to_string();
-    let query = done(queries.find(&id)).unwrap().unwrap();
-    for _ in 0..2 {
-        let error = mesh.plan_persisted(&query, None, Some("tag"), None).unwrap_err();
-        let Error::Plan(error) = error else { panic!("{error:?}") };
-        assert!(matches!(error.kind, PlanErrorKind::RootMismatch { .. }));
-        assert!(mesh.plan_persisted(&query, None, Some("nosuch"), None).is_err());
-        assert!(mesh.plan_persisted(&query, None, Some("post"), None).is_ok());
+fn the_size_of_texts_is_bounded() {
+    let queries = Persisted::new(Registration::Open).memory(1_000, 1_000);
+    for number in 0..100 {
+        add(&queries, number, 100);
+        let size: usize = queries.recent.values().iter().map(|query| query.text().len()).sum();
+        assert!(size <= 1_000 && size > 0, "{size}");
+    }
+    let huge = add(&queries, 1, 501);
+    assert!(done(queries.find(&huge)).unwrap().is_none());
+}
+
+#[test]
+fn preloaded_queries_stay() {
+    let mesh = mesh();
+    let mut queries = Persisted::new(Registration::Open).memory(2, 1_000);
+    let id = queries.preload(&mesh, Format::Ql, TITLES).unwrap().to_string();
+    (0..100).for_each(|number| drop(add(&queries, number, 10)));
+    assert!(done(queries.find(&id)).unwrap().is_some());
+}
+
+#[test]
+fn a_registry_without_memory_keeps_nothing() {
+    for (entries, bytes) in [(0, 1_000), (10, 0)] {
+        let queries = Persisted::new(Registration::Open).memory(entries, bytes);
+        add(&queries, 1, 5);
+        assert_eq!(queries.in_memory(), 0);
     }
 }
 
 #[test]
-fn a_store_is_asked_once_for_what_others_registered() {
-    let (mesh, shelf) = (mesh(), Arc::new(Shelf::default()));
-    let here = Persisted::new(Registration::Open).store(Arc::clone(&shelf) as Arc<dyn QueryStore>);
-    let there = Persisted::new(Registration::Open).store(Arc::clone(&shelf) as Arc<dyn QueryStore>);
+fn a_store_is_read_once_for_each_query_of_another_server() {
+    let (mesh, store) = (mesh(), Arc::new(CountingStore::default()));
+    let here = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
+    let there = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
     let id = done(here.register(&mesh, &titles())).unwrap().to_string();
-    assert_eq!(shelf.0.lock().unwrap().0.len(), 1);
+    assert_eq!(store.0.lock().unwrap().0.len(), 1);
     for _ in 0..3 {
         let query = done(there.find(&id)).unwrap().unwrap();
         assert_eq!(query.text(), TITLES);
-        assert!(mesh.plan_persisted(&query, None, None, None).is_ok());
     }
-    assert_eq!(shelf.0.lock().unwrap().1, 1);
+    assert_eq!(store.0.lock().unwrap().1, 1);
     assert!(done(there.find("q_nonsense")).unwrap().is_none());
-    assert_eq!(shelf.0.lock().unwrap().1, 1, "what cannot be an id is not looked up");
+    assert_eq!(store.0.lock().unwrap().1, 1, "a text that is not an id is not looked up");
 }
 
 #[test]
-fn another_schema_takes_queries_over_and_plans_them_anew() {
+fn a_registry_adopts_the_queries_of_another_except_preloaded_ones() {
     let mesh = mesh();
     let mut old = Persisted::new(Registration::Open);
     old.preload(&mesh, Format::Ql, "{ tag id }").unwrap();
     let id = done(old.register(&mesh, &titles())).unwrap().to_string();
-    let before = done(old.find(&id)).unwrap().unwrap();
-    assert!(mesh.plan_persisted(&before, None, None, None).is_ok());
-
-    let schema = Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build();
-    let other = Mesh::builder(schema.unwrap()).build().unwrap();
     let new = Persisted::new(Registration::Open);
     new.adopt(&old);
-    let query = done(new.find(&id)).unwrap().expect("it is still registered");
-    assert_eq!((query.text(), new.in_memory()), (TITLES, 1), "what was loaded at start is not taken over");
-    let error = other.plan_persisted(&query, None, None, None).unwrap_err().to_string();
-    assert!(error.contains("'title'"), "{error}");
-    assert!(mesh.plan_persisted(&before, None, None, None).is_ok(), "who has it still can go on");
+    let query = done(new.find(&id)).unwrap().unwrap();
+    assert_eq!((query.text(), new.in_memory()), (TITLES, 1));
 }

@@ -1,14 +1,14 @@
-//! Computed fields: functions of the application that are called when a row is written out. `SPEC §13.5`
+//! Computed fields: functions of the application that are called when a row is written. `SPEC §13.5`
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::plan::{Node, Output, TemplatePiece};
+use super::{Node, Output, TemplatePiece};
 use crate::{Cells, Value, ValueRef};
 
-/// The values of the fields that a computed field is made of, in one row.
+/// The inputs of a computed field in one row.
 pub struct ComputedInputs<'a> {
     cells: &'a dyn Cells,
     names: &'a [String],
@@ -58,8 +58,8 @@ impl ComputedFunction {
         self.from.iter().map(String::as_str)
     }
 
-    pub(crate) fn call(&self, parts: &ComputedInputs<'_>) -> Value {
-        (self.code)(parts)
+    pub(crate) fn call(&self, inputs: &ComputedInputs<'_>) -> Value {
+        (self.code)(inputs)
     }
 }
 
@@ -78,8 +78,8 @@ impl Functions {
         self.0.entry(entity.to_owned()).or_default().insert(name.into(), function);
     }
 
-    /// Replaces the templates that the planner has made for computed fields by the functions. The nesting of nodes is
-    /// bounded as that of queries.
+    /// Replaces the templates of computed fields that have a function. The depth of the recursion is bounded by that of
+    /// queries.
     pub(crate) fn apply_to(&self, node: &mut Node) {
         if self.0.is_empty() {
             return;

@@ -1,9 +1,9 @@
-//! The text form of plans: the tree that `explain` prints, and the text that cursors are bound to.
+//! The text form of plans, which `explain` prints and cursors are bound to.
 
 use std::fmt;
 
 use mesh_ql::{Direction, Nulls};
-use mesh_schema::{Cardinality, Link, TableName};
+use mesh_schema::{Cardinality, Link};
 
 use super::{
     Aggregate, ColumnSource, CompareOp, Grouping, Join, Node, Output, Plan, Predicate, SortKey, Target,
@@ -14,17 +14,17 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let node = self.node();
         match &self.target {
-            Target::Collection => writeln!(f, "{}: collection of {}", node.entity, table(&node.table))?,
+            Target::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
             Target::Point(id) => {
-                writeln!(f, "{}: one record of {}, id {}", node.entity, table(&node.table), Shown(id))?;
+                writeln!(f, "{}: one record of {}, id {}", node.entity, node.table, Shown(id))?;
             }
         }
-        below(f, node, self.after(), 1)
+        write_node(f, node, self.after(), 1)
     }
 }
 
-/// Nodes are nested as deep as the query, which is bounded.
-fn below(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level: usize) -> fmt::Result {
+/// Writes a node and those below it. The depth of the recursion is bounded by that of queries.
+fn write_node(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level: usize) -> fmt::Result {
     let indent = "  ".repeat(level);
     let columns = |selected| {
         let named = node.columns.iter().filter(move |column| column.selected == selected);
@@ -35,9 +35,9 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level
         _ => None,
     });
     let computed = computed.collect::<Vec<_>>().join(", ");
-    for (word, names) in [("fields ", columns(true)), ("made   ", computed), ("keys   ", columns(false))] {
+    for (label, names) in [("fields", columns(true)), ("computed", computed), ("keys", columns(false))] {
         if !names.is_empty() {
-            writeln!(f, "{indent}{word} {names}")?;
+            writeln!(f, "{indent}{label:7} {names}")?;
         }
     }
     if let Some(filter) = &node.filter {
@@ -60,7 +60,7 @@ fn below(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level
     }
     for join in &node.joins {
         writeln!(f, "{indent}{join}")?;
-        below(f, &join.node, None, level + 1)?;
+        write_node(f, &join.node, None, level + 1)?;
     }
     Ok(())
 }
@@ -71,29 +71,21 @@ impl fmt::Display for Join {
             Cardinality::One => "one",
             Cardinality::Many => "many",
         };
-        write!(f, "{}: {count} {} of {}, ", self.name, self.node.entity, table(&self.node.table))?;
+        write!(f, "{}: {count} {} of {}, ", self.name, self.node.entity, self.node.table)?;
         match &self.link {
             Link::Direct { pairs } => {
                 let pairs: Vec<_> =
                     pairs.iter().map(|pair| format!("{} = parent {}", pair.target, pair.parent)).collect();
                 f.write_str(&pairs.join(" and "))
             }
-            Link::Through { table: junction, from, to, parent, target } => {
-                let junction = table(junction);
-                write!(f, "{target} = {junction}.{to} where {junction}.{from} = parent {parent}")
+            Link::Through { table, from, to, parent, target } => {
+                write!(f, "{target} = {table}.{to} where {table}.{from} = parent {parent}")
             }
         }
     }
 }
 
-fn table(name: &TableName) -> String {
-    match &name.schema {
-        Some(schema) => format!("{schema}.{}", name.name),
-        None => name.name.clone(),
-    }
-}
-
-/// Writes a value so that distinct values have distinct text.
+/// Writes a value; distinct values have distinct texts.
 struct Shown<'a>(&'a Value);
 
 impl fmt::Display for Shown<'_> {
@@ -135,12 +127,12 @@ impl fmt::Display for SortKey {
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |f: &mut fmt::Formatter<'_>, list: &[Self], word: &str, empty: &str| {
+        let list = |f: &mut fmt::Formatter<'_>, list: &[Self], operator: &str, empty: &str| {
             if list.is_empty() {
                 return f.write_str(empty);
             }
             let parts: Vec<_> = list.iter().map(Self::to_string).collect();
-            write!(f, "({})", parts.join(word))
+            write!(f, "({})", parts.join(operator))
         };
         match self {
             Self::All(parts) => list(f, parts, " and ", "true"),

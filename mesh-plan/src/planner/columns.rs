@@ -11,7 +11,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Adds a field and returns its index. A column that exists already is only marked if it is selected.
+    /// Adds a field, or marks it as selected if it exists, and returns its index.
     pub(super) fn add_field(&mut self, entity: &Entity, id: FieldId, selected: bool) -> usize {
         self.add(from_field(entity, id, selected))
     }
@@ -55,8 +55,8 @@ impl Columns {
     }
 }
 
-/// Returns the name of a storage column in flat rows: that of its field, or if it has none the column's, qualified
-/// by the table if another member of the entity has that name.
+/// Returns the name of a storage column in flat rows: that of its field, or without a field that of the column, qualified by
+/// the table if a member of the entity has that name.
 pub(super) fn storage_name(entity: &Entity, column: &str) -> String {
     match entity.field_of_column(column) {
         Some(id) => entity.field(id).name.clone(),

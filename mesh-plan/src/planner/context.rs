@@ -5,6 +5,7 @@ use mesh_schema::Entity;
 
 use crate::{PlanError, PlanErrorKind};
 
+/// The entity and the path of a node.
 pub(super) struct NodeContext<'a> {
     pub(super) entity: &'a Entity,
     /// Dotted names from the root entity.
@@ -12,7 +13,7 @@ pub(super) struct NodeContext<'a> {
 }
 
 impl NodeContext<'_> {
-    /// An error about a part of the node's query.
+    /// Creates an error about a part of the node's query.
     pub(super) fn error(&self, span: Option<Span>, kind: impl Into<PlanErrorKind>) -> PlanError {
         PlanError::new(kind, self.path).with_span(span)
     }

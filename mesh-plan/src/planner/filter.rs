@@ -9,7 +9,7 @@ use super::subject::Comparable;
 use crate::plan::{CompareOp, Predicate};
 use crate::{PlanError, PlanErrorKind, Value};
 
-/// Finds what a condition compares.
+/// Finds the left side of a condition.
 type Lookup<'f, 'q> = dyn Fn(&'q Subject) -> Result<Comparable<'q>, PlanError> + 'f;
 
 /// Plans a filter. The parser bounds the depth of the tree, and with it this recursion.
@@ -29,7 +29,7 @@ pub(super) fn plan<'q>(
     })
 }
 
-/// Plans one condition. Its operator and its operand go together, which the parser has checked.
+/// Plans one condition. The parser has checked that the operand has the form that the operator takes.
 pub(super) fn comparison(
     node: &NodeContext<'_>,
     left: &Comparable<'_>,
@@ -42,55 +42,43 @@ pub(super) fn comparison(
         let kind = PlanErrorKind::Operator { field: left.name.value.clone(), op: *op, ty };
         return Err(node.error(op.span, kind));
     }
+    let refused = |span, (ty, found)| {
+        node.error(span, PlanErrorKind::Literal { field: left.name.value.clone(), ty, found })
+    };
     let value = |literal: &Spanned<Literal>| -> Result<Value, PlanError> {
-        literal::value(left.ty, left.time_form, literal).map_err(|(ty, found)| {
-            let kind = PlanErrorKind::Literal { field: left.name.value.clone(), ty, found };
-            node.error(literal.span, kind)
-        })
+        literal::value(left.ty, left.time_form, literal).map_err(|error| refused(literal.span, error))
     };
     let source = left.source.clone();
-    let one = || match operand {
-        Operand::One(literal) => value(literal),
-        Operand::None | Operand::Many(_) => Ok(Value::Null),
-    };
-    let many = || match operand {
-        Operand::Many(list) => list.iter().map(value).collect(),
-        Operand::None | Operand::One(_) => Ok(Vec::new()),
-    };
-    let compare = |op| one().map(|value| Predicate::Compare { source: source.clone(), op, value });
-    let like = |ignore_case| match operand {
-        Operand::One(Spanned { value: Literal::Text(pattern), .. }) => {
-            Ok(Predicate::Like { source: source.clone(), pattern: pattern.clone(), ignore_case })
+    Ok(match (*op, operand) {
+        (FilterOp::IsNull | FilterOp::IsNotNull, _) => {
+            Predicate::IsNull { source, negated: *op == FilterOp::IsNotNull }
         }
-        other => {
-            let (span, found) = match other {
-                Operand::One(literal) => (literal.span, literal::describe(literal)),
-                Operand::None | Operand::Many(_) => (op.span, "a list".to_owned()),
-            };
-            let field = left.name.value.clone();
-            Err(node.error(span, PlanErrorKind::Literal { field, ty: "a text pattern", found }))
-        }
-    };
-    match *op {
-        FilterOp::Eq => compare(CompareOp::Eq),
-        FilterOp::Ne => compare(CompareOp::Ne),
-        FilterOp::Gt => compare(CompareOp::Gt),
-        FilterOp::Gte => compare(CompareOp::Gte),
-        FilterOp::Lt => compare(CompareOp::Lt),
-        FilterOp::Lte => compare(CompareOp::Lte),
-        FilterOp::In | FilterOp::Nin => {
-            let (values, negated) = (many()?, *op == FilterOp::Nin);
-            Ok(match (values.is_empty(), negated) {
-                (false, _) => Predicate::In { source, values, negated },
+        (FilterOp::In | FilterOp::Nin, _) => {
+            let list = if let Operand::Many(list) = operand { list.as_slice() } else { &[] };
+            let values = list.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+            match (values.is_empty(), *op == FilterOp::Nin) {
+                (false, negated) => Predicate::In { source, values, negated },
                 (true, false) => Predicate::Any(Vec::new()),
                 (true, true) => Predicate::All(Vec::new()),
-            })
+            }
         }
-        FilterOp::Like => like(false),
-        FilterOp::Ilike => like(true),
-        FilterOp::IsNull => Ok(Predicate::IsNull { source, negated: false }),
-        FilterOp::IsNotNull => Ok(Predicate::IsNull { source, negated: true }),
-    }
+        (FilterOp::Like | FilterOp::Ilike, operand) => match operand {
+            Operand::One(Spanned { value: Literal::Text(pattern), .. }) => {
+                Predicate::Like { source, pattern: pattern.clone(), ignore_case: *op == FilterOp::Ilike }
+            }
+            Operand::One(other) => {
+                return Err(refused(other.span, ("a text pattern", literal::describe(other))));
+            }
+            Operand::None | Operand::Many(_) => {
+                return Err(refused(op.span, ("a text pattern", "a list".to_owned())));
+            }
+        },
+        (other, operand) => {
+            let value = if let Operand::One(literal) = operand { value(literal)? } else { Value::Null };
+            let op = CompareOp::from_filter(other).unwrap_or(CompareOp::Eq);
+            Predicate::Compare { source, op, value }
+        }
+    })
 }
 
 /// Returns whether an operator can be used on values of a type. `SPEC §3.7`

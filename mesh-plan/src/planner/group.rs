@@ -30,10 +30,7 @@ pub(super) fn plan(
     let mut keys = Vec::with_capacity(names.len());
     for name in names {
         let key = subject::field(node, name, control)?;
-        if let Some(ty @ FieldType::Json) = key.ty {
-            let kind = PlanErrorKind::Unordered { field: name.value.clone(), ty, control };
-            return Err(node.error(name.span, kind));
-        }
+        key.check_order(node, control)?;
         let selected = read.select.iter().any(|selection| selection.name() == name);
         if let (ColumnSource::Column(storage), Some(Member::Field(id))) =
             (&key.source, node.entity.member(name))
@@ -52,15 +49,15 @@ pub(super) fn plan(
         output.push(Output::Field { key: OutputKey::new(selection.name(), output.is_empty()), column });
     }
     let mut aggregates = Vec::with_capacity(controls.aggregates.len());
-    for (index, aggregate) in controls.aggregates.iter().enumerate() {
-        let (planned, column) = self::aggregate(node, aggregate, index)?;
-        let key = OutputKey::new(&aggregate.alias, output.is_empty());
+    for (index, requested) in controls.aggregates.iter().enumerate() {
+        let (planned, column) = aggregate(node, requested, index)?;
+        let key = OutputKey::new(&requested.alias, output.is_empty());
         output.push(Output::Field { key, column: columns.add(column) });
         aggregates.push(planned);
     }
     let mut grouping = Grouping { keys, aggregates, having: None };
     if let Some(tree) = &controls.having {
-        let lookup = |named| subject::of_group(node, named, &grouping, "$having");
+        let lookup = |named| subject::find(node, named, Some(&grouping), "$having");
         grouping.having = Some(filter::plan(node, tree, &lookup)?);
     }
     Ok((output, grouping))
@@ -91,27 +88,27 @@ fn selected(
 
 fn aggregate(
     node: &NodeContext<'_>,
-    written: &mesh_ql::Aggregate,
+    requested: &mesh_ql::Aggregate,
     index: usize,
 ) -> Result<(Aggregate, Column), PlanError> {
-    let field = written.field.as_ref().map(|name| subject::field(node, name, "$aggregate")).transpose()?;
+    let field = requested.field.as_ref().map(|name| subject::field(node, name, "$aggregate")).transpose()?;
     let ty = field.as_ref().and_then(|field| field.ty);
     if let (Some(field), Some(ty)) = (&field, ty)
-        && !applies(written, ty)
+        && !applies(requested, ty)
     {
-        let function = written.function;
+        let function = requested.function;
         let kind = PlanErrorKind::Function { function, field: field.name.value.clone(), ty };
         return Err(node.error(field.name.span, kind));
     }
     let time_form = field.as_ref().and_then(|field| field.time_form);
     let planned = Aggregate {
-        alias: written.alias.value.clone(),
-        function: written.function,
+        alias: requested.alias.value.clone(),
+        function: requested.function,
         column: field.and_then(|field| match field.source {
             ColumnSource::Column(column) => Some(column),
             ColumnSource::Aggregate(_) => None,
         }),
-        distinct: written.distinct,
+        distinct: requested.distinct,
         ty,
     };
     let column = Column {

@@ -7,7 +7,7 @@ use mesh_schema::{FieldType, TimeForm};
 
 use crate::Value;
 use crate::shape::number_text;
-use crate::value::time::{Date, Time};
+use crate::value::time::{self, Time};
 
 /// Digits of a decimal that a 64-bit float holds exactly.
 const EXACT_DIGITS: usize = 15;
@@ -40,7 +40,7 @@ pub(super) fn value(
             _ => None,
         },
         FieldType::Datetime => text(literal).and_then(Time::parse).map(|time| time.stored(form)),
-        FieldType::Date => text(literal).and_then(Date::parse).map(|date| date.stored(form)),
+        FieldType::Date => text(literal).and_then(time::parse_date).map(|date| time::stored_date(date, form)),
         FieldType::Uuid => {
             text(literal).filter(|text| is_uuid(text)).map(|text| Value::Text(text.to_owned()))
         }
@@ -102,18 +102,22 @@ fn integer(literal: &Literal) -> Option<i64> {
 
 /// Converts numeric text to a number if that is exact, and to text otherwise.
 fn decimal(text: &str) -> Option<Value> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !all_digits(whole) || !all_digits(fraction) {
+    if !is_decimal(text) {
         return None;
     }
     if let Ok(value) = text.parse() {
         return Some(Value::Integer(value));
     }
-    let exact = whole.len() + fraction.len() <= EXACT_DIGITS;
-    let real = text.parse().ok().filter(|_| exact).map(Value::Real);
+    let is_exact = text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS;
+    let real = text.parse().ok().filter(|_| is_exact).map(Value::Real);
     Some(real.unwrap_or_else(|| Value::Text(text.to_owned())))
+}
+
+/// Returns whether a text is a number without exponent.
+pub(super) fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    [whole, fraction].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn is_uuid(text: &str) -> bool {

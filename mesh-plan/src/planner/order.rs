@@ -1,15 +1,15 @@
 //! Planning of `$orderBy`, and the keys that make an order total. `SPEC §3.9`
 
 use mesh_ql::{Direction, Nulls, OrderBy};
-use mesh_schema::{Entity, FieldType};
+use mesh_schema::Entity;
 
 use super::columns::Columns;
 use super::context::NodeContext;
 use super::subject;
+use crate::PlanError;
 use crate::plan::{ColumnSource, Grouping, SortKey};
-use crate::{PlanError, PlanErrorKind};
 
-/// Returns the written keys, then those that break ties, in the direction of the last written one.
+/// Returns the keys of the query, then those that break ties, in the direction of the last one of the query.
 pub(super) fn plan(
     node: &NodeContext<'_>,
     order: &[OrderBy],
@@ -18,34 +18,18 @@ pub(super) fn plan(
 ) -> Result<Vec<SortKey>, PlanError> {
     let mut keys = Vec::with_capacity(order.len() + 1);
     for OrderBy { subject, direction, nulls } in order {
-        let key = match grouping {
-            Some(grouping) => subject::of_group(node, subject, grouping, "$orderBy")?,
-            None => subject::of_record(node, subject, "$orderBy")?,
-        };
-        if let Some(ty @ FieldType::Json) = key.ty {
-            let field = key.name.value.clone();
-            let kind = PlanErrorKind::Unordered { field, ty, control: "$orderBy" };
-            return Err(node.error(key.name.span, kind));
-        }
-        let nullable = is_nullable(node.entity, &key.source);
-        let (direction, nulls) = (*direction, *nulls);
-        keys.push(SortKey {
-            source: key.source,
-            direction,
-            nulls,
-            nullable,
-            breaks_ties: false,
-            column: None,
-        });
+        let key = subject::find(node, subject, grouping, "$orderBy")?;
+        key.check_order(node, "$orderBy")?;
+        let requested = tie_breaker(&key.source, is_nullable(node.entity, &key.source));
+        keys.push(SortKey { direction: *direction, nulls: *nulls, breaks_ties: false, ..requested });
     }
     let direction = keys.last().map_or(Direction::Asc, |key| key.direction);
     let ties = match grouping {
-        Some(_) => columns
-            .list
-            .iter()
-            .filter(|column| matches!(column.source, ColumnSource::Column(_)))
-            .map(|column| tie_breaker(&column.source, is_nullable(node.entity, &column.source)))
-            .collect(),
+        Some(_) => {
+            let sources = columns.list.iter().map(|column| &column.source);
+            let keys = sources.filter(|source| matches!(source, ColumnSource::Column(_)));
+            keys.map(|source| tie_breaker(source, is_nullable(node.entity, source))).collect()
+        }
         None => tie_break(node.entity),
     };
     for mut key in ties {
@@ -63,10 +47,8 @@ pub(super) fn tie_break(entity: &Entity) -> Vec<SortKey> {
         let field = entity.field(id);
         tie_breaker(&ColumnSource::Column(field.column.clone()), field.nullable)
     });
-    let others = entity
-        .tie_break
-        .iter()
-        .map(|key| tie_breaker(&ColumnSource::Column(key.column.clone()), key.nullable));
+    let others = entity.tie_break.iter();
+    let others = others.map(|key| tie_breaker(&ColumnSource::Column(key.column.clone()), key.nullable));
     id.into_iter().chain(others).collect()
 }
 

@@ -10,49 +10,41 @@ use crate::plan::{CompareOp, Predicate};
 use crate::policy::{Condition, Operand, SessionBinding, View};
 use crate::{PlanError, PlanErrorKind, Principal};
 
-/// Plans a condition over the whole schema, since it may use hidden fields. Returns also the session values that it
-/// needs.
-pub(crate) fn plan(
-    schema: &Schema,
-    entity: EntityId,
-    condition: &Condition,
-) -> Result<(Predicate, Vec<SessionBinding>), PlanError> {
-    let mut slots = Vec::new();
-    let predicate = add(schema, entity, condition, &mut slots)?;
-    Ok((predicate, slots))
+/// Checks that a condition fits its entity.
+pub(crate) fn check(schema: &Schema, entity: EntityId, condition: &Condition) -> Result<(), PlanError> {
+    let entity = schema.entity(entity);
+    walk(&NodeContext { entity, path: &entity.key }, condition, &mut Vec::new()).map(drop)
 }
 
-/// Plans a condition as [`plan`] does, and adds the session values that it needs to `slots`.
-pub(super) fn add(
+/// Plans a condition over the whole schema, since it may use hidden fields. Adds the session values that it needs to
+/// `slots`. An error is a fault of the application, of which clients see no details.
+pub(crate) fn plan(
     schema: &Schema,
     entity: EntityId,
     condition: &Condition,
     slots: &mut Vec<SessionBinding>,
 ) -> Result<Predicate, PlanError> {
     let entity = schema.entity(entity);
-    walk(&NodeContext { entity, path: &entity.key }, condition, slots)
+    walk(&NodeContext { entity, path: &entity.key }, condition, slots).map_err(|error| {
+        let kind = PlanErrorKind::Policy { entity: error.path.clone(), fault: error.to_string() };
+        PlanError::new(kind, error.path)
+    })
 }
 
-/// Returns the condition of an entity with the values of a session filled in. It is for writes, whose plans are not
-/// cached.
-pub(crate) fn bound(
+/// Returns the condition of an entity with the values of a session filled in, for writes, whose plans are not cached.
+pub(super) fn bound(
     view: &View,
     entity: EntityId,
     principal: Option<&Principal>,
 ) -> Result<Option<Predicate>, PlanError> {
     let Some(condition) = view.condition(entity) else { return Ok(None) };
-    let (predicate, slots) = plan(&view.whole, entity, condition).map_err(|error| policy_error(&error))?;
+    let mut slots = Vec::new();
+    let predicate = plan(&view.whole, entity, condition, &mut slots)?;
     let values: Vec<_> = slots.iter().map(|slot| slot.bind(principal)).collect();
     Ok(Some(predicate.bound(&values).into_owned()))
 }
 
-/// Turns an error about a condition, which is a fault of the application, into one that clients see no details of.
-pub(crate) fn policy_error(error: &PlanError) -> PlanError {
-    let kind = PlanErrorKind::Policy { entity: error.path.clone(), fault: error.to_string() };
-    PlanError::new(kind, error.path.as_str())
-}
-
-/// Conditions are as deep as the application wrote them; those of documents are bounded.
+/// The depth of the recursion is bounded for conditions of documents. Other conditions are written by the application.
 fn walk(
     node: &NodeContext<'_>,
     condition: &Condition,
@@ -61,10 +53,10 @@ fn walk(
     let mut all =
         |parts: &[Condition]| parts.iter().map(|part| walk(node, part, slots)).collect::<Result<Vec<_>, _>>();
     Ok(match condition {
-        // A single condition needs no conjunction.
-        Condition::All(parts) => match (all(parts)?, parts.as_slice()) {
-            (planned, [_]) => planned.into_iter().next().unwrap_or(Predicate::Any(Vec::new())),
-            (planned, _) => Predicate::All(planned),
+        Condition::All(parts) => match parts.as_slice() {
+            // A single condition needs no conjunction.
+            [part] => walk(node, part, slots)?,
+            parts => Predicate::All(all(parts)?),
         },
         Condition::Any(parts) => Predicate::Any(all(parts)?),
         Condition::Not(part) => Predicate::Not(Box::new(walk(node, part, slots)?)),
@@ -103,22 +95,9 @@ fn session(
     slots: &mut Vec<SessionBinding>,
 ) -> Result<Predicate, PlanError> {
     let field = || left.name.value.clone();
-    let compare = match op {
-        FilterOp::Eq => CompareOp::Eq,
-        FilterOp::Ne => CompareOp::Ne,
-        FilterOp::Gt => CompareOp::Gt,
-        FilterOp::Gte => CompareOp::Gte,
-        FilterOp::Lt => CompareOp::Lt,
-        FilterOp::Lte => CompareOp::Lte,
-        FilterOp::In
-        | FilterOp::Nin
-        | FilterOp::Like
-        | FilterOp::Ilike
-        | FilterOp::IsNull
-        | FilterOp::IsNotNull => {
-            let (ty, found) = ("constants with this operator", "a value of the session".to_owned());
-            return Err(node.error(None, PlanErrorKind::Literal { field: field(), ty, found }));
-        }
+    let Some(compare) = CompareOp::from_filter(op) else {
+        let (ty, found) = ("constants with this operator", "a value of the session".to_owned());
+        return Err(node.error(None, PlanErrorKind::Literal { field: field(), ty, found }));
     };
     if let Some(ty) = left.ty.filter(|ty| !filter::applies(op, *ty)) {
         return Err(node.error(None, PlanErrorKind::Operator { field: field(), op, ty }));

@@ -32,7 +32,7 @@ impl<'a> From<(Format, &'a str)> for QuerySource<'a> {
 }
 
 impl<'a> QuerySource<'a> {
-    /// A text with this plan, for caches.
+    /// Returns a text that identifies the query in caches.
     pub(crate) fn canonical(self) -> (Format, Cow<'a, str>) {
         match self {
             Self::Text { format, text } => (format, Cow::Borrowed(text)),

@@ -55,12 +55,13 @@ impl Planner<'_> {
                     if relation.cardinality == Cardinality::One && links_to_id(relation, target) {
                         node.order.clear();
                     }
+                    let (parent_keys, child_keys) = keys(entity, relation, target, columns);
                     output.push(Output::Join { key, join: joins.len() });
                     joins.push(Join {
                         name: name.value.clone(),
                         cardinality: relation.cardinality,
-                        parent_keys: parent_keys(entity, relation, columns),
-                        child_keys: child_keys(relation, target),
+                        parent_keys,
+                        child_keys,
                         link: relation.link.clone(),
                         node,
                     });
@@ -91,7 +92,7 @@ fn template(entity: &Entity, computed: &Computed, columns: &mut Columns) -> Vec<
         .collect()
 }
 
-/// Returns whether the link compares the target's id, so that there is at most one row and nothing to order.
+/// Returns whether the link compares the target's id. Then there is at most one row, which needs no order.
 fn links_to_id(relation: &Relation, target: &Entity) -> bool {
     let id = target.id.map(|id| target.field(id).column.as_str());
     match &relation.link {
@@ -100,20 +101,23 @@ fn links_to_id(relation: &Relation, target: &Entity) -> bool {
     }
 }
 
-fn parent_keys(parent: &Entity, relation: &Relation, columns: &mut Columns) -> Vec<usize> {
+/// Returns the indexes of the parent's columns that a relation compares, and the names of the columns with their values in flat
+/// rows of the target.
+fn keys(
+    parent: &Entity,
+    relation: &Relation,
+    target: &Entity,
+    columns: &mut Columns,
+) -> (Vec<usize>, Vec<String>) {
     match &relation.link {
-        Link::Direct { pairs } => {
-            pairs.iter().map(|pair| columns.add_storage(parent, &pair.parent)).collect()
+        Link::Direct { pairs } => pairs
+            .iter()
+            .map(|pair| {
+                (columns.add_storage(parent, &pair.parent), columns::storage_name(target, &pair.target))
+            })
+            .unzip(),
+        Link::Through { table, from, parent: column, .. } => {
+            (vec![columns.add_storage(parent, column)], vec![format!("{}.{from}", table.name)])
         }
-        Link::Through { parent: column, .. } => vec![columns.add_storage(parent, column)],
-    }
-}
-
-fn child_keys(relation: &Relation, target: &Entity) -> Vec<String> {
-    match &relation.link {
-        Link::Direct { pairs } => {
-            pairs.iter().map(|pair| columns::storage_name(target, &pair.target)).collect()
-        }
-        Link::Through { table, from, .. } => vec![format!("{}.{from}", table.name)],
     }
 }

@@ -1,4 +1,4 @@
-//! Names in controls: fields, group keys and aggregates, looked up by name.
+//! The names in controls: fields, group keys and aggregates.
 
 use mesh_ql::{AggregateFn, Name, Subject};
 use mesh_schema::{FieldType, Member, TimeForm};
@@ -7,12 +7,21 @@ use super::context::NodeContext;
 use crate::plan::{Aggregate, ColumnSource, Grouping};
 use crate::{PlanError, PlanErrorKind};
 
-/// A value that can be compared, and what is known of it.
+/// A value that can be compared.
 pub(super) struct Comparable<'q> {
     pub(super) name: &'q Name,
     pub(super) source: ColumnSource,
     pub(super) ty: Option<FieldType>,
     pub(super) time_form: Option<TimeForm>,
+}
+
+impl Comparable<'_> {
+    /// Refuses values without an order.
+    pub(super) fn check_order(&self, node: &NodeContext<'_>, control: &'static str) -> Result<(), PlanError> {
+        let Some(ty @ FieldType::Json) = self.ty else { return Ok(()) };
+        let kind = PlanErrorKind::Unordered { field: self.name.value.clone(), ty, control };
+        Err(node.error(self.name.span, kind))
+    }
 }
 
 /// Finds the scalar field with that name.
@@ -37,40 +46,29 @@ pub(super) fn field<'q>(
     Err(node.error(name.span, kind))
 }
 
-/// Finds what a control of an ungrouped read names: a field.
-pub(super) fn of_record<'q>(
+/// Finds the subject of a control: a field of an ungrouped read, or a group key or an aggregate of a grouped one.
+pub(super) fn find<'q>(
     node: &NodeContext<'_>,
     subject: &'q Subject,
-    control: &'static str,
-) -> Result<Comparable<'q>, PlanError> {
-    match subject {
-        Subject::Field(name) => field(node, name, control),
-        Subject::Aggregate(alias) => Err(unknown_aggregate(node, alias, control)),
-    }
-}
-
-/// Finds what a control of a grouped read names: a group key or an aggregate.
-pub(super) fn of_group<'q>(
-    node: &NodeContext<'_>,
-    subject: &'q Subject,
-    grouping: &Grouping,
+    grouping: Option<&Grouping>,
     control: &'static str,
 ) -> Result<Comparable<'q>, PlanError> {
     match subject {
         Subject::Field(name) => {
             let found = field(node, name, control)?;
-            let is_key =
-                matches!(&found.source, ColumnSource::Column(column) if grouping.keys.contains(column));
-            if is_key {
+            let is_key = |grouping: &Grouping| matches!(&found.source, ColumnSource::Column(column) if grouping.keys.contains(column));
+            if grouping.is_none_or(is_key) {
                 return Ok(found);
             }
             let kind = PlanErrorKind::NotAGroupKey { field: name.value.clone(), control };
             Err(node.error(name.span, kind))
         }
         Subject::Aggregate(alias) => {
-            let found = grouping.aggregates.iter().enumerate().find(|(_, it)| *alias == it.alias);
+            let aggregates = grouping.map_or(&[][..], |grouping| &grouping.aggregates);
+            let found = aggregates.iter().enumerate().find(|(_, aggregate)| *alias == aggregate.alias);
             let Some((index, aggregate)) = found else {
-                return Err(unknown_aggregate(node, alias, control));
+                let kind = PlanErrorKind::UnknownAggregate { alias: alias.value.clone(), control };
+                return Err(node.error(alias.span, kind));
             };
             let field = aggregate.column.as_ref().and_then(|column| node.entity.field_of_column(column));
             Ok(Comparable {
@@ -81,11 +79,6 @@ pub(super) fn of_group<'q>(
             })
         }
     }
-}
-
-fn unknown_aggregate(node: &NodeContext<'_>, alias: &Name, control: &'static str) -> PlanError {
-    let kind = PlanErrorKind::UnknownAggregate { alias: alias.value.clone(), control };
-    node.error(alias.span, kind)
 }
 
 /// Returns the type of an aggregate's value.

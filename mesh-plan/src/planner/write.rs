@@ -1,4 +1,4 @@
-//! Planning of writes: checks a request against the schema. `SPEC §11`
+//! Planning of writes, checked against the schema. `SPEC §11`
 
 mod link;
 #[cfg(test)]
@@ -7,7 +7,7 @@ mod value;
 
 use std::sync::Arc;
 
-use mesh_schema::{Cardinality, Entity, Link, Member, Relation, Schema};
+use mesh_schema::{Cardinality, Entity, EntityId, Link, Member};
 
 use super::context::{NodeContext, nearest};
 use super::{find_entity, literal, policy_filter};
@@ -52,8 +52,7 @@ pub enum WriteTarget<'a> {
 }
 
 impl<'a> WriteTarget<'a> {
-    /// Returns the entity key of the path.
-    pub fn entity(&self) -> &'a str {
+    fn entity(&self) -> &'a str {
         match self {
             Self::Create { entity }
             | Self::Update { entity, .. }
@@ -67,7 +66,7 @@ impl<'a> WriteTarget<'a> {
 }
 
 impl<'a> WriteRequest<'a> {
-    /// A write without body, whose reply has all scalar fields.
+    /// Creates a write without body, whose reply has all scalar fields.
     pub fn new(target: WriteTarget<'a>) -> Self {
         Self { target, fields: None, reply: None, set: &[], principal: None }
     }
@@ -100,44 +99,47 @@ impl<'a> WriteRequest<'a> {
 
 /// Plans a write. Returns the entity and the action on a record of it.
 pub(crate) fn plan(view: &View, request: &WriteRequest<'_>) -> Result<(Subject, Action), Error> {
-    let empty = Fields::default();
-    let planner = WritePlanner {
-        view,
-        principal: request.principal,
-        schema: &view.schema,
-        fields: request.fields.unwrap_or(&empty),
-        set: request.set,
-    };
-    let subject = planner.subject(request.target.entity())?;
+    let planner = WritePlanner { view, request };
+    let subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
     let action = match request.target {
         WriteTarget::Create { .. } => Action::Create { values: planner.values(&subject, None)? },
         WriteTarget::Update { id, .. } => {
             let values = planner.values(&subject, None)?;
-            Action::Update { id: found(&subject, id)?, values }
+            Action::Update { id: parse_id(&subject, id)?, values }
         }
         WriteTarget::Delete { id, .. } => {
             check_entity(subject.entity())?;
-            Action::Delete { id: found(&subject, id)? }
+            Action::Delete { id: parse_id(&subject, id)? }
         }
-        WriteTarget::Attach { id, relation, .. } => planner.attach(&subject, id, relation)?,
+        WriteTarget::Attach { id, relation, .. } => {
+            let other = planner.related(&subject, relation, Cardinality::Many)?;
+            if let LinkKey::Junction { .. } = other.key {
+                check_link(&subject, &other)?;
+                let to = planner.entity_id(&other)?;
+                Action::Link { id: parse_id(&subject, id)?, to: parse_id(&other.subject, &to)?, other }
+            } else {
+                let values = planner.values(&other.subject, Some(&other))?;
+                Action::CreateChild { id: parse_id(&subject, id)?, other, values }
+            }
+        }
         WriteTarget::Connect { id, relation, .. } => {
-            let other = planner.other(&subject, relation, Cardinality::One)?;
+            let other = planner.related(&subject, relation, Cardinality::One)?;
             check_link(&subject, &other)?;
             let to = planner.entity_id(&other)?;
-            Action::Connect { id: found(&subject, id)?, to: found(&other.subject, &to)?, other }
+            Action::Connect { id: parse_id(&subject, id)?, to: parse_id(&other.subject, &to)?, other }
         }
         WriteTarget::Disconnect { id, relation, .. } => {
-            let other = planner.other(&subject, relation, Cardinality::One)?;
+            let other = planner.related(&subject, relation, Cardinality::One)?;
             check_link(&subject, &other)?;
-            Action::Disconnect { id: found(&subject, id)?, other }
+            Action::Disconnect { id: parse_id(&subject, id)?, other }
         }
         WriteTarget::Remove { id, relation, child, .. } => {
-            let other = planner.other(&subject, relation, Cardinality::Many)?;
+            let other = planner.related(&subject, relation, Cardinality::Many)?;
             match &other.key {
                 LinkKey::Junction { .. } => check_link(&subject, &other)?,
                 LinkKey::InSubject(_) | LinkKey::InRelated(_) => check_entity(other.subject.entity())?,
             }
-            Action::Remove { id: found(&subject, id)?, child: found(&other.subject, child)?, other }
+            Action::Remove { id: parse_id(&subject, id)?, child: parse_id(&other.subject, child)?, other }
         }
     };
     Ok((subject, action))
@@ -145,37 +147,23 @@ pub(crate) fn plan(view: &View, request: &WriteRequest<'_>) -> Result<(Subject, 
 
 struct WritePlanner<'a> {
     view: &'a View,
-    principal: Option<&'a Principal>,
-    schema: &'a Arc<Schema>,
-    fields: &'a Fields,
-    set: &'a [(&'a str, Value)],
+    request: &'a WriteRequest<'a>,
 }
 
-impl WritePlanner<'_> {
-    fn subject(&self, key: &str) -> Result<Subject, PlanError> {
-        self.subject_of(find_entity(self.schema, key, None)?)
-    }
-
-    fn subject_of(&self, entity: mesh_schema::EntityId) -> Result<Subject, PlanError> {
-        let found = self.schema.entity(entity);
-        let id = found.id.ok_or_else(|| error(found, PlanErrorKind::NoId { entity: found.key.clone() }))?;
-        let guard = policy_filter::bound(self.view, entity, self.principal)?;
-        Ok(Subject { schema: Arc::clone(self.schema), entity, id, guard })
-    }
-
-    fn attach(&self, subject: &Subject, id: &str, relation: &str) -> Result<Action, Error> {
-        let other = self.other(subject, relation, Cardinality::Many)?;
-        if let LinkKey::Junction { .. } = other.key {
-            check_link(subject, &other)?;
-            let to = self.entity_id(&other)?;
-            return Ok(Action::Link { id: found(subject, id)?, to: found(&other.subject, &to)?, other });
-        }
-        let values = self.values(&other.subject, Some(&other))?;
-        Ok(Action::CreateChild { id: found(subject, id)?, other, values })
+impl<'a> WritePlanner<'a> {
+    fn subject(&self, id: EntityId) -> Result<Subject, PlanError> {
+        let entity = self.view.schema.entity(id);
+        let no_id = || error(entity, PlanErrorKind::NoId { entity: entity.key.clone() });
+        Ok(Subject {
+            schema: Arc::clone(&self.view.schema),
+            entity: id,
+            id: entity.id.ok_or_else(no_id)?,
+            guard: policy_filter::bound(self.view, id, self.request.principal)?,
+        })
     }
 
     /// Finds the relation with that name, which must have the cardinality that the method is for.
-    fn other(
+    fn related(
         &self,
         subject: &Subject,
         name: &str,
@@ -188,7 +176,15 @@ impl WritePlanner<'_> {
                 let kind = WriteFault::NotARelation { entity: entity.key.clone(), name: name.to_owned() };
                 return Err(error(entity, kind));
             }
-            None => return Err(unknown_relation(entity, name)),
+            None => {
+                let names = entity.relations.iter().map(|relation| relation.name.as_str());
+                let nearest = nearest(name, names.filter(|name| entity.member(name).is_some()));
+                let (entity_key, relation) = (entity.key.clone(), name.to_owned());
+                return Err(error(
+                    entity,
+                    WriteFault::UnknownRelation { entity: entity_key, relation, nearest },
+                ));
+            }
         };
         if relation.cardinality != cardinality {
             let kind = WriteFault::WrongCardinality {
@@ -198,56 +194,66 @@ impl WritePlanner<'_> {
             };
             return Err(error(entity, kind));
         }
-        let other = self.subject_of(relation.target)?;
+        let other = self.subject(relation.target)?;
         let key = link::stored_key(entity, relation, other.entity());
         Ok(RelatedRecord { relation: relation.name.clone(), subject: other, key })
     }
 
-    /// Checks the values of the body and those that the server sets.
-    fn values(&self, subject: &Subject, under: Option<&RelatedRecord>) -> Result<Vec<Assignment>, PlanError> {
+    /// Returns the members of the body with their JSON text.
+    fn members(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.request.fields.into_iter().flat_map(Fields::iter)
+    }
+
+    /// Checks the values of the body and those that the server sets. A child's link to its `parent` must not be among
+    /// those of the body.
+    fn values(
+        &self,
+        subject: &Subject,
+        parent: Option<&RelatedRecord>,
+    ) -> Result<Vec<Assignment>, PlanError> {
         let entity = subject.entity();
         let context = NodeContext { entity, path: &entity.key };
         let mut values = Vec::new();
-        for (name, text) in self.fields.iter() {
-            let field = match entity.member(name) {
-                Some(Member::Field(id)) => entity.field(id),
-                Some(Member::Relation(_)) => {
-                    let (entity, relation) = (entity.key.clone(), name.to_owned());
-                    return Err(context.error(None, WriteFault::RelationWritten { entity, relation }));
-                }
-                Some(Member::Computed(_)) => {
-                    return Err(context.error(None, WriteFault::ComputedWritten { field: name.to_owned() }));
-                }
+        for (name, text) in self.members() {
+            let (field, key) = (name.to_owned(), || entity.key.clone());
+            let kind: PlanErrorKind = match entity.member(name) {
                 None => return Err(context.unknown_field(name, None)),
+                Some(Member::Relation(_)) => {
+                    WriteFault::RelationWritten { entity: key(), relation: field }.into()
+                }
+                Some(Member::Computed(_)) => WriteFault::ComputedWritten { field }.into(),
+                Some(Member::Field(id)) => {
+                    let known = entity.field(id);
+                    if let Some(parent) = parent.filter(|parent| parent.stores_link_in(&known.column)) {
+                        WriteFault::LinkWritten { field, relation: parent.relation.clone() }.into()
+                    } else if !known.writable {
+                        WriteFault::NotWritable { entity: key(), field }.into()
+                    } else {
+                        match value::parse(known, text) {
+                            Err((ty, found)) => PlanErrorKind::Literal { field, ty, found },
+                            Ok(value) => {
+                                values.push(Assignment { field, column: known.column.clone(), value });
+                                continue;
+                            }
+                        }
+                    }
+                }
             };
-            if let Some(other) = under.filter(|other| other.sets(&field.column)) {
-                let (field, relation) = (name.to_owned(), other.relation.clone());
-                return Err(context.error(None, WriteFault::LinkWritten { field, relation }));
-            }
-            if !field.writable {
-                return Err(not_writable(entity, name));
-            }
-            let value = value::parse(field, text).map_err(|(ty, found)| {
-                context.error(None, PlanErrorKind::Literal { field: name.to_owned(), ty, found })
-            })?;
-            values.push(Assignment { field: name.to_owned(), column: field.column.clone(), value });
+            return Err(context.error(None, kind));
         }
-        if self.set.is_empty() {
+        if self.request.set.is_empty() {
             check_entity(entity)?;
         }
-        for (name, value) in self.set {
-            // The server may set fields that the caller does not see, but a caller uploads only what policies let
-            // them write.
+        for (name, value) in self.request.set {
+            // The server may set fields that policies hide, but files only in fields that they let the principal upload to.
             let whole = self.view.whole.entity(subject.entity);
             let Some(Member::Field(id)) = whole.member(name) else {
                 return Err(context.unknown_field(name, None));
             };
             if whole.field(id).upload.is_some() && entity.field(id).upload.is_none() {
-                let is_seen = entity.member(name).is_some();
-                return Err(if is_seen {
-                    not_writable(entity, name)
-                } else {
-                    context.unknown_field(name, None)
+                return Err(match entity.member(name) {
+                    Some(_) => not_writable(entity, name),
+                    None => context.unknown_field(name, None),
                 });
             }
             values.retain(|other| other.field != *name);
@@ -260,11 +266,10 @@ impl WritePlanner<'_> {
     /// Returns the id in the body `{entityId}`.
     fn entity_id(&self, other: &RelatedRecord) -> Result<String, PlanError> {
         let refused = |found: String| {
-            let kind = WriteFault::EntityId { relation: other.relation.clone(), found };
-            PlanError::new(kind, "")
+            PlanError::new(WriteFault::EntityId { relation: other.relation.clone(), found }, "")
         };
         let mut id = None;
-        for (name, text) in self.fields.iter() {
+        for (name, text) in self.members() {
             if name != "entityId" {
                 return Err(refused(format!("the member '{name}'")));
             }
@@ -276,16 +281,13 @@ impl WritePlanner<'_> {
 
 impl RelatedRecord {
     /// Returns whether the link is stored in that column of the other record.
-    fn sets(&self, column: &str) -> bool {
-        match &self.key {
-            LinkKey::InRelated(key) => key.all().any(|pair| pair.target == column),
-            LinkKey::InSubject(_) | LinkKey::Junction { .. } => false,
-        }
+    fn stores_link_in(&self, column: &str) -> bool {
+        matches!(&self.key, LinkKey::InRelated(key) if key.all().any(|pair| pair.target == column))
     }
 }
 
 /// Converts an id to a value. An id that no record can have is not found.
-fn found(subject: &Subject, text: &str) -> Result<Value, Error> {
+fn parse_id(subject: &Subject, text: &str) -> Result<Value, Error> {
     let field = subject.entity().field(subject.id);
     literal::id(field.ty, field.time_form, text)
         .ok_or_else(|| WriteError::NotFound { entity: subject.key().to_owned(), id: text.to_owned() }.into())
@@ -299,8 +301,8 @@ fn check_entity(entity: &Entity) -> Result<(), PlanError> {
     Err(error(entity, WriteFault::EntityNotWritable { entity: entity.key.clone() }))
 }
 
-/// Checks that the columns that store a link are writable if they are fields, and the entity that has them. The
-/// link of a junction counts as part of the entity of the path.
+/// Checks that the entity that stores a link is writable, and the fields of the columns that store it. The link of a
+/// junction counts as part of the entity of the path.
 fn check_link(subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError> {
     let (entity, columns): (_, Vec<&String>) = match &other.key {
         LinkKey::InSubject(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
@@ -309,14 +311,14 @@ fn check_link(subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError>
         }
         LinkKey::Junction { .. } => (subject.entity(), Vec::new()),
     };
-    for field in columns.into_iter().filter_map(|column| entity.field_of_column(column)) {
-        let field = entity.field(field);
-        if !field.writable && entity.member(&field.name).is_some() {
-            return Err(not_writable(entity, &field.name));
-        }
+    for id in columns.into_iter().filter_map(|column| entity.field_of_column(column)) {
+        let field = entity.field(id);
         if !field.writable {
-            // The name of the field is hidden by a policy.
-            return Err(error(entity, WriteFault::LinkNotWritable { relation: other.relation.clone() }));
+            // An error must not name a field that a policy hides.
+            return Err(match entity.member(&field.name) {
+                Some(_) => not_writable(entity, &field.name),
+                None => error(entity, WriteFault::LinkNotWritable { relation: other.relation.clone() }),
+            });
         }
     }
     check_entity(entity)
@@ -328,15 +330,4 @@ fn error(entity: &Entity, kind: impl Into<PlanErrorKind>) -> PlanError {
 
 fn not_writable(entity: &Entity, field: &str) -> PlanError {
     error(entity, WriteFault::NotWritable { entity: entity.key.clone(), field: field.to_owned() })
-}
-
-fn unknown_relation(entity: &Entity, name: &str) -> PlanError {
-    let names = entity.relations.iter().map(|Relation { name, .. }| name.as_str());
-    let names = names.filter(|name| entity.member(name).is_some());
-    let kind = WriteFault::UnknownRelation {
-        entity: entity.key.clone(),
-        relation: name.to_owned(),
-        nearest: nearest(name, names),
-    };
-    error(entity, kind)
 }

@@ -11,18 +11,18 @@ use mesh_schema::{Entity, Entries, Fault, Faults, Schema, Writable};
 use super::{Access, Condition, Operand, Policy};
 use crate::planner::policy_filter;
 
-/// The policy that a schema document describes: for each role what it may read and write, and for `*` what
-/// all others may. [`crate::MeshBuilder::build`] installs it by itself.
+/// The policy of a schema document: what each role, and `*` for all others, may read and write.
+/// [`crate::MeshBuilder::build`] adds it.
 #[derive(Clone, Debug)]
 pub struct SchemaPolicy {
     roles: Arc<Entries<RoleDocument>>,
 }
 
 impl SchemaPolicy {
-    /// The policy of a schema, if its document has one; or everything that is wrong with its conditions.
+    /// Creates the policy of a schema, if its document has one.
     ///
     /// # Errors
-    /// Operators that do not fit a field's type, and values that it cannot hold.
+    /// Reports all conditions with operators that do not fit a field's type, or values that it cannot hold.
     pub fn from_schema(schema: &Schema) -> Result<Option<Self>, Faults> {
         let Some(roles) = schema.policies() else { return Ok(None) };
         let mut faults = Vec::new();
@@ -32,12 +32,12 @@ impl SchemaPolicy {
                 let RuleDocument::Listed(ListedDocument { condition: Some(condition), .. }) = rule else {
                     continue;
                 };
-                let place = || format!("policies.{role}.{key}.$where");
-                let checked = schema.find(key).map(|id| policy_filter::plan(schema, id, &read(condition)));
+                let location = || format!("policies.{role}.{key}.$where");
+                let checked = schema.find(key).map(|id| policy_filter::check(schema, id, &read(condition)));
                 match checked {
-                    Some(Ok(_)) => {}
-                    Some(Err(error)) => faults.push(fault(place(), error.to_string())),
-                    None => faults.push(fault(place(), format!("Entity '{key}' not found"))),
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => faults.push(fault(location(), error.to_string())),
+                    None => faults.push(fault(location(), format!("Entity '{key}' not found"))),
                 }
             }
         }
@@ -47,9 +47,7 @@ impl SchemaPolicy {
 
 impl Policy for SchemaPolicy {
     fn access(&self, class: &str, entity: &Entity) -> Access {
-        // `*` is no role of its own, whatever a session says.
-        let own = self.roles.get(class).filter(|_| class != ANY_ROLE);
-        match own.or_else(|| self.roles.get(ANY_ROLE)) {
+        match self.roles.get(class).or_else(|| self.roles.get(ANY_ROLE)) {
             Some(RoleDocument::All) => Access::all(),
             Some(RoleDocument::Entities(rules)) => match rules.get(&entity.key) {
                 Some(RuleDocument::All) => Access::all(),
@@ -76,7 +74,7 @@ fn access(listed: &ListedDocument) -> Access {
     }
 }
 
-/// The document's conditions were bounded when it was read.
+/// Converts a condition. The loader of documents bounds the depth of the recursion.
 fn read(condition: &ConditionDocument) -> Condition {
     match condition {
         ConditionDocument::And(parts) => Condition::All(parts.iter().map(read).collect()),
@@ -84,7 +82,7 @@ fn read(condition: &ConditionDocument) -> Condition {
         ConditionDocument::Not(part) => Condition::Not(Box::new(read(part))),
         ConditionDocument::Compare { field, op, value } => match FilterOp::parse(op) {
             Some(op) => Condition::Field { field: field.clone(), op, value: operand(value) },
-            // The loader accepts the same operators. If it ever accepts more, nothing is shown.
+            // The loader accepts the operators of queries only; a condition with another one would hold for no record.
             None => Condition::Any(Vec::new()),
         },
     }
@@ -117,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_know_the_operators_of_queries() {
+    fn documents_and_queries_have_the_same_operators() {
         assert_eq!(mesh_schema::policy::OPERATORS, FilterOp::ALL.map(FilterOp::name));
     }
 }

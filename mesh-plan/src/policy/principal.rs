@@ -1,6 +1,8 @@
-//! The identity behind a request.
+//! The identity of a request.
 
 use std::fmt;
+
+use super::SessionValue;
 
 /// The user and session of a request. It is taken from a verified session, never from unverified input of the client.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -33,6 +35,16 @@ impl Principal {
     pub fn with_tenant(mut self, tenant: impl Into<String>) -> Self {
         self.tenant = Some(tenant.into());
         self
+    }
+
+    /// Returns a value for conditions of policies.
+    pub(super) fn value(&self, value: SessionValue) -> Option<&str> {
+        match value {
+            SessionValue::UserId => Some(&self.user),
+            SessionValue::Role => self.role.as_deref(),
+            SessionValue::Tenant => self.tenant.as_deref(),
+            SessionValue::Session => Some(&self.session),
+        }
     }
 }
 

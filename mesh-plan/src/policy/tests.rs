@@ -99,7 +99,7 @@ fn plan(mesh: &Mesh, who: Option<&Principal>, query: &str, id: Option<&str>) -> 
         Some(id) => Request::point(Format::Json, query, id),
         None => Request::collection(Format::Json, query),
     };
-    mesh.plan(&request.by(who))
+    mesh.plan(&request.with_principal(who))
 }
 
 fn finish(mesh: &Mesh, plan: Plan) -> String {
@@ -238,7 +238,7 @@ fn hidden_entities_are_not_there_in_roots_paths_or_relations() {
     assert_eq!(refused(reader, boss), "Field 'boss' not found on entity 'user'");
     let mesh = mesh();
     let path = |entity| {
-        let request = Request::collection(Format::Json, POSTS).of_entity(entity);
+        let request = Request::collection(Format::Json, POSTS).with_entity(entity);
         mesh.plan(&request).map(|_| ()).expect_err("refused").to_string()
     };
     assert_eq!(path("audit"), "Entity 'audit' not found");

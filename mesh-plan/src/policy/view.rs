@@ -1,27 +1,25 @@
-//! The schema as one class of principals sees it, created once and cached.
+//! The schema as each class of principals sees it.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::fmt::Write as _;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use mesh_schema::policy::{Restriction, SessionValue};
 use mesh_schema::{Entity, EntityId, FieldType, Schema, TimeForm};
 
 use super::{Access, Condition, Policy, Sight};
-use crate::planner::policy_filter;
-use crate::{PlanError, Principal, Value};
+use crate::planner::{literal, policy_filter};
+use crate::{Generations, PlanError, Principal, Value};
 
-/// Classes that are kept. An application with more of them makes views again and again, which is slow and
-/// still right.
-const KEPT: usize = 256;
+/// The number of classes with a cached view. Views of more classes are created again and again, which is slow.
+const CLASSES: usize = 256;
 
-/// What the members of a class can name, and which records there are for them.
+/// The schema and the conditions of one class.
 pub(crate) struct View {
     /// The schema without what is hidden.
     pub(crate) schema: Arc<Schema>,
-    /// The whole schema, which conditions refer to. Ids are the same in both.
+    /// The whole schema, which conditions refer to. Ids are equal in both.
     pub(crate) whole: Arc<Schema>,
     /// Identifies the class; empty without policies.
     pub(crate) class: Box<str>,
@@ -30,8 +28,8 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The view of a schema without policies.
-    pub(crate) fn open(schema: Arc<Schema>) -> Self {
+    /// Creates the view of a schema without policies.
+    fn unrestricted(schema: Arc<Schema>) -> Self {
         Self {
             whole: Arc::clone(&schema),
             schema,
@@ -42,7 +40,7 @@ impl View {
     }
 
     fn new(whole: &Arc<Schema>, class: &str, access: impl Fn(&Entity) -> Access) -> Self {
-        let mut view = Self { class: class.into(), ..Self::open(Arc::clone(whole)) };
+        let mut view = Self { class: class.into(), ..Self::unrestricted(Arc::clone(whole)) };
         let mut restrictions = HashMap::new();
         for (id, entity) in whole.entities() {
             let access = access(entity);
@@ -52,8 +50,8 @@ impl View {
             }
         }
         let hidden = || Restriction { hidden: true, ..Restriction::default() };
-        let of = |entity: &Entity| restrictions.get(&entity.key).cloned().unwrap_or_else(hidden);
-        view.schema = Arc::new(whole.restricted(of));
+        let restriction = |entity: &Entity| restrictions.get(&entity.key).cloned().unwrap_or_else(hidden);
+        view.schema = Arc::new(whole.restricted(restriction));
         view
     }
 
@@ -76,7 +74,7 @@ impl View {
         restriction
     }
 
-    /// What every record of the entity fulfills that is there for this class.
+    /// Returns the condition that the visible records of an entity fulfill.
     pub(crate) fn condition(&self, entity: EntityId) -> Option<&Condition> {
         self.conditions.get(&entity)
     }
@@ -84,19 +82,17 @@ impl View {
     /// Returns the faults of conditions that do not fit their entity.
     pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
         self.conditions.iter().filter_map(|(entity, condition)| {
-            policy_filter::plan(&self.whole, *entity, condition)
-                .err()
-                .map(|error| policy_filter::policy_error(&error))
+            policy_filter::plan(&self.whole, *entity, condition, &mut Vec::new()).err()
         })
     }
 
-    /// Whether a selection passes over that name.
+    /// Returns whether a selection may name this hidden member without an error.
     pub(crate) fn drops(&self, entity: EntityId, name: &str) -> bool {
         !self.dropped.is_empty() && self.dropped.contains(&(entity, name.to_owned()))
     }
 }
 
-/// A place in a plan for a value of the session, and what it is compared with.
+/// A session value in a plan, with the type of the field that it is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionBinding {
     pub(crate) value: SessionValue,
@@ -105,71 +101,56 @@ pub(crate) struct SessionBinding {
 }
 
 impl SessionBinding {
-    /// The value there; NULL, with which no comparison holds, where the session has none, or one that the
-    /// field cannot hold.
+    /// Returns the value of a session. It is NULL, with which no comparison holds, if the session lacks the value or the
+    /// field cannot hold it.
     pub(crate) fn bind(&self, principal: Option<&Principal>) -> Value {
         let text = principal.and_then(|principal| principal.value(self.value));
-        text.and_then(|text| crate::planner::literal::id(self.ty, self.time_form, text)).unwrap_or_default()
+        text.and_then(|text| literal::id(self.ty, self.time_form, text)).unwrap_or_default()
     }
 }
 
 /// The views of a schema.
 pub(crate) struct Views {
-    open: Arc<View>,
+    unrestricted: Arc<View>,
     policies: Vec<Arc<dyn Policy>>,
-    by_class: RwLock<HashMap<Box<str>, Arc<View>>>,
+    by_class: Generations<Box<str>, Arc<View>>,
 }
 
 impl Views {
     pub(crate) fn new(schema: Arc<Schema>, policies: Vec<Arc<dyn Policy>>) -> Self {
-        Self { open: Arc::new(View::open(schema)), policies, by_class: RwLock::default() }
+        let by_class = Generations::new(if policies.is_empty() { 0 } else { CLASSES });
+        Self { unrestricted: Arc::new(View::unrestricted(schema)), policies, by_class }
     }
 
-    /// Returns the view without policies.
-    pub(crate) fn open(&self) -> &Arc<View> {
-        &self.open
+    /// Returns the view of the whole schema, without policies.
+    pub(crate) fn unrestricted(&self) -> &View {
+        &self.unrestricted
     }
 
-    /// The whole schema.
-    pub(crate) fn whole(&self) -> &Arc<Schema> {
-        &self.open.whole
+    pub(crate) fn have_policies(&self) -> bool {
+        !self.policies.is_empty()
     }
 
-    /// Whether what is there is the same for all.
-    pub(crate) fn are_equal(&self) -> bool {
-        self.policies.is_empty()
-    }
-
-    /// The schema as one class sees it.
-    pub(crate) fn of(&self, principal: Option<&Principal>) -> Arc<View> {
-        if self.policies.is_empty() {
-            return Arc::clone(&self.open);
+    /// Returns the view of a principal's class.
+    pub(crate) fn find(&self, principal: Option<&Principal>) -> Arc<View> {
+        if !self.have_policies() {
+            return Arc::clone(&self.unrestricted);
         }
         let classes: Vec<Cow<'_, str>> = self.policies.iter().map(|policy| policy.class(principal)).collect();
         let mut key = String::new();
         for class in &classes {
-            // Writing to a String cannot fail. The length keeps two lists of classes apart.
+            // Writing to a String cannot fail. The length makes lists of classes unambiguous.
             let _ = write!(key, "{}:{class}", class.len());
         }
-        if let Some(view) = self.by_class.read().unwrap_or_else(PoisonError::into_inner).get(key.as_str()) {
-            return Arc::clone(view);
+        if let Some(view) = self.by_class.get(key.as_str()) {
+            return view;
         }
         let access = |entity: &Entity| {
             let each = self.policies.iter().zip(&classes).map(|(policy, class)| policy.access(class, entity));
             each.fold(Access::all(), Access::and)
         };
-        let view = Arc::new(View::new(self.whole(), &key, access));
-        let mut kept = self.by_class.write().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT {
-            kept.clear();
-        }
-        kept.insert(key.into(), Arc::clone(&view));
+        let view = Arc::new(View::new(&self.unrestricted.whole, &key, access));
+        self.by_class.insert(key.into(), Arc::clone(&view), 1);
         view
-    }
-}
-
-impl fmt::Debug for Views {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Views").field("policies", &self.policies.len()).finish_non_exhaustive()
     }
 }

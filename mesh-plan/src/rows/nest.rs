@@ -35,13 +35,9 @@ impl Plan {
 
 /// Refuses declarations that would change the result: a page of rows that are not filtered and sorted lacks rows.
 fn check_declared(node: &Node, applied: Applied) -> Result<(), ResolveError> {
-    let mut before = [(Applied::GROUP, Applied::FILTER), (Applied::PAGE, Applied::FILTER | Applied::ORDER)];
-    if let [_, (_, page)] = &mut before
-        && node.grouping.is_some()
-    {
-        *page |= Applied::GROUP;
-    }
-    for (control, needed) in before {
+    let mut before_page = Applied::FILTER | Applied::ORDER;
+    before_page.set(Applied::GROUP, node.grouping.is_some());
+    for (control, needed) in [(Applied::GROUP, Applied::FILTER), (Applied::PAGE, before_page)] {
         if applied.contains(control) && !applied.contains(needed) {
             let missing = needed - applied;
             return Err(ResolveError::new(format!(

@@ -1,4 +1,4 @@
-//! Matching of flat rows to their parents.
+//! Tests of nesting: flat rows and their parents.
 
 mod controls;
 
@@ -15,14 +15,13 @@ fn mesh(schema: SchemaBuilder) -> Mesh {
 #[track_caller]
 fn check(schema: SchemaBuilder, tables: &Tables, query: &str, items: &str) {
     let plan = mesh(schema).plan(&Request::collection(Format::Ql, query)).unwrap();
-    let body = plan.nest(tables.evaluate(&plan).unwrap()).unwrap();
+    let body = plan.nest(tables.rows(&plan).unwrap()).unwrap();
     let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
     assert_eq!(body["items"].to_string(), items);
 }
 
-/// A field has the name of another column, over which a relation goes.
 #[test]
-fn a_key_column_is_not_taken_for_a_field_of_its_name() {
+fn a_field_with_the_name_of_a_key_column_does_not_replace_it() {
     let schema = Schema::builder()
         .entity("post", |post| {
             let post = post.field("id", FieldType::Integer).field("author", FieldType::String);
@@ -47,7 +46,7 @@ fn equal_rows_without_a_key_are_two_rows() {
 }
 
 #[test]
-fn a_joined_object_is_there_by_its_identity_even_if_all_it_shows_is_null() {
+fn a_joined_object_with_an_id_is_present_even_if_all_selected_fields_are_null() {
     let schema = Schema::builder()
         .entity("post", |post| post.field("id", FieldType::Integer))
         .entity("note", |note| note.field("id", FieldType::Integer).field("text", FieldType::String))

@@ -19,7 +19,7 @@ pub(crate) struct RowTree {
     pub(crate) children: Vec<Self>,
 }
 
-/// Which rows belong to which parent, as indexes into the table.
+/// The rows of each parent, as indexes into the table.
 pub(crate) enum Parents {
     /// By the values of the parent's columns.
     ByKey { columns: Vec<usize>, rows: HashMap<Vec<HashKey>, Vec<usize>> },
@@ -53,8 +53,8 @@ impl RowTree {
         }
     }
 
-    /// Applies the controls of the plan that the resolver has not applied, to this node and those below it. Plans are
-    /// nested as deep as queries, which is bounded.
+    /// Applies the controls of the plan that the resolver has not applied, to this node and those below it. The depth of the
+    /// recursion is bounded by that of queries.
     pub(crate) fn evaluate(
         &mut self,
         plan: &Plan,
@@ -65,7 +65,6 @@ impl RowTree {
         for (child, join) in self.children.iter_mut().zip(&node.joins) {
             child.evaluate(plan, &join.node, Level::Nested, applied)?;
         }
-        let description = format!("the rows of {}", self.path);
         let sources: Vec<Option<ColumnSource>> =
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
         let mut groups = None;
@@ -74,8 +73,8 @@ impl RowTree {
                 continue;
             }
             let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
-            let (description, sources) = (description.as_str().into(), sources.as_slice().into());
-            let records = Records { description, sources, rows: rows.collect() };
+            let records =
+                Records { path: &self.path, sources: sources.as_slice().into(), rows: rows.collect() };
             let records = evaluate::apply(records, plan, node, level, applied)?;
             if is_ungrouped(node, applied) {
                 groups = Some(table_of(node, &records)?);

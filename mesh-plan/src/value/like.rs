@@ -25,7 +25,7 @@ enum Piece {
 }
 
 impl Pattern {
-    /// Parses a pattern. A `\` at its end stands for itself.
+    /// Parses a pattern. A `\` at its end is literal.
     pub fn new(pattern: &str, ignore_case: bool) -> Self {
         let mut pieces = Vec::with_capacity(pattern.len());
         let mut chars = pattern.chars();
@@ -53,34 +53,30 @@ impl Pattern {
 
     /// Returns whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
-        let mut piece = 0;
-        let mut rest = text.chars();
+        let (mut pieces, mut rest) = (self.pieces.as_slice(), text.chars());
         // Where to resume if a mismatch shows that the last `%` has to match one more character.
-        let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
+        let mut retry = None;
         loop {
-            let here = rest.clone();
-            let step = match (self.pieces.get(piece), rest.next()) {
+            let mut after = rest.clone();
+            let is_match = match (pieces.first(), after.next()) {
                 (Some(Piece::Any), _) => {
-                    retry = Some((piece + 1, here.clone()));
-                    rest = here;
-                    true
+                    pieces = pieces.get(1..).unwrap_or_default();
+                    retry = Some((pieces, rest.clone()));
+                    continue;
                 }
-                (Some(Piece::One), Some(_)) => true,
-                (Some(Piece::Char(wanted)), Some(char)) => *wanted == fold(char, self.ignore_case),
                 (None, None) => return true,
                 (_, None) => return false,
+                (Some(Piece::One), Some(_)) => true,
+                (Some(Piece::Char(wanted)), Some(char)) => *wanted == fold(char, self.ignore_case),
                 (None, Some(_)) => false,
             };
-            if step {
-                piece += 1;
+            if is_match {
+                (pieces, rest) = (pieces.get(1..).unwrap_or_default(), after);
                 continue;
             }
-            let Some((after, from)) = &mut retry else { return false };
-            if from.next().is_none() {
-                return false;
-            }
-            piece = *after;
-            rest = from.clone();
+            let Some((next, from)) = &mut retry else { return false };
+            from.next();
+            (pieces, rest) = (*next, from.clone());
         }
     }
 }

@@ -1,190 +1,111 @@
-//! Dates and times, as they are read from queries, stored in columns and written in responses. `SPEC §5.5`
+//! Dates and times in queries, columns and responses. `SPEC §5.5`
 
+use std::fmt::Write as _;
+
+use jiff::SignedDuration;
+use jiff::civil::{self, Date, DateTime};
 use mesh_schema::TimeForm;
 
 use crate::Value;
 
 /// Greater integers are milliseconds since the epoch rather than seconds.
-const LARGEST_SECONDS: i64 = 100_000_000_000;
+const LARGEST_SECONDS: f64 = 100_000_000_000.0;
 
-/// A day of the proleptic Gregorian calendar, in the years 0000–9999.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Date {
-    year: i64,
-    month: u8,
-    day: u8,
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+
+/// Parses `2024-05-01`; `None` if there is no such day.
+pub(crate) fn parse_date(text: &str) -> Option<Date> {
+    let (year, rest) = text.split_once('-')?;
+    let (month, day) = rest.split_once('-')?;
+    Date::new(digits(year, 4)?, digits(month, 2)?, digits(day, 2)?).ok()
 }
 
-impl Date {
-    /// Parses `2024-05-01`; `None` if there is no such day.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        let (&[b'-'], &[b'-']) = (bytes.get(4..5)?, bytes.get(7..8)?) else { return None };
-        if bytes.len() != 10 {
-            return None;
-        }
-        let date = Self {
-            year: digits(bytes.get(0..4)?)?,
-            month: u8::try_from(digits(bytes.get(5..7)?)?).ok()?,
-            day: u8::try_from(digits(bytes.get(8..10)?)?).ok()?,
-        };
-        let days = match date.month {
-            1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-            4 | 6 | 9 | 11 => 30,
-            2 if is_leap(date.year) => 29,
-            2 => 28,
-            _ => 0,
-        };
-        (1..=days).contains(&date.day).then_some(date)
-    }
-
-    /// Returns the days since the Unix epoch, counted in years that begin in March.
-    fn days(self) -> i64 {
-        let (year, month) = (self.year, i64::from(self.month));
-        let year = if month <= 2 { year - 1 } else { year };
-        let era = year.div_euclid(400);
-        let year_of_era = year.rem_euclid(400);
-        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + i64::from(self.day) - 1;
-        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-    }
-
-    fn from_days(days: i64) -> Self {
-        let days = days + 719_468;
-        let era = days.div_euclid(146_097);
-        let day_of_era = days.rem_euclid(146_097);
-        let years = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * years + years / 4 - years / 100);
-        let shifted = (5 * day_of_year + 2) / 153;
-        let day = (day_of_year - (153 * shifted + 2) / 5 + 1) as u8;
-        let month = ((shifted + 2) % 12 + 1) as u8;
-        Self { year: years + era * 400 + i64::from(month <= 2), month, day }
-    }
-
-    /// Returns the day as its column stores it.
-    pub(crate) fn stored(self, form: Option<TimeForm>) -> Value {
-        let midnight = Time { date: self, second: 0, nanos: 0, fraction: 0, zone: None };
-        match form {
-            None => Value::Text(self.text()),
-            Some(_) => midnight.stored(form),
-        }
-    }
-
-    fn text(self) -> String {
-        format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
+/// Returns a day in the form of its column.
+pub(crate) fn stored_date(date: Date, form: Option<TimeForm>) -> Value {
+    match form {
+        None => Value::Text(date.to_string()),
+        Some(_) => Time { utc: date.into(), fraction: 0, has_zone: false }.stored(form),
     }
 }
 
-/// A day and a time of day, with the fraction and zone as written.
+/// A time in the years 0000–9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Time {
-    date: Date,
-    /// Seconds since midnight.
-    second: i64,
-    nanos: u32,
+    utc: DateTime,
     /// The number of digits of the fraction as written.
-    fraction: u8,
-    /// Minutes east of UTC; `None` without a zone.
-    zone: Option<i64>,
+    fraction: usize,
+    has_zone: bool,
 }
 
 impl Time {
     /// Parses `2024-05-01T12:30:00`. The `T` may be a space, a fraction and a zone may follow, and the seconds or the
     /// whole time of day may be missing.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let date = Date::parse(text.get(..10)?)?;
-        let mut time = Self { date, second: 0, nanos: 0, fraction: 0, zone: None };
-        let Some(rest) = text.get(10..).filter(|rest| !rest.is_empty()) else { return Some(time) };
+        let (date, rest) = text.split_at_checked(10)?;
+        let date = parse_date(date)?;
+        if rest.is_empty() {
+            return Some(Self { utc: date.into(), fraction: 0, has_zone: false });
+        }
         let rest = rest.strip_prefix(['T', 't', ' '])?;
-        let (hour, minute) = (digits(rest.as_bytes().get(0..2)?)?, digits(rest.as_bytes().get(3..5)?)?);
-        if rest.as_bytes().get(2) != Some(&b':') || hour > 23 || minute > 59 {
-            return None;
-        }
-        time.second = hour * 3_600 + minute * 60;
-        let mut rest = rest.get(5..)?;
-        if let Some(after) = rest.strip_prefix(':') {
-            let second = digits(after.as_bytes().get(0..2)?)?;
-            if second > 59 {
-                return None;
+        let (time, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len()));
+        let (time, fraction) = match time.split_once('.') {
+            Some((time, fraction)) if time.len() == 8 && (1..=9).contains(&fraction.len()) => {
+                (time, fraction)
             }
-            time.second += second;
-            rest = after.get(2..)?;
-            if let Some(after) = rest.strip_prefix('.') {
-                let count = after.bytes().take_while(u8::is_ascii_digit).count();
-                if !(1..=9).contains(&count) {
-                    return None;
-                }
-                let fraction = u32::try_from(digits(after.as_bytes().get(..count)?)?).ok()?;
-                time.nanos = fraction * 10u32.pow(9 - count as u32);
-                time.fraction = count as u8;
-                rest = after.get(count..)?;
-            }
-        }
-        time.zone = zone(rest)?;
-        // The conversion to UTC may lead out of the years of four digits.
-        let year = Date::from_days(time.seconds().div_euclid(86_400)).year;
-        (0..=9_999).contains(&year).then_some(time)
+            Some(_) => return None,
+            None => (time, ""),
+        };
+        let (hour, rest) = time.split_once(':')?;
+        let (minute, second) = rest.split_once(':').unwrap_or((rest, "00"));
+        let nanos = digits(&format!("{fraction:0<9}"), 9)?;
+        let time = civil::Time::new(digits(hour, 2)?, digits(minute, 2)?, digits(second, 2)?, nanos).ok()?;
+        let offset = SignedDuration::from_mins(offset(zone)?);
+        let utc = date.to_datetime(time).checked_sub(offset).ok().filter(|utc| utc.year() >= 0)?;
+        Some(Self { utc, fraction: fraction.len(), has_zone: !zone.is_empty() })
     }
 
-    /// Returns the time as its column stores it, in UTC. Without a known form of the column it is ISO 8601 text with
-    /// the fraction as written.
+    /// Returns the time in the form of its column, in UTC. For a column of unknown form it is ISO 8601 text with the
+    /// fraction as written.
     pub(crate) fn stored(self, form: Option<TimeForm>) -> Value {
-        let seconds = self.seconds();
+        let since_epoch = self.utc.duration_since(EPOCH);
         match form {
-            None => {
-                let zulu = self.zone.is_some();
-                Value::Text(text(seconds, self.nanos, 'T', self.fraction, zulu))
-            }
+            None => Value::Text(text(self.utc, 'T', self.fraction, self.has_zone)),
             Some(TimeForm::Text { separator, fraction, zulu }) => {
-                Value::Text(text(seconds, self.nanos, separator, fraction.max(self.needed()), zulu))
+                let nanos = format!("{:09}", self.utc.subsec_nanosecond());
+                let fraction = nanos.trim_end_matches('0').len().max(fraction.into());
+                Value::Text(text(self.utc, separator, fraction, zulu))
             }
-            Some(TimeForm::UnixSeconds) if self.nanos == 0 => Value::Integer(seconds),
-            Some(TimeForm::UnixSeconds) => Value::Real(seconds as f64 + f64::from(self.nanos) / 1e9),
-            Some(TimeForm::UnixMillis) => Value::Integer(seconds * 1_000 + i64::from(self.nanos / 1_000_000)),
+            Some(TimeForm::UnixSeconds) if self.utc.subsec_nanosecond() == 0 => {
+                Value::Integer(since_epoch.as_secs())
+            }
+            Some(TimeForm::UnixSeconds) => Value::Real(since_epoch.as_secs_f64()),
+            Some(TimeForm::UnixMillis) => Value::Integer(since_epoch.as_nanos().div_euclid(1_000_000) as i64),
         }
     }
-
-    /// Returns the seconds since the Unix epoch.
-    fn seconds(self) -> i64 {
-        self.date.days() * 86_400 + self.second - self.zone.unwrap_or(0) * 60
-    }
-
-    /// Returns the number of digits that the fraction needs.
-    fn needed(self) -> u8 {
-        (0..=9).find(|digits| self.nanos.is_multiple_of(10u32.pow(9 - digits))).unwrap_or(9) as u8
-    }
 }
 
-fn is_leap(year: i64) -> bool {
-    year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0)
-}
-
-/// Returns the ISO 8601 text of a number that represents a time; `None` if its year has more than four digits.
+/// Returns the ISO 8601 text of a number that represents a time; `None` if its year does not have four digits.
 pub(crate) fn from_number(form: Option<TimeForm>, number: f64) -> Option<String> {
-    let millis = match form {
+    let is_millis = match form {
         Some(TimeForm::UnixMillis) => true,
         Some(TimeForm::UnixSeconds) => false,
-        _ => number.abs() > LARGEST_SECONDS as f64,
+        _ => number.abs() > LARGEST_SECONDS,
     };
-    let scaled = if millis { number } else { number * 1_000.0 };
-    if !scaled.is_finite() || scaled.abs() > 3e14 {
+    let millis = if is_millis { number } else { number * 1_000.0 };
+    if !millis.is_finite() {
         return None;
     }
-    let total = scaled.round() as i64;
-    let (seconds, rest) = (total.div_euclid(1_000), total.rem_euclid(1_000) as u32);
-    let year = Date::from_days(seconds.div_euclid(86_400)).year;
-    let fraction = if rest == 0 { 0 } else { 3 };
-    (0..=9_999).contains(&year).then(|| text(seconds, rest * 1_000_000, 'T', fraction, true))
+    let utc = EPOCH.checked_add(SignedDuration::from_millis(millis.round() as i64)).ok()?;
+    let fraction = if utc.subsec_nanosecond() == 0 { 0 } else { 3 };
+    (utc.year() >= 0).then(|| text(utc, 'T', fraction, true))
 }
 
-fn text(seconds: i64, nanos: u32, separator: char, fraction: u8, zulu: bool) -> String {
-    let date = Date::from_days(seconds.div_euclid(86_400)).text();
-    let second = seconds.rem_euclid(86_400);
-    let mut out =
-        format!("{date}{separator}{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60);
+fn text(utc: DateTime, separator: char, fraction: usize, zulu: bool) -> String {
+    let (date, time) = (utc.date(), utc.time());
+    let mut out = format!("{date}{separator}{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second());
     if fraction > 0 {
-        let digits = format!("{nanos:09}");
-        out.push('.');
-        out.extend(digits.chars().take(fraction.into()));
+        // Writing to a String cannot fail.
+        let _ = write!(out, ".{:.fraction$}", format!("{:09}", time.subsec_nanosecond()));
     }
     if zulu {
         out.push('Z');
@@ -192,34 +113,28 @@ fn text(seconds: i64, nanos: u32, separator: char, fraction: u8, zulu: bool) -> 
     out
 }
 
-/// Parses the rest of a time: nothing, `Z`, or an offset such as `+02:00`.
-#[expect(clippy::option_option, reason = "malformed, absent and present are three things")]
-fn zone(text: &str) -> Option<Option<i64>> {
-    if text.is_empty() {
-        return Some(None);
-    }
-    if text == "Z" || text == "z" {
-        return Some(Some(0));
-    }
-    let sign = match text.as_bytes().first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
+/// Parses the zone of a time: nothing, `Z`, or an offset such as `+02:00`. Returns the minutes east of UTC.
+fn offset(zone: &str) -> Option<i64> {
+    let sign = match zone.bytes().next() {
+        None => return Some(0),
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        Some(_) => return (zone.len() == 1).then_some(0),
     };
-    let rest = text.as_bytes().get(1..)?;
-    let (hours, minutes) = match rest.len() {
-        2 => (digits(rest)?, 0),
-        4 => (digits(rest.get(..2)?)?, digits(rest.get(2..)?)?),
-        5 if rest.get(2) == Some(&b':') => (digits(rest.get(..2)?)?, digits(rest.get(3..)?)?),
-        _ => return None,
+    let rest = zone.get(1..)?;
+    let (hours, minutes) = match rest.split_once(':') {
+        Some(parts) => parts,
+        None if rest.len() == 2 => (rest, "00"),
+        None => rest.split_at_checked(2)?,
     };
-    (hours <= 23 && minutes <= 59).then_some(Some(sign * (hours * 60 + minutes)))
+    let (hours, minutes): (i64, i64) = (digits(hours, 2)?, digits(minutes, 2)?);
+    (hours <= 23 && minutes <= 59).then_some(sign * (hours * 60 + minutes))
 }
 
-fn digits(bytes: &[u8]) -> Option<i64> {
-    bytes
-        .iter()
-        .try_fold(0i64, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
+/// Parses a number of exactly this many digits.
+fn digits<T: std::str::FromStr>(text: &str, count: usize) -> Option<T> {
+    let is_number = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
 }
 
 #[cfg(test)]
@@ -238,6 +153,9 @@ mod tests {
         assert_eq!(stored("2024-05-01T01:30:00+02:00", blank), Some("2024-04-30 23:30:00".into()));
         assert_eq!(stored("2024-05-01", blank), Some("2024-05-01 00:00:00".into()));
         assert_eq!(stored("2024-05-01 12:30", millis), Some("2024-05-01T12:30:00.000Z".into()));
+        assert_eq!(stored("2024-05-01t01:30:00.250+0200", None), Some("2024-04-30T23:30:00.250Z".into()));
+        assert_eq!(stored("2024-05-01T01:30:00.25-02", millis), Some("2024-05-01T03:30:00.250Z".into()));
+        assert_eq!(stored("1970-01-01T00:00:00.5", Some(TimeForm::UnixSeconds)), Some(0.5.into()));
         assert_eq!(stored("1970-01-02T00:00:01Z", Some(TimeForm::UnixSeconds)), Some(86_401.into()));
         assert_eq!(stored("1969-12-31T23:59:59.5Z", Some(TimeForm::UnixMillis)), Some((-500).into()));
     }
@@ -253,6 +171,15 @@ mod tests {
             "2024-05-01T12:00:00+9",
             "a024-05-01",
             "2024-05-01T12:00:00.",
+            "2024-05-01T12:00:00.1234567890",
+            "2024-05-01T12:00.5",
+            "2024-05-01T12",
+            "2024-05-01T1:00:00",
+            "2024-05-01T12:00:60",
+            "2024-05-01T12:00:00:00",
+            "2024-05-01T12:00:00+2",
+            "2024-05-01T12:00:00+24:00",
+            "2024-05-01T12:00:00+02:0",
             "2024-13-01",
             "2024-05-01x",
             "２024-05-01",
@@ -262,12 +189,18 @@ mod tests {
     }
 
     #[test]
-    fn days_and_dates_are_inverse() {
-        for days in (-719_528..2_932_896).step_by(97) {
-            let date = Date::from_days(days);
-            assert_eq!(Date::parse(&date.text()), Some(date));
-            assert_eq!(date.days(), days);
+    fn the_years_of_four_digits_are_stored_in_every_form() {
+        let text = Some(TimeForm::Text { separator: 'T', fraction: 0, zulu: true });
+        for (time, seconds) in
+            [("0000-01-01T00:00:00Z", -62_167_219_200i64), ("9999-12-31T23:59:59Z", 253_402_300_799)]
+        {
+            assert_eq!(stored(time, text), Some(time.into()));
+            assert_eq!(stored(time, Some(TimeForm::UnixSeconds)), Some(seconds.into()));
+            assert_eq!(from_number(Some(TimeForm::UnixSeconds), seconds as f64).as_deref(), Some(time));
         }
+        assert_eq!(Time::parse("9999-12-31T23:59:59-01:00"), None);
+        assert_eq!(Time::parse("0000-01-01T00:00:00+01:00"), None);
+        assert_eq!(from_number(Some(TimeForm::UnixSeconds), 253_402_300_800.0), None);
     }
 
     #[test]

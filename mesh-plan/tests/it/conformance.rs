@@ -160,7 +160,7 @@ fn answer(mesh: &Mesh, step: &Step) -> Result<Value, (String, Value)> {
         Some(id) => Request::point(step.format, &step.text, id),
         None => Request::collection(step.format, &step.text),
     };
-    let plan = mesh.plan(&request.of_entity(&step.path[0])).map_err(|error| {
+    let plan = mesh.plan(&request.with_entity(&step.path[0])).map_err(|error| {
         let path = match &error {
             Error::Plan(error) => Value::from(error.path.clone()),
             _ => Value::Null,

@@ -63,7 +63,7 @@ impl Hub {
         }
         // Results are shared between principals unless they can depend on the principal.
         let principal = subscriber.principal.clone().filter(|_| self.reader.mesh.is_personal(&plan));
-        let key = SubscriptionKey { plan: plan.digest(), principal };
+        let key = SubscriptionKey { plan: plan.key(), principal };
         let membership = self
             .registry
             .join(key.clone(), || SharedReading::new(Arc::clone(&self.reader), key, plan, request_id));

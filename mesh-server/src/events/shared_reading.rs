@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mesh_plan::{Change, Context, Error, Mesh, Plan, Principal, ResolveError};
+use mesh_plan::{Change, Context, Error, Mesh, Plan, PlanKey, Principal, ResolveError};
 use mesh_wire::{RequestId, WireError, sse};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -24,8 +24,8 @@ const LAST_RETRY: Duration = Duration::from_secs(30);
 /// Identifies equal subscriptions.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct SubscriptionKey {
-    /// The digest of the plan, which covers the record's id and the values of the session.
-    pub(super) plan: [u8; 32],
+    /// The key of the plan, which covers the record's id and the values of the session.
+    pub(super) plan: PlanKey,
     /// Set if results can depend on the principal.
     pub(super) principal: Option<Arc<Principal>>,
 }

@@ -67,10 +67,6 @@ pub(crate) fn plan(
     let (shared, principal) = (cx.shared, caller.principal());
     let principal = principal.as_deref();
     let key = match &query {
-        Query::Registered(query) => {
-            let plan = shared.mesh.plan_persisted(query, id, entity, principal);
-            return Ok(plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?);
-        }
         Query::Header { format, base64 } => {
             let key = HeaderQuery { base64, format: *format, entity, id };
             if let Some(plan) = shared.header_plans.find(key) {
@@ -79,7 +75,7 @@ pub(crate) fn plan(
             }
             Some(key)
         }
-        Query::Text { .. } => None,
+        Query::Text { .. } | Query::Registered(_) => None,
     };
     let (format, text) = query.into_text(cx)?;
     let mut request = match id {
@@ -87,7 +83,7 @@ pub(crate) fn plan(
         None => Request::collection(format, &text),
     };
     request.entity = entity;
-    let plan = shared.mesh.plan(&request.by(principal));
+    let plan = shared.mesh.plan(&request.with_principal(principal));
     let plan = plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
     if let Some(key) = key {
         shared.header_plans.insert(key, &plan);

@@ -40,7 +40,7 @@ pub(crate) async fn register(
     };
     let PostBody { format, text, .. } = decode_body(cx.head.headers, &body)?;
     let principal = caller.principal();
-    let request = Request::collection(format, &text).by(principal.as_deref());
+    let request = Request::collection(format, &text).with_principal(principal.as_deref());
     match persisted.register(&cx.shared.mesh, &request).await {
         Ok(id) => {
             let body = format!("{{\"id\":\"{id}\"}}");

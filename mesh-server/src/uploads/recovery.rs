@@ -88,7 +88,7 @@ async fn is_in_column(
     let request = Request::new(&query);
     let plan = match view {
         View::All => mesh.plan_unrestricted(&request)?,
-        View::Principal(principal) => mesh.plan(&request.by(principal))?,
+        View::Principal(principal) => mesh.plan(&request.with_principal(principal))?,
     };
     // The query has one comparison. A policy adds others.
     let sees_all = matches!(plan.node().filter, Some(Predicate::Compare { .. }));

@@ -16,7 +16,7 @@ use mesh_server::mesh_integrity::{
     Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
 };
 use mesh_server::mesh_plan::{
-    MemoryQueries, Mesh, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Registration,
+    Mesh, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Registration,
 };
 use mesh_server::mesh_schema::{JoinDocument, Schema, ThroughDocument, Upload};
 use mesh_server::mesh_uploads::FileStore;
@@ -117,9 +117,7 @@ impl Site {
             .unwrap();
         let queries = Forgetful::default();
         // Almost no memory, so that dropped queries are unknown.
-        let persisted = Persisted::new(Registration::Open)
-            .memory(MemoryQueries::new(0, 0))
-            .store(Arc::new(queries.clone()));
+        let persisted = Persisted::new(Registration::Open).memory(0, 0).store(Arc::new(queries.clone()));
         let store = FileStore::open(folder.join("files")).unwrap();
         let mut app = App::builder(mesh).mutations(true).events(Events::new()).uploads(Uploads::new(store));
         if integrity {

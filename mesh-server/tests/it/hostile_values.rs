@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mesh_plan::memory::Tables;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Context, CursorKey, Limits, Mesh, Plan, Request, Value};
+use mesh_plan::{Context, Limits, Mesh, Plan, Request, Value};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_sqlite::Database;
@@ -121,8 +121,8 @@ impl World {
         let mut limits = Limits::default();
         limits.query.query_bytes = 1 << 20;
         let schema = Arc::new(schema());
-        let key = CursorKey::new(b"the same for both, or no cursor would be");
-        let builder = || Mesh::builder(Arc::clone(&schema)).cursor_key(key.clone()).limits(limits);
+        let secret = b"the secret of both servers";
+        let builder = || Mesh::builder(Arc::clone(&schema)).cursor_secret(secret).limits(limits);
         let tables = Tables::new().with(TABLE, columns, rows);
         Self {
             memory: builder().default_resolver(tables).build().unwrap(),

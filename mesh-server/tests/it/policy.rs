@@ -174,7 +174,7 @@ async fn read(mesh: &Mesh, who: Option<&Principal>, query: &str, id: Option<&str
         Some(id) => Request::point(Format::Json, query, id),
         None => Request::collection(Format::Json, query),
     };
-    let plan = mesh.plan(&request.by(who)).unwrap();
+    let plan = mesh.plan(&request.with_principal(who)).unwrap();
     String::from_utf8(mesh.read(&plan, &Context::default()).await.unwrap().bytes.to_vec()).unwrap()
 }
 

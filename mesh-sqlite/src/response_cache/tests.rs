@@ -189,7 +189,8 @@ fn answers_that_depend_on_a_session_are_not_shared() {
     runtime().block_on(async {
         let read_as = async |user: &str, role: &str, query: &str| {
             let principal = Principal::new(user, "a session").with_role(role);
-            let plan = mesh.plan(&Request::collection(Format::Ql, query).by(Some(&principal))).ok()?;
+            let plan =
+                mesh.plan(&Request::collection(Format::Ql, query).with_principal(Some(&principal))).ok()?;
             let context = Context::new("test").with_principal(Some(Arc::new(principal)));
             Some(mesh.read(&plan, &context).await.unwrap().bytes)
         };

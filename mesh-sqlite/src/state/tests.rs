@@ -142,7 +142,7 @@ async fn queries_are_found_by_others_and_after_a_restart() {
         assert_eq!((found.format(), found.text()), (Format::Ql, "{ post title }"));
     }
     assert!(open(&file).find(query.id()).await.unwrap().is_some());
-    assert!(open(&file).find(QueryId::of(Format::Json, "{ post title }")).await.unwrap().is_none());
+    assert!(open(&file).find(QueryId::new(Format::Json, "{ post title }")).await.unwrap().is_none());
 }
 
 #[tokio::test]

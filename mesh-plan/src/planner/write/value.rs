@@ -33,8 +33,10 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
             let bytes = serde_json::from_str::<String>(text).ok().and_then(|it| BASE64.decode(it).ok());
             bytes.map(Value::Bytes).ok_or_else(|| ("base64 text", describe(text)))
         }
-        Some(FieldType::Decimal) if exact(text).is_some() => Ok(Value::Text(exact(text).unwrap_or_default())),
         ty => {
+            if let (Some(FieldType::Decimal), Some(exact)) = (ty, exact(text)) {
+                return Ok(Value::Text(exact));
+            }
             let literal = literal_of(text).ok_or_else(|| (literal::takes_of(ty), describe(text)))?;
             literal::value(ty, field.time_form, &literal)
         }
@@ -67,10 +69,7 @@ pub(super) fn describe(text: &str) -> String {
 /// Returns the text of a number without exponent, which decimals store exactly, including trailing zeros.
 fn exact(text: &str) -> Option<String> {
     let text = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
-    let digits = text.strip_prefix('-').unwrap_or(&text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    (all_digits(whole) && all_digits(fraction)).then_some(text)
+    Some(text).filter(|text| literal::is_decimal(text))
 }
 
 fn literal_of(text: &str) -> Option<Literal> {

@@ -14,9 +14,10 @@ use crate::{ResolveError, Value};
 
 /// Returns the groups that satisfy `having`, each a row of its keys and aggregates. NULL is a key like any other value.
 pub(super) fn fold<'a>(mut records: Records<'a>, grouping: &Grouping) -> Result<Records<'a>, ResolveError> {
-    let keys: Vec<usize> = grouping.keys.iter().map(|key| records.column(key)).collect::<Result<_, _>>()?;
+    let column = |name: &String| records.position(&ColumnSource::Column(name.clone()));
+    let keys: Vec<usize> = grouping.keys.iter().map(column).collect::<Result<_, _>>()?;
     let columns: Vec<Option<usize>> = (grouping.aggregates.iter())
-        .map(|aggregate| aggregate.column.as_deref().map(|column| records.column(column)).transpose())
+        .map(|aggregate| aggregate.column.as_ref().map(column).transpose())
         .collect::<Result<_, _>>()?;
     let by_key = |left: &[Value], right: &[Value]| {
         let compared = keys.iter().map(|key| order::compare(cell(left, *key), cell(right, *key)));
@@ -40,7 +41,7 @@ pub(super) fn fold<'a>(mut records: Records<'a>, grouping: &Grouping) -> Result<
     let keys = grouping.keys.iter().cloned().map(ColumnSource::Column);
     let aggregates = (0..grouping.aggregates.len()).map(ColumnSource::Aggregate);
     let sources = keys.chain(aggregates).map(Some).collect();
-    let mut groups = Records { description: records.description, sources, rows };
+    let mut groups = Records { path: records.path, sources, rows };
     if let Some(having) = &grouping.having {
         predicate::filter(&mut groups, having)?;
     }

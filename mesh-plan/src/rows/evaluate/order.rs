@@ -20,11 +20,6 @@ pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Returns whether two values are equal as in SQL, where NULL equals nothing.
-pub(crate) fn equal(left: &Value, right: &Value) -> bool {
-    *left != Value::Null && compare(left, right) == Ordering::Equal
-}
-
 fn class(value: &Value) -> u8 {
     match value {
         Value::Null => 0,
@@ -83,8 +78,8 @@ fn integer_with_real(integer: i64, real: f64) -> Ordering {
 
 /// Sorts rows; equal rows keep their order. A key that only breaks ties is skipped if the rows lack its column.
 pub(super) fn sort(records: &mut Records<'_>, order: &[SortKey]) -> Result<(), ResolveError> {
-    let is_there = |key: &&SortKey| !key.breaks_ties || records.find(&key.source).is_some();
-    let order: Vec<&SortKey> = order.iter().filter(is_there).collect();
+    let is_used = |key: &&SortKey| !key.breaks_ties || records.find(&key.source).is_some();
+    let order: Vec<&SortKey> = order.iter().filter(is_used).collect();
     let positions = positions(records, &order)?;
     records
         .rows
@@ -160,21 +155,21 @@ mod tests {
             "a".into(),
             vec![0u8].into(),
         ];
-        for (place, left) in ascending.iter().enumerate() {
+        for (index, left) in ascending.iter().enumerate() {
             for (other, right) in ascending.iter().enumerate() {
-                assert_eq!(compare(left, right), place.cmp(&other), "{left:?} {right:?}");
+                assert_eq!(compare(left, right), index.cmp(&other), "{left:?} {right:?}");
             }
         }
     }
 
     #[test]
-    fn numbers_of_different_types_are_equal_and_null_equals_nothing() {
-        assert!(equal(&1.into(), &1.0.into()));
-        assert!(equal(&true.into(), &1.into()));
-        assert!(equal(&0.0.into(), &(-0.0).into()));
-        assert!(equal(&i64::MIN.into(), &(-2f64.powi(63)).into()));
-        assert!(!equal(&i64::MAX.into(), &2f64.powi(63).into()));
-        assert!(!equal(&Value::Null, &Value::Null));
-        assert!(!equal(&1.into(), &"1".into()));
+    fn numbers_of_different_types_can_be_equal() {
+        let is_equal = |left: Value, right: Value| compare(&left, &right).is_eq();
+        assert!(is_equal(1.into(), 1.0.into()));
+        assert!(is_equal(true.into(), 1.into()));
+        assert!(is_equal(0.0.into(), (-0.0).into()));
+        assert!(is_equal(i64::MIN.into(), (-2f64.powi(63)).into()));
+        assert!(!is_equal(i64::MAX.into(), 2f64.powi(63).into()));
+        assert!(!is_equal(1.into(), "1".into()));
     }
 }

@@ -33,7 +33,7 @@ fn holds(records: &Records<'_>, row: &[Value], predicate: &Predicate) -> Result<
             .try_fold(Some(false), |any, part| Ok::<_, ResolveError>(or(any, holds(records, row, part)?)))?,
         Predicate::Not(part) => not(holds(records, row, part)?),
         Predicate::Compare { source, op, value } => compares(cell(source)?, *op, value),
-        // `Plan::bound` has replaced it.
+        // `Plan::bound` replaces it before.
         Predicate::Session { .. } => None,
         Predicate::In { source, values, negated } => {
             let left = cell(source)?;

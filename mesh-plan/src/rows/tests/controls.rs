@@ -211,7 +211,7 @@ fn conditions_of_policies_hold_over_a_resolver_that_ignores_them() {
     let mesh = Mesh::builder(schema()).policy(policy).default_resolver(data.naive()).build().unwrap();
     let mut principal = Principal::new("1", "s");
     principal.tenant = Some("1".into());
-    let read = |request: Request<'_>, principal| run(&mesh, &request.by(principal)).unwrap();
+    let read = |request: Request<'_>, principal| run(&mesh, &request.with_principal(principal)).unwrap();
     let query = "{ post id comments { id } }";
     let body = read(Request::collection(Format::Ql, query), Some(&principal));
     let items = r#"{"items":[{"id":2,"comments":[]},{"id":3,"comments":[{"id":2}]}],"#;

@@ -3,7 +3,7 @@
 use mesh_schema::TimeForm;
 
 use crate::Value;
-use crate::value::time::{Date, Time};
+use crate::value::time::{Time, parse_date};
 
 /// The number of years after which the calendar repeats.
 const CYCLE: i64 = 400;
@@ -22,7 +22,7 @@ pub(super) fn date(text: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     let (year, rest) = split_in_range(text, LAST_YEAR_OF_DATES)?;
-    Date::parse(&format!("{:04}-{rest}", in_cycle(year)))?;
+    parse_date(&format!("{:04}-{rest}", in_cycle(year)))?;
     Some(with_era(year, rest))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{Binding, Gate, Keys, Secret, UsersTable};
-use mesh_plan::{Changes, CursorKey, MemoryQueries, Mesh, Persisted};
+use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_ql::Format;
 use mesh_schema::{Field, Schema};
 use mesh_server::otlp::Spans;
@@ -23,7 +23,7 @@ use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::{Config, DocsAuth, Store, Users};
 
-/// The label that the key of cursors is derived with.
+/// The label that the secret of cursors is derived with.
 const CURSOR_LABEL: &str = "mesh cursor";
 
 /// The parts of an application that are kept when the schema changes.
@@ -33,7 +33,7 @@ pub(crate) struct AppFactory {
     /// Health checks and metrics.
     pub(crate) admin: Admin,
     writer: Option<Writer>,
-    cursor_key: Option<CursorKey>,
+    cursor_secret: Option<[u8; 32]>,
     changes: Changes,
     integrity: Option<Integrity>,
     state: Option<State>,
@@ -69,7 +69,7 @@ impl AppFactory {
             admin: admin::admin(database.as_ref()),
             database,
             writer,
-            cursor_key: secret.map(|secret| CursorKey::new(&secret.derive(CURSOR_LABEL))),
+            cursor_secret: secret.map(|secret| secret.derive(CURSOR_LABEL)),
             changes,
             integrity,
             state,
@@ -100,8 +100,8 @@ impl AppFactory {
             );
         }
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
-        if let Some(key) = &self.cursor_key {
-            mesh = mesh.cursor_key(key.clone());
+        if let Some(secret) = &self.cursor_secret {
+            mesh = mesh.cursor_secret(secret);
         }
         if let Some(database) = &self.database {
             mesh = database.serve(mesh, self.writer.as_ref());
@@ -263,7 +263,7 @@ pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> 
     let settings = &config.persisted;
     let mut persisted = Persisted::new(config.registration())
         .only(settings.only)
-        .memory(MemoryQueries::new(settings.max_entries, MemoryQueries::BYTES));
+        .memory(settings.max_entries, Persisted::TEXT_BYTES);
     if let Some(state) = state {
         persisted = persisted.store(Arc::clone(&state.queries));
     }

@@ -88,7 +88,7 @@ impl Call {
     /// # Errors
     /// Those of a read route.
     pub async fn read(&self, request: Request<'_>) -> Result<JsonBody, WireError> {
-        let plan = self.mesh.plan(&request.by(self.principal()));
+        let plan = self.mesh.plan(&request.with_principal(self.principal()));
         let plan = plan.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
         self.mesh.read(&plan, &self.context).await.map_err(|error| {
             error_log::resolve_error(self.context.request_id(), &error);

@@ -28,7 +28,7 @@ pub(super) async fn find_record(
     mesh.plan_write(&request)?;
     let Some(id) = id else { return Ok(()) };
     let query = id_query(mesh, entity);
-    let plan = mesh.plan(&Request::new(&query).with_id(id).by(principal))?;
+    let plan = mesh.plan(&Request::new(&query).with_id(id).with_principal(principal))?;
     let found = mesh.read(&plan, &context).await.map_err(Error::Resolve)?;
     if found.bytes.as_ref() == b"null" {
         let missing = WriteError::NotFound { entity: entity.to_owned(), id: id.to_owned() };

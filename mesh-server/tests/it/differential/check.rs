@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mesh_plan::sql::postgres::ReadStatement;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Context, CursorKey, Error, Mesh, Plan, QuerySource, Request, ResolveError, Value};
+use mesh_plan::{Context, Error, Mesh, Plan, QuerySource, Request, ResolveError, Value};
 use mesh_ql::Format;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
@@ -123,8 +123,8 @@ impl<'o> Engines<'o> {
             )
         });
         let schema = Arc::new(schema);
-        let key = CursorKey::new(b"the same for both, or no cursor would be");
-        let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_key(key.clone());
+        let secret = b"the secret of both servers";
+        let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret);
         let postgres = others.postgres.as_ref().filter(|_| others.has_turn(seed)).map(|served| {
             let (schema, opened) = served.open(&database, &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()

@@ -62,7 +62,7 @@ async fn invalid_queries_are_not_registered() {
         let reply = site.send(Ask::post("/mesh/queries", &body)).await;
         assert_eq!(reply.why(), (400, error.to_owned()), "{body}");
     }
-    let secret = QueryId::of(mesh_ql::Format::Ql, "{ post secret }").to_string();
+    let secret = QueryId::new(mesh_ql::Format::Ql, "{ post secret }").to_string();
     assert_eq!(site.send(by_id("/mesh/post", &secret)).await.why().1, "QUERY_ID_UNKNOWN");
     let plain = register().without("Content-Type");
     assert_eq!(site.send(plain).await.status, 415);

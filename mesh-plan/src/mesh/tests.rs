@@ -3,7 +3,7 @@
 use mesh_ql::Format;
 use mesh_schema::{FieldType, Schema};
 
-use crate::{Error, Mesh, Plan, PlanErrorKind, Request, Value};
+use crate::{Error, Mesh, Plan, PlanErrorKind, Request, Target, Value};
 
 fn mesh() -> Mesh {
     let schema = Schema::builder()
@@ -19,14 +19,14 @@ fn mesh() -> Mesh {
     Mesh::builder(schema).build().unwrap()
 }
 
-/// A list with `{}` where its cursor goes.
+/// A collection read with `{}` in place of its cursor.
 const BY_RATING: &str = r#"{"post":{"$select":{"id":true},"$orderBy":[{"field":"rating","direction":"asc"}],"$page":{"first":2,"after":{}}}}"#;
 
 fn plan(mesh: &Mesh, text: &str) -> Result<Plan, Error> {
     mesh.plan(&Request::collection(Format::Json, text))
 }
 
-/// A cursor of that list with these values.
+/// Returns a cursor of a collection read with these values.
 fn cursor(mesh: &Mesh, list: &str, values: &[Value]) -> String {
     let first = plan(mesh, &list.replace("{}", "null")).unwrap();
     first.query.seal.text(values.iter().map(Value::as_ref))
@@ -46,7 +46,7 @@ fn refused(mesh: &Mesh, list: &str, cursor: &str) {
 }
 
 #[test]
-fn pages_share_a_plan_whose_cursors_have_null_in_the_same_places() {
+fn pages_share_a_plan_if_their_cursors_have_null_in_the_same_positions() {
     let mesh = mesh();
     let values = [[1.5.into(), 7.into()], [(-2.0).into(), 8.into()]];
     let pages = values.each_ref().map(|values| later(&mesh, BY_RATING, values));
@@ -55,8 +55,8 @@ fn pages_share_a_plan_whose_cursors_have_null_in_the_same_places() {
         pages.each_ref().map(|page| page.after().unwrap()),
         values.each_ref().map(|values| &values[..])
     );
-    assert_ne!(pages[0].digest(), pages[1].digest());
-    assert_eq!(pages[0].digest(), later(&mesh, BY_RATING, &values[0]).digest());
+    assert_ne!(pages[0].key(), pages[1].key());
+    assert_eq!(pages[0].key(), later(&mesh, BY_RATING, &values[0]).key());
     assert!(pages[0].to_string().contains("after (1.5, 7)"), "{}", pages[0]);
 
     let null = later(&mesh, BY_RATING, &[Value::Null, 7.into()]);
@@ -68,7 +68,7 @@ fn pages_share_a_plan_whose_cursors_have_null_in_the_same_places() {
 
 #[cfg(feature = "sql")]
 #[test]
-fn statements_leave_the_cursor_open() {
+fn statements_do_not_depend_on_the_values_of_the_cursor() {
     use crate::sql::postgres::{Features, ReadStatement};
     use crate::sql::sqlite::Statements;
 
@@ -92,7 +92,7 @@ fn statements_leave_the_cursor_open() {
 }
 
 #[test]
-fn a_cursor_opens_its_own_read_only() {
+fn a_cursor_of_another_read_is_refused() {
     let mesh = mesh();
     let values = [1.5.into(), 7.into()];
     let cursor = cursor(&mesh, BY_RATING, &values);
@@ -109,15 +109,14 @@ fn a_cursor_opens_its_own_read_only() {
         "A".repeat(40),
         String::new(),
     ];
-    let other_key =
-        Mesh::builder(std::sync::Arc::clone(mesh.schema())).cursor_key(crate::CursorKey::new(b"x"));
-    let other_key = self::cursor(&other_key.build().unwrap(), BY_RATING, &values);
-    // Before their plan is known, and after.
+    let other_secret = Mesh::builder(std::sync::Arc::clone(mesh.schema())).cursor_secret(b"x");
+    let other_secret = self::cursor(&other_secret.build().unwrap(), BY_RATING, &values);
+    // Before the plan is cached, and after.
     for _ in 0..2 {
         for list in &lists {
             refused(&mesh, list, &cursor);
         }
-        for altered in altered.iter().chain([&other_key]) {
+        for altered in altered.iter().chain([&other_secret]) {
             refused(&mesh, BY_RATING, altered);
         }
         later(&mesh, BY_RATING, &values);
@@ -125,13 +124,13 @@ fn a_cursor_opens_its_own_read_only() {
             later(&mesh, list, &["a".into(), 7.into()]);
         }
     }
-    // One of this read by its MAC, but of more values than it has keys.
+    // A cursor with the MAC of this read, but with more values than the order has keys.
     refused(&mesh, BY_RATING, &self::cursor(&mesh, BY_RATING, &[1.5.into(), 7.into(), 8.into()]));
 }
 
-/// What looks like a cursor and is none, and cursors that look like none.
+/// Texts with presumed cursors that are none, and with cursors in unusual notation.
 #[test]
-fn however_it_is_written_a_text_leads_to_its_own_plan() {
+fn texts_with_unusual_cursors_have_their_own_plans() {
     let mesh = mesh();
     let lists = [
         r#"{"post":{"$page":{"after":{},"first":1},"$select":{"id":true,"after":true}}}"#,
@@ -144,7 +143,7 @@ fn however_it_is_written_a_text_leads_to_its_own_plan() {
         for id in [7, 8, 7] {
             let page = later(&mesh, list, &[id.into()]);
             assert_eq!(page.after(), Some(&[Value::from(id)][..]), "{list}");
-            // The same text without a cache.
+            // Without a cache.
             assert_eq!(page.to_string(), later(&self::mesh(), list, &[id.into()]).to_string());
         }
         let first = plan(&mesh, &list.replace("{}", "null")).unwrap();
@@ -158,32 +157,39 @@ fn however_it_is_written_a_text_leads_to_its_own_plan() {
         ),
         format!(r#"{{"post":{{"$select":{{"id":true}},"$where":{{"after":"{cursor}"}}}}}}"#),
     ] {
-        let said = plan(&mesh, &wrong).unwrap_err().to_string();
-        assert_eq!(said, plan(&mesh, &wrong).unwrap_err().to_string());
-        assert!(matches!(plan(&mesh, &wrong), Err(Error::Syntax(_))), "{said}");
+        let message = plan(&mesh, &wrong).unwrap_err().to_string();
+        assert_eq!(message, plan(&mesh, &wrong).unwrap_err().to_string());
+        assert!(matches!(plan(&mesh, &wrong), Err(Error::Syntax(_))), "{message}");
     }
     let point = format!(r#"{{"post":{{"$select":{{"id":true}},"$page":{{"after":"{cursor}"}}}}}}"#);
     later(&mesh, &point.replace(&format!("\"{cursor}\""), "{}"), &[7.into()]);
     assert!(mesh.plan(&Request::point(Format::Json, &point, "7")).is_err());
-    assert!(mesh.plan(&Request::collection(Format::Json, &point).of_entity("tag")).is_err());
-    assert!(mesh.plan(&Request::collection(Format::Json, &point).of_entity("post")).is_ok());
+    assert!(mesh.plan(&Request::collection(Format::Json, &point).with_entity("tag")).is_err());
+    assert!(mesh.plan(&Request::collection(Format::Json, &point).with_entity("post")).is_ok());
     assert!(mesh.plan(&Request::collection(Format::Ql, &point)).is_err());
 }
 
 #[test]
-fn a_registered_query_keeps_the_cursor_that_it_was_registered_with() {
+fn ids_share_a_plan() {
     let mesh = mesh();
-    let text = |id: i64| {
-        let cursor = cursor(&mesh, BY_RATING, &[1.5.into(), id.into()]);
-        BY_RATING.replace("{}", &format!("\"{cursor}\""))
-    };
-    let queries = [7, 8].map(|id| crate::PersistedQuery::new(Format::Json, text(id)));
-    // Another page of the same read leaves it as it is.
-    later(&mesh, BY_RATING, &[2.5.into(), 9.into()]);
+    let plan = |id| mesh.plan(&Request::point(Format::Ql, "{ post title }", id)).unwrap();
+    let (first, second) = (plan("1"), plan("2"));
+    assert_eq!(first.id(), second.id());
+    assert_ne!(first.key(), second.key());
+    assert_eq!(*second.target(), Target::Point(Value::Integer(2)));
+    let list = mesh.plan(&Request::collection(Format::Ql, "{ post title }")).unwrap();
+    assert_eq!((list.target(), mesh.plans_cached()), (&Target::Collection, 2));
+}
+
+#[test]
+fn the_entity_of_the_path_is_checked_whether_or_not_the_plan_is_cached() {
+    let mesh = mesh();
+    let plan = |entity| mesh.plan(&Request::collection(Format::Ql, "{ post title }").with_entity(entity));
     for _ in 0..2 {
-        for (query, id) in queries.iter().zip([7, 8]) {
-            let page = mesh.plan_persisted(query, None, Some("post"), None).unwrap();
-            assert_eq!(page.after(), Some(&[1.5.into(), Value::from(id)][..]));
-        }
+        let Err(Error::Plan(error)) = plan("tag") else { panic!("it was planned") };
+        assert!(matches!(error.kind, PlanErrorKind::RootMismatch { .. }) && error.position.is_some());
+        let Err(Error::Plan(error)) = plan("nosuch") else { panic!("it was planned") };
+        assert!(matches!(error.kind, PlanErrorKind::UnknownEntity { .. }));
+        assert!(plan("post").is_ok());
     }
 }
