@@ -1,13 +1,13 @@
 //! Benchmarks of planning, shaping and cursors without a database. Run with `cargo bench -p mesh-plan`.
 //!
-//! w1, w2 and w4 are the reads that `cargo xtask bench` asks servers for. Rows are made of nothing, so what is
-//! left of w4 here is what the server adds to the database's work.
+//! w1, w2 and w4 are the reads of `cargo xtask bench`. Rows are generated, so the results show the cost that the server adds
+//! to the work of the database.
 
 #![allow(
     missing_docs,
     clippy::indexing_slicing,
     clippy::unwrap_used,
-    reason = "a benchmark, whose macros document nothing"
+    reason = "a benchmark, with functions from macros"
 )]
 
 use std::hint::black_box;
@@ -22,10 +22,10 @@ const W2: &str = r#"{"post":{"$select":{"title":true,"author":{"$select":{"name"
 const W4: &str = r#"{"post":{"$select":{"id":true,"title":true,"publishedAt":true,"author":{"$select":{"name":true}},"comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}},"$where":{"field":"published","op":"eq","value":true},"$orderBy":[{"field":"publishedAt","direction":"desc"}],"$page":{"first":20}}}"#;
 const ROWS: &str = r#"{"post":{"$select":{"id":true,"title":true,"views":true},"$orderBy":[{"field":"views","direction":"desc"}],"$page":{"first":1000}}}"#;
 
-/// Comments of each post.
+/// The number of comments of each post.
 const COMMENTS: usize = 5;
 
-/// The blog of the bench, which keeps so many plans.
+/// Creates the blog of the benchmark with a cache of this many plans.
 fn mesh(plans: usize) -> Mesh {
     let schema = Schema::builder()
         .entity("post", |post| {
@@ -50,14 +50,14 @@ fn mesh(plans: usize) -> Mesh {
     Mesh::builder(schema).limits(limits).build().unwrap()
 }
 
-/// So many rows of a node that cost nothing to fetch.
+/// Generated rows of a node.
 struct Rows {
     count: usize,
     cells: Row,
     joins: Vec<Self>,
 }
 
-/// The same cells in every row but for whole numbers, which count.
+/// Cells that are constant, except integers, which count.
 #[derive(Clone)]
 struct Row {
     types: Vec<Option<FieldType>>,
@@ -154,7 +154,7 @@ fn shaping(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Pages end in a cursor, which is sealed, and is opened when it comes back.
+/// Measures the cursors of pages, which are sealed, and opened when a client sends them back.
 fn paging(criterion: &mut Criterion) {
     let mesh = mesh(100);
     let plan = mesh.plan(&page(W4)).unwrap();
@@ -173,7 +173,7 @@ fn paging(criterion: &mut Criterion) {
     let (_, end) = body.split_once("\"endCursor\":\"").unwrap();
     let cursor = end.split('"').next().unwrap();
     let after = W4.replace("\"first\":20", &format!("\"first\":20,\"after\":\"{cursor}\""));
-    // All pages of a walk but the first share a plan; what is left to do is to open the cursor.
+    // All later pages share a plan, so only the cursor has to be opened.
     criterion.bench_function("plan w4 after a cursor, found in the cache", |bench| {
         bench.iter(|| mesh.plan(black_box(&page(&after))).unwrap());
     });

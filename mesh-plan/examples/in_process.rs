@@ -1,8 +1,8 @@
 //! Reads inside a program, without HTTP: `cargo run -p mesh-plan --example in_process`.
 //!
-//! This crate is enough. It needs no server and no runtime of a certain kind.
+//! It needs neither a server nor a certain runtime.
 
-#![expect(clippy::print_stdout, reason = "showing the answers is what it is for")]
+#![expect(clippy::print_stdout, reason = "the example prints the answers")]
 
 use std::error::Error;
 
@@ -35,9 +35,9 @@ fn library() -> Result<Mesh, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let mesh = library()?;
     let plan = mesh.plan(&Request::point(Format::Ql, "{ author name books { title } }", "1"))?;
-    // What is going to be fetched, before anything is.
+    // The plan shows what the resolver fetches.
     println!("{plan}");
-    // Tables in memory never make a reader wait. With other resolvers this is awaited in the runtime at hand.
+    // Reads of tables in memory are ready. With other resolvers, await them in your runtime.
     let body = mesh.read(&plan, &Context::default()).now_or_never().ok_or("tables are never pending")??;
     println!("{}", String::from_utf8_lossy(&body.bytes));
 

@@ -60,25 +60,22 @@ impl Plan {
         let table = &schema.entity(id).table;
         let root = self.node();
         let is_other = || match (&self.target, &change.id, &root.id) {
-            (Target::Point(asked), Some(changed), Some(column)) if *root.entity == **key => {
+            (Target::Point(read), Some(changed), Some(column)) if *root.entity == **key => {
                 let changed = literal::id(column.ty, column.time_form, changed);
-                changed.is_some_and(|changed| changed != *asked)
+                changed.is_some_and(|changed| changed != *read)
             }
             _ => false,
         };
-        (root.table == *table && !is_other())
-            || root.joins.iter().any(|join| touches(&join.node, table) || passes(&join.link, table))
+        (root.table == *table && !is_other()) || joins_touch(root, table)
     }
 }
 
-/// The recursion is bounded by the depth of queries.
-fn touches(node: &Node, table: &TableName) -> bool {
-    node.table == *table
-        || node.joins.iter().any(|join| touches(&join.node, table) || passes(&join.link, table))
-}
-
-fn passes(link: &Link, junction: &TableName) -> bool {
-    matches!(link, Link::Through { table, .. } if table == junction)
+/// Returns whether a relation below a node reads a table. The depth of the recursion is bounded by that of queries.
+fn joins_touch(node: &Node, table: &TableName) -> bool {
+    node.joins.iter().any(|join| {
+        let is_junction = matches!(&join.link, Link::Through { table: junction, .. } if junction == table);
+        is_junction || join.node.table == *table || joins_touch(&join.node, table)
+    })
 }
 
 /// Distributes changes to listeners. Clones share one queue.

@@ -9,16 +9,10 @@ mod tests;
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, Hash};
+use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 use parking_lot::RwLock;
-
-/// The number of shards, each with a lock, of a large cache.
-const SHARDS: usize = 16;
-
-/// The capacity from which a cache is divided into shards.
-const SHARDED: usize = 1_024;
 
 /// A bounded cache that threads share. Values are cloned on a hit, so they should be cheap to clone, such as an
 /// [`std::sync::Arc`].
@@ -32,18 +26,13 @@ const SHARDED: usize = 1_024;
 /// assert_eq!(cache.get("two"), None);
 /// ```
 #[derive(Debug)]
-pub struct Generations<K, V> {
-    shards: Box<[RwLock<LocalGenerations<K, V>>]>,
-    hasher: RandomState,
-}
+pub struct Generations<K, V>(RwLock<LocalGenerations<K, V>>);
 
 impl<K: Hash + Eq, V: Clone> Generations<K, V> {
     /// Creates a cache whose entries have at most this weight in all. What a weight measures, entries or bytes, is
     /// decided by what is passed to [`Generations::insert`]. A cache of capacity 0 keeps nothing.
     pub fn new(capacity: usize) -> Self {
-        let count = if capacity < SHARDED { 1 } else { SHARDS };
-        let shards = (0..count).map(|_| RwLock::new(LocalGenerations::new(capacity / count)));
-        Self { shards: shards.collect(), hasher: RandomState::default() }
+        Self(RwLock::new(LocalGenerations::new(capacity)))
     }
 
     /// Returns the value of a key.
@@ -52,44 +41,34 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let shard = self.shard(key)?;
         {
             // Most hits are in the newer generation and need no exclusive lock.
-            let shard = shard.read();
-            if let Some(entry) = shard.newer.get(key) {
+            let cache = self.0.read();
+            if let Some(entry) = cache.newer.get(key) {
                 return Some(entry.value.clone());
             }
-            if !shard.older.contains_key(key) {
+            if !cache.older.contains_key(key) {
                 return None;
             }
         }
-        shard.write().get_mut(key).cloned()
+        self.0.write().get_mut(key).cloned()
     }
 
     /// Adds an entry, or replaces the one with that key. An entry that is heavier than a generation is not kept.
     pub fn insert(&self, key: K, value: V, weight: usize) {
-        let dropped = self.shard(&key).map(|shard| shard.write().replace(key, value, weight));
+        let displaced = self.0.write().replace(key, value, weight);
         // The lock is released before a whole generation is dropped.
-        drop(dropped);
+        drop(displaced);
     }
 
     /// Returns whether an entry of this weight would be kept.
     pub fn accepts(&self, weight: usize) -> bool {
-        self.shards.first().is_some_and(|shard| weight <= shard.read().half)
-    }
-
-    /// Removes an entry and returns its value.
-    pub fn remove<Q>(&self, key: &Q) -> Option<V>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.shard(key)?.write().remove(key)
+        weight <= self.0.read().half
     }
 
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.read().len()).sum()
+        self.0.read().len()
     }
 
     /// Returns whether there are no entries.
@@ -99,25 +78,13 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
 
     /// Returns the weight of all entries.
     pub fn weight(&self) -> usize {
-        self.shards.iter().map(|shard| shard.read().weight()).sum()
+        self.0.read().weight()
     }
 
     /// Returns the values of all entries.
     pub fn values(&self) -> Vec<V> {
-        let mut values = Vec::new();
-        for shard in &self.shards {
-            let shard = shard.read();
-            values.extend(shard.older.values().chain(shard.newer.values()).map(|entry| entry.value.clone()));
-        }
-        values
-    }
-
-    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> Option<&RwLock<LocalGenerations<K, V>>> {
-        match &*self.shards {
-            [shard] => Some(shard),
-            // The lower bits choose a slot within the shard.
-            shards => shards.get((self.hasher.hash_one(key) >> 32) as usize % shards.len()),
-        }
+        let cache = self.0.read();
+        cache.older.values().chain(cache.newer.values()).map(|entry| entry.value.clone()).collect()
     }
 }
 
@@ -167,21 +134,6 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
         drop(self.replace(key, value, weight));
     }
 
-    /// Removes an entry and returns its value.
-    pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        if let Some(entry) = self.newer.remove(key) {
-            self.newer_weight -= entry.weight;
-            return Some(entry.value);
-        }
-        let entry = self.older.remove(key)?;
-        self.older_weight -= entry.weight;
-        Some(entry.value)
-    }
-
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.newer.len() + self.older.len()
@@ -198,7 +150,11 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
     }
 
     fn replace(&mut self, key: K, value: V, weight: usize) -> Displaced<K, V> {
-        drop(self.remove(&key));
+        if let Some(entry) = self.newer.remove(&key) {
+            self.newer_weight -= entry.weight;
+        } else if let Some(entry) = self.older.remove(&key) {
+            self.older_weight -= entry.weight;
+        }
         if weight > self.half {
             return Displaced::default();
         }

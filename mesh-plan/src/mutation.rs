@@ -45,70 +45,27 @@ impl Mutation {
     }
 }
 
-/// A write of the record of the path or of one of its relations.
+/// A write of a record or of one of its relations. `id` is the record of the path, and `other` the relation with its target.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
 pub enum Action {
-    /// Creates a record.
-    Create {
-        /// Its fields.
-        values: Vec<Assignment>,
-    },
-    /// Changes values of a record.
-    Update {
-        /// The record.
-        id: Value,
-        /// The fields that change. Without any, the record is only read.
-        values: Vec<Assignment>,
-    },
+    /// Creates a record with these values.
+    Create { values: Vec<Assignment> },
+    /// Changes values of a record. Without any, the record is only read.
+    Update { id: Value, values: Vec<Assignment> },
     /// Deletes a record.
-    Delete {
-        /// The record.
-        id: Value,
-    },
-    /// Creates a record at the other end of a to-many relation.
-    CreateChild {
-        /// The parent.
-        id: Value,
-        /// The relation and its target.
-        other: RelatedRecord,
-        /// The child's fields.
-        values: Vec<Assignment>,
-    },
-    /// Adds a pair to a junction, unless it exists already.
-    Link {
-        /// The record.
-        id: Value,
-        /// The relation and its target.
-        other: RelatedRecord,
-        /// The record to link.
-        to: Value,
-    },
-    /// Sets the record at the other end of a to-one relation.
-    Connect {
-        /// The record.
-        id: Value,
-        /// The relation and its target.
-        other: RelatedRecord,
-        /// The record to connect.
-        to: Value,
-    },
+    Delete { id: Value },
+    /// Creates a record with these values at the other end of a to-many relation.
+    CreateChild { id: Value, other: RelatedRecord, values: Vec<Assignment> },
+    /// Adds the pair with the record `to` to a junction, unless it exists already.
+    Link { id: Value, other: RelatedRecord, to: Value },
+    /// Sets the record at the other end of a to-one relation to `to`.
+    Connect { id: Value, other: RelatedRecord, to: Value },
     /// Removes the link of a to-one relation.
-    Disconnect {
-        /// The record.
-        id: Value,
-        /// The relation and its target.
-        other: RelatedRecord,
-    },
-    /// Deletes a record at the other end of a to-many relation; over a junction, only the pair.
-    Remove {
-        /// The parent.
-        id: Value,
-        /// The relation and its target.
-        other: RelatedRecord,
-        /// The child.
-        child: Value,
-    },
+    Disconnect { id: Value, other: RelatedRecord },
+    /// Deletes the record `child` at the other end of a to-many relation; over a junction, only the pair.
+    Remove { id: Value, other: RelatedRecord, child: Value },
 }
 
 impl Action {

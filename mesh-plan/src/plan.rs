@@ -208,46 +208,28 @@ pub enum ColumnSource {
     Aggregate(usize),
 }
 
-/// One key of an object.
+/// One key of an object, and its value.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
 pub enum Output {
-    /// A scalar.
-    Field {
-        /// The key.
-        key: OutputKey,
-        /// Index into [`Node::columns`].
-        column: usize,
-    },
-    /// A nested relation.
-    Join {
-        /// The key.
-        key: OutputKey,
-        /// Index into [`Node::joins`].
-        join: usize,
-    },
-    /// A computed field.
-    Computed {
-        /// The key.
-        key: OutputKey,
-        /// The pieces of its text, or one piece of code.
-        template: Vec<TemplatePiece>,
-    },
+    /// A scalar, by its index in [`Node::columns`].
+    Field { key: OutputKey, column: usize },
+    /// A nested relation, by its index in [`Node::joins`].
+    Join { key: OutputKey, join: usize },
+    /// A computed field: the pieces of its text, or one piece of code.
+    Computed { key: OutputKey, template: Vec<TemplatePiece> },
 }
 
-/// A piece of a computed field.
+/// A piece of a computed field. Columns are indexes into [`Node::columns`].
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
 pub enum TemplatePiece {
     /// Constant text.
     Text(String),
-    /// Index into [`Node::columns`]; NULL is empty text.
+    /// The text of a column; NULL is empty.
     Column(usize),
-    /// A function, which is the only piece of its template. The field has the type of the function's result.
-    Code {
-        /// The function.
-        function: ComputedFunction,
-        /// Indexes into [`Node::columns`], in the order of the function's inputs.
-        columns: Vec<usize>,
-    },
+    /// A function of these columns, which is the only piece of its template. The field has the type of the function's result.
+    Code { function: ComputedFunction, columns: Vec<usize> },
 }
 
 /// A nested relation.

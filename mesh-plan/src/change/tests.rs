@@ -18,7 +18,7 @@ impl Wake for Woken {
 }
 
 #[test]
-fn all_listeners_hear_what_comes_after_they_began() {
+fn all_listeners_receive_later_changes() {
     let changes = Changes::new();
     changes.notify(Change::entity("user"));
     let mut first = changes.listen();
@@ -33,7 +33,7 @@ fn all_listeners_hear_what_comes_after_they_began() {
 }
 
 #[test]
-fn a_listener_too_far_behind_hears_that_anything_may_have_changed() {
+fn a_listener_that_falls_behind_receives_that_anything_may_have_changed() {
     let changes = Changes::new();
     let mut slow = changes.listen();
     for id in 0..CAPACITY + 5 {
@@ -61,7 +61,7 @@ fn a_waiting_listener_is_woken() {
 }
 
 #[test]
-fn sources_know_whether_anybody_listens() {
+fn sources_can_wait_for_a_listener() {
     let changes = Changes::new();
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
@@ -75,11 +75,11 @@ fn sources_know_whether_anybody_listens() {
     changes.notify(Change::anything());
     drop(listener);
     assert!(!changes.is_wanted());
-    assert_eq!(changes.queue.lock().kept.len(), 0, "without listeners nothing is kept");
+    assert_eq!(changes.queue.lock().kept.len(), 0, "changes are dropped without listeners");
 }
 
 mod touched {
-    //! Which reads does a change concern?
+    //! Tests of the reads that a change affects.
 
     use mesh_ql::Format;
     use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
@@ -117,7 +117,7 @@ mod touched {
     }
 
     #[test]
-    fn of_the_record_and_of_what_hangs_on_it() {
+    fn changes_of_the_record_and_of_its_relations_touch_the_read() {
         let (all, posts, users) = (Change::anything(), Change::entity("post"), Change::entity("user"));
         let (seven, eight) = (Change::record("post", "7"), Change::record("post", "8"));
         let pairs = Change::entity("postTag");
@@ -139,7 +139,7 @@ mod touched {
             &[Change::record("post", "9")],
         );
         check("{ user posts { tags { id } } }", &[pairs, eight], &[Change::record("user", "8")]);
-        // Another entity over the same table, whose ids may mean other rows.
+        // Ids of another entity over the table may identify other rows.
         check("{ post id }", &[Change::record("draft", "8")], &[]);
     }
 

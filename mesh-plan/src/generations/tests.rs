@@ -13,16 +13,6 @@ fn weight_stays_within_the_capacity() {
 }
 
 #[test]
-fn weight_stays_within_the_capacity_of_a_sharded_cache() {
-    let cache = Generations::new(SHARDED);
-    for key in 0..10 * SHARDED {
-        cache.insert(key, key, 1);
-    }
-    assert!(cache.weight() <= SHARDED && cache.weight() > SHARDED / 2, "{}", cache.weight());
-    assert_eq!(cache.len(), cache.weight());
-}
-
-#[test]
 fn a_hit_in_the_older_generation_moves_the_entry_to_the_newer_one() {
     let cache = Generations::new(4);
     cache.insert("used", 0, 1);
@@ -54,15 +44,6 @@ fn an_entry_is_replaced_in_either_generation() {
 }
 
 #[test]
-fn an_entry_is_removed_from_either_generation() {
-    let cache = Generations::new(4);
-    cache.insert("a", 1, 2);
-    cache.insert("b", 2, 2);
-    assert_eq!((cache.remove("a"), cache.remove("b"), cache.remove("b")), (Some(1), Some(2), None));
-    assert_eq!((cache.is_empty(), cache.weight()), (true, 0));
-}
-
-#[test]
 fn an_entry_that_is_too_heavy_is_not_kept() {
     let cache = Generations::new(10);
     cache.insert("a", 1, 5);
@@ -81,7 +62,7 @@ fn a_cache_without_capacity_keeps_nothing() {
 
 #[test]
 fn threads_share_a_cache() {
-    let cache = Generations::new(SHARDED);
+    let cache = Generations::new(1_024);
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let cache = &cache;
@@ -94,7 +75,7 @@ fn threads_share_a_cache() {
             });
         }
     });
-    assert!(cache.weight() <= SHARDED);
+    assert!(cache.weight() <= 1_024);
 }
 
 #[test]

@@ -206,34 +206,20 @@ impl BuildError {
     }
 }
 
-/// A fault of a [`MeshBuilder`].
+/// A fault of a [`MeshBuilder`]. `nearest` is the most similar key in the schema.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
 pub enum BuildFault {
     /// A resolver is set for an entity that the schema lacks.
     #[error("resolver of '{entity}': Entity '{entity}' not found{}", hint(.nearest))]
-    Resolver {
-        /// The key of the entity.
-        entity: String,
-        /// The most similar key in the schema.
-        nearest: Option<String>,
-    },
+    Resolver { entity: String, nearest: Option<String> },
     /// A mutator is set for an entity that the schema lacks.
     #[error("mutator of '{entity}': Entity '{entity}' not found{}", hint(.nearest))]
-    Mutator {
-        /// The key of the entity.
-        entity: String,
-        /// The most similar key in the schema.
-        nearest: Option<String>,
-    },
-    /// A computed field does not fit the schema.
+    Mutator { entity: String, nearest: Option<String> },
+    /// A computed field (`entityKey.name`) does not fit the schema.
     #[error("computed field '{field}': {error}")]
-    Computed {
-        /// The field as it was named, `entityKey.name`.
-        field: String,
-        /// The reason.
-        error: ComputedError,
-    },
+    Computed { field: String, error: ComputedError },
     /// A condition in the policies of the schema document is wrong.
     #[error("{0}")]
     SchemaPolicy(Fault),

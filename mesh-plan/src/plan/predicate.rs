@@ -8,8 +8,10 @@ use super::ColumnSource;
 use crate::Value;
 use crate::policy::SessionValue;
 
-/// A condition. Comparisons follow SQL: a comparison with NULL is unknown, and so is its negation.
+/// A condition. Comparisons follow SQL: a comparison with NULL is unknown, and so is its negation. `source` is the left side
+/// of a comparison.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
 pub enum Predicate {
     /// All of them hold; an empty list is true.
     All(Vec<Self>),
@@ -17,52 +19,17 @@ pub enum Predicate {
     Any(Vec<Self>),
     /// The condition does not hold.
     Not(Box<Self>),
-    /// A comparison with a value.
-    Compare {
-        /// The left side.
-        source: ColumnSource,
-        /// The operator.
-        op: CompareOp,
-        /// The right side. It is NULL only in place of a value that the session lacks.
-        value: Value,
-    },
-    /// A comparison with a value of the session, from the condition of a policy. It does not hold if the session lacks the
-    /// value.
-    Session {
-        /// The left side.
-        source: ColumnSource,
-        /// The operator.
-        op: CompareOp,
-        /// The right side.
-        value: SessionValue,
-        /// The slot of [`crate::Plan::session_value`].
-        slot: usize,
-    },
-    /// The value is in a list, which is not empty.
-    In {
-        /// The left side.
-        source: ColumnSource,
-        /// The list.
-        values: Vec<Value>,
-        /// Whether the value must not be in the list (`nin`).
-        negated: bool,
-    },
-    /// The value matches a pattern with `%`, `_` and `\` as in `SPEC §3.7`.
-    Like {
-        /// The left side.
-        source: ColumnSource,
-        /// The pattern.
-        pattern: String,
-        /// Whether letter case is ignored (`ilike`).
-        ignore_case: bool,
-    },
-    /// The value is NULL.
-    IsNull {
-        /// The left side.
-        source: ColumnSource,
-        /// Whether the value must not be NULL (`isNotNull`).
-        negated: bool,
-    },
+    /// A comparison with a value. The value is NULL only in place of one that the session lacks.
+    Compare { source: ColumnSource, op: CompareOp, value: Value },
+    /// A comparison with a value of the session, from the condition of a policy. `slot` is that of
+    /// [`crate::Plan::session_value`]. The condition does not hold if the session lacks the value.
+    Session { source: ColumnSource, op: CompareOp, value: SessionValue, slot: usize },
+    /// The value is in a list, which is not empty; `negated`: it is not in the list (`nin`).
+    In { source: ColumnSource, values: Vec<Value>, negated: bool },
+    /// The value matches a pattern with `%`, `_` and `\` as in `SPEC §3.7`; `ignore_case`: in any letter case (`ilike`).
+    Like { source: ColumnSource, pattern: String, ignore_case: bool },
+    /// The value is NULL; `negated`: it is not NULL (`isNotNull`).
+    IsNull { source: ColumnSource, negated: bool },
 }
 
 impl Predicate {

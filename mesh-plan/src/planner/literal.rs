@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mesh_ql::Literal;
 use mesh_schema::{FieldType, TimeForm};
+use uuid::Uuid;
 
 use crate::Value;
 use crate::shape::number_text;
@@ -21,7 +22,7 @@ pub(super) fn value(
 ) -> Result<Value, (&'static str, String)> {
     let Some(ty) = ty else { return Ok(as_written(literal)) };
     let value = match ty {
-        FieldType::String => text(literal).map(|text| Value::Text(text.to_owned())),
+        FieldType::String => text(literal).map(Value::from),
         FieldType::Integer => integer(literal).map(Value::Integer),
         FieldType::Bigint => integer(literal).or_else(|| text(literal)?.parse().ok()).map(Value::Integer),
         FieldType::Number => match literal {
@@ -42,12 +43,13 @@ pub(super) fn value(
         FieldType::Datetime => text(literal).and_then(Time::parse).map(|time| time.stored(form)),
         FieldType::Date => text(literal).and_then(time::parse_date).map(|date| time::stored_date(date, form)),
         FieldType::Uuid => {
-            text(literal).filter(|text| is_uuid(text)).map(|text| Value::Text(text.to_owned()))
+            let is_uuid = |text: &&str| text.len() == 36 && Uuid::try_parse(text).is_ok();
+            text(literal).filter(is_uuid).map(Value::from)
         }
         // Operators on these take no value.
         FieldType::Json | FieldType::Binary => None,
     };
-    value.ok_or_else(|| (takes(ty), describe(literal)))
+    value.ok_or_else(|| (takes(Some(ty)), describe(literal)))
 }
 
 /// Converts the id of a path or of a posted read to a value of that type; `None` if no record can have it. Integers
@@ -110,7 +112,7 @@ fn decimal(text: &str) -> Option<Value> {
     }
     let is_exact = text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS;
     let real = text.parse().ok().filter(|_| is_exact).map(Value::Real);
-    Some(real.unwrap_or_else(|| Value::Text(text.to_owned())))
+    Some(real.unwrap_or_else(|| text.into()))
 }
 
 /// Returns whether a text is a number without exponent.
@@ -120,15 +122,9 @@ pub(super) fn is_decimal(text: &str) -> bool {
     [whole, fraction].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(index, byte)| match index {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
-}
-
-fn takes(ty: FieldType) -> &'static str {
+/// Describes the values that a field of that type takes.
+pub(super) fn takes(ty: Option<FieldType>) -> &'static str {
+    let Some(ty) = ty else { return "a scalar" };
     match ty {
         FieldType::String => "text",
         FieldType::Integer => "a 64-bit integer",
@@ -141,11 +137,6 @@ fn takes(ty: FieldType) -> &'static str {
         FieldType::Decimal => "a decimal number, as a number or as text",
         FieldType::Json | FieldType::Binary => "no value",
     }
-}
-
-/// Describes the values that a field of that type takes.
-pub(super) fn takes_of(ty: Option<FieldType>) -> &'static str {
-    ty.map_or("a scalar", takes)
 }
 
 /// Describes a literal for messages, shortened.

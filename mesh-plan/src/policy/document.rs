@@ -32,13 +32,14 @@ impl SchemaPolicy {
                 let RuleDocument::Listed(ListedDocument { condition: Some(condition), .. }) = rule else {
                     continue;
                 };
-                let location = || format!("policies.{role}.{key}.$where");
                 let checked = schema.find(key).map(|id| policy_filter::check(schema, id, &read(condition)));
-                match checked {
-                    Some(Ok(())) => {}
-                    Some(Err(error)) => faults.push(fault(location(), error.to_string())),
-                    None => faults.push(fault(location(), format!("Entity '{key}' not found"))),
-                }
+                let message = match checked {
+                    Some(Ok(())) => continue,
+                    Some(Err(error)) => error.to_string(),
+                    None => format!("Entity '{key}' not found"),
+                };
+                let path = format!("policies.{role}.{key}.$where");
+                faults.push(Fault { path, message, line: None, column: None });
             }
         }
         if faults.is_empty() { Ok(Some(Self { roles: Arc::new(roles.clone()) })) } else { Err(faults.into()) }
@@ -104,10 +105,6 @@ fn literal(constant: &Constant) -> Literal {
         Constant::Number(value) => Literal::Number(*value),
         Constant::Text(value) => Literal::Text(value.clone()),
     }
-}
-
-fn fault(path: String, message: String) -> Fault {
-    Fault { path, message, line: None, column: None }
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ fn tables() -> Tables {
         .with("likes", ["userId", "postId"], [vec![1.into(), 2.into()], vec![1.into(), 4.into()]])
 }
 
-/// Readers see what is published, without who owns it; authors what they own; admins all.
+/// Readers see published posts without their owner, authors their own posts, admins everything.
 fn policy(role: &str, entity: &Entity) -> Access {
     match (role, entity.key.as_str()) {
         ("admin", _) => Access::all(),
@@ -106,11 +106,11 @@ fn finish(mesh: &Mesh, plan: Plan) -> String {
     let context = Context::default();
     let mut read = std::pin::pin!(mesh.read(&plan, &context));
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-    let std::task::Poll::Ready(body) = read.as_mut().poll(&mut cx) else { panic!("tables never wait") };
+    let std::task::Poll::Ready(body) = read.as_mut().poll(&mut cx) else { panic!("the read is pending") };
     String::from_utf8(body.unwrap().bytes.to_vec()).unwrap()
 }
 
-/// The items of a list, or the object.
+/// Returns the items of a collection, or the object.
 #[track_caller]
 fn read(mesh: &Mesh, who: Option<&Principal>, query: &str, id: Option<&str>) -> String {
     let text = finish(mesh, plan(mesh, who, query, id).unwrap());
@@ -128,7 +128,7 @@ fn refused(who: Option<&Principal>, query: &str) -> String {
 const POSTS: &str = r#"{"post":{"$select":{"id":true}}}"#;
 
 #[test]
-fn records_that_a_condition_excludes_are_not_there() {
+fn records_that_a_condition_excludes_are_not_found() {
     let mesh = mesh();
     assert_eq!(read(&mesh, Some(&who("admin", 9)), POSTS, None), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#);
     assert_eq!(read(&mesh, None, POSTS, None), r#"[{"id":1},{"id":3}]"#);
@@ -142,7 +142,7 @@ fn records_that_a_condition_excludes_are_not_there() {
 }
 
 #[test]
-fn a_condition_stands_beside_that_of_the_query() {
+fn a_condition_is_combined_with_that_of_the_query() {
     let any = r#"{"post":{"$select":{"id":true},"$where":{"or":[
         {"field":"id","op":"gt","value":0},{"not":{"field":"id","op":"gt","value":0}}]}}}"#;
     assert_eq!(read(&mesh(), None, any, None), r#"[{"id":1},{"id":3}]"#);
@@ -178,7 +178,7 @@ fn conditions_hold_under_groups_and_distinct() {
 }
 
 #[test]
-fn hidden_fields_have_no_name_in_any_place() {
+fn hidden_fields_are_unknown_wherever_they_are_named() {
     let places = [
         r#"{"post":{"$select":{"ownerId":true}}}"#,
         r#"{"user":{"$select":{"posts":{"$select":{"ownerId":true}}}}}"#,
@@ -204,22 +204,22 @@ fn hidden_fields_have_no_name_in_any_place() {
         assert_eq!(
             renamed,
             refused(None, &query.replace("ownerId", "ownerXy")),
-            "like a name that never was"
+            "like a name that does not exist"
         );
-        // For whom the name is there, it is: some of the queries are wrong in another way.
+        // The name is visible for admins. One of the queries is wrong for another reason.
         let admin = plan(&mesh(), Some(&who("admin", 1)), query, None);
         assert!(admin.is_ok() || query.contains(r#""$groupBy":["title"]"#), "{query}");
     }
 }
 
 #[test]
-fn hints_name_only_what_is_there() {
+fn hints_name_only_visible_members() {
     let near = r#"{"post":{"$select":{"ownerID":true}}}"#;
     assert_eq!(
         refused(Some(&who("admin", 1)), near),
         "Field 'ownerID' not found on entity 'post'; did you mean 'ownerId'?"
     );
-    // `owner` is still there, and near enough.
+    // `owner` is visible and similar.
     assert_eq!(refused(None, near), "Field 'ownerID' not found on entity 'post'; did you mean 'owner'?");
     assert_eq!(refused(None, r#"{"audits":{"$select":{"id":true}}}"#), "Entity 'audits' not found");
     assert_eq!(
@@ -229,7 +229,7 @@ fn hints_name_only_what_is_there() {
 }
 
 #[test]
-fn hidden_entities_are_not_there_in_roots_paths_or_relations() {
+fn hidden_entities_are_unknown_in_roots_paths_and_relations() {
     let reader = None;
     assert_eq!(refused(reader, r#"{"audit":{"$select":{"id":true}}}"#), "Entity 'audit' not found");
     let nested = r#"{"post":{"$select":{"audits":{"$select":{"id":true}}}}}"#;
@@ -242,13 +242,13 @@ fn hidden_entities_are_not_there_in_roots_paths_or_relations() {
         mesh.plan(&request).map(|_| ()).expect_err("refused").to_string()
     };
     assert_eq!(path("audit"), "Entity 'audit' not found");
-    // A plan that is kept does not open a path.
+    // Nor is the path accepted when the plan is cached.
     assert!(mesh.plan(&Request::collection(Format::Json, POSTS)).is_ok());
     assert_eq!(path("audit"), "Entity 'audit' not found");
 }
 
 #[test]
-fn a_computed_field_goes_with_its_parts() {
+fn a_computed_field_is_hidden_with_any_of_its_inputs() {
     let query = r#"{"user":{"$select":{"card":true}}}"#;
     assert_eq!(refused(None, query), "Field 'card' not found on entity 'user'");
     let hide = |_: &str, _: &Entity| Access::all().except(["email"]);
@@ -279,7 +279,7 @@ fn dropped_fields_are_left_out_of_selections_and_refused_elsewhere() {
 }
 
 #[test]
-fn plans_are_shared_by_a_class_and_by_nobody_else() {
+fn plans_are_shared_only_within_a_class() {
     let mesh = mesh();
     let (ada, bo) = (who("author", 1), who("author", 2));
     let first = plan(&mesh, Some(&ada), POSTS, None).unwrap();
@@ -297,7 +297,7 @@ fn plans_are_shared_by_a_class_and_by_nobody_else() {
 }
 
 #[test]
-fn roles_cannot_be_made_up_by_writing_one_into_another() {
+fn classes_of_several_policies_are_unambiguous() {
     let two = |_: &str, _: &Entity| Access::all();
     let mesh = Mesh::builder(schema()).default_resolver(tables()).policy(two).policy(policy).build().unwrap();
     for role in ["", "5:admin", "adminc", "admin5:admin", "*"] {
@@ -307,7 +307,7 @@ fn roles_cannot_be_made_up_by_writing_one_into_another() {
 }
 
 #[test]
-fn what_a_session_lacks_equals_nothing() {
+fn a_value_that_the_session_lacks_equals_nothing() {
     let owner = |_: &str, entity: &Entity| match entity.key.as_str() {
         "post" => {
             Access::all().when(Condition::Not(Box::new(Condition::equal("title", SessionValue::Tenant))))
@@ -319,7 +319,7 @@ fn what_a_session_lacks_equals_nothing() {
     assert_eq!(read(&mesh, Some(&who("x", 1)), POSTS, None), "[]");
     let tenant = who("x", 1).with_tenant("one");
     assert_eq!(read(&mesh, Some(&tenant), POSTS, None), r#"[{"id":2},{"id":3},{"id":4}]"#);
-    // A user id that the column cannot hold is nobody's.
+    // No record belongs to a user whose id the column cannot hold.
     assert_eq!(
         read(&self::mesh(), Some(&Principal::new("x' OR 1=1", "s").with_role("author")), POSTS, None),
         "[]"
@@ -327,7 +327,7 @@ fn what_a_session_lacks_equals_nothing() {
 }
 
 #[test]
-fn a_condition_that_does_not_fit_shows_nothing() {
+fn a_condition_that_does_not_fit_is_an_error() {
     for condition in [
         Condition::equal("nothing", true),
         Condition::equal("title", 1),
@@ -358,7 +358,7 @@ fn several_policies_allow_what_each_of_them_allows() {
 }
 
 #[test]
-fn cursors_of_one_class_do_not_open_for_another() {
+fn cursors_of_another_class_are_refused() {
     let mesh = mesh();
     let page = |after: &str| {
         format!(r#"{{"post":{{"$select":{{"id":true}},"$page":{{"first":1,"after":{after}}}}}}}"#)
@@ -387,12 +387,12 @@ fn sql_has_the_condition_and_no_value_of_a_session() {
 }
 
 #[test]
-fn the_application_itself_is_held_to_no_policy() {
+fn unrestricted_plans_ignore_policies() {
     let mesh = mesh();
     let query = r#"{"audit":{"$select":{"id":true}}}"#;
     let whole = mesh.plan_unrestricted(&Request::collection(Format::Json, query)).unwrap();
     assert!(finish(&mesh, whole).starts_with(r#"{"items":[{"id":1}]"#));
-    assert!(plan(&mesh, None, query, None).is_err(), "nor does a plan of its own serve anybody else");
+    assert!(plan(&mesh, None, query, None).is_err(), "other classes cannot use it");
     let schema = mesh.schema_for(None);
     assert!(schema.find("audit").is_none() && mesh.schema().find("audit").is_some());
 }

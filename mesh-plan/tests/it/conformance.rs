@@ -14,9 +14,9 @@ use mesh_ql::Format;
 use mesh_schema::{Catalog, Column, FieldType, Schema, Table};
 use serde_json::Value;
 
-/// The matchers of the kit, so that a case means the same here.
+/// The matchers of the conformance kit.
 #[path = "../../../tests/src/kit/matcher.rs"]
-#[expect(unreachable_pub, reason = "the file is public where it is at home")]
+#[expect(unreachable_pub, reason = "the items are public in the kit")]
 mod matcher;
 
 fn folder() -> PathBuf {
@@ -65,7 +65,7 @@ fn cell(kind: &str, value: &Value) -> Cell {
     }
 }
 
-/// The fixture in memory.
+/// Loads the fixture into memory.
 fn mesh() -> Mesh {
     let data = json(&folder().join("fixture/data.json"));
     let (mut catalog, mut tables) = (Catalog::default(), Tables::new());
@@ -108,7 +108,7 @@ fn mesh() -> Mesh {
     Mesh::builder(schema).default_resolver(tables).build().unwrap()
 }
 
-/// A step that is a read by GET of a query as it stands in the case.
+/// A step that reads by GET with a query that is written in the case.
 struct Step {
     id: String,
     path: Vec<String>,
@@ -154,7 +154,7 @@ fn step_of(id: &str, step: &Value) -> Option<Step> {
     })
 }
 
-/// What the core answers: JSON, or the error's message with its code and path.
+/// Returns the JSON of a response, or the message of the error with its path.
 fn answer(mesh: &Mesh, step: &Step) -> Result<Value, (String, Value)> {
     let request = match step.path.get(1) {
         Some(id) => Request::point(step.format, &step.text, id),
@@ -169,9 +169,8 @@ fn answer(mesh: &Mesh, step: &Step) -> Result<Value, (String, Value)> {
     })?;
     let context = Context::default();
     let mut read = pin!(mesh.read(&plan, &context));
-    // Rows in memory are there at once.
     let Poll::Ready(body) = read.as_mut().poll(&mut task::Context::from_waker(Waker::noop())) else {
-        panic!("{}: rows in memory were not there", step.id)
+        panic!("{}: the read is pending", step.id)
     };
     let body = body.map_err(|error| (error.to_string(), Value::Null))?;
     Ok(serde_json::from_slice(&body.bytes).unwrap())
@@ -209,7 +208,7 @@ fn faults(step: &Step, answer: &Result<Value, (String, Value)>) -> Vec<String> {
 }
 
 #[test]
-fn the_core_over_rows_in_memory_answers_the_cases() {
+fn rows_in_memory_pass_the_conformance_cases() {
     let (mesh, steps) = (mesh(), steps());
     assert!(steps.len() > 400, "only {} steps", steps.len());
     let mut wrong = Vec::new();

@@ -10,8 +10,8 @@ fn reads_are_answered_inside_a_program() {
     let program = test.parent().unwrap().parent().unwrap().join("examples").join(file);
     let output = Command::new(program).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = String::from_utf8(output.stdout).unwrap();
-    let (plan, answers) = said.split_once("\n\n").unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let (plan, answers) = printed.split_once("\n\n").unwrap();
     expect_test::expect![[r#"
         author: one record of authors, id 1
           fields  name

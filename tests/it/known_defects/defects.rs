@@ -10,14 +10,14 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "a column that is not listed could be grouped by",
         &[
             "tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
-            "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
+            "mesh-plan/src/policy/tests.rs::hidden_fields_are_unknown_wherever_they_are_named",
         ],
     ),
     (
         "an aggregate accepted a column that is not listed",
         &[
             "tests/it/security/attack/inputs.rs::an_unknown_name_is_refused_in_every_position",
-            "mesh-plan/src/policy/tests.rs::hidden_fields_have_no_name_in_any_place",
+            "mesh-plan/src/policy/tests.rs::hidden_fields_are_unknown_wherever_they_are_named",
         ],
     ),
     (
@@ -178,7 +178,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "an entry cached for a user was looked up under another key",
         &[
-            "mesh-plan/src/policy/tests.rs::plans_are_shared_by_a_class_and_by_nobody_else",
+            "mesh-plan/src/policy/tests.rs::plans_are_shared_only_within_a_class",
             "mesh-server/src/events/tests.rs::results_that_depend_on_the_principal_are_not_shared",
         ],
     ),
@@ -242,7 +242,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "access rules applied to the root only",
         &[
             "mesh-plan/src/policy/tests.rs::conditions_hold_in_relations_of_every_kind",
-            "mesh-plan/src/policy/tests.rs::hidden_entities_are_not_there_in_roots_paths_or_relations",
+            "mesh-plan/src/policy/tests.rs::hidden_entities_are_unknown_in_roots_paths_and_relations",
         ],
     ),
     (

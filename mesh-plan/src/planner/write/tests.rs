@@ -6,7 +6,7 @@ use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
 use super::{WriteRequest, WriteTarget};
 use crate::{Context, Fields, Mesh, Mutation, WriteError, WriteOutcome};
 
-/// Where writes go in tests of planning and lowering.
+/// Creates the schema of the tests of planning and lowering.
 pub(crate) fn blog() -> Mesh {
     async fn no_mutator(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
         Err(WriteError::new("nothing is stored here"))
@@ -69,7 +69,7 @@ const USER: WriteTarget<'_> = WriteTarget::Update { entity: "user", id: "1" };
 const POST: WriteTarget<'_> = WriteTarget::Update { entity: "post", id: "1" };
 
 #[test]
-fn names_are_refused_in_words_that_help() {
+fn errors_about_names_say_what_is_allowed() {
     refused(
         POST,
         r#"{"titel": 1}"#,
@@ -101,7 +101,7 @@ fn names_are_refused_in_words_that_help() {
 }
 
 #[test]
-fn relations_are_refused_in_words_that_help() {
+fn errors_about_relations_say_what_is_allowed() {
     let attach = |relation| WriteTarget::Attach { entity: "post", id: "1", relation };
     let connect = |relation| WriteTarget::Connect { entity: "post", id: "1", relation };
     refused(attach("tag"), "{}", expect!["Relation 'tag' not found on entity 'post'; did you mean 'tags'?"]);
@@ -208,7 +208,7 @@ fn json_is_bounded_in_depth() {
 }
 
 #[test]
-fn values_are_typed() {
+fn values_are_converted_to_the_type_of_the_field() {
     let body = br#"{"name": "Ada", "age": 2.0, "rating": 1, "balance": "1.10", "visits": "9007199254740993",
         "active": true, "born": "2024-02-29", "seen": null, "settings": {"a": [1,  12345678901234567890]},
         "photo": "AP8", "key": "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "anything": 7}"#;
@@ -246,7 +246,7 @@ fn the_server_may_set_what_clients_may_not() {
 }
 
 #[test]
-fn the_reply_has_the_shape_asked_for() {
+fn the_reply_has_the_requested_shape() {
     let fields = Fields::parse(br#"{"title": "x"}"#).unwrap();
     let plan = |shape| {
         let request = WriteRequest::new(POST).with_fields(&fields).with_reply((mesh_ql::Format::Ql, shape));

@@ -37,7 +37,7 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
             if let (Some(FieldType::Decimal), Some(exact)) = (ty, exact(text)) {
                 return Ok(Value::Text(exact));
             }
-            let literal = literal_of(text).ok_or_else(|| (literal::takes_of(ty), describe(text)))?;
+            let literal = literal_of(text).ok_or_else(|| (literal::takes(ty), describe(text)))?;
             literal::value(ty, field.time_form, &literal)
         }
     }

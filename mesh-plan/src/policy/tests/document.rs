@@ -16,7 +16,7 @@ fn of(policies: &str) -> Result<Schema, String> {
 }
 
 #[test]
-fn roles_are_held_to_their_rules() {
+fn rules_of_roles_are_enforced() {
     let schema = of(r#"{"admin": true,
             "author": {"post": {"$where": {"field": "ownerId", "op": "eq", "value": {"session": "userId"}}}},
             "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}}"#);
@@ -33,7 +33,7 @@ fn roles_are_held_to_their_rules() {
 }
 
 #[test]
-fn a_role_that_is_not_listed_sees_nothing_unless_told_otherwise() {
+fn a_role_that_is_not_listed_sees_nothing_by_default() {
     let mesh = Mesh::builder(of(r#"{"admin": true}"#).unwrap()).default_resolver(tables()).build().unwrap();
     assert!(plan(&mesh, None, POSTS, None).is_err());
     assert!(plan(&mesh, Some(&who("*", 1)), POSTS, None).is_err());

@@ -26,20 +26,20 @@ const UPDATE: WriteTarget<'_> = WriteTarget::Update { entity: "post", id: "1" };
 fn the_condition_guards_the_record() {
     let guard = |mutation: Mutation| mutation.subject().guard().cloned();
     let title = r#"{"title": "x"}"#;
-    let own = |user: i64| Predicate::Compare {
+    let owned_by = |user: i64| Predicate::Compare {
         source: ColumnSource::Column("ownerId".to_owned()),
         op: CompareOp::Eq,
         value: Value::Integer(user),
     };
-    assert_eq!(guard(write(Some(&who("author", 7)), UPDATE, title).unwrap()), Some(own(7)));
+    assert_eq!(guard(write(Some(&who("author", 7)), UPDATE, title).unwrap()), Some(owned_by(7)));
     assert_eq!(guard(write(Some(&who("admin", 7)), UPDATE, title).unwrap()), None);
     let create = WriteTarget::Create { entity: "post" };
-    assert_eq!(guard(write(Some(&who("author", 8)), create, title).unwrap()), Some(own(8)));
+    assert_eq!(guard(write(Some(&who("author", 8)), create, title).unwrap()), Some(owned_by(8)));
     let delete = WriteTarget::Delete { entity: "post", id: "1" };
-    assert_eq!(guard(write(Some(&who("author", 8)), delete, "{}").unwrap()), Some(own(8)));
-    // Nobody's records are those of a session without a user that fits.
-    let nobody = Principal::new("x", "s").with_role("author");
-    let guarded = guard(write(Some(&nobody), UPDATE, title).unwrap()).unwrap();
+    assert_eq!(guard(write(Some(&who("author", 8)), delete, "{}").unwrap()), Some(owned_by(8)));
+    // No record belongs to a user whose id the column cannot hold.
+    let stranger = Principal::new("x", "s").with_role("author");
+    let guarded = guard(write(Some(&stranger), UPDATE, title).unwrap()).unwrap();
     assert!(matches!(guarded, Predicate::Compare { value: Value::Null, .. }));
 }
 
@@ -66,13 +66,13 @@ fn the_other_end_of_a_relation_is_guarded_too() {
 }
 
 #[test]
-fn what_is_hidden_or_fixed_cannot_be_written() {
+fn hidden_and_read_only_fields_cannot_be_written() {
     let refused = |who: Option<&Principal>, target, body| write(who, target, body).expect_err("refused");
     let author = who("author", 1);
     assert!(write(Some(&author), UPDATE, r#"{"title": "x"}"#).is_ok());
     assert!(refused(Some(&author), UPDATE, r#"{"published": true}"#).contains("not writable"));
     assert!(refused(Some(&author), UPDATE, r#"{"ownerId": 2}"#).contains("not writable"));
-    // What a reader cannot see is not there, be it to write.
+    // Hidden fields are unknown in writes, too.
     let hidden = refused(None, UPDATE, r#"{"ownerId": 2}"#);
     assert!(hidden.starts_with("Field 'ownerId' not found on entity 'post'"), "{hidden}");
     let audit = WriteTarget::Create { entity: "audit" };
@@ -86,7 +86,7 @@ fn what_is_hidden_or_fixed_cannot_be_written() {
 }
 
 #[test]
-fn files_are_writes_too() {
+fn uploads_are_restricted_like_writes() {
     let upload = mesh_schema::Upload::default;
     let schema = Schema::builder()
         .entity("user", |user| {
@@ -112,7 +112,7 @@ fn files_are_writes_too() {
 }
 
 #[test]
-fn the_reply_shows_what_the_writer_may_see() {
+fn the_reply_is_restricted_by_policies() {
     let reply = |who: Option<&Principal>| {
         let mutation = write(who, UPDATE, r#"{"title": "x"}"#).unwrap();
         let plan = mutation.reply(&Value::Integer(1)).unwrap();

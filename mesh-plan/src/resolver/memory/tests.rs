@@ -6,7 +6,7 @@ mod page;
 
 use std::future::Future;
 use std::pin::pin;
-use std::task::{Context as Waiting, Poll, Waker};
+use std::task::{self, Poll, Waker};
 
 use expect_test::{Expect, expect};
 use mesh_ql::Format;
@@ -50,7 +50,7 @@ fn schema() -> Schema {
         .unwrap_or_else(|faults| panic!("{}", faults[0]))
 }
 
-/// Rows of literals.
+/// Creates rows of literals.
 macro_rules! rows {
     ($([$($cell:expr),* $(,)?]),* $(,)?) => { [$(vec![$(Value::from($cell)),*]),*] };
 }
@@ -105,11 +105,11 @@ fn mesh() -> Mesh {
     Mesh::builder(schema()).default_resolver(tables()).build().unwrap()
 }
 
-/// Runs a future that never waits for anything.
+/// Runs a future that does not wait.
 fn block_on<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Waiting::from_waker(Waker::noop())) {
+    match pin!(future).poll(&mut task::Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
-        Poll::Pending => panic!("nothing here waits"),
+        Poll::Pending => panic!("the future is pending"),
     }
 }
 
@@ -123,7 +123,7 @@ fn read(mesh: &Mesh, query: &Json) -> Result<Json, Error> {
     Ok(serde_json::from_str(&text).unwrap())
 }
 
-/// The items of a collection read, one a line; or the error.
+/// Compares the items of a collection read, one in each line, or the error.
 #[track_caller]
 fn check(query: &Json, expected: Expect) {
     expected.assert_eq(&shown(&mesh(), query));
@@ -191,7 +191,7 @@ fn relations_nest() {
 }
 
 #[test]
-fn a_relation_of_an_entity_to_itself_goes_both_ways() {
+fn a_relation_of_an_entity_to_itself_is_read_in_both_directions() {
     let below = json!({"$select": {"name": true, "reports": {"$select": {"name": true}}}});
     let query = json!({"user": {"$select": {
         "name": true,
@@ -257,7 +257,7 @@ fn nested_controls_hold_for_each_parent() {
 }
 
 #[test]
-fn null_stands_where_it_is_told() {
+fn null_is_ordered_as_requested() {
     let order = |direction: &str, nulls: &str| {
         let key = json!({"field": "score", "direction": direction, "nulls": nulls});
         let body = read(&mesh(), &json!({"post": {"$select": {"id": true}, "$orderBy": [key]}})).unwrap();
@@ -295,7 +295,7 @@ fn text_sorts_by_its_bytes_and_mixed_values_by_kind() {
 }
 
 #[test]
-fn no_data_is_an_answer() {
+fn empty_tables_are_answered() {
     let empty = Tables::new().with("users", ["id", "name", "manager_id"], []).with(
         "posts",
         ["id", "author_id", "title"],
@@ -311,19 +311,19 @@ fn no_data_is_an_answer() {
 }
 
 #[test]
-fn too_large_an_answer_is_refused_not_cut() {
+fn an_answer_that_is_too_large_is_refused() {
     let limited = |rows| {
         let limits = Limits { rows, ..Limits::default() };
         let mesh = Mesh::builder(schema()).default_resolver(tables()).limits(limits).build().unwrap();
         run(&mesh, &Request::collection(Format::Ql, "{ post id comments { id } }"))
     };
-    // Five posts and six comments that have one.
+    // Five posts, and six comments that belong to one.
     assert!(limited(11).is_ok());
     assert!(matches!(limited(10), Err(Error::Resolve(ResolveError::TooLarge { rows: 10 }))));
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn errors_name_missing_tables_and_columns() {
     check(&json!({"ghost": {"$select": {"id": true}}}), expect!["there is no table 'ghosts' in memory"]);
     let tables = Tables::new().with("users", ["id", "title"], rows![[1, "n"]]).with(
         "tags",

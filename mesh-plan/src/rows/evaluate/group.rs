@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use mesh_ql::AggregateFn;
 
@@ -56,11 +55,11 @@ fn compute(aggregate: &Aggregate, column: Option<usize>, rows: &[Row<'_>]) -> Re
     let Some(column) = column else { return Ok(count(rows.len())) };
     let mut values: Vec<&Value> = rows.iter().map(|row| cell(row, column)).collect();
     values.retain(|value| **value != Value::Null);
-    if aggregate.distinct {
-        let mut seen = BTreeSet::new();
-        values.retain(|value| seen.insert(Ordered(value)));
-    }
     let by_order = |left: &&Value, right: &&Value| order::compare(left, right);
+    if aggregate.distinct {
+        values.sort_by(by_order);
+        values.dedup_by(|left, right| by_order(left, right).is_eq());
+    }
     Ok(match aggregate.function {
         AggregateFn::Count => count(values.len()),
         AggregateFn::Sum => Total::new(&values).sum()?,
@@ -73,29 +72,6 @@ fn compute(aggregate: &Aggregate, column: Option<usize>, rows: &[Row<'_>]) -> Re
 fn count(rows: usize) -> Value {
     i64::try_from(rows).unwrap_or(i64::MAX).into()
 }
-
-/// A value with the order of [`order::compare`].
-struct Ordered<'a>(&'a Value);
-
-impl Ord for Ordered<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        order::compare(self.0, other.0)
-    }
-}
-
-impl PartialOrd for Ordered<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Ordered<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Ordered<'_> {}
 
 /// A sum of values: exact for integers; for reals with compensation for rounding errors (Neumaier), so that the order of
 /// the rows hardly matters.

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{condition, mesh, read};
 
-/// The ids of the posts that a filter lets pass.
+/// Returns the ids of the posts that match a filter.
 #[track_caller]
 fn passes(filter: &Json, ids: &[i64]) {
     let body = read(&mesh(), &json!({"post": {"$select": {"id": true}, "$where": filter}})).unwrap();

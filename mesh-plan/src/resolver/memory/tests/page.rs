@@ -1,4 +1,4 @@
-//! Cursors visit every row once, and open only for their own read. `SPEC §5.4`
+//! Tests of pages and cursors. `SPEC §5.4`
 
 use mesh_schema::{Catalog, Column, FieldType, Schema, Table};
 use serde_json::{Value as Json, json};
@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::{Tables, condition, mesh, read, rows, schema, tables};
 use crate::{Error, Mesh, PlanErrorKind, Value};
 
-/// Every page of a read, by following its cursors, with what it shows of the pages.
+/// Returns the items of all pages of a read, by following its cursors.
 fn walk(mesh: &Mesh, entity: &str, read_node: &Json, first: usize) -> Vec<Json> {
     let mut items: Vec<Json> = Vec::new();
     let mut after = Json::Null;
@@ -77,7 +77,7 @@ fn grouped_and_distinct_reads_page_too() {
 }
 
 #[test]
-fn rows_without_an_id_are_told_apart_by_their_row_id() {
+fn rows_without_an_id_are_distinguished_by_their_row_id() {
     let column = |name: &str, ty| Column { name: name.to_owned(), ty: Some(ty), ..Column::default() };
     let table = Table {
         name: "readings".to_owned(),
@@ -100,7 +100,7 @@ fn rows_without_an_id_are_told_apart_by_their_row_id() {
 }
 
 #[test]
-fn a_cursor_belongs_to_its_read() {
+fn a_cursor_of_another_read_or_page_is_refused() {
     let mesh = mesh();
     let base = json!({
         "$select": {"id": true},
@@ -151,7 +151,7 @@ fn a_cursor_belongs_to_its_read() {
 }
 
 #[test]
-fn a_page_starts_right_though_its_cursor_s_row_is_gone() {
+fn a_page_starts_after_its_cursor_even_if_the_row_is_deleted() {
     let query =
         |after: &Json| json!({"post": {"$select": {"id": true}, "$page": {"first": 2, "after": after}}});
     let body = read(&mesh(), &query(&Json::Null)).unwrap();
