@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
-use mesh_plan::{Persisted, Registration};
+use mesh_plan::Registration;
 use mesh_server::Rate;
 use mesh_server::otlp::Endpoint;
 
@@ -124,7 +124,7 @@ settings! {
         /// JSON file of queries that are registered at start.
         preload: Option<PathBuf> = None, parse::present;
         /// Most registered queries.
-        max_entries: usize = Persisted::ENTRIES, parse::count(1, 10_000_000);
+        max_entries: usize = mesh_plan::Persisted::ENTRIES, parse::count(1, 10_000_000);
     }
 
     /// Files. `SPEC §9`
