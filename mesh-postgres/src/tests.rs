@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Context, Error, Mesh, Request};
 use mesh_ql::Format;
 use mesh_schema::Schema;
-use mesh_tests::Cluster;
+use mesh_tests::{Cluster, PATIENCE};
 
 use crate::{Database, Settings};
 
@@ -78,11 +78,11 @@ fn format_of(query: &str) -> Format {
     if query.starts_with("{ ") { Format::Ql } else { Format::Json }
 }
 
-/// Waits until a condition holds; fails the test after `time`.
-async fn until(time: Duration, what: &str, holds: impl AsyncFn() -> bool) {
+/// Waits until a condition holds; fails the test after [`PATIENCE`].
+async fn until(what: &str, holds: impl AsyncFn() -> bool) {
     let start = Instant::now();
     while !holds().await {
-        assert!(start.elapsed() < time, "not within {time:?}: {what}");
+        assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

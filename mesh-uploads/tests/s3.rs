@@ -3,8 +3,8 @@
 
 #![cfg(test)]
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,13 +22,12 @@ struct Moto {
 
 impl Moto {
     fn start() -> Option<Self> {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let started = Command::new("moto_server")
-            .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
+            .args(["-H", "127.0.0.1", "-p", "0"])
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn();
-        let Ok(process) = started else {
+        let Ok(mut process) = started else {
             let required = std::env::var_os("MESH_REQUIRE_SERVICES").is_some_and(|value| value == "1");
             assert!(
                 !required,
@@ -37,12 +36,11 @@ impl Moto {
             println!("moto_server is not installed: the S3 store is not tested");
             return None;
         };
-        let moto = Self { process, address: address.to_string() };
-        let begun = Instant::now();
-        while TcpStream::connect(&moto.address).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "moto_server does not come up");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let address = lines.find_map(|line| Some(line.split_once("Running on http://")?.1.trim().to_owned()));
+        // The rest is read too, since a full pipe would block the server.
+        std::thread::spawn(move || lines.count());
+        let moto = Self { process, address: address.expect("the address of moto_server") };
         assert!(moto.send("PUT /files").starts_with("HTTP/1.1 200"));
         Some(moto)
     }

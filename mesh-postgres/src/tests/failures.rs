@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Error, ResolveError};
 use tokio::task::JoinHandle;
 
-use super::{BLOG, Cluster, Served, until};
+use super::{BLOG, Cluster, PATIENCE, Served, until};
 use crate::Settings;
 
 /// Tasks that read in a loop and count the results.
@@ -49,7 +49,7 @@ impl Readers {
     async fn wait_for_reads(&self) {
         let (before, start) = (self.answered.load(Ordering::Relaxed), Instant::now());
         while self.answered.load(Ordering::Relaxed) < before + 20 {
-            assert!(start.elapsed() < Duration::from_secs(5), "no reads for five seconds");
+            assert!(start.elapsed() < PATIENCE, "no reads within {PATIENCE:?}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -78,8 +78,7 @@ async fn reads_continue_while_servers_fail_and_recover() {
         r#"{"title":"Dawn","author":{"name":"Ada"},"comments":[{"body":"first"},{"body":"second"}]}"#;
     let query = "{ post title author { name } comments { body } }";
     assert_eq!(served.point("1", query).await.unwrap(), expected);
-    until(Duration::from_secs(5), "both replicas answer", async || served.database.replicas.healthy() == 2)
-        .await;
+    until("both replicas answer", async || served.database.replicas.healthy() == 2).await;
 
     let readers = Readers::start(&served, query, expected);
     readers.wait_for_reads().await;
@@ -87,15 +86,9 @@ async fn reads_continue_while_servers_fail_and_recover() {
     // A replica fails and recovers.
     replicas[0].kill();
     readers.wait_for_reads().await;
-    until(Duration::from_secs(5), "one replica is left out", async || {
-        served.database.replicas.healthy() == 1
-    })
-    .await;
+    until("one replica is left out", async || served.database.replicas.healthy() == 1).await;
     replicas[0].start_server();
-    until(Duration::from_secs(5), "the replica is used again", async || {
-        served.database.replicas.healthy() == 2
-    })
-    .await;
+    until("the replica is used again", async || served.database.replicas.healthy() == 2).await;
     assert_eq!(readers.busy.load(Ordering::Relaxed), 0, "no read fails because of a lost replica");
 
     // The primary fails: reads continue.
@@ -116,10 +109,7 @@ async fn reads_continue_while_servers_fail_and_recover() {
     primary.start_server();
     readers.wait_for_reads().await;
     readers.end().await;
-    until(Duration::from_secs(5), "all slots are free", async || {
-        served.database.usage().free == settings.connections
-    })
-    .await;
+    until("all slots are free", async || served.database.usage().free == settings.connections).await;
 }
 
 /// Replay on the replica is paused, so that it lacks the write.
@@ -132,10 +122,9 @@ async fn a_read_sees_the_writes_of_its_server() {
     let served = Served::open(&primary, &settings).await;
     let query = "{ user name }";
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#);
-    until(Duration::from_secs(5), "the replica answers", async || served.database.replicas.healthy() == 1)
-        .await;
+    until("the replica answers", async || served.database.replicas.healthy() == 1).await;
     replica.execute("SELECT pg_wal_replay_pause()");
-    until(Duration::from_secs(5), "replay pauses", async || {
+    until("replay pauses", async || {
         replica.query("SELECT pg_get_wal_replay_pause_state()").as_deref() == Some("paused")
     })
     .await;
@@ -145,9 +134,6 @@ async fn a_read_sees_the_writes_of_its_server() {
     served.database.replicas.require_writes_of(&client).await;
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ava"}"#);
     replica.execute("SELECT pg_wal_replay_resume()");
-    until(Duration::from_secs(5), "the replica answers again", async || {
-        served.database.replicas.choose().is_some()
-    })
-    .await;
+    until("the replica answers again", async || served.database.replicas.choose().is_some()).await;
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ava"}"#);
 }

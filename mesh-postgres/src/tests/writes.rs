@@ -7,7 +7,7 @@ use mesh_integrity::{NonceStore, RevocationStore, SessionId};
 use mesh_plan::{Change, Changes, PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
-use super::{BLOG, Cluster, Served, until};
+use super::{BLOG, Cluster, PATIENCE, Served, until};
 use crate::Settings;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -57,7 +57,7 @@ async fn changes_are_notified_with_and_without_triggers() {
     tokio::time::sleep(Duration::from_millis(600)).await;
     while listener.next_now().is_some() {}
     cluster.execute("UPDATE posts SET likes = 6 WHERE id = 1");
-    let change = tokio::time::timeout(Duration::from_secs(2), listener.next()).await;
+    let change = tokio::time::timeout(PATIENCE, listener.next()).await;
     assert_eq!(change.ok(), Some(Some(Change::anything())));
     watching.abort();
 
@@ -66,7 +66,7 @@ async fn changes_are_notified_with_and_without_triggers() {
     let changes = Changes::new();
     let mut listener = changes.listen();
     let watching = tokio::spawn(served.database.watch(changes.clone()));
-    until(Duration::from_secs(5), "the feed listens", async || {
+    until("the feed listens", async || {
         cluster.query("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_trigger%' AND query NOT LIKE '%activity%'")
             .as_deref() == Some("1")
     })
@@ -81,7 +81,7 @@ async fn changes_are_notified_with_and_without_triggers() {
         Change::entity("postTag"),
     ];
     while !missing.is_empty() {
-        match tokio::time::timeout(Duration::from_secs(5), listener.next()).await {
+        match tokio::time::timeout(PATIENCE, listener.next()).await {
             Ok(change) => missing.retain(|expected| Some(expected) != change.as_ref()),
             Err(_) => panic!("not notified of {missing:?}"),
         }
@@ -89,7 +89,7 @@ async fn changes_are_notified_with_and_without_triggers() {
 
     // A lost connection is opened again and counts as a change of anything.
     cluster.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_trigger%' AND pid <> pg_backend_pid()");
-    let change = tokio::time::timeout(Duration::from_secs(5), listener.next()).await;
+    let change = tokio::time::timeout(PATIENCE, listener.next()).await;
     assert_eq!(change.ok(), Some(Some(Change::anything())));
     watching.abort();
 }
