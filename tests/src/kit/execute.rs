@@ -12,24 +12,75 @@ use super::expression::Scope;
 use super::failure::Failure;
 use super::http::{self, Exchange, Request, Response};
 use super::matcher::differences;
-use super::stream::{Next, Stream};
+use super::stream::{Event, Next, Stream};
 use super::target::Target;
 
 /// How long an event may take. Servers have one second; the margin is for busy test machines.
-const EVENT_PATIENCE: Duration = Duration::from_secs(4);
+const EVENT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A limit that detects cursors that lead in a circle.
 const PAGES_MAX: usize = 500;
 
-/// A request and its response, for reports.
+/// The longest request or response in a report.
+const LENGTH_MAX: usize = 2_000;
+
+/// An exchange of a case, which reports render as text.
 #[derive(Debug, Clone)]
-pub struct LoggedExchange {
-    /// A curl command that sends the request.
-    pub curl: String,
-    /// Method and target, followed by the decoded query if there is one.
-    pub request: String,
-    /// Status and body, or the error if there was no response.
-    pub response: String,
+pub enum LoggedExchange {
+    /// A request and its response.
+    Http {
+        /// Host and port of the server.
+        authority: String,
+        /// The request.
+        request: Request,
+        /// The response, or the error if there was none.
+        response: Result<Response, String>,
+    },
+    /// An event of a stream.
+    Event {
+        /// The name of the stream.
+        stream: String,
+        /// The event.
+        event: Event,
+    },
+}
+
+impl LoggedExchange {
+    /// Returns a curl command that sends the request.
+    #[must_use]
+    pub fn curl(&self) -> Option<String> {
+        match self {
+            Self::Http { authority, request, .. } => Some(http::curl(request, authority)),
+            Self::Event { .. } => None,
+        }
+    }
+
+    /// Returns method and target, followed by the decoded query if there is one.
+    #[must_use]
+    pub fn request(&self) -> String {
+        let request = match self {
+            Self::Http { request, .. } => request,
+            Self::Event { stream, .. } => return format!("(stream '{stream}')"),
+        };
+        let mut text = format!("{} {}", request.method, request.target);
+        if let Some(query) = request.header_value("X-Mesh-Query").and_then(super::encoding::from_base64) {
+            text.push_str(&format!("  query {}", String::from_utf8_lossy(&query)));
+        }
+        text.chars().take(LENGTH_MAX).collect()
+    }
+
+    /// Returns status and body, or the error if there was no response.
+    #[must_use]
+    pub fn response(&self) -> String {
+        let text = match self {
+            Self::Http { response: Ok(response), .. } => format!("{} {}", response.status, response.text()),
+            Self::Http { response: Err(error), .. } => error.clone(),
+            Self::Event { event, .. } => {
+                format!("event {} id {:?} data {}", event.kind, event.id, event.data)
+            }
+        };
+        text.chars().take(LENGTH_MAX).collect()
+    }
 }
 
 /// Executes a case. The log contains all exchanges, whether the case passes or fails.
@@ -102,7 +153,8 @@ impl Executor<'_> {
 
     fn login(&mut self, account: &str, name: &str) -> Outcome {
         let (request, response) = self.target.login(&self.settings, account).map_err(single)?;
-        self.log(&request, Ok(&response));
+        let authority = self.target.base_url(&self.settings).map_err(single)?.authority.clone();
+        let response = self.log(authority, request, Ok(response))?;
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         if response.status != 200 {
             return mismatch(format!(
@@ -131,12 +183,7 @@ impl Executor<'_> {
             }
             Next::End | Next::Broken => return mismatch(format!("the stream '{name}' ended")),
         };
-        let response = format!("event {} id {:?} data {}", event.kind, event.id, event.data);
-        self.log.push(LoggedExchange {
-            curl: String::new(),
-            request: format!("(stream '{name}')"),
-            response,
-        });
+        self.log.push(LoggedExchange::Event { stream: name.to_owned(), event: event.clone() });
         let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
         let seen =
             json!({"event": event.kind, "data": data, "id": event.id, "text": event.data, "retry": retries});
@@ -165,19 +212,18 @@ impl Executor<'_> {
         let Some(send) = &step.send else { return Ok(()) };
         let settings = send.server.clone().unwrap_or_else(|| self.settings.clone());
         let request = compose::request(send, &settings, self.target, &self.scope).map_err(single)?;
+        let Some(name) = &step.open else {
+            let response = self.exchange(request, &settings)?;
+            return self.check(step, &response);
+        };
         let authority = self.target.base_url(&settings).map_err(single)?.authority.clone();
-        if let Some(name) = &step.open {
-            let exchange = Exchange::begin(&authority, &request);
-            let exchange = exchange.map_err(|error| self.request_failed(&request, error))?;
-            self.log(&request, Ok(&exchange.head));
-            let head = exchange.head.clone();
-            self.streams.insert(name.clone(), Stream::new(exchange));
-            return self.check(step, &head);
-        }
-        let response =
-            http::send(&authority, &request).map_err(|error| self.request_failed(&request, error))?;
-        self.log(&request, Ok(&response));
-        self.check(step, &response)
+        let (head, stream) = match Exchange::begin(&authority, &request) {
+            Ok(exchange) => (Ok(exchange.head.clone()), Some(Stream::new(exchange))),
+            Err(error) => (Err(error), None),
+        };
+        let head = self.log(authority, request, head)?;
+        self.streams.extend(stream.map(|stream| (name.clone(), stream)));
+        self.check(step, &head)
     }
 
     fn check(&mut self, step: &Step, response: &Response) -> Outcome {
@@ -215,10 +261,8 @@ impl Executor<'_> {
             };
             let request =
                 compose::request(&send, &self.settings, self.target, &self.scope).map_err(single)?;
-            let authority = self.target.base_url(&self.settings).map_err(single)?.authority.clone();
-            let response =
-                http::send(&authority, &request).map_err(|error| self.request_failed(&request, error))?;
-            self.log(&request, Ok(&response));
+            let settings = self.settings.clone();
+            let response = self.exchange(request, &settings)?;
             let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
             let page = body.get("items").and_then(Value::as_array).cloned();
             let info = |name: &str| {
@@ -255,26 +299,24 @@ impl Executor<'_> {
         check_empty(differences.into_iter().map(|what| format!("after {pages} pages: {what}")).collect())
     }
 
-    fn request_failed(&mut self, request: &Request, error: String) -> Vec<Failure> {
-        self.log(request, Err(&error));
-        let failure = if error.starts_with("cannot connect") { Failure::Setup } else { Failure::Mismatch };
-        single(failure(error))
+    /// Sends a request and logs the exchange.
+    fn exchange(&mut self, request: Request, settings: &str) -> Outcome<Response> {
+        let authority = self.target.base_url(settings).map_err(single)?.authority.clone();
+        let response = http::send(&authority, &request);
+        self.log(authority, request, response)
     }
 
-    fn log(&mut self, request: &Request, response: Result<&Response, &String>) {
-        const LENGTH_MAX: usize = 2_000;
-        let authority = self.target.base_url(&self.settings).map_or("", |url| url.authority.as_str());
-        let mut sent = format!("{} {}", request.method, request.target);
-        if let Some(query) = request.header_value("X-Mesh-Query").and_then(super::encoding::from_base64) {
-            sent.push_str(&format!("  query {}", String::from_utf8_lossy(&query)));
-        }
-        let got = match response {
-            Ok(response) => format!("{} {}", response.status, response.text()),
-            Err(error) => error.clone(),
-        };
-        let got: String = got.chars().take(LENGTH_MAX).collect();
-        sent = sent.chars().take(LENGTH_MAX).collect();
-        self.log.push(LoggedExchange { curl: http::curl(request, authority), request: sent, response: got });
+    fn log(
+        &mut self,
+        authority: String,
+        request: Request,
+        response: Result<Response, String>,
+    ) -> Outcome<Response> {
+        self.log.push(LoggedExchange::Http { authority, request, response: response.clone() });
+        response.map_err(|error| {
+            let is_setup = error.starts_with("cannot connect");
+            single(if is_setup { Failure::Setup(error) } else { Failure::Mismatch(error) })
+        })
     }
 }
 

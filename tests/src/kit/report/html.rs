@@ -70,9 +70,9 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
         let _ = write!(
             out,
             "<pre>{}\n→ {}\n\n{}</pre>",
-            escape(&logged.request),
-            escape(&logged.response),
-            escape(&logged.curl)
+            escape(&logged.request()),
+            escape(&logged.response()),
+            escape(&logged.curl().unwrap_or_default())
         );
     }
     out.push_str("</details>\n");

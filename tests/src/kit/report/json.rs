@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::kit::case::{Level, Requirement};
+use crate::kit::execute::LoggedExchange;
 use crate::kit::run::{Grade, Report};
 
 pub(super) fn render(report: &Report) -> String {
@@ -11,10 +12,12 @@ pub(super) fn render(report: &Report) -> String {
         .iter()
         .map(|verdict| {
             let case = &verdict.case;
-            let log = verdict.log.iter().map(
-                |logged| json!({"request": logged.request, "response": logged.response, "curl": logged.curl}),
-            );
-            let log: Vec<Value> = if verdict.grade == Grade::Pass { Vec::new() } else { log.collect() };
+            let logged = |logged: &LoggedExchange| {
+                let curl = logged.curl().unwrap_or_default();
+                json!({"request": logged.request(), "response": logged.response(), "curl": curl})
+            };
+            let is_shown = |_: &&LoggedExchange| verdict.grade != Grade::Pass;
+            let log: Vec<Value> = verdict.log.iter().filter(is_shown).map(logged).collect();
             json!({
                 "id": case.id,
                 "rule": case.rule,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escape;
+use crate::kit::execute::LoggedExchange;
 use crate::kit::run::{Grade, Report, Verdict};
 
 pub(super) fn render(report: &Report) -> String {
@@ -31,7 +32,6 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
         verdict.took.as_secs_f64()
     );
     let reasons = escape(&verdict.reasons.join("\n"));
-    let curl: Vec<&str> = verdict.log.iter().map(|logged| logged.curl.as_str()).collect();
     match verdict.grade {
         Grade::Pass => out.push_str("/>\n"),
         Grade::Skip => {
@@ -41,6 +41,7 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
             let _ = writeln!(out, "><system-out>{reasons}</system-out></testcase>");
         }
         grade => {
+            let curl: Vec<String> = verdict.log.iter().filter_map(LoggedExchange::curl).collect();
             let text = escape(&curl.join("\n"));
             let _ = writeln!(
                 out,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::kit::execute::LoggedExchange;
 use crate::kit::run::{Grade, Report, Verdict};
 
 /// The longest curl command that is printed.
@@ -52,23 +53,20 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
         return out.push('\n');
     }
     if let Some(last) = verdict.log.last() {
-        let _ = writeln!(out, "    sent      {}", last.request);
+        let _ = writeln!(out, "    sent      {}", last.request());
     }
     for reason in &verdict.reasons {
         let _ = writeln!(out, "    expected  {reason}");
     }
     if let Some(last) = verdict.log.last() {
-        let _ = writeln!(out, "    got       {}", last.response);
-        for earlier in verdict.log.iter().filter(|logged| !logged.curl.is_empty()) {
-            match earlier.curl.len() {
+        let _ = writeln!(out, "    got       {}", last.response());
+        for curl in verdict.log.iter().filter_map(LoggedExchange::curl) {
+            let _ = match curl.len() {
                 length if length > CURL_MAX => {
-                    let _ =
-                        writeln!(out, "    (a request of {length} bytes; `--format json` has it in full)");
+                    writeln!(out, "    (a request of {length} bytes; `--format json` has it in full)")
                 }
-                _ => {
-                    let _ = writeln!(out, "    {}", earlier.curl);
-                }
-            }
+                _ => writeln!(out, "    {curl}"),
+            };
         }
     }
     out.push('\n');

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::kit::execute::LoggedExchange;
 use crate::kit::run::{Grade, Report};
 
 pub(super) fn render(report: &Report) -> String {
@@ -23,8 +24,8 @@ pub(super) fn render(report: &Report) -> String {
             for reason in &verdict.reasons {
                 let _ = writeln!(out, "  # {}", reason.replace('\n', " "));
             }
-            for logged in verdict.log.iter().filter(|logged| !logged.curl.is_empty()) {
-                let _ = writeln!(out, "  # {}", logged.curl.replace('\n', " "));
+            for curl in verdict.log.iter().filter_map(LoggedExchange::curl) {
+                let _ = writeln!(out, "  # {}", curl.replace('\n', " "));
             }
             out.push_str("  ...\n");
         }
