@@ -11,6 +11,7 @@ use mesh_tests::kit::report::{self, Format};
 use mesh_tests::kit::run::{self, Report, Selection};
 use mesh_tests::kit::target::Target;
 
+use crate::arguments::split;
 use crate::steps;
 
 /// Command-line options.
@@ -30,15 +31,12 @@ pub(crate) struct Options {
 /// Parses the arguments after the name of the command.
 pub(crate) fn parse_options(arguments: &[&str]) -> Result<Options, String> {
     let mut options = Options::default();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let (name, inline) =
-            argument.split_once('=').map_or((*argument, None), |(name, value)| (name, Some(value)));
+    let mut rest = split(arguments);
+    while let Some(name) = rest.next() {
         if !NAMES.contains(&name) {
-            return Err(format!("'conformance' does not take '{argument}', but {}", NAMES.join(", ")));
+            return Err(format!("'conformance' does not take '{name}', but {}", NAMES.join(", ")));
         }
-        let value =
-            inline.or_else(|| rest.next().copied()).ok_or_else(|| format!("'{name}' needs a value"))?;
+        let value = rest.next().ok_or_else(|| format!("'{name}' needs a value"))?;
         match name {
             "--level" => {
                 let level = Level::parse(value);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::arguments::{positive, split};
 use crate::steps::{self, Steps};
 
 const SECONDS: u64 = 60;
@@ -23,15 +24,12 @@ pub(crate) struct Options {
     stable: bool,
 }
 
-pub(crate) fn parse_options(words: &[&str]) -> Result<Options, String> {
+pub(crate) fn parse_options(arguments: &[&str]) -> Result<Options, String> {
     let mut options = Options { seconds: SECONDS, target: None, stable: false };
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match *word {
-            "--seconds" => {
-                let seconds = words.next().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
-                options.seconds = seconds.ok_or("`--seconds` takes a whole number from 1")?;
-            }
+    let mut rest = split(arguments);
+    while let Some(argument) = rest.next() {
+        match argument {
+            "--seconds" => options.seconds = positive(argument, rest.next())?,
             "--stable" => options.stable = true,
             name if !name.starts_with('-') && options.target.is_none() => {
                 options.target = Some(name.to_owned());

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "figures are the output of a command")]
 
+mod arguments;
 mod bench;
 mod conformance;
 mod crates;
@@ -15,7 +16,7 @@ mod steps;
 mod tidy;
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use steps::Steps;
@@ -82,23 +83,19 @@ fn main() -> ExitCode {
         ["bench", options @ ..] => bench::run(&root(), options),
         ["reference"] => reference(),
         ["screenshots"] => screenshots::run(&root()),
-        ["conformance", options @ ..] => match conformance::parse_options(options) {
-            Ok(options) => conformance::run(&root(), &options),
-            Err(why) => misuse(&why),
-        },
-        ["soak", options @ ..] => match soak::parse_options(options) {
-            Ok(options) => soak::run(&root(), &options),
-            Err(why) => misuse(&why),
-        },
-        ["fuzz", options @ ..] => match fuzz::parse_options(options) {
-            Ok(options) => fuzz::run(&root(), &options),
-            Err(why) => misuse(&why),
-        },
+        ["conformance", options @ ..] => with(conformance::parse_options(options), conformance::run),
+        ["soak", options @ ..] => with(soak::parse_options(options), soak::run),
+        ["fuzz", options @ ..] => with(fuzz::parse_options(options), fuzz::run),
         [name @ ("test" | "check" | "tidy" | "reference" | "screenshots"), ..] => {
             misuse(&format!("'{name}' takes no arguments"))
         }
         [name, ..] => misuse(&format!("there is no command '{name}'")),
     }
+}
+
+/// Runs a command with its options, if they are valid.
+fn with<T>(options: Result<T, String>, run: fn(&Path, &T) -> ExitCode) -> ExitCode {
+    options.map_or_else(|why| misuse(&why), |options| run(&root(), &options))
 }
 
 fn help() -> ExitCode {
@@ -143,7 +140,10 @@ fn test() -> ExitCode {
     for block in pages::skipped(&root()) {
         eprintln!("skipped: a command in {block}");
     }
-    steps.show(&format!("{TESTS} --no-fail-fast"), &[])
+    // Many tests wait for servers, so there are more threads than processors.
+    let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get() + 2).to_string();
+    let threads = std::env::var("RUST_TEST_THREADS").unwrap_or(threads);
+    steps.show(&format!("{TESTS} --no-fail-fast"), &[("RUST_TEST_THREADS", &threads)])
 }
 
 fn check() -> ExitCode {

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::arguments::{positive, split};
 use crate::steps::Steps;
 
 const SECONDS: u64 = 60;
@@ -22,19 +23,13 @@ enum Part {
     Differential,
 }
 
-pub(crate) fn parse_options(words: &[&str]) -> Result<Options, String> {
+pub(crate) fn parse_options(arguments: &[&str]) -> Result<Options, String> {
     let mut options = Options { seconds: SECONDS, only: None };
-    let words: Vec<&str> = words.iter().flat_map(|word| word.split('=')).collect();
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        match word {
-            "--seconds" | "--minutes" => {
-                let text = words.next().unwrap_or_default();
-                let number = text.parse().ok().filter(|number| *number > 0);
-                let number: u64 =
-                    number.ok_or_else(|| format!("`{word}` takes a whole number from 1, not '{text}'"))?;
-                options.seconds = if word == "--minutes" { number.saturating_mul(60) } else { number };
-            }
+    let mut rest = split(arguments);
+    while let Some(name) = rest.next() {
+        match name {
+            "--seconds" => options.seconds = positive(name, rest.next())?,
+            "--minutes" => options.seconds = positive::<u64>(name, rest.next())?.saturating_mul(60),
             "traffic" => options.only = Some(Part::Traffic),
             "differential" => options.only = Some(Part::Differential),
             _ => return Err("'soak' takes `[traffic|differential] [--minutes N | --seconds N]`".to_owned()),

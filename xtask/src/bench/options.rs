@@ -3,6 +3,7 @@
 use super::request::Kind;
 use super::workload::size::Size;
 use super::workload::{Workload, list};
+use crate::arguments::{positive, split};
 
 /// Command-line options.
 #[derive(Debug)]
@@ -35,18 +36,14 @@ impl Options {
             only: Vec::new(),
         };
         let mut sizes = Vec::new();
-        let split = arguments.iter().flat_map(|argument| match argument.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => vec![name, value],
-            _ => vec![*argument],
-        });
-        let mut rest = split;
+        let mut rest = split(arguments);
         while let Some(name) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("`{name}` needs a value"));
             match name {
                 "--workload" => options.workloads.extend(list::named(value()?)?),
-                "--seconds" => options.seconds = positive(name, value()?)?,
-                "--rounds" => options.rounds = positive(name, value()?)? as usize,
-                "--requests" => options.requests = positive(name, value()?)? as u32,
+                "--seconds" => options.seconds = positive(name, rest.next())?,
+                "--rounds" => options.rounds = positive(name, rest.next())?,
+                "--requests" => options.requests = positive(name, rest.next())?,
                 "--size" => {
                     for text in value()?.split(',') {
                         sizes.push(Size::parse(text)?);
@@ -81,11 +78,6 @@ impl Options {
     pub(crate) fn wants(&self, kind: Kind) -> bool {
         self.only.is_empty() || self.only.contains(&kind)
     }
-}
-
-fn positive(name: &str, text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| *number > 0.0);
-    number.ok_or_else(|| format!("`{name}` takes a number above 0, not '{text}'"))
 }
 
 #[cfg(test)]

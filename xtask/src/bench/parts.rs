@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::arguments::{positive, split};
 use crate::steps;
 
 /// The crates and their benchmarks.
@@ -37,16 +38,11 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
 
 fn options(arguments: &[&str]) -> Result<(f64, bool), String> {
     let (mut seconds, mut as_json) = (3.0, false);
-    let mut rest = arguments.iter().flat_map(|argument| argument.split('='));
+    let mut rest = split(arguments);
     while let Some(name) = rest.next() {
         match name {
             "--json" => as_json = true,
-            "--seconds" => {
-                let text = rest.next().unwrap_or_default();
-                let number = text.parse().ok().filter(|number| *number > 0.0);
-                seconds =
-                    number.ok_or_else(|| format!("`--seconds` takes a number above 0, not '{text}'"))?;
-            }
+            "--seconds" => seconds = positive(name, rest.next())?,
             other => return Err(format!("`bench parts` takes `--seconds N` and `--json`, not '{other}'")),
         }
     }
