@@ -108,7 +108,7 @@ fn health_command_reports_whether_the_server_is_ready() {
     assert_eq!(ready.status.code(), Some(0), "{ready:?}");
     assert!(String::from_utf8_lossy(&ready.stdout).starts_with(r#"{"ready":true"#));
     let unspecified = health(&format!("0.0.0.0:{}", server.address.port()));
-    assert_eq!(unspecified.status.code(), Some(0), "an address for all is asked at loopback");
+    assert_eq!(unspecified.status.code(), Some(0), "the unspecified address is queried at loopback");
     let file = PathBuf::from(database.url().strip_prefix("sqlite:").unwrap());
     std::fs::rename(&file, file.with_extension("aside")).unwrap();
     // Results of checks are cached for a second.
@@ -117,6 +117,6 @@ fn health_command_reports_whether_the_server_is_ready() {
     assert!(String::from_utf8_lossy(&away.stderr).contains("not ready (503)"), "{away:?}");
     assert_eq!(server.send(&Request::new("GET", "/healthz")).status, 200);
     drop(server);
-    assert_eq!(health(&address).status.code(), Some(1), "nobody is there");
+    assert_eq!(health(&address).status.code(), Some(1), "no server listens");
     assert_eq!(health("nowhere").status.code(), Some(2));
 }

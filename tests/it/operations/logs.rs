@@ -147,7 +147,7 @@ fn a_trace_continues_through_the_server() {
         assert_eq!(value.len(), sent.len());
         assert!(value.starts_with(&format!("00-{TRACE}-")) && value.ends_with("-01"), "{value}");
     }
-    assert!(first != second && first != sent, "each request is a span of its own");
+    assert!(first != second && first != sent, "each request has its own span");
     // Error replies belong to the trace too. An invalid header starts no trace.
     let refused = server.send(&Request::new("GET", "/nowhere").header("traceparent", &sent));
     assert!(refused.header("traceparent").is_some());

@@ -74,7 +74,7 @@ fn refusals_have_their_code_and_status() {
             body,
             json!({"error": "IntegrityError", "message": "The credentials are wrong", "requestId": null,
                    "code": "BAD_CREDENTIALS"}),
-            "the same words for all"
+            "all refusals have one message"
         );
     }
 }

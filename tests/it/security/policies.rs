@@ -127,7 +127,7 @@ fn each_role_reads_its_records_only() {
         let ids = r#"{"post":{"$select":{"id":true}}}"#;
         assert_eq!(site.list(&ada, ids), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#, "an admin");
         assert_eq!(site.list(&bo, ids), r#"[{"id":2},{"id":3}]"#, "an editor, who owns these");
-        assert_eq!(site.list(&cy, ids), r#"[{"id":4}]"#, "another one, over the same plan");
+        assert_eq!(site.list(&cy, ids), r#"[{"id":4}]"#, "another principal with the same plan");
         assert_eq!(site.list(&di, ids), r#"[{"id":1},{"id":3}]"#, "a user without a role");
         for (session, id, expected) in
             [(&bo, 2, r#"{"id":2}"#), (&cy, 2, "null"), (&di, 2, "null"), (&di, 3, r#"{"id":3}"#)]

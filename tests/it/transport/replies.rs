@@ -54,14 +54,14 @@ fn reads_are_revalidated_by_their_tag() {
             assert!(vary.contains(&name), "{path}: Vary lacks {name}: {vary:?}");
         }
         assert_eq!(reply.header("cache-control"), Some("no-cache"), "{path}");
-        assert_eq!(server.send(&get(path)).header("etag"), Some(tag.as_str()), "the same each time");
+        assert_eq!(server.send(&get(path)).header("etag"), Some(tag.as_str()), "the tag is stable");
         for held in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}"), "*".to_owned()] {
             let mut connection = server.connect();
             let unchanged = connection.send(&get(path).header("If-None-Match", &held));
             assert_eq!((unchanged.status, unchanged.body.len()), (304, 0), "{path}, {held}");
             assert_eq!(unchanged.header("etag"), Some(tag.as_str()));
             assert!(unchanged.header("vary").is_some() && unchanged.header("x-request-id").is_some());
-            assert_eq!(connection.send(&get("/post/1")).text(), FIRST, "the connection goes on");
+            assert_eq!(connection.send(&get("/post/1")).text(), FIRST, "the connection stays usable");
         }
         let head = server.send(&plain("HEAD", path).query(POST).header("If-None-Match", &tag));
         assert_eq!(head.status, 304);

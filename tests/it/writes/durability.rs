@@ -61,7 +61,7 @@ fn acknowledged_writes_survive_a_crash_and_none_is_partial() {
     let there: Vec<String> =
         there.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
     for title in &answered {
-        assert!(there.contains(title), "{title} was answered and is gone");
+        assert!(there.contains(title), "{title} was acknowledged and lost");
     }
     // At most one write of each client was pending without a reply.
     assert!(there.len() <= 3 + answered.len() + 3, "{} rows, {} answers", there.len(), answered.len());

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{script, written};
 
-/// Numbers that look random and are the same each time.
+/// A deterministic sequence of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {

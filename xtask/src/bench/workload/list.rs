@@ -128,7 +128,7 @@ fn reads() -> Vec<Workload> {
         named_as("w1", "one post by id, scalars", READ),
         named_as("w2", "one post by id with author, comments and their authors", nested),
         named_as("w3", "the 20 newest published posts with author", newest),
-        named_as("w4", "the same with comments and their authors", deep),
+        named_as("w4", "w3 with comments and their authors", deep),
     ]
 }
 
@@ -138,9 +138,9 @@ fn ways() -> Vec<Workload> {
     let persisted = |read| Workload { read, transport: Transport::Persisted, ..READ };
     let signed = |read| Workload { read, transport: Transport::Signed, targets: SIGNED_TARGETS, ..READ };
     vec![
-        named_as("c1", "w1 again and again, from the response cache", kept(Read::Scalars)),
-        named_as("c2", "w2 again and again, from the response cache", kept(Read::Nested)),
-        named_as("c4", "w4 again and again, from the response cache", kept(Read::Deep)),
+        named_as("c1", "w1 repeated, from the response cache", kept(Read::Scalars)),
+        named_as("c2", "w2 repeated, from the response cache", kept(Read::Nested)),
+        named_as("c4", "w4 repeated, from the response cache", kept(Read::Deep)),
         named_as("p1", "w1 by the id of a persisted query", persisted(Read::Scalars)),
         named_as("p2", "w2 by the id of a persisted query", persisted(Read::Nested)),
         named_as("s1", "w1 signed", signed(Read::Scalars)),
@@ -200,7 +200,7 @@ fn growths() -> Vec<Workload> {
             "w1, two threads of the server and two of the load, each connection on one of both",
             cores2,
         ),
-        named_as("memory", "memory after ever more requests, all of them different", memory),
+        named_as("memory", "memory after increasing numbers of distinct requests", memory),
     ]
 }
 
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_have_what_is_there() {
+    fn groups_name_existing_workloads() {
         let all = all();
         for (group, names) in NAMES {
             assert_eq!(named(group).unwrap().len(), names.len(), "{group}");
