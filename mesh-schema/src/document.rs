@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use serde::{Serialize, Serializer};
 
 pub use self::entries::Entries;
+use self::read::Reading;
 use crate::fault::Positions;
 use crate::policy::RoleDocument;
 use crate::serialize::is_default;
@@ -83,17 +84,14 @@ impl Schema {
     /// The faults of structure and of meaning together. Each mistake is reported once: parts that depend on a part
     /// with a wrong structure are not checked.
     pub fn read(text: &str, catalog: Option<&Catalog>) -> Result<Self, Faults> {
-        let reading = read::read(text);
-        if reading.faults.is_empty() || reading.whole {
-            let loaded = load::load(&reading.document, catalog, &reading.unsound);
-            if reading.faults.is_empty() {
-                return loaded;
-            }
-            let mut faults = reading.faults;
-            faults.extend(loaded.err().into_iter().flatten());
-            return Err(faults.into());
+        let Reading { document, mut faults, whole, unsound } = read::read(text);
+        if faults.is_empty() {
+            return document.load(catalog);
         }
-        Err(reading.faults.into())
+        if whole {
+            faults.extend(load::load(&document, catalog, &unsound).err().into_iter().flatten());
+        }
+        Err(faults.into())
     }
 }
 

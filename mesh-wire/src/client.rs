@@ -19,6 +19,7 @@ use mesh_ql::Format;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::request::is_json;
 use crate::route::percent;
 use crate::{ErrorBody, QuerySource, base64, headers};
 pub use calls::{Client, UploadFile, statement};
@@ -170,8 +171,7 @@ fn set_query(mut request: Request<Bytes>, query: &QuerySource) -> Result<Request
 /// [`ReplyError`] if the server refused the request, or the reply is not one of a Mesh server.
 pub fn result(reply: Response<Bytes>) -> Result<Bytes, ReplyError> {
     let status = reply.status();
-    let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let is_json = content_type.is_some_and(headers::names_json);
+    let is_json = is_json(reply.headers());
     if matches!(status, StatusCode::OK | StatusCode::CREATED) && is_json {
         return Ok(reply.into_body());
     }

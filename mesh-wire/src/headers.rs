@@ -1,6 +1,6 @@
 //! Names of the headers that the protocol adds to HTTP.
 
-use http::header::HeaderName;
+use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
 use crate::WireError;
@@ -47,14 +47,10 @@ pub(crate) fn repeated(name: &str) -> WireError {
     WireError::transport(format!("Header {name} is repeated; send it once"))
 }
 
-/// Returns whether a `Content-Type` is JSON, with or without parameters such as a charset.
-pub(crate) fn names_json(content_type: &str) -> bool {
-    names(content_type, "application/json")
-}
-
-/// Returns whether a `Content-Type` has this media type, ignoring parameters.
-pub(crate) fn names(content_type: &str, media_type: &str) -> bool {
-    let media = content_type.split(';').next().unwrap_or_default();
+/// Returns whether there is one `Content-Type`, with this media type and any parameters.
+pub(crate) fn has_media_type(headers: &HeaderMap, media_type: &str) -> bool {
+    let value = single(headers, CONTENT_TYPE.as_str()).ok().flatten().and_then(|value| value.to_str().ok());
+    let media = value.and_then(|value| value.split(';').next()).unwrap_or_default();
     media.trim_ascii().eq_ignore_ascii_case(media_type)
 }
 

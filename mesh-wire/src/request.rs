@@ -6,7 +6,7 @@ mod post_body;
 use std::fmt;
 
 use data_encoding::HEXLOWER;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Uri};
 use mesh_ql::Format;
 
@@ -103,10 +103,10 @@ pub fn check_head_size(method: &Method, uri: &Uri, fields: usize, limit: usize) 
 }
 
 /// The id of a request in replies and logs. `SPEC §2.11`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId(Inner);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Inner {
     /// The client's id.
     Client(HeaderValue),
@@ -148,14 +148,6 @@ impl RequestId {
     }
 }
 
-impl PartialEq for RequestId {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for RequestId {}
-
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -164,8 +156,7 @@ impl fmt::Display for RequestId {
 
 /// Returns whether the body is JSON according to its content type, with or without parameters such as a charset.
 pub fn is_json(headers: &HeaderMap) -> bool {
-    let value = headers::single(headers, CONTENT_TYPE.as_str()).ok().flatten();
-    value.and_then(|value| value.to_str().ok()).is_some_and(headers::names_json)
+    headers::has_media_type(headers, "application/json")
 }
 
 #[cfg(test)]

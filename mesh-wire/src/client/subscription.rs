@@ -1,7 +1,7 @@
 //! Subscriptions to the changes of a record, which resume after a disconnect.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, Query};
 
@@ -66,8 +66,7 @@ impl Subscription {
 
     /// Returns whether a reply is a stream. Any other reply is an error, to be decoded by [`super::result`].
     pub fn is_stream<B>(reply: &Response<B>) -> bool {
-        let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        reply.status() == StatusCode::OK && content_type.is_some_and(|it| headers::names(it, sse::MEDIA_TYPE))
+        reply.status() == StatusCode::OK && headers::has_media_type(reply.headers(), sse::MEDIA_TYPE)
     }
 
     /// Decodes the next bytes of the body and returns the events that they complete.
