@@ -43,7 +43,9 @@ impl Endpoint {
         if url.contains('#') {
             return Err(invalid("it has a fragment"));
         }
-        if !url.starts_with("http://") && !url.starts_with("https://") {
+        let begins_with =
+            |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+        if !begins_with("http://") && !begins_with("https://") {
             return Err(invalid("it must begin with http:// or https://"));
         }
         let uri: Uri = url.parse().map_err(|_| invalid("it is not a URL"))?;

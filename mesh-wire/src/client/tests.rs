@@ -87,6 +87,7 @@ fn invalid_endpoints_are_refused() {
         let error = Endpoint::parse(url).unwrap_err().to_string();
         assert!(error.starts_with(&format!("'{url}' is not a valid endpoint: ")), "{error}");
     }
+    assert!(Endpoint::parse("HTTP://localhost").is_ok(), "schemes ignore letter case");
 }
 
 fn server_reply(failure: Option<&WireError>) -> Response<Bytes> {
