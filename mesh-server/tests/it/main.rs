@@ -12,16 +12,14 @@
 
 mod allocations;
 mod client;
-mod computed;
 mod connections;
 mod differential;
 mod examples;
 mod fuzz;
 mod hostile_values;
 mod integrity;
-mod policy;
-mod protected_writes;
-mod resolver;
+mod policies;
+mod resolvers;
 mod service;
 mod spec;
 mod uploads;

@@ -99,7 +99,7 @@ pub(super) const RULES: &[(&str, &[&str])] = &[
     (
         "a resolver that panics ends its request only",
         &[
-            "mesh-server/tests/it/resolver.rs::internal_failures_are_resolver_errors_without_their_cause",
+            "mesh-server/tests/it/resolvers/failures.rs::internal_failures_are_resolver_errors_without_their_cause",
             "mesh-plan/src/shape/tests.rs::a_panic_of_the_resolver_ends_its_read_only",
         ],
     ),

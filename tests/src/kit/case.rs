@@ -1,5 +1,8 @@
 //! The model of the case files under `tests/conformance/`, and the functions that read them.
 
+pub mod json_schema;
+pub mod paragraphs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

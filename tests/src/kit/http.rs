@@ -1,5 +1,7 @@
 //! Requests to a target, whose failures are messages.
 
+pub mod stream;
+
 use std::fmt::Write as _;
 
 pub use crate::http::{Request, Response};

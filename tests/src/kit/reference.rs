@@ -1,5 +1,7 @@
 //! The server of this repository as a target, started once for each of the settings that its profile claims.
 
+pub mod fixture;
+
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! The target of a run: its servers, the accounts of the fixture, and their sessions.
 
+pub mod profile;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::files;
 
-const LINES_MAX: usize = 600;
+const LINES_MAX: usize = 450;
 
 /// Libraries and the path prefixes of files that may use them. Tests outside `src` may use any library.
 const HOMES: [(&str, &[&str]); 4] = [
@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn files_begin_with_a_description_and_stay_short() {
         assert_eq!(of_file("a/src/b.rs", "use std::fmt;\n").len(), 1);
-        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(600))).len(), 1);
-        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(599))).len(), 0);
+        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(450))).len(), 1);
+        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(449))).len(), 0);
         let private = format!("see /{}/me", "home");
         assert_eq!(of_file("docs/a.md", &private).len(), 1);
     }

@@ -6,8 +6,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::case::Level;
-use super::failure::Failure;
+use crate::kit::case::{self, Level};
+use crate::kit::expression;
+use crate::kit::failure::Failure;
 
 /// A parsed `profile.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -46,7 +47,7 @@ impl Profile {
 
     /// Reads the profile of the reference server, whose choices are the defaults.
     pub fn reference() -> Result<Self, String> {
-        Self::read(&super::case::folder().join("profile.toml"))
+        Self::read(&case::folder().join("profile.toml"))
     }
 
     /// Returns a choice by its dotted name.
@@ -61,7 +62,7 @@ impl Profile {
 
     /// Returns a choice as text.
     pub fn choice_text(&self, name: &str) -> Result<String, Failure> {
-        Ok(super::expression::plain(&self.choice(name)?))
+        Ok(expression::plain(&self.choice(name)?))
     }
 
     /// Removes a choice.

@@ -1,6 +1,6 @@
 //! The paragraphs of SPEC.md, and which of them have no case.
 
-use super::case::Case;
+use super::Case;
 
 /// Lists the paragraphs that cases can cite: `§n.m` for numbered paragraphs, `§n` for a section without numbers, and
 /// the parts of the introduction by their titles.

@@ -1,5 +1,7 @@
 //! Policies over SQL and over tables in memory, for reads and writes.
 
+mod signed_writes;
+
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;

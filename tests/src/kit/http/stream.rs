@@ -4,7 +4,7 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::http::Exchange;
+use super::Exchange;
 
 /// An event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

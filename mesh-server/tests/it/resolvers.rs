@@ -1,0 +1,4 @@
+//! Resolvers of the application: computed fields and failures.
+
+mod computed;
+mod failures;
