@@ -38,7 +38,7 @@ impl SourceArgs {
     /// Reads the settings, and opens the database and the schema.
     pub(crate) fn open(&self) -> Result<(Config, DataSource), Failure> {
         let config = settings(self.flags(), self.config.as_deref())?;
-        let source = DataSource::open_with_progress(&config).map_err(Failure::faults)?;
+        let source = DataSource::open_with_progress(&config)?;
         Ok((config, source))
     }
 }

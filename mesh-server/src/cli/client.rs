@@ -50,7 +50,7 @@ impl Client {
         args: &ServerArgs,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let endpoint = Endpoint::parse(&args.url).map_err(Failure::start)?;
+        let endpoint = Endpoint::parse(&args.url)?;
         let http = HttpClient::new(&endpoint, args.ca.as_deref())?;
         let mut client = Self { http, endpoint, session: None };
         let password = args.login.as_deref().map(password).transpose()?;
@@ -67,7 +67,7 @@ impl Client {
             }
             result
         });
-        done.map_err(Failure::start)?
+        done?
     }
 
     /// Signs a request and sends it. `body` converts the signed body to the one that is sent.
@@ -86,7 +86,7 @@ impl Client {
         let mut credentials = Map::new();
         credentials.insert("login".to_owned(), login.into());
         credentials.insert("password".to_owned(), password.into());
-        let request = wire::login(&self.endpoint, &credentials).map_err(Failure::start)?;
+        let request = wire::login(&self.endpoint, &credentials)?;
         let reply = self.send(request, Full::new).await?;
         let body = json_body(reply, "MethodNotAllowed", "is [integrity] enabled on the server?")?;
         Session::from_login_reply(&body)
@@ -94,7 +94,7 @@ impl Client {
     }
 
     async fn log_out(&self) -> Result<(), Failure> {
-        let request = wire::logout(&self.endpoint).map_err(Failure::start)?;
+        let request = wire::logout(&self.endpoint)?;
         wire::result(self.send(request, Full::new).await?).map(drop).map_err(Failure::found)
     }
 

@@ -8,34 +8,39 @@ use std::fmt;
 pub(crate) struct Failure {
     /// The exit status of the process.
     pub(super) status: u8,
-    message: String,
+    /// What is wrong.
+    pub(crate) faults: Vec<String>,
 }
 
 impl Failure {
     /// Wrong usage, or a fault at start: exit status 2.
     pub(crate) fn start(message: impl fmt::Display) -> Self {
-        Self { status: 2, message: format!("error: {message}") }
+        Self::faults(vec![message.to_string()])
     }
 
-    /// Several faults at start, a line each: exit status 2.
+    /// Several faults at start: exit status 2.
     pub(crate) fn faults(faults: Vec<String>) -> Self {
-        Self::start(faults.join("\nerror: "))
+        Self { status: 2, faults }
     }
 
     /// A check that found faults, or a request that failed: exit status 1.
     pub(crate) fn found(message: impl fmt::Display) -> Self {
-        Self { status: 1, message: message.to_string() }
-    }
-
-    /// Returns the message, for a list of faults.
-    pub(crate) fn fault(&self) -> &str {
-        self.message.strip_prefix("error: ").unwrap_or(&self.message)
+        Self { status: 1, faults: vec![message.to_string()] }
     }
 }
 
+/// A line for each fault.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        let prefix = if self.status == 2 { "error: " } else { "" };
+        write!(f, "{prefix}{}", self.faults.join(&format!("\n{prefix}")))
+    }
+}
+
+/// Converts errors for which no other status is chosen.
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::start(error)
     }
 }
 

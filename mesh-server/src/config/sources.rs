@@ -139,17 +139,14 @@ impl Value {
             DeValue::Boolean(value) => Self::Boolean(*value),
             DeValue::Datetime(_) => Self::Other("a date or time"),
             DeValue::Array(values) => {
-                Self::List(values.iter().map(|value| Self::from_scalar(value.get_ref())).collect())
+                // No setting has nested lists.
+                let item = |value: &DeValue<'_>| match value {
+                    DeValue::Array(_) => Self::Other("a list in a list"),
+                    value => Self::from_toml(value),
+                };
+                Self::List(values.iter().map(|value| item(value.get_ref())).collect())
             }
             DeValue::Table(_) => Self::Other("a table"),
-        }
-    }
-
-    /// Converts an item of a list. No setting has nested lists.
-    fn from_scalar(value: &DeValue<'_>) -> Self {
-        match value {
-            DeValue::Array(_) => Self::Other("a list in a list"),
-            value => Self::from_toml(value),
         }
     }
 }
@@ -188,16 +185,11 @@ impl fmt::Display for Origin {
 }
 
 /// A fault of the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("{origin}: {message}")]
 pub(crate) struct ConfigFault {
     /// Where it is written.
     pub(crate) origin: Origin,
     /// What is wrong, and what is allowed.
     pub(crate) message: String,
-}
-
-impl fmt::Display for ConfigFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.origin, self.message)
-    }
 }

@@ -2,8 +2,7 @@
 //!
 //! Requests never wait for the collector: spans that it does not accept in time are dropped and counted.
 
-mod encode;
-mod post;
+mod endpoint;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +10,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use mesh_wire::RequestId;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
 use crate::observability::trace_context::TraceContext;
-pub use post::{Endpoint, EndpointError};
+pub use endpoint::{Endpoint, EndpointError};
 
 /// Spans that wait to be sent. Further ones are dropped.
 const QUEUE: usize = 8_192;
@@ -25,6 +25,10 @@ const BATCH: usize = 512;
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// The time limit for sending a batch.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// The kind of a server's span.
+const SERVER: u8 = 2;
+/// The status code of a failed span.
+const FAILED: u8 = 2;
 
 /// Sends spans of requests to a collector, for [`crate::AppBuilder::spans`]. Cheap to clone; clones share the queue.
 #[derive(Clone, Debug)]
@@ -104,7 +108,7 @@ async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Spa
                 _ => break,
             }
         }
-        let body = Bytes::from(encode::batch(&service, &batch));
+        let body = Bytes::from(encode(&service, &batch));
         let sent = tokio::time::timeout(SEND_TIMEOUT, endpoint.post(body)).await;
         let sent = sent.unwrap_or_else(|_| Err(format!("no answer within {SEND_TIMEOUT:?}").into()));
         if let Err(error) = &sent {
@@ -117,6 +121,55 @@ async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Spa
         failing = sent.is_err();
         batch.clear();
     }
+}
+
+/// Encodes a batch as OTLP in JSON.
+fn encode(service: &str, spans: &[Span]) -> String {
+    let spans: Vec<Value> = spans.iter().map(span).collect();
+    json!({"resourceSpans": [{
+        "resource": {"attributes": [text("service.name", service), text("service.version", env!("CARGO_PKG_VERSION"))]},
+        "scopeSpans": [{"scope": {"name": "mesh-server"}, "spans": spans}],
+    }]})
+    .to_string()
+}
+
+/// Encodes a span: ids as hex digits, 64-bit integers as text.
+fn span(span: &Span) -> Value {
+    let labels = RouteKind::ALL.iter().find(|(kind, ..)| *kind == span.route);
+    let (method, route) = labels.map_or(("", ""), |(_, method, path)| (*method, *path));
+    let mut attributes = vec![
+        text("http.route", route),
+        text("mesh.request_id", &span.request_id),
+        number("http.response.status_code", u64::from(span.status)),
+    ];
+    if !method.is_empty() {
+        attributes.push(text("http.request.method", method));
+    }
+    if let Some(rows) = span.rows {
+        attributes.push(number("mesh.rows", rows));
+    }
+    let mut value = json!({
+        "traceId": span.trace.trace_id(),
+        "spanId": format!("{:016x}", span.trace.span),
+        "name": format!("{method} {route}").trim_start(),
+        "kind": SERVER,
+        "startTimeUnixNano": span.start.to_string(),
+        "endTimeUnixNano": span.end.to_string(),
+        "attributes": attributes,
+        "status": if span.status >= 500 { json!({"code": FAILED}) } else { json!({}) },
+    });
+    if let (Some(fields), true) = (value.as_object_mut(), span.trace.parent != 0) {
+        fields.insert("parentSpanId".to_owned(), format!("{:016x}", span.trace.parent).into());
+    }
+    value
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+fn number(key: &str, value: u64) -> Value {
+    json!({"key": key, "value": {"intValue": value.to_string()}})
 }
 
 #[cfg(test)]

@@ -8,86 +8,53 @@ use mesh_wire::Route;
 
 use crate::observability::trace_context::TraceContext;
 
-/// The kind of route that answers a request, without the names in its path: it is a label of metrics, of which there
-/// should be few.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RouteKind {
-    /// No route: the path is unknown or does not allow the method.
-    None,
-    Collection,
-    Point,
-    Post,
-    Register,
-    Login,
-    Logout,
-    Events,
-    File,
-    Create,
-    Update,
-    Delete,
-    Attach,
-    Connect,
-    Disconnect,
-    Remove,
-    Options,
-    Custom,
-    Docs,
-    Admin,
+/// Defines the kinds of routes: each with its method, its path without the base, and the routes of the protocol.
+macro_rules! route_kinds {
+    ($($(#[$about:meta])* $kind:ident($method:literal, $path:literal) $(= $route:pat)?,)+) => {
+        /// The kind of route that answers a request, without the names in its path: it is a label of metrics, of which
+        /// there should be few.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum RouteKind {
+            $($(#[$about])* $kind,)+
+        }
+
+        impl RouteKind {
+            /// The kinds in order, each with its method and its path without the base.
+            pub(crate) const ALL: &[(Self, &'static str, &'static str)] = &[$((Self::$kind, $method, $path)),+];
+
+            /// Returns the kind of a route of the protocol.
+            pub(crate) fn from_route(route: &Route<'_>) -> Self {
+                match route {
+                    $($($route => Self::$kind,)?)+
+                    _ => Self::None,
+                }
+            }
+        }
+    };
 }
 
-impl RouteKind {
-    /// The kinds in order, each with its method and its path without the base.
-    pub(crate) const ALL: [(Self, &'static str, &'static str); 20] = [
-        (Self::None, "", "none"),
-        (Self::Collection, "GET", "/:entity"),
-        (Self::Point, "GET", "/:entity/:id"),
-        (Self::Post, "POST", "/"),
-        (Self::Register, "POST", "/queries"),
-        (Self::Login, "POST", "/auth"),
-        (Self::Logout, "POST", "/logout"),
-        (Self::Events, "GET", "/:entity/:id/events"),
-        (Self::File, "GET", "/files/:key"),
-        (Self::Create, "POST", "/:entity"),
-        (Self::Update, "PUT", "/:entity/:id"),
-        (Self::Delete, "DELETE", "/:entity/:id"),
-        (Self::Attach, "POST", "/:entity/:id/:member"),
-        (Self::Connect, "PUT", "/:entity/:id/:relation"),
-        (Self::Disconnect, "DELETE", "/:entity/:id/:relation"),
-        (Self::Remove, "DELETE", "/:entity/:id/:relation/:child"),
-        (Self::Options, "OPTIONS", "any"),
-        (Self::Custom, "", "own"),
-        (Self::Docs, "", "docs"),
-        (Self::Admin, "GET", "admin"),
-    ];
-
-    /// Returns the kind of a route of the protocol.
-    pub(crate) fn of(route: &Route<'_>) -> Self {
-        match route {
-            Route::Collection { .. } => Self::Collection,
-            Route::Point { .. } => Self::Point,
-            Route::Post => Self::Post,
-            Route::Register => Self::Register,
-            Route::Login => Self::Login,
-            Route::Logout => Self::Logout,
-            Route::Events { .. } => Self::Events,
-            Route::File { .. } => Self::File,
-            Route::Create { .. } => Self::Create,
-            Route::Update { .. } => Self::Update,
-            Route::Delete { .. } => Self::Delete,
-            Route::Attach { .. } => Self::Attach,
-            Route::Connect { .. } => Self::Connect,
-            Route::Disconnect { .. } => Self::Disconnect,
-            Route::Remove { .. } => Self::Remove,
-            Route::Options { .. } => Self::Options,
-            _ => Self::None,
-        }
-    }
-
-    /// Returns the method and the path without the base.
-    #[cfg(feature = "otlp")]
-    pub(super) fn labels(self) -> (&'static str, &'static str) {
-        Self::ALL.get(self as usize).map_or(("", ""), |(_, method, path)| (method, path))
-    }
+route_kinds! {
+    /// No route: the path is unknown or does not allow the method.
+    None("", "none"),
+    Collection("GET", "/:entity") = Route::Collection { .. },
+    Point("GET", "/:entity/:id") = Route::Point { .. },
+    Post("POST", "/") = Route::Post,
+    Register("POST", "/queries") = Route::Register,
+    Login("POST", "/auth") = Route::Login,
+    Logout("POST", "/logout") = Route::Logout,
+    Events("GET", "/:entity/:id/events") = Route::Events { .. },
+    File("GET", "/files/:key") = Route::File { .. },
+    Create("POST", "/:entity") = Route::Create { .. },
+    Update("PUT", "/:entity/:id") = Route::Update { .. },
+    Delete("DELETE", "/:entity/:id") = Route::Delete { .. },
+    Attach("POST", "/:entity/:id/:member") = Route::Attach { .. },
+    Connect("PUT", "/:entity/:id/:relation") = Route::Connect { .. },
+    Disconnect("DELETE", "/:entity/:id/:relation") = Route::Disconnect { .. },
+    Remove("DELETE", "/:entity/:id/:relation/:child") = Route::Remove { .. },
+    Options("OPTIONS", "any") = Route::Options { .. },
+    Custom("", "own"),
+    Docs("", "docs"),
+    Admin("GET", "admin"),
 }
 
 /// What is reported about a request. One task writes it and reads it at the end; the cells are those of threads because
@@ -174,11 +141,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn route_kinds_are_listed_in_order_and_have_distinct_labels() {
-        for (number, (kind, ..)) in RouteKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, number);
-        }
-        let labels = RouteKind::ALL.map(|(_, method, path)| (method, path));
-        assert_eq!(std::collections::HashSet::from(labels).len(), RouteKind::ALL.len());
+    fn route_kinds_have_distinct_labels() {
+        let labels = RouteKind::ALL.iter().map(|(_, method, path)| (method, path));
+        assert_eq!(labels.collect::<std::collections::HashSet<_>>().len(), RouteKind::ALL.len());
     }
 }

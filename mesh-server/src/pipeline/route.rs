@@ -33,7 +33,7 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
     }
     let route = find_below_base(shared, method, path)?;
     cx.record.set_route(match &route {
-        RouteMatch::Protocol(route) => RouteKind::of(route),
+        RouteMatch::Protocol(route) => RouteKind::from_route(route),
         RouteMatch::Custom(..) | RouteMatch::Docs(_) => RouteKind::Custom,
     });
     Ok(route)

@@ -26,7 +26,7 @@ impl QueryTextArgs {
         let mut text = self.query.clone();
         if text == "-" {
             text.clear();
-            input.take(INPUT_BYTES).read_to_string(&mut text).map_err(Failure::start)?;
+            input.take(INPUT_BYTES).read_to_string(&mut text)?;
         }
         if text.trim().is_empty() {
             return Err(Failure::start("the query is empty; write one such as '{ post title }'"));

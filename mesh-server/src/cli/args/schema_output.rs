@@ -64,6 +64,6 @@ fn visible_to(role: &str, schema: Schema) -> Result<Arc<Schema>, Failure> {
         };
         return Err(Failure::start(format_args!("the policies have no role '{role}'; {hint}")));
     }
-    let mesh = Mesh::builder(schema).build().map_err(Failure::start)?;
+    let mesh = Mesh::builder(schema).build()?;
     Ok(mesh.schema_for(Some(&Principal::new("", "").with_role(role))))
 }

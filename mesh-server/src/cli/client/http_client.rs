@@ -52,8 +52,7 @@ impl HttpClient {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(Failure::start)?
+            .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
         Ok(Self { tls: Some(TlsConnector::from(Arc::new(config))) })

@@ -12,7 +12,7 @@ use crate::cli::output::{print, remark};
 use crate::cli::server::app_factory;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database::block_on;
-use crate::cli::settings::load;
+use crate::cli::settings::settings;
 use crate::config::Config;
 
 /// Arguments of `check`.
@@ -26,32 +26,28 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let file = args.source.config.as_deref();
-    let (config, _) = load(args.source.flags(), file).map_err(|faults| found(&faults))?;
-    let mut faults = Vec::new();
-    if let Some((certificate, key)) = config.tls.files()
-        && let Err(error) = Tls::open(certificate, key)
-    {
-        faults.push(format!("[tls]: {error}"));
-    }
-    let source = match DataSource::open_with_progress(&config) {
-        Ok(source) => source,
-        Err(mut more) => {
-            more.append(&mut faults);
-            return Err(found(&more));
+    let settings = settings(args.source.flags(), args.source.config.as_deref());
+    let config = settings.map_err(|failure| found(&failure.faults))?;
+    let tls = config.tls.files().map_or(Ok(()), |(certificate, key)| {
+        Tls::open(certificate, key).map(drop).map_err(|error| Failure::start(format!("[tls]: {error}")))
+    });
+    let (source, checks) = match DataSource::open_with_progress(&config) {
+        Ok(source) => {
+            let checks = dry_run(&config, &source);
+            (Some(source), checks)
         }
+        Err(failure) => (None, vec![Err(failure)]),
     };
-    faults.extend(dry_run(&config, &source));
-    if !faults.is_empty() {
-        return Err(found(&faults));
-    }
+    let failures = checks.into_iter().chain([tls]).filter_map(Result::err);
+    let faults: Vec<String> = failures.flat_map(|failure| failure.faults).collect();
+    let Some(source) = source.filter(|_| faults.is_empty()) else { return Err(found(&faults)) };
     for note in &source.notes {
         remark(format_args!("note: {note}"));
     }
     if let Some(how) = &args.install_triggers {
         let database =
             source.database.as_ref().ok_or_else(|| Failure::start("--install-triggers needs a database"))?;
-        return match database.triggers(&source.schema, how == "run").map_err(Failure::start)? {
+        return match database.triggers(&source.schema, how == "run")? {
             Some(statements) => print(statements.trim_end()),
             None => print("-- SQLite needs no triggers: the server notices changes of the file"),
         };
@@ -61,14 +57,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     print(format_args!("no faults: {entities}, {}", counted(relations, "relation", "relations")))
 }
 
-/// Builds the optional parts of a server as `serve` would, but creates and changes nothing. Returns the faults of the
-/// secret, the accounts, the store of files and the preloaded queries.
-fn dry_run(config: &Config, source: &DataSource) -> Vec<String> {
+/// Builds the optional parts of a server as `serve` would, but creates and changes nothing: the secret, the accounts, the
+/// store of files and the preloaded queries.
+fn dry_run(config: &Config, source: &DataSource) -> Vec<Result<(), Failure>> {
     let secret = app_factory::secret(config);
     let accounts = match (&secret, &source.database) {
         (Ok(Some(secret)), Some(database)) => {
             let accounts = app_factory::integrity(config, secret, Some(database), None);
-            block_on(accounts).unwrap_or_else(|error| Err(Failure::start(error))).map(drop)
+            block_on(accounts).unwrap_or_else(|error| Err(error.into())).map(drop)
         }
         _ => Ok(()),
     };
@@ -82,12 +78,12 @@ fn dry_run(config: &Config, source: &DataSource) -> Vec<String> {
     let queries = match mesh {
         _ if !config.persisted.enabled => Ok(()),
         Ok(mesh) => app_factory::persisted(config, &mesh, None).map(drop),
-        Err(error) => Err(Failure::start(error)),
+        Err(error) => Err(error.into()),
     };
-    let results = [secret.map(drop), accounts, store, queries];
-    results.into_iter().filter_map(Result::err).map(|failure| failure.fault().to_owned()).collect()
+    vec![secret.map(drop), accounts, store, queries]
 }
 
+/// Returns the faults as the result of the check.
 fn found(faults: &[String]) -> Failure {
     Failure::found(format!("{}\n{}", faults.join("\n"), counted(faults.len(), "fault", "faults")))
 }

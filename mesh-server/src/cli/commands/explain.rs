@@ -10,7 +10,7 @@ use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Error, Join, Mesh, Node, Request};
 
 use crate::cli::args::{QueryTextArgs, SourceArgs};
-use crate::cli::failure::{Failure, chain};
+use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::database::Database;
 use crate::cli::terminal::{Colors, Look, excerpt};
@@ -31,14 +31,14 @@ pub(crate) struct ExplainArgs {
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (config, source) = args.source.open()?;
     let (format, text) = args.text.resolve(io::stdin())?;
-    let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build().map_err(Failure::start)?;
+    let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build()?;
     let request = match &args.id {
         Some(id) => Request::point(format, &text, id),
         None => Request::collection(format, &text),
     };
     let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, &text))?;
     let steps = match &source.database {
-        Some(database) => database.query_plan(&plan).map_err(|error| Failure::found(chain(&error)))?,
+        Some(database) => database.query_plan(&plan)?,
         None => Vec::new(),
     };
     let mut out = format!("{plan}\n");

@@ -38,12 +38,11 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     };
     let store = uploads(&config)?;
     let mesh = database.serve(Mesh::builder(source.schema).limits(config.plan_limits()), None);
-    let app =
-        App::builder(mesh.build().map_err(Failure::start)?).uploads(store).build().map_err(Failure::start)?;
+    let app = App::builder(mesh.build()?).uploads(store).build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {
         let _spinner = Spinner::start("looking up the records of stored files");
-        runtime.map_err(Failure::start)?.block_on(app.sweep_uploads(args.older_than, args.remove))
+        runtime?.block_on(app.sweep_uploads(args.older_than, args.remove))
     };
     let swept = swept.map_err(|error| Failure::start(chain(&error)))?;
     for stored in &swept.unrecorded {

@@ -9,12 +9,10 @@ use crate::cli::output::print;
 use crate::cli::terminal::read_password;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    let password = read_password("Password: ").map_err(Failure::start)?;
+    let password = read_password("Password: ")?;
     // Without echo, a typing error would go unnoticed.
-    if io::stdin().is_terminal()
-        && read_password("Repeat the password: ").map_err(Failure::start)? != password
-    {
+    if io::stdin().is_terminal() && read_password("Repeat the password: ")? != password {
         return Err(Failure::start("the two passwords differ"));
     }
-    print(accounts::hash_password(&password).map_err(Failure::start)?)
+    print(accounts::hash_password(&password)?)
 }

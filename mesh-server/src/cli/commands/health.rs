@@ -35,12 +35,11 @@ pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
     let config = settings(given([("listen", &args.listen)]), args.config.as_deref())?;
     let address = address(&config)?;
     let request = Request::get(format!("http://{address}/readyz")).body(Full::<Bytes>::default());
-    let request = request.map_err(Failure::start)?;
+    let request = request?;
     let http = HttpClient::without_tls();
     let reply = block_on(async { tokio::time::timeout(TIMEOUT, http.send(request)).await });
-    let reply = reply
-        .map_err(Failure::start)?
-        .map_err(|_| Failure::found(format!("no answer from {address} within {TIMEOUT:?}")))??;
+    let reply =
+        reply?.map_err(|_| Failure::found(format!("no answer from {address} within {TIMEOUT:?}")))??;
     let (status, body) = (reply.status(), String::from_utf8_lossy(reply.body()));
     if status == StatusCode::OK {
         print(body)

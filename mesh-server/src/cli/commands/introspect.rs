@@ -29,8 +29,7 @@ pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let mut notes = Vec::new();
     let config = Config { schemas: args.schema.clone(), ..Config::default() };
     let spinner = Spinner::start(OPENING);
-    let (_, catalog) =
-        Database::open(&args.database, &config, Vec::new(), &mut notes).map_err(Failure::start)?;
+    let (_, catalog) = Database::open(&args.database, &config, Vec::new(), &mut notes)?;
     drop(spinner);
     let inference = mesh_schema::infer(&catalog);
     notes.extend(inference.notes.iter().map(ToString::to_string));

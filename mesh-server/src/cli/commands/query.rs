@@ -75,7 +75,7 @@ impl Reader<'_> {
                 None => wire::collection(endpoint, &entity, &source),
             }
         };
-        let reply = self.client.send(request.map_err(Failure::start)?, Full::new).await?;
+        let reply = self.client.send(request?, Full::new).await?;
         let body = wire::result(reply).map_err(|error| self.refused(error, text))?;
         serde_json::from_slice(&body).map_err(Failure::found)
     }

@@ -59,7 +59,7 @@ impl ServeArgs {
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let file = args.source.config.as_deref();
-    let (config, effective) = load(args.flags(), file).map_err(Failure::faults)?;
+    let (config, effective) = load(args.flags(), file)?;
     if args.print_config {
         return print(effective.to_toml().trim_end());
     }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
         refuse_open_docs(&config)?;
     }
     let _logging = logging::start(&config)?;
-    let source = DataSource::open(&config).map_err(Failure::faults)?;
+    let source = DataSource::open(&config)?;
     serve(&config, source, |_| Ok(()))
 }
 

@@ -76,7 +76,7 @@ async fn send_file(client: &Client, args: &UploadArgs, content_type: &ContentTyp
     let statement = Statement { entity, field, hash: Some(hasher.finish()) }.to_string();
     let form = UploadForm::new(random()?);
     let target = UploadTarget::Attach { entity: &args.entity, id: &args.id, field: &args.field };
-    let mut request = wire::upload(&client.endpoint, target, &statement, &form).map_err(Failure::start)?;
+    let mut request = wire::upload(&client.endpoint, target, &statement, &form)?;
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let before = form.before(args.meta.as_deref(), &name, content_type.as_str());
     let length = before.len() as u64 + size + form.after().len() as u64;

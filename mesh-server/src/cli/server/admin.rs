@@ -23,8 +23,8 @@ pub(crate) fn admin(database: Option<&Database>) -> Admin {
 async fn check(database: Database) -> Check {
     match database.ping().await {
         Ok(()) => Check::Passed,
-        Err(error) => {
-            tracing::warn!("the database cannot be read: {error}");
+        Err(failure) => {
+            tracing::warn!("the database cannot be read: {}", failure.faults.join("; "));
             Check::Failed("the database cannot be read; see the log".to_owned())
         }
     }
@@ -49,7 +49,7 @@ pub(crate) async fn listen(config: &Config, admin: &Admin, current: &Current) ->
     let Some(address) = config.admin.listen else { return Ok(()) };
     let failed = |error| Failure::start(format!("cannot listen on {address} ('admin.listen'): {error}"));
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(Failure::start)?;
+    let address = listener.local_addr()?;
     tracing::info!("health and metrics at http://{address}");
     // Until the process ends, so that the stopping server can be observed.
     tokio::spawn(admin.clone().serve(current.clone(), listener, std::future::pending()));

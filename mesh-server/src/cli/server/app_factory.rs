@@ -74,7 +74,7 @@ impl AppFactory {
             integrity,
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
-            cors: if cors.is_empty() { None } else { Some(Cors::new(cors).map_err(Failure::start)?) },
+            cors: if cors.is_empty() { None } else { Some(Cors::new(cors)?) },
             rates: Rates::new().per_address(limits.per_address).per_session(limits.per_session),
             spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, &otlp.service)),
             config: config.clone(),
@@ -106,7 +106,7 @@ impl AppFactory {
         if let Some(database) = &self.database {
             mesh = database.serve(mesh, self.writer.as_ref());
         }
-        let mesh = Arc::new(mesh.build().map_err(Failure::start)?);
+        let mesh = Arc::new(mesh.build()?);
         let mut app = App::builder(Arc::clone(&mesh))
             .base_path(config.base.clone())
             .limits(config.transport_limits())

@@ -3,6 +3,7 @@
 use mesh_plan::policy::SchemaPolicy;
 use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
 
+use crate::cli::failure::Failure;
 use crate::cli::server::database::Database;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
@@ -24,9 +25,9 @@ pub(crate) enum ReloadError {
     Faults(Vec<String>),
 }
 
-impl From<Vec<String>> for ReloadError {
-    fn from(faults: Vec<String>) -> Self {
-        Self::Faults(faults)
+impl From<Failure> for ReloadError {
+    fn from(failure: Failure) -> Self {
+        Self::Faults(failure.faults)
     }
 }
 
@@ -35,20 +36,20 @@ pub(crate) const OPENING: &str = "reading the catalog of the database";
 
 impl DataSource {
     /// Opens the source with a spinner on the terminal.
-    pub(crate) fn open_with_progress(config: &Config) -> Result<Self, Vec<String>> {
+    pub(crate) fn open_with_progress(config: &Config) -> Result<Self, Failure> {
         let _spinner = Spinner::start(OPENING);
         Self::open(config)
     }
 
     /// Opens the configured database, schema document, or both. Returns all faults if there are any.
-    pub(crate) fn open(config: &Config) -> Result<Self, Vec<String>> {
+    pub(crate) fn open(config: &Config) -> Result<Self, Failure> {
         let mut notes = Vec::new();
         let document = SchemaText::read(config)?;
         let (database, catalog) = match &config.database {
             None => (None, None),
             Some(url) => {
-                let opened = Database::open(url, config, document.time_columns(), &mut notes);
-                let (database, catalog) = opened.map_err(|fault| vec![fault])?;
+                let times = document.time_columns();
+                let (database, catalog) = Database::open(url, config, times, &mut notes)?;
                 (Some(database), Some(catalog))
             }
         };
@@ -67,15 +68,14 @@ impl DataSource {
             None => None,
             Some(database) => {
                 let contents = database.contents(document.time_columns(), &mut notes).await;
-                Some(contents.map_err(ReloadError::Unavailable)?)
+                Some(contents.map_err(|failure| ReloadError::Unavailable(failure.faults.join("; ")))?)
             }
         };
         // Loading a large schema takes a while, and this thread serves requests.
         let loading = tokio::task::spawn_blocking(move || {
-            let schema = document.load(catalog.as_ref(), &mut notes)?;
-            Ok((schema, notes))
+            document.load(catalog.as_ref(), &mut notes).map(|schema| (schema, notes))
         });
-        loading.await.map_err(|error| vec![error.to_string()])?.map_err(ReloadError::Faults)
+        Ok(loading.await.map_err(Failure::from)??)
     }
 }
 
@@ -88,12 +88,12 @@ struct SchemaText {
 }
 
 impl SchemaText {
-    fn read(config: &Config) -> Result<Self, Vec<String>> {
+    fn read(config: &Config) -> Result<Self, Failure> {
         let Some(path) = &config.schema else { return Ok(Self { file: String::new(), text: None }) };
         let file = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(Self { file, text: Some(text) }),
-            Err(error) => Err(vec![format!("cannot read the schema {file}: {error}")]),
+            Err(error) => Err(Failure::start(format!("cannot read the schema {file}: {error}"))),
         }
     }
 
@@ -105,8 +105,8 @@ impl SchemaText {
     }
 
     /// Loads the schema, or infers it if there is no document.
-    fn load(&self, catalog: Option<&Catalog>, notes: &mut Vec<String>) -> Result<Schema, Vec<String>> {
-        let lines = |faults: Faults| lines(&self.file, &faults);
+    fn load(&self, catalog: Option<&Catalog>, notes: &mut Vec<String>) -> Result<Schema, Failure> {
+        let lines = |faults: Faults| Failure::faults(lines(&self.file, &faults));
         let schema = match (&self.text, catalog) {
             (Some(text), catalog) => Schema::read(text, catalog).map_err(lines)?,
             (None, Some(catalog)) => {
@@ -115,9 +115,9 @@ impl SchemaText {
                 inference.document.load(Some(catalog)).map_err(lines)?
             }
             (None, None) => {
-                return Err(vec![
-                    "nothing to serve: name a database with --database, or a schema with --schema".to_owned(),
-                ]);
+                return Err(Failure::start(
+                    "nothing to serve: name a database with --database, or a schema with --schema",
+                ));
             }
         };
         // Policies are checked here, because the types of fields can come from the database.

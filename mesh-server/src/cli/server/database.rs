@@ -1,15 +1,15 @@
 //! The database of a command: SQLite or PostgreSQL behind one type.
 
-use std::fmt::Display;
+use std::io;
 use std::sync::Arc;
 
 use mesh_integrity::{AttemptStore, NonceStore, RevocationStore, UsersTable};
-use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError, Usage};
+use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, Usage};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema};
 use mesh_server::accounts::Accounts;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, chain};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::Config;
 
@@ -63,15 +63,12 @@ impl Database {
         config: &Config,
         times: Vec<(String, String)>,
         notes: &mut Vec<String>,
-    ) -> Result<(Self, Catalog), String> {
+    ) -> Result<(Self, Catalog), Failure> {
         block_on(async {
-            let database = match DatabaseUrl::parse(url)? {
-                DatabaseUrl::Sqlite(path) => {
-                    mesh_sqlite::Database::open(&path).map(Self::Sqlite).map_err(text)?
-                }
+            let database = match DatabaseUrl::parse(url).map_err(Failure::start)? {
+                DatabaseUrl::Sqlite(path) => Self::Sqlite(mesh_sqlite::Database::open(&path)?),
                 DatabaseUrl::Postgres(url) => {
-                    let connected = mesh_postgres::Database::connect(&url, &settings(config)).await;
-                    connected.map(Self::Postgres).map_err(text)?
+                    Self::Postgres(mesh_postgres::Database::connect(&url, &settings(config)).await?)
                 }
             };
             let catalog = database.contents(times, notes).await?;
@@ -84,16 +81,16 @@ impl Database {
         &self,
         times: Vec<(String, String)>,
         notes: &mut Vec<String>,
-    ) -> Result<Catalog, String> {
+    ) -> Result<Catalog, Failure> {
         let (catalog, more) = match self {
             Self::Sqlite(database) => {
                 let database = database.clone();
                 let reading = tokio::task::spawn_blocking(move || database.contents(&times));
-                let contents = reading.await.map_err(text)?.map_err(text)?;
+                let contents = reading.await??;
                 (contents.catalog, contents.notes)
             }
             Self::Postgres(database) => {
-                let contents = database.contents(&times).await.map_err(text)?;
+                let contents = database.contents(&times).await?;
                 (contents.catalog, contents.notes)
             }
         };
@@ -117,7 +114,7 @@ impl Database {
     /// Opens the database for writing.
     pub(crate) fn writer(&self) -> Result<Writer, Failure> {
         Ok(match self {
-            Self::Sqlite(database) => Writer::Sqlite(database.writer().map_err(Failure::start)?),
+            Self::Sqlite(database) => Writer::Sqlite(database.writer()?),
             Self::Postgres(database) => Writer::Postgres(database.writer()),
         })
     }
@@ -133,20 +130,19 @@ impl Database {
     /// Returns the accounts of a table.
     pub(crate) async fn accounts(&self, users: &UsersTable) -> Result<Accounts, Failure> {
         let accounts = match self {
-            Self::Sqlite(database) => Accounts::new(database.accounts(users).map_err(Failure::start)?).await,
-            Self::Postgres(database) => {
-                Accounts::new(database.accounts(users).await.map_err(Failure::start)?).await
-            }
+            Self::Sqlite(database) => Accounts::new(database.accounts(users)?).await,
+            Self::Postgres(database) => Accounts::new(database.accounts(users).await?).await,
         };
         accounts.map_err(Failure::start)
     }
 
     /// Checks that the database can be read.
-    pub(crate) async fn ping(&self) -> Result<(), String> {
+    pub(crate) async fn ping(&self) -> Result<(), Failure> {
         match self {
-            Self::Sqlite(database) => database.ping().await.map_err(text),
-            Self::Postgres(database) => database.ping().await.map_err(text),
+            Self::Sqlite(database) => database.ping().await?,
+            Self::Postgres(database) => database.ping().await?,
         }
+        Ok(())
     }
 
     /// Returns how much of the connections and caches is in use.
@@ -158,27 +154,24 @@ impl Database {
     }
 
     /// Returns each statement of a plan and the database's query plan for it.
-    pub(crate) fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
-        match self {
+    pub(crate) fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, Failure> {
+        let explained = match self {
             Self::Sqlite(database) => database.query_plan(plan),
-            Self::Postgres(database) => {
-                let reply = block_on(database.query_plan(plan)).map_err(ResolveError::new)?;
-                reply.map(|statement| vec![statement])
-            }
-        }
+            Self::Postgres(database) => block_on(database.query_plan(plan))?.map(|statement| vec![statement]),
+        };
+        explained.map_err(|error| Failure::found(chain(&error)))
     }
 
     /// Returns the statements that install change notifications, and runs them if `install` is set. SQLite needs none.
-    pub(crate) fn triggers(&self, schema: &Schema, install: bool) -> Result<Option<String>, String> {
+    pub(crate) fn triggers(&self, schema: &Schema, install: bool) -> Result<Option<String>, Failure> {
         let Self::Postgres(database) = self else { return Ok(None) };
-        let reply = block_on(async {
+        block_on(async {
             let statements = database.trigger_statements(schema).await?;
             if install {
                 database.install_triggers(schema).await?;
             }
-            Ok(statements)
-        });
-        reply?.map(Some).map_err(|error: mesh_postgres::OpenError| error.to_string())
+            Ok(Some(statements))
+        })?
     }
 }
 
@@ -198,11 +191,6 @@ fn settings(config: &Config) -> Settings {
 }
 
 /// Runs a future on a new runtime.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    Ok(runtime.map_err(text)?.block_on(future))
-}
-
-fn text(error: impl Display) -> String {
-    error.to_string()
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
 }

@@ -18,7 +18,7 @@ const QUEUED_LINES: usize = 4_096;
 
 /// Logs to standard error as configured. The guard writes the queued lines, for at most a second, when it is dropped.
 pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
-    let filter: Targets = config.log.parse().map_err(Failure::start)?;
+    let filter: Targets = config.log.parse()?;
     // Panics are logged like everything else, because writing past the queue could block.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
     if filter.default_level() == Some(LevelFilter::OFF) && filter.iter().next().is_none() {
@@ -31,7 +31,7 @@ pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
         LogFormat::Pretty => registry.with(layer.with_target(false).compact()).try_init(),
         LogFormat::Json => registry.with(layer.json().flatten_event(true)).try_init(),
     };
-    started.map_err(Failure::start)?;
+    started?;
     Ok(Some(guard))
 }
 

@@ -37,10 +37,10 @@ pub(crate) fn serve(
     // Threads that are not pinned share the connections with this one.
     let started = threads - usize::from(!config.pin_threads);
     let workers = Workers::builder(started).pinned(config.pin_threads).on_park(mesh_sqlite::before_park);
-    let workers = workers.start().map_err(Failure::start)?;
+    let workers = workers.start()?;
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().thread_name("mesh").on_thread_park(mesh_sqlite::before_park).build();
-    runtime.map_err(Failure::start)?.block_on(async {
+    runtime?.block_on(async {
         let factory = AppFactory::open(config, source.database).await?;
         let app = factory.app(source.schema)?;
         let recovered = app.recover_uploads().await;
@@ -60,10 +60,10 @@ pub(crate) fn serve(
         }
         let listener =
             TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
-        let address = listener.local_addr().map_err(Failure::start)?;
+        let address = listener.local_addr()?;
         let url = format!("{scheme}://{address}{}", config.base);
         // Signals are handled from before the server announces that it is ready.
-        let stop = stop_signal().map_err(Failure::start)?;
+        let stop = stop_signal()?;
         admin::listen(config, &factory.admin, &current).await?;
         let health = factory.admin.health().clone();
         tokio::spawn(SchemaReload::new(factory, current).run());
@@ -76,7 +76,7 @@ pub(crate) fn serve(
         };
         // A separate task is scheduled fairly with the connections that it accepts.
         let served = tokio::spawn(server.serve(listener, stop)).await;
-        served.map_err(Failure::start)?;
+        served?;
         // An open snapshot would prevent the write-ahead log from being truncated.
         mesh_sqlite::before_park();
         tracing::info!("stopped");

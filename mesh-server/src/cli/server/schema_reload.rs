@@ -116,7 +116,7 @@ async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result
     let build = async {
         let (schema, notes) = DataSource::reload(&factory.config, factory.database.as_ref()).await?;
         let entities = schema.entities().count();
-        let app = factory.app(schema).map_err(|failure| vec![failure.to_string()])?;
+        let app = factory.app(schema)?;
         Ok::<_, ReloadError>((app, entities, notes))
     };
     let (app, entities, notes) = build.await?;

@@ -65,15 +65,8 @@ impl fmt::Display for Endpoint {
 }
 
 /// A text is not the address of a collector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not the address of a collector, such as 'http://127.0.0.1:4318'")]
 pub struct EndpointError {
     text: String,
 }
-
-impl fmt::Display for EndpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not the address of a collector, such as 'http://127.0.0.1:4318'", self.text)
-    }
-}
-
-impl std::error::Error for EndpointError {}
