@@ -6,7 +6,7 @@ mod password;
 mod progress;
 mod table;
 
-use std::io::{self, IsTerminal};
+use std::io::IsTerminal;
 
 pub(crate) use excerpt::excerpt;
 pub(crate) use json::json;
@@ -34,17 +34,8 @@ impl Colors {
     #[cfg(test)]
     pub(crate) const OFF: Self = Self(false);
 
-    /// Colors for standard output if it is a terminal, unless `NO_COLOR` is set or the terminal is dumb.
-    pub(crate) fn for_stdout() -> Self {
-        Self::for_stream(&io::stdout())
-    }
-
-    /// Colors for standard error, by the same rules.
-    pub(crate) fn for_stderr() -> Self {
-        Self::for_stream(&io::stderr())
-    }
-
-    fn for_stream(stream: &impl IsTerminal) -> Self {
+    /// Colors for a stream if it is a terminal, unless `NO_COLOR` is set or the terminal is dumb.
+    pub(crate) fn for_stream(stream: &impl IsTerminal) -> Self {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let plain = set("NO_COLOR").is_some() || set("TERM").is_some_and(|term| term == "dumb");
         Self(stream.is_terminal() && !plain)

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 
 /// Describes why the query has no plan, with an excerpt of the query.
 fn refused(error: &Error, text: &str) -> Failure {
-    let excerpt = |position| excerpt(text, position, Colors::for_stderr());
+    let excerpt = |position| excerpt(text, position, Colors::for_stream(&io::stderr()));
     match error {
         Error::Plan(fault) => {
             let path = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
@@ -69,7 +69,7 @@ fn refused(error: &Error, text: &str) -> Failure {
 
 /// Colors the lines: names of nodes, query plans and warnings.
 fn colored(out: &str) -> String {
-    let colors = Colors::for_stdout();
+    let colors = Colors::for_stream(&io::stdout());
     let line = |line: &str| match line.trim_start() {
         _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
         inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Detail, line),

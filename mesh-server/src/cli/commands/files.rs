@@ -42,9 +42,9 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {
         let _spinner = Spinner::start("looking up the records of stored files");
-        runtime?.block_on(app.sweep_uploads(args.older_than, args.remove))
+        let sweep = runtime?.block_on(app.sweep_uploads(args.older_than, args.remove));
+        sweep.map_err(|error| Failure::start(chain(&error)))?
     };
-    let swept = swept.map_err(|error| Failure::start(chain(&error)))?;
     for stored in &swept.unrecorded {
         print(format_args!("{} {} {}", stored.key, stored.size, format_age(stored.age)))?;
     }

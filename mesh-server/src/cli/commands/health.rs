@@ -34,8 +34,7 @@ pub(crate) struct HealthArgs {
 pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
     let config = settings(given([("listen", &args.listen)]), args.config.as_deref())?;
     let address = address(&config)?;
-    let request = Request::get(format!("http://{address}/readyz")).body(Full::<Bytes>::default());
-    let request = request?;
+    let request = Request::get(format!("http://{address}/readyz")).body(Full::<Bytes>::default())?;
     let http = HttpClient::without_tls();
     let reply = block_on(async { tokio::time::timeout(TIMEOUT, http.send(request)).await });
     let reply =

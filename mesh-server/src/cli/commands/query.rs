@@ -107,7 +107,9 @@ impl Reader<'_> {
         }
         let more = match (ErrorKind::parse(&body.error), body.line.zip(body.column)) {
             (Some(ErrorKind::NotFound), _) => format!("\n{BASE_HINT}"),
-            (_, Some((line, column))) => excerpt(text, Position { line, column }, Colors::for_stderr()),
+            (_, Some((line, column))) => {
+                excerpt(text, Position { line, column }, Colors::for_stream(&io::stderr()))
+            }
             (_, None) => String::new(),
         };
         Failure::found(format_args!("{body}{more}"))
@@ -128,14 +130,15 @@ fn parse(format: Format, text: &str) -> Result<Query, Failure> {
         page_max: u32::MAX,
     };
     mesh_ql::parse(format, text, &limits).map_err(|error| {
-        let excerpt = excerpt(text, error.position, Colors::for_stderr());
+        let excerpt = excerpt(text, error.position, Colors::for_stream(&io::stderr()));
         Failure::found(format_args!("{error}{excerpt}"))
     })
 }
 
 /// Prints JSON: indented on a terminal, else on one line.
 fn show(value: &Value) -> Result<(), Failure> {
-    if io::stdout().is_terminal() { print(json(value, Colors::for_stdout())) } else { print(value) }
+    let out = io::stdout();
+    if out.is_terminal() { print(json(value, Colors::for_stream(&out))) } else { print(value) }
 }
 
 /// Width of a cell on a terminal.

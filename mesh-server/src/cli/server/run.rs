@@ -75,8 +75,7 @@ pub(crate) fn serve(
             health.set("server", Check::Failed("it is stopping".to_owned()));
         };
         // A separate task is scheduled fairly with the connections that it accepts.
-        let served = tokio::spawn(server.serve(listener, stop)).await;
-        served?;
+        tokio::spawn(server.serve(listener, stop)).await?;
         // An open snapshot would prevent the write-ahead log from being truncated.
         mesh_sqlite::before_park();
         tracing::info!("stopped");

@@ -1,7 +1,5 @@
 //! Progress on the terminal while a command waits.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,10 +10,7 @@ const DELAY: Duration = Duration::from_secs(1);
 const FRAME: Duration = Duration::from_millis(100);
 
 /// A spinner on standard error until it is dropped. It appears after a second, and only on a terminal.
-pub(crate) struct Spinner {
-    bar: ProgressBar,
-    delay: Option<(Sender<()>, JoinHandle<()>)>,
-}
+pub(crate) struct Spinner(ProgressBar);
 
 impl Spinner {
     /// Starts a spinner beside a message.
@@ -23,31 +18,26 @@ impl Spinner {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
             .with_style(style("{spinner} {msg} ({elapsed})").tick_chars("|/-\\ "))
             .with_message(message.into());
-        let (stop, stopped) = channel();
         let shown = bar.clone();
-        let thread = std::thread::spawn(move || {
-            if stopped.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
+        std::thread::spawn(move || {
+            std::thread::sleep(DELAY);
+            if !shown.is_finished() {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(FRAME);
             }
         });
-        Self { bar, delay: Some((stop, thread)) }
+        Self(bar)
     }
 
     /// Replaces the message.
     pub(crate) fn set_message(&self, message: impl Into<String>) {
-        self.bar.set_message(message.into());
+        self.0.set_message(message.into());
     }
 }
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        if let Some((stop, thread)) = self.delay.take() {
-            drop(stop);
-            // The thread does not panic.
-            let _ = thread.join();
-        }
-        self.bar.finish_and_clear();
+        self.0.finish_and_clear();
     }
 }
 
@@ -77,7 +67,7 @@ mod tests {
     #[test]
     fn short_work_shows_nothing() {
         let spinner = Spinner::start("working");
-        assert!(spinner.bar.is_hidden());
+        assert!(spinner.0.is_hidden());
         drop(spinner);
     }
 }
