@@ -1,6 +1,7 @@
 //! Tokens and signatures: only issued tokens and valid signatures are accepted.
 
 use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mesh_integrity::{
     Gate, Identity, IssuedSession, Keys, Message, Secret, SignatureHeaders, SignatureTarget, SigningKey,
@@ -11,10 +12,13 @@ use ring::hmac;
 use super::cursor::now;
 
 const SECRET: &[u8] = b"the secret of the fuzz targets, 32 bytes or more";
-const NOW: u64 = 1_700_000_000_000;
 /// A message that may be signed.
 const STATEMENT: &[u8] = b"eyJ1c2VyIjp7fX0=";
 const TARGET: SignatureTarget<'_> = SignatureTarget { method: "GET", path: "/mesh/user", format: "json" };
+
+fn time() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_700_000_000)
+}
 
 fn secret() -> Secret {
     Secret::new(SECRET).expect("long enough")
@@ -25,7 +29,7 @@ fn gate() -> &'static (Gate, IssuedSession) {
     GATE.get_or_init(|| {
         let gate = Gate::new(Keys::new(&secret()));
         let identity = Identity::new("7").with_role("editor").with_tenant("acme");
-        let issued = gate.login(&identity, [9; 16], NOW).expect("it fits");
+        let issued = gate.login(&identity, [9; 16], time()).expect("it fits");
         (gate, issued)
     })
 }
@@ -33,7 +37,7 @@ fn gate() -> &'static (Gate, IssuedSession) {
 /// Opens the input as a token, and as the payload of a token that is sealed with the correct key.
 pub fn token(data: &[u8]) {
     let (gate, issued) = gate();
-    let opened = now(gate.open(Some(data), NOW));
+    let opened = now(gate.open(Some(data), time()));
     assert_eq!(opened.is_ok(), data == issued.token.as_bytes(), "{:?}", String::from_utf8_lossy(data));
 
     let keys = Keys::new(&secret());
@@ -57,8 +61,8 @@ pub fn signature(data: &[u8]) {
     let (signature, timestamp, nonce) = (line(), line(), line());
     let headers = SignatureHeaders { signature, timestamp, nonce };
     let message = Message::new(statement);
-    let opened = now(gate.open(Some(issued.token.as_bytes()), NOW)).expect("a good token");
-    let verified = now(gate.verify(&opened, &message, &headers, &TARGET, NOW)).is_ok();
+    let opened = now(gate.open(Some(issued.token.as_bytes()), time())).expect("a good token");
+    let verified = now(gate.verify(&opened, &message, &headers, &TARGET, time())).is_ok();
     let key = SigningKey::new(&issued.signing_token);
     let bytes = match (timestamp, nonce) {
         (Some(timestamp), Some(nonce)) => message.bound(&TARGET, timestamp, nonce),
@@ -70,11 +74,11 @@ pub fn signature(data: &[u8]) {
     }
     // With the correct signature, an unbound request passes, and a bound one passes at most once.
     let headers = SignatureHeaders { signature: Some(right.as_bytes()), ..headers };
-    let first = now(gate.verify(&opened, &message, &headers, &TARGET, NOW)).is_ok();
+    let first = now(gate.verify(&opened, &message, &headers, &TARGET, time())).is_ok();
     match (timestamp, nonce) {
         (None, None) => assert!(first),
         (Some(_), Some(_)) => {
-            assert!(now(gate.verify(&opened, &message, &headers, &TARGET, NOW)).is_err(), "a replay")
+            assert!(now(gate.verify(&opened, &message, &headers, &TARGET, time())).is_err(), "a replay")
         }
         _ => assert!(!first, "half of a binding"),
     }

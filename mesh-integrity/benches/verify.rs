@@ -6,7 +6,7 @@ use std::future::Future;
 use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mesh_integrity::{
@@ -21,15 +21,19 @@ const TARGET: SignatureTarget<'static> =
 /// `X-Mesh-Query` of a point read with six fields.
 const W1: &[u8] = b"eyJwb3N0Ijp7IiRzZWxlY3QiOnsiaWQiOnRydWUsInRpdGxlIjp0cnVlLCJib2R5Ijp0cnVlLCJwdWJsaXNoZWQiOnRydWUsInZpZXdzIjp0cnVlLCJwdWJsaXNoZWRBdCI6dHJ1ZX19fQ==";
 
+fn at(millis: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(millis)
+}
+
 fn keys() -> Keys {
-    Keys::new(&Secret::new(*b"at least 32 bytes that nobody else knows").unwrap())
+    Keys::new(&Secret::new(*b"32 or more bytes from a random source").unwrap())
 }
 
 /// Creates a gate whose tokens outlive the benchmark's clock, and a session with role and tenant.
 fn session() -> (Gate, IssuedSession) {
     let gate = Gate::new(keys()).lifetime(Duration::from_secs(86_400 * 365));
     let identity = Identity::new("4711").with_role("editor").with_tenant("north");
-    let issued = gate.login(&identity, [7; 16], NOW).unwrap();
+    let issued = gate.login(&identity, [7; 16], at(NOW)).unwrap();
     (gate, issued)
 }
 
@@ -55,15 +59,15 @@ fn benches(criterion: &mut Criterion) {
     let proof = SignatureHeaders { signature: Some(signature.as_bytes()), ..SignatureHeaders::default() };
     criterion.bench_function("open a token and verify a signature", |bench| {
         bench.iter(|| {
-            let opened = ready(gate.open(Some(token.as_bytes()), NOW)).unwrap();
-            ready(gate.verify(&opened, &Message::new(black_box(W1)), &proof, &TARGET, NOW)).unwrap();
+            let opened = ready(gate.open(Some(token.as_bytes()), at(NOW))).unwrap();
+            ready(gate.verify(&opened, &Message::new(black_box(W1)), &proof, &TARGET, at(NOW))).unwrap();
         });
     });
-    let cached = ready(gate.open(Some(token.as_bytes()), NOW)).unwrap();
+    let cached = ready(gate.open(Some(token.as_bytes()), at(NOW))).unwrap();
     criterion.bench_function("verify a signature with a cached token", |bench| {
         bench.iter(|| {
-            ready(gate.check(cached.session(), NOW)).unwrap();
-            ready(gate.verify(&cached, &Message::new(black_box(W1)), &proof, &TARGET, NOW)).unwrap();
+            ready(gate.check(cached.session(), at(NOW))).unwrap();
+            ready(gate.verify(&cached, &Message::new(black_box(W1)), &proof, &TARGET, at(NOW))).unwrap();
         });
     });
     let mut number = 0u64;
@@ -82,8 +86,8 @@ fn benches(criterion: &mut Criterion) {
                 timestamp: Some(timestamp.as_bytes()),
                 nonce: Some(nonce.as_bytes()),
             };
-            let opened = ready(gate.open(Some(token.as_bytes()), time)).unwrap();
-            ready(gate.verify(&opened, &Message::new(W1), &proof, &TARGET, time)).unwrap()
+            let opened = ready(gate.open(Some(token.as_bytes()), at(time))).unwrap();
+            ready(gate.verify(&opened, &Message::new(W1), &proof, &TARGET, at(time))).unwrap()
         };
         bench.iter_batched(signed, verify, BatchSize::SmallInput);
     });

@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::error::{BindingFault, ReplayReason};
 use crate::message::{Message, SignatureTarget};
 use crate::nonces::{MemoryNonces, NonceStore};
 use crate::revocations::{MemoryRevocations, RevocationStore};
+use crate::session::{from_unix_millis, unix_millis};
 use crate::token::{self, FieldTooLong, OpenedToken};
 use crate::{Identity, IntegrityError, Keys, Session, SessionId};
 
-/// How long a revocation outlives its token. A clock that runs ahead and is then set back must not make a revoked
+/// How long a revocation outlives its token, in milliseconds. A clock that runs ahead and is then set back must not make a revoked
 /// session valid again.
 const CLOCK_JUMP: u64 = 60 * 60 * 1000;
 
@@ -27,7 +28,7 @@ pub enum Binding {
     Require,
 }
 
-/// Issues tokens and verifies requests. All times are milliseconds since the Unix epoch.
+/// Issues tokens and verifies requests.
 ///
 /// A request passes in three steps: [`Gate::open_token`] checks the MAC of its token, [`Gate::check`] that the session
 /// has neither expired nor been revoked, and [`Gate::verify`] its signature. [`Gate::open`] does the first two.
@@ -97,14 +98,14 @@ impl Gate {
         &self,
         identity: &Identity,
         session_id: [u8; 16],
-        now: u64,
+        now: SystemTime,
     ) -> Result<IssuedSession, FieldTooLong> {
         let session = Session {
             user: identity.user.clone(),
             session: SessionId(session_id),
             role: identity.role.clone(),
             tenant: identity.tenant.clone(),
-            expires_at: now.saturating_add(self.lifetime),
+            expires_at: from_unix_millis(unix_millis(now).saturating_add(self.lifetime)),
         };
         let token = token::seal(&self.keys, &session)?;
         let signing_token = token::signing_token(&self.keys, &token);
@@ -129,7 +130,7 @@ impl Gate {
     ///
     /// # Errors
     /// Those of [`Gate::open_token`] and [`Gate::check`].
-    pub async fn open(&self, token: Option<&[u8]>, now: u64) -> Result<OpenedToken, IntegrityError> {
+    pub async fn open(&self, token: Option<&[u8]>, now: SystemTime) -> Result<OpenedToken, IntegrityError> {
         let opened = self.open_token(token)?;
         self.check(opened.session(), now).await?;
         Ok(opened)
@@ -140,11 +141,11 @@ impl Gate {
     /// # Errors
     /// [`IntegrityError::TokenExpired`], [`IntegrityError::TokenRevoked`], or [`IntegrityError::Unavailable`] if the
     /// store of revocations fails.
-    pub async fn check(&self, session: &Session, now: u64) -> Result<(), IntegrityError> {
+    pub async fn check(&self, session: &Session, now: SystemTime) -> Result<(), IntegrityError> {
         if session.expires_at <= now {
             return Err(IntegrityError::TokenExpired);
         }
-        let revoked = self.revocations.is_revoked(session.session, now).await?;
+        let revoked = self.revocations.is_revoked(session.session, unix_millis(now)).await?;
         if revoked { Err(IntegrityError::TokenRevoked) } else { Ok(()) }
     }
 
@@ -159,7 +160,7 @@ impl Gate {
         message: &Message<'_>,
         headers: &SignatureHeaders<'_>,
         target: &SignatureTarget<'_>,
-        now: u64,
+        now: SystemTime,
     ) -> Result<(), IntegrityError> {
         self.verify_with(self.binding, token, message, headers, target, now).await
     }
@@ -174,7 +175,7 @@ impl Gate {
         token: &OpenedToken,
         headers: &SignatureHeaders<'_>,
         target: &SignatureTarget<'_>,
-        now: u64,
+        now: SystemTime,
     ) -> Result<(), IntegrityError> {
         let session = token.session();
         self.check(session, now).await?;
@@ -183,8 +184,8 @@ impl Gate {
             let binding = if self.binding == Binding::Off { Binding::Off } else { Binding::Accept };
             self.verify_with(binding, token, &Message::new(b""), headers, target, now).await?;
         }
-        let until = session.expires_at.saturating_add(CLOCK_JUMP);
-        Ok(self.revocations.revoke(session.session, until, now).await?)
+        let until = unix_millis(session.expires_at).saturating_add(CLOCK_JUMP);
+        Ok(self.revocations.revoke(session.session, until, unix_millis(now)).await?)
     }
 
     async fn verify_with(
@@ -194,7 +195,7 @@ impl Gate {
         message: &Message<'_>,
         headers: &SignatureHeaders<'_>,
         target: &SignatureTarget<'_>,
-        now: u64,
+        now: SystemTime,
     ) -> Result<(), IntegrityError> {
         let signature = headers.signature.ok_or(IntegrityError::SignatureMissing { unbound: false })?;
         let bound = Bound::parse(binding, headers)?;
@@ -206,6 +207,7 @@ impl Gate {
             return Err(IntegrityError::SignatureInvalid);
         }
         let Some(bound) = bound else { return Ok(()) };
+        let now = unix_millis(now);
         // Checked after the signature, so that only requests of the session take space in the nonce store.
         if bound.time.abs_diff(now) > self.window {
             return Err(IntegrityError::Replayed(ReplayReason::Late));

@@ -41,7 +41,7 @@ pub use keys::{Keys, Secret, SecretTooShort};
 pub use message::{Message, SignatureTarget};
 pub use nonces::{MemoryNonces, NonceStore};
 pub use revocations::{MemoryRevocations, RevocationStore};
-pub use session::{Identity, Session, SessionId};
+pub use session::{Identity, Session, SessionId, unix_millis};
 pub use signature::SigningKey;
 pub use store::{BoxFuture, MaybeReady, StoreError};
 pub use token::OpenedToken;

@@ -1,6 +1,7 @@
 //! Identities and sessions.
 
 use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
@@ -50,8 +51,8 @@ pub struct Session {
     pub role: Option<String>,
     /// The tenant, if several share a deployment.
     pub tenant: Option<String>,
-    /// The time of expiry, in milliseconds since the Unix epoch.
-    pub expires_at: u64,
+    /// The time of expiry, with a precision of a millisecond.
+    pub expires_at: SystemTime,
 }
 
 /// The unique id of a session: 16 bytes, displayed as 32 hex digits.
@@ -75,6 +76,17 @@ impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SessionId({self})")
     }
+}
+
+/// Returns the milliseconds from the Unix epoch to a time; 0 for earlier times.
+pub fn unix_millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns a time; the epoch, at which everything has expired, if the system cannot represent it.
+pub(crate) fn from_unix_millis(millis: u64) -> SystemTime {
+    UNIX_EPOCH.checked_add(Duration::from_millis(millis)).unwrap_or(UNIX_EPOCH)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::HEXLOWER;
 use ring::hmac;
 
+use crate::session::{from_unix_millis, unix_millis};
 use crate::{IntegrityError, Keys, Session, SessionId, SigningKey};
 
 /// The prefix of all tokens.
@@ -42,7 +43,7 @@ const SEALED_MAX: usize = 1 + 8 + 16 + 3 * (1 + FIELD_MAX) + TAG;
 pub fn seal(keys: &Keys, session: &Session) -> Result<String, FieldTooLong> {
     let mut bytes = Vec::with_capacity(128);
     bytes.push(LAYOUT);
-    bytes.extend_from_slice(&session.expires_at.to_be_bytes());
+    bytes.extend_from_slice(&unix_millis(session.expires_at).to_be_bytes());
     bytes.extend_from_slice(&session.session.0);
     write_field(&mut bytes, "user", Some(&session.user))?;
     write_field(&mut bytes, "role", session.role.as_deref())?;
@@ -120,7 +121,7 @@ fn decode_session(payload: &[u8]) -> Option<Session> {
     let (user, rest) = read_field(rest)?;
     let (role, rest) = read_field(rest)?;
     let (tenant, rest) = read_field(rest)?;
-    let expires_at = u64::from_be_bytes(*expires_at);
+    let expires_at = from_unix_millis(u64::from_be_bytes(*expires_at));
     let session = Session { user: user?, session: SessionId(*session), role, tenant, expires_at };
     (*layout == LAYOUT && rest.is_empty()).then_some(session)
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use mesh_integrity::keys::{SIGNING_LABEL, TOKEN_LABEL};
 use mesh_integrity::{Keys, Message, Secret, Session, SessionId, SignatureTarget, SigningKey, token};
 use serde_json::Value;
@@ -28,7 +30,7 @@ fn keys_tokens_and_signatures_match_the_vectors() {
             session: SessionId::parse(text(&expected["session"])).unwrap(),
             role: expected["role"].as_str().map(str::to_owned),
             tenant: expected["tenant"].as_str().map(str::to_owned),
-            expires_at: expected["expiresAt"].as_u64().unwrap(),
+            expires_at: UNIX_EPOCH + Duration::from_millis(expected["expiresAt"].as_u64().unwrap()),
         };
         let keys = Keys::new(&secret);
         let token = token::seal(&keys, &session).unwrap();

@@ -49,15 +49,12 @@ pub(super) async fn read(
     let mut notes = Vec::new();
     let default = link.query_once("SELECT current_schema()::text", &[]).await?;
     let default: Option<String> = default.first().and_then(|row| row.get(0));
-    let wanted: Vec<String> = match (schemas, &default) {
-        ([], default) => default.iter().cloned().collect(),
-        (schemas, _) => schemas.to_vec(),
-    };
-    for missing in missing_schemas(link, &wanted).await? {
+    let wanted = if schemas.is_empty() { default.as_slice() } else { schemas };
+    for missing in missing_schemas(link, wanted).await? {
         notes.push(format!("Schema '{missing}' does not exist or may not be used"));
     }
     let namespace = |schema: String| (Some(&schema) != default.as_ref()).then_some(schema);
-    let sources = sources(link, &wanted, &namespace, &mut notes).await?;
+    let sources = sources(link, wanted, &namespace, &mut notes).await?;
     let ids: Vec<String> = sources.iter().map(|source| source.id.to_string()).collect();
     // An array of object ids.
     let ids = ["{", &ids.join(","), "}"].concat();

@@ -10,7 +10,6 @@ mod accounts;
 mod catalog;
 mod cells;
 mod changes;
-mod clock;
 mod database;
 mod error;
 mod other_servers;

@@ -216,9 +216,10 @@ impl Pool {
 /// Takes the idle connection that was used last, preferably one of the current runtime: messages of a connection of
 /// another runtime wake two threads.
 fn take_idle(idle: &Idle) -> Option<Arc<Link>> {
+    let runtime = Handle::current().id();
     let mut idle = idle.lock();
     let last = idle.len().checked_sub(1)?;
-    let index = idle.iter().rposition(|link| link.is_of_this_runtime()).unwrap_or(last);
+    let index = idle.iter().rposition(|link| link.runtime == runtime).unwrap_or(last);
     Some(idle.remove(index))
 }
 

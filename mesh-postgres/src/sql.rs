@@ -34,13 +34,9 @@ impl<'a> TextParam<'a> {
 
 impl ToSql for TextParam<'_> {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
-        match &self.0 {
-            Some(text) => {
-                out.extend_from_slice(text.as_bytes());
-                Ok(IsNull::No)
-            }
-            None => Ok(IsNull::Yes),
-        }
+        let Some(text) = &self.0 else { return Ok(IsNull::Yes) };
+        out.extend_from_slice(text.as_bytes());
+        Ok(IsNull::No)
     }
 
     fn accepts(_: &Type) -> bool {

@@ -88,6 +88,8 @@ impl fmt::Debug for Integrity {
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use mesh_integrity::{BoxFuture, Credentials, Identity, Keys, LoginError, Secret};
 
     use super::*;
@@ -105,7 +107,7 @@ mod tests {
         let gate = Gate::new(Keys::new(&Secret::new([1; 32]).unwrap()));
         let integrity = Integrity::new(gate, NoLogins);
         let issue = |number: usize| {
-            integrity.gate.login(&Identity::new(number.to_string()), [0; 16], 1).unwrap().token
+            integrity.gate.login(&Identity::new(number.to_string()), [0; 16], UNIX_EPOCH).unwrap().token
         };
         let user = |token: &str| integrity.open_token(Some(token.as_bytes())).unwrap().principal.user.clone();
         let used = issue(0);

@@ -19,7 +19,12 @@ fn gate() -> Gate {
 }
 
 fn login(gate: &Gate) -> IssuedSession {
-    gate.login(&Identity::new("7").with_role("editor").with_tenant("acme"), [3; 16], NOW).unwrap()
+    gate.login(&Identity::new("7").with_role("editor").with_tenant("acme"), [3; 16], at(NOW)).unwrap()
+}
+
+/// Returns the time that is so many milliseconds after the Unix epoch.
+fn at(millis: u64) -> SystemTime {
+    from_unix_millis(millis)
 }
 
 /// Returns the output of a future that is ready at the first poll.
@@ -39,8 +44,8 @@ fn pass(
     now: u64,
 ) -> Result<(), IntegrityError> {
     ready(async {
-        let opened = gate.open(Some(issued.token.as_bytes()), now).await?;
-        gate.verify(&opened, &Message::new(QUERY), headers, target, now).await
+        let opened = gate.open(Some(issued.token.as_bytes()), at(now)).await?;
+        gate.verify(&opened, &Message::new(QUERY), headers, target, at(now)).await
     })
 }
 
@@ -65,7 +70,7 @@ fn logout(
     target: &SignatureTarget<'_>,
     now: u64,
 ) -> Result<(), IntegrityError> {
-    ready(gate.logout(&gate.open_token(Some(token.as_bytes()))?, headers, target, now))
+    ready(gate.logout(&gate.open_token(Some(token.as_bytes()))?, headers, target, at(now)))
 }
 
 /// Formats a result for comparison.
@@ -77,7 +82,7 @@ fn outcome(result: Result<(), IntegrityError>) -> String {
 fn a_session_is_valid_from_login_to_logout() {
     let gate = gate();
     let issued = login(&gate);
-    assert_eq!(issued.session.expires_at, NOW + 15 * 60 * 1000);
+    assert_eq!(issued.session.expires_at, at(NOW + 15 * 60 * 1000));
     let signature = plain(&issued);
     assert_eq!(outcome(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "passed");
     let again = plain(&issued);
@@ -89,7 +94,7 @@ fn a_session_is_valid_from_login_to_logout() {
     let end = || logout(&gate, &issued.token, &SignatureHeaders::default(), &AIM, NOW);
     end().unwrap();
     assert_eq!(outcome(pass(&gate, &issued, &proof(&signature, "", ""), &AIM, NOW)), "TokenRevoked");
-    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "TokenRevoked");
+    assert_eq!(outcome(ready(gate.check(&issued.session, at(NOW)))), "TokenRevoked");
     assert_eq!(outcome(end()), "TokenRevoked");
 }
 
@@ -97,13 +102,13 @@ fn a_session_is_valid_from_login_to_logout() {
 fn missing_invalid_and_expired_tokens_are_refused() {
     let gate = gate();
     let issued = login(&gate);
-    let open = |token: Option<&[u8]>, now| outcome(ready(gate.open(token, now)).map(drop));
+    let open = |token: Option<&[u8]>, now| outcome(ready(gate.open(token, at(now))).map(drop));
     let token = issued.token.as_bytes();
     assert_eq!(open(None, NOW), "TokenMissing");
     assert_eq!(open(Some(b""), NOW), "TokenInvalid");
     assert_eq!(open(Some(b"tok_\xff"), NOW), "TokenInvalid");
-    assert_eq!(open(Some(token), issued.session.expires_at - 1), "passed");
-    assert_eq!(open(Some(token), issued.session.expires_at), "TokenExpired");
+    assert_eq!(open(Some(token), NOW + 15 * 60 * 1000 - 1), "passed");
+    assert_eq!(open(Some(token), NOW + 15 * 60 * 1000), "TokenExpired");
     assert_eq!(open(Some(token), u64::MAX), "TokenExpired");
 }
 
@@ -116,7 +121,7 @@ fn missing_and_wrong_signatures_are_refused() {
     assert_eq!(try_one(&good), "passed");
     assert_eq!(try_one(""), "SignatureMissing { unbound: false }");
     assert_eq!(try_one(&good["sha256=".len()..]), "SignatureInvalid", "the prefix is required");
-    let other = gate.login(&Identity::new("7"), [4; 16], NOW).unwrap();
+    let other = gate.login(&Identity::new("7"), [4; 16], at(NOW)).unwrap();
     assert_eq!(try_one(&plain(&other)), "SignatureInvalid", "signed by another session");
     assert_eq!(
         try_one(&SigningKey::new(&issued.token).sign(QUERY)),
@@ -237,9 +242,9 @@ fn a_signed_logout_must_sign_the_empty_message() {
     let end =
         |signature: &str| outcome(logout(&gate, &issued.token, &proof(signature, "", ""), &target, NOW));
     assert_eq!(end(&plain(&issued)), "SignatureInvalid");
-    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "passed", "nothing was revoked");
+    assert_eq!(outcome(ready(gate.check(&issued.session, at(NOW)))), "passed", "nothing was revoked");
     assert_eq!(end(&SigningKey::new(&issued.signing_token).sign(b"")), "passed");
-    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "TokenRevoked");
+    assert_eq!(outcome(ready(gate.check(&issued.session, at(NOW)))), "TokenRevoked");
 }
 
 #[test]
@@ -247,10 +252,10 @@ fn a_forged_token_revokes_nothing() {
     let gate = gate();
     let issued = login(&gate);
     let foreign = Gate::new(Keys::new(&Secret::new([2; 32]).unwrap()));
-    let forged = foreign.login(&Identity::new("7"), issued.session.session.0, NOW).unwrap();
+    let forged = foreign.login(&Identity::new("7"), issued.session.session.0, at(NOW)).unwrap();
     let result = logout(&gate, &forged.token, &SignatureHeaders::default(), &AIM, NOW);
     assert_eq!(outcome(result), "TokenInvalid");
-    assert_eq!(outcome(ready(gate.check(&issued.session, NOW))), "passed");
+    assert_eq!(outcome(ready(gate.check(&issued.session, at(NOW)))), "passed");
 }
 
 #[test]
@@ -266,7 +271,7 @@ fn requests_are_refused_if_a_store_fails() {
     }
     let broken = gate().revocations(Arc::new(Broken));
     let issued = login(&broken);
-    let error = ready(broken.open(Some(issued.token.as_bytes()), NOW)).unwrap_err();
+    let error = ready(broken.open(Some(issued.token.as_bytes()), at(NOW))).unwrap_err();
     let IntegrityError::Unavailable(StoreError::Failed(cause)) = &error else { panic!("{error:?}") };
     assert_eq!(cause.to_string(), "gone");
 
@@ -280,7 +285,7 @@ fn requests_are_refused_if_a_store_fails() {
 fn debug_output_does_not_reveal_tokens() {
     let gate = gate();
     let issued = login(&gate);
-    let opened = ready(gate.open(Some(issued.token.as_bytes()), NOW)).unwrap();
+    let opened = ready(gate.open(Some(issued.token.as_bytes()), at(NOW))).unwrap();
     let output = format!("{gate:?} {issued:?} {opened:?}");
     assert!(!output.contains(&issued.token) && !output.contains(&issued.signing_token), "{output}");
     for error in [
@@ -313,9 +318,9 @@ proptest! {
         let [token, signature, query, timestamp, nonce, method, path] = &parts;
         let target = SignatureTarget { method, path, format: "json" };
         let refused = ready(async {
-            let opened = gate.open(Some(token.as_bytes()), NOW).await?;
+            let opened = gate.open(Some(token.as_bytes()), at(NOW)).await?;
             let proof = proof(signature, timestamp, nonce);
-            gate.verify(&opened, &Message::new(query.as_bytes()), &proof, &target, NOW).await
+            gate.verify(&opened, &Message::new(query.as_bytes()), &proof, &target, at(NOW)).await
         });
         prop_assert!(refused.is_err());
     }
@@ -328,18 +333,18 @@ fn clock_changes_do_not_revive_sessions_or_signatures() {
     const HOUR: u64 = 60 * 60 * 1000;
     let gate = gate();
     let first = login(&gate);
-    let second = gate.login(&Identity::new("8"), [4; 16], NOW).unwrap();
+    let second = gate.login(&Identity::new("8"), [4; 16], at(NOW)).unwrap();
     logout(&gate, &first.token, &SignatureHeaders::default(), &AIM, NOW).unwrap();
     let signature = bound(&second, "1700000000", NONCE);
     let once = proof(&signature, "1700000000", NONCE);
     assert_eq!(outcome(pass(&gate, &second, &once, &AIM, NOW)), "passed");
     // A logout while the clock is ahead removes expired entries.
-    let ahead = gate.login(&Identity::new("9"), [5; 16], NOW + HOUR).unwrap();
+    let ahead = gate.login(&Identity::new("9"), [5; 16], at(NOW + HOUR)).unwrap();
     logout(&gate, &ahead.token, &SignatureHeaders::default(), &AIM, NOW + HOUR).unwrap();
     for now in [NOW + HOUR, NOW, NOW - HOUR, NOW, 0, u64::MAX, NOW] {
-        assert!(ready(gate.open(Some(first.token.as_bytes()), now)).is_err(), "revoked, at {now}");
+        assert!(ready(gate.open(Some(first.token.as_bytes()), at(now))).is_err(), "revoked, at {now}");
         assert_ne!(outcome(pass(&gate, &second, &once, &AIM, now)), "passed", "replayed, at {now}");
-        let alive = ready(gate.open(Some(second.token.as_bytes()), now)).is_ok();
-        assert_eq!(alive, now < second.session.expires_at, "at {now}");
+        let alive = ready(gate.open(Some(second.token.as_bytes()), at(now))).is_ok();
+        assert_eq!(alive, at(now) < second.session.expires_at, "at {now}");
     }
 }

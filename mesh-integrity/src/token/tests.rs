@@ -15,7 +15,7 @@ fn session() -> Session {
         session: SessionId([9; 16]),
         role: Some("editor".into()),
         tenant: None,
-        expires_at: 1_700_000_900_000,
+        expires_at: from_unix_millis(1_700_000_900_000),
     }
 }
 
@@ -103,6 +103,7 @@ proptest! {
         user in ".{0,60}", role in proptest::option::of(".{0,60}"), tenant in proptest::option::of(".{0,60}"),
         id: [u8; 16], expires_at: u64,
     ) {
+        let expires_at = from_unix_millis(expires_at);
         let session = Session { user, session: SessionId(id), role, tenant, expires_at };
         let token = seal(&keys(1), &session).unwrap();
         let opened = open(&keys(1), &token).unwrap();

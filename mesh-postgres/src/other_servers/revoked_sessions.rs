@@ -1,12 +1,12 @@
 //! A cache of the sessions that were revoked on any server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use dashmap::DashMap;
-use mesh_integrity::SessionId;
+use mesh_integrity::{SessionId, unix_millis};
 use tokio_postgres::Error;
 
-use crate::clock::now_millis;
 use crate::pool::link::Link;
 use crate::sql::TextParam;
 
@@ -46,14 +46,11 @@ impl RevokedSessions {
         if !self.enabled.load(Ordering::Relaxed) {
             return;
         }
-        if self.sessions.len() >= CAPACITY {
-            self.sweep();
-        }
-        if self.sessions.len() >= CAPACITY {
+        if self.sessions.len() < CAPACITY {
+            self.sessions.insert(session, until);
+        } else {
             self.invalidate();
-            return;
         }
-        self.sessions.insert(session, until);
     }
 
     /// Marks memory as incomplete, as after messages may have been missed.
@@ -61,17 +58,12 @@ impl RevokedSessions {
         self.complete.store(false, Ordering::Release);
     }
 
-    fn sweep(&self) {
-        let now = now_millis();
-        self.sessions.retain(|_, until| *until > now);
-    }
-
     /// Reads the sessions of the table if memory is incomplete, and removes those that have expired.
     pub(crate) async fn load(&self, link: &Link) -> Result<(), Error> {
-        let now = now_millis();
+        let now = unix_millis(SystemTime::now());
         if now >= self.next_sweep.load(Ordering::Relaxed) {
             self.next_sweep.store(now + SWEEP_INTERVAL, Ordering::Relaxed);
-            self.sweep();
+            self.sessions.retain(|_, until| *until > now);
         }
         if !self.enabled.load(Ordering::Relaxed) || self.complete.load(Ordering::Relaxed) {
             return Ok(());

@@ -28,7 +28,7 @@ pub(crate) struct Link {
     /// The statements that begin a transaction.
     begin: Arc<str>,
     /// The runtime that reads and writes the connection's messages.
-    runtime: Id,
+    pub(super) runtime: Id,
     /// The number of statements whose results have not arrived.
     running: AtomicUsize,
     in_transaction: AtomicBool,
@@ -92,7 +92,7 @@ impl Link {
         self.track(async { self.client.query_typed_raw(sql, typed).await?.try_collect().await }).await
     }
 
-    /// Runs a statement in a transaction of its own. Through a pooler, that is where the settings of a session apply.
+    /// Runs a statement in a separate transaction. Behind a pooler, the settings of a session apply only there.
     pub(super) async fn query_in_transaction(
         &self,
         sql: &str,
@@ -154,10 +154,6 @@ impl Link {
 
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
-    }
-
-    pub(super) fn is_of_this_runtime(&self) -> bool {
-        self.runtime == Handle::current().id()
     }
 
     /// Cancels the running statement.

@@ -3,10 +3,11 @@
 //! Times are those of the database, because the clocks of servers differ. Rows are locked in the order of their keys, so
 //! servers that count the same keys cannot deadlock.
 
-use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError};
+use std::time::SystemTime;
+
+use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
 
 use super::State;
-use crate::clock::now_millis;
 use crate::sql::TextParam;
 
 /// Counts an attempt for each key whose attempts of the last 60,000 ms leave room for one more, and returns those keys.
@@ -43,7 +44,7 @@ impl State {
 impl AttemptStore for State {
     fn begin(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
-            self.sweep_if_due(now_millis());
+            self.sweep_if_due(unix_millis(SystemTime::now()));
             let counted = self.run(COUNT, keys.each_ref().map(params).as_flattened()).await?;
             if counted.len() == keys.len() {
                 return Ok(None);

@@ -3,7 +3,7 @@
 //! Every handler gets its [`Caller`] from here, and no other file creates one.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
@@ -116,7 +116,7 @@ async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
     let headers = cx.mesh_headers.reject_repeated()?;
     let Some(integrity) = &cx.shared.integrity else { return Ok(Pending { headers, token: None }) };
     let known = integrity.open_token(headers.token.map(HeaderValue::as_bytes))?;
-    let checked = integrity.gate.check(known.token.session(), now()).await;
+    let checked = integrity.gate.check(known.token.session(), SystemTime::now()).await;
     checked.inspect_err(|error| log_unavailable(cx, error))?;
     Ok(Pending { headers, token: Some((integrity, known)) })
 }
@@ -140,7 +140,7 @@ impl Pending<'_> {
             Some(formats) => formats,
             None => header_formats(cx, &self.headers).await?,
         };
-        let (proof, now) = (proof(&self.headers), now());
+        let (proof, now) = (proof(&self.headers), SystemTime::now());
         let mut verified = gate.verify(&known.token, message, &proof, &aim(cx, format), now).await;
         if matches!(verified, Err(IntegrityError::SignatureInvalid)) && other != format {
             verified = gate.verify(&known.token, message, &proof, &aim(cx, other), now).await;
@@ -197,10 +197,4 @@ pub(crate) fn log_unavailable(cx: &RequestContext<'_>, error: &IntegrityError) {
     if let IntegrityError::Unavailable(store) = error {
         error_log::chain(cx.request_id(), store);
     }
-}
-
-/// Returns milliseconds since the Unix epoch.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,15 +1,17 @@
 //! Login and logout. `SPEC §7.1`, `SPEC §7.5`
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use http::{HeaderValue, Response};
-use mesh_integrity::{Credentials, Identity, LoginError};
+use mesh_integrity::{Credentials, Identity, LoginError, unix_millis};
 use mesh_wire::{WireError, request, response};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
 
 use crate::integrity::Integrity;
 use crate::pipeline::admission;
-use crate::pipeline::authenticate::{aim, log_unavailable, now, proof};
+use crate::pipeline::authenticate::{aim, log_unavailable, proof};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 
@@ -68,11 +70,11 @@ fn begin(
     };
     let mut fresh = [0; 16];
     SystemRandom::new().fill(&mut fresh).map_err(|error| failed(&error))?;
-    let issued = integrity.gate.login(identity, fresh, now()).map_err(|error| failed(&error))?;
+    let issued = integrity.gate.login(identity, fresh, SystemTime::now()).map_err(|error| failed(&error))?;
     let mut reply = identity.extra.clone();
     reply.insert("signingToken".to_owned(), issued.signing_token.into());
     reply.insert("token".to_owned(), issued.token.into());
-    reply.insert("expiresAt".to_owned(), issued.session.expires_at.into());
+    reply.insert("expiresAt".to_owned(), unix_millis(issued.session.expires_at).into());
     let body = Bytes::from(Value::Object(reply).to_string());
     tracing::debug!(request = %cx.head.request_id, user = issued.session.user, "logged in");
     Ok(response::written(&cx.head, None, Some(body)).map(Body::from))
@@ -83,7 +85,8 @@ pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, Wi
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
     let headers = cx.mesh_headers.reject_repeated()?;
     let known = integrity.open_token(headers.token.map(HeaderValue::as_bytes))?;
-    let ended = integrity.gate.logout(&known.token, &proof(&headers), &aim(cx, "json"), now()).await;
+    let (proof, target) = (proof(&headers), aim(cx, "json"));
+    let ended = integrity.gate.logout(&known.token, &proof, &target, SystemTime::now()).await;
     ended.inspect_err(|error| log_unavailable(cx, error))?;
     let session = known.token.session();
     tracing::debug!(request = %cx.head.request_id, user = session.user, "logged out");

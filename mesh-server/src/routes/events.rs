@@ -1,6 +1,7 @@
 //! `GET {base}/:entity/:id/events`: a stream of the changes of one record. `SPEC §10`
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use http::{Method, Response};
@@ -43,7 +44,7 @@ fn session_check(cx: &RequestContext<'_>, caller: &Caller) -> Option<SessionChec
     Some(Arc::new(move || {
         let (gate, session) = (Arc::clone(&gate), Arc::clone(&session));
         async move {
-            match gate.check(&session, authenticate::now()).await {
+            match gate.check(&session, SystemTime::now()).await {
                 Err(error @ (IntegrityError::TokenExpired | IntegrityError::TokenRevoked)) => {
                     Err(error.into())
                 }

@@ -1,5 +1,7 @@
 //! Each refusal has its code and status, and altered requests are refused.
 
+use std::time::UNIX_EPOCH;
+
 use mesh_server::App;
 use mesh_server::mesh_integrity::{Gate, Identity, Keys, Secret, SigningKey};
 use mesh_server::mesh_wire::base64;
@@ -45,7 +47,7 @@ async fn every_code_has_its_status() {
     let site = Site::new();
     let login = site.login().await;
     let get = || Ask::get("/mesh/post/1", TITLE);
-    let old = gate().login(&Identity::new("ada"), [1; 16], 1_000).unwrap();
+    let old = gate().login(&Identity::new("ada"), [1; 16], UNIX_EPOCH).unwrap();
     let old = Login { token: old.token, signing_token: old.signing_token, expires_at: 0 };
     let signed = login.sign(get());
     let signature = signed.value("X-Mesh-Signature").to_owned();
@@ -221,7 +223,7 @@ async fn altered_tokens_are_refused() {
     let login = site.login().await;
     let gate = Gate::new(Keys::new(&Secret::new([9; 32]).unwrap()));
     // A token with more rights, sealed with another key and signed with the real signing token.
-    let forged = gate.login(&Identity::new("ada").with_role("admin"), [1; 16], 0).unwrap();
+    let forged = gate.login(&Identity::new("ada").with_role("admin"), [1; 16], UNIX_EPOCH).unwrap();
     let far = Login { token: forged.token, ..login.clone() };
     assert_eq!(
         site.send(far.sign(Ask::get("/mesh/post/1", TITLE))).await.why(),
