@@ -1,4 +1,4 @@
-//! Serves reads of a PostgreSQL database from a handler of axum: `cargo run -p mesh-postgres --example in_axum`.
+//! Serves reads of a PostgreSQL database from a handler of axum: `cargo run -p mesh-postgres --example postgres_in_axum`.
 
 use std::sync::Arc;
 
