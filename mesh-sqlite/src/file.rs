@@ -4,7 +4,7 @@ pub(crate) mod data_version;
 
 use std::path::{Path, PathBuf};
 
-/// Identifies a file, and differs for files that are at one path after each other.
+/// The device and number of a file, which differ between successive files at one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId(u64, u64);
 

@@ -54,7 +54,7 @@ impl Pool {
         })
     }
 
-    /// Whether connections map the file into memory.
+    /// Returns whether connections map the file into memory.
     pub(crate) fn is_mapped(&self) -> bool {
         self.mapped.load(Ordering::Relaxed)
     }

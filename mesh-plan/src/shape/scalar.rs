@@ -2,9 +2,12 @@
 //!
 //! A cell that does not fit its field's type, which SQLite allows, is written by the type of the cell.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mesh_schema::{FieldType, TimeForm};
+use uuid::Uuid;
 
 use super::json;
 use crate::ValueRef;
@@ -15,7 +18,9 @@ use crate::value::time;
 pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
     match (ty, cell) {
         (_, ValueRef::Text(text)) => write_text_cell(out, ty, text),
-        (Some(FieldType::Integer), ValueRef::Integer(value)) => integer(out, value),
+        (Some(FieldType::Integer), ValueRef::Integer(value)) => {
+            out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        }
         _ => write_other(out, ty, form, cell),
     }
 }
@@ -29,31 +34,36 @@ fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
     }
 }
 
-/// Writes a cell that is not text.
 fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
-    use FieldType::{Bigint, Boolean, Date, Datetime, Decimal, String, Uuid};
-    match (ty, cell) {
-        (_, ValueRef::Null) => out.extend_from_slice(b"null"),
-        (_, ValueRef::Real(value)) if !value.is_finite() => out.extend_from_slice(b"null"),
-        (Some(Boolean), ValueRef::Integer(value @ (0 | 1))) => boolean(out, value == 1),
-        (_, ValueRef::Boolean(value)) => boolean(out, value),
-        (Some(Datetime | Date), ValueRef::Integer(_) | ValueRef::Real(_)) => {
-            match moment_of_number(form, cell) {
-                Some(text) => json::write_str(out, &text),
-                None => number(out, cell),
-            }
+    match cell {
+        ValueRef::Null => out.extend_from_slice(b"null"),
+        ValueRef::Boolean(value) => boolean(out, value),
+        ValueRef::Integer(value @ (0 | 1)) if ty == Some(FieldType::Boolean) => boolean(out, value == 1),
+        ValueRef::Integer(value) => number(out, ty, form, value as f64, itoa::Buffer::new().format(value)),
+        ValueRef::Real(value) if value.is_finite() => {
+            let mut buffer = zmij::Buffer::new();
+            number(out, ty, form, value, without_fraction(buffer.format(value)));
         }
-        (Some(Bigint | Decimal | String | Uuid), ValueRef::Integer(_) | ValueRef::Real(_)) => {
-            out.push(b'"');
-            number(out, cell);
-            out.push(b'"');
-        }
-        (_, ValueRef::Integer(_) | ValueRef::Real(_)) => number(out, cell),
-        (_, ValueRef::Bytes(bytes)) => match uuid::Uuid::from_slice(bytes) {
-            Ok(uuid) if ty == Some(Uuid) => json::write_str(out, &uuid.to_string()),
+        ValueRef::Real(_) => out.extend_from_slice(b"null"),
+        ValueRef::Bytes(bytes) => match Uuid::from_slice(bytes) {
+            Ok(uuid) if ty == Some(FieldType::Uuid) => json::write_str(out, &uuid.to_string()),
             _ => json::write_str(out, &STANDARD.encode(bytes)),
         },
-        (_, ValueRef::Text(text)) => write_text_cell(out, ty, text),
+        ValueRef::Text(text) => write_text_cell(out, ty, text),
+    }
+}
+
+/// Writes a number, of which `text` is the shortest text that parses to it.
+fn number(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, value: f64, text: &str) {
+    use FieldType::{Bigint, Date, Datetime, Decimal, String, Uuid};
+    let quoted = match ty {
+        Some(Datetime | Date) => time::from_number(form, value).map(Cow::Owned),
+        Some(Bigint | Decimal | String | Uuid) => Some(Cow::Borrowed(text)),
+        _ => None,
+    };
+    match quoted {
+        Some(text) => json::write_str(out, &text),
+        None => out.extend_from_slice(text.as_bytes()),
     }
 }
 
@@ -84,23 +94,7 @@ fn boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 
-fn integer(out: &mut Vec<u8>, value: i64) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-}
-
-/// Writes the shortest text that parses to this number; whole reals have no fraction.
-fn number(out: &mut Vec<u8>, cell: ValueRef<'_>) {
-    match cell {
-        ValueRef::Integer(value) => integer(out, value),
-        ValueRef::Real(value) => {
-            let mut buffer = zmij::Buffer::new();
-            out.extend_from_slice(without_fraction(buffer.format(value)).as_bytes());
-        }
-        _ => {}
-    }
-}
-
-/// Returns the text of a real in responses.
+/// Returns the text of a real in responses: the shortest that parses to it. Whole numbers have no fraction.
 pub(crate) fn number_text(value: f64) -> String {
     without_fraction(zmij::Buffer::new().format(value)).to_owned()
 }
@@ -120,14 +114,6 @@ fn moment(out: &mut Vec<u8>, text: &[u8]) {
     // A date has no escapes. If something was escaped, the text is no time.
     if let Some(byte) = out.get_mut(start + SEPARATOR).filter(|byte| **byte == b' ') {
         *byte = b'T';
-    }
-}
-
-fn moment_of_number(form: Option<TimeForm>, cell: ValueRef<'_>) -> Option<String> {
-    match cell {
-        ValueRef::Integer(value) => time::from_number(form, value as f64),
-        ValueRef::Real(value) => time::from_number(form, value),
-        _ => None,
     }
 }
 

@@ -88,7 +88,7 @@ fn failure(read: Result<String, ResolveError>) -> String {
     }
 }
 
-/// Rows in tables of their own columns, children in the order given, some of them twice.
+/// Rows in separate tables, with children in the given order, some of them twice.
 fn separate(_: &Plan) -> Rows {
     let mut rows = Rows::default();
     let mut add = |path: &str, columns: &[&str], cells: &[&[Value]]| {
@@ -107,7 +107,7 @@ fn separate(_: &Plan) -> Rows {
     rows
 }
 
-/// The same by one wide row for each combination.
+/// One wide row for each combination.
 fn wide(ids: bool) -> Table {
     let mut columns = vec!["id", "title", "author.name", "comments.text", "tags.name"];
     if ids {

@@ -34,7 +34,9 @@ pub(super) trait Dialect {
     fn with_expr(&self, operand: Self::Operand, expr: Expr) -> Self::Operand;
 
     /// Returns an operand in a form that can be compared and ordered.
-    fn comparable(&self, operand: Self::Operand) -> Self::Operand;
+    fn comparable(&self, operand: Self::Operand) -> Self::Operand {
+        operand
+    }
 
     /// Compares two columns for equality.
     fn equal(&self, left: Self::Operand, right: Self::Operand) -> Expr;

@@ -1,5 +1,5 @@
-//! `ORDER BY`, with explicit positions of NULL only where the default of the database differs. A needless one would
-//! keep the database from using an index.
+//! `ORDER BY`, with explicit positions of NULL only where the default of the database differs. An unnecessary one
+//! prevents the use of an index.
 
 use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, NullOrdering, Order, OrderedStatement};

@@ -1,4 +1,4 @@
-//! Predicates.
+//! Lowering of predicates.
 
 use sea_query::{BinOper, Expr, ExprTrait as _};
 

@@ -11,7 +11,7 @@ use sea_query::{Expr, QueryBuilder, QueryStatementWriter, SqlWriter, Value};
 /// SQL text with its parameters, in the order of their placeholders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement<P> {
-    /// The text. It depends on the schema and on the form of the query, never on a value in it.
+    /// The text. It depends on the schema and on the form of the query, never on a value in a condition.
     pub sql: String,
     /// What to bind.
     pub params: Vec<P>,

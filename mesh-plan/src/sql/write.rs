@@ -29,7 +29,7 @@ pub struct Step<P> {
     pub statement: Statement<P>,
     /// Whether the first cell of its row is the id of the record that was written.
     pub returns_id: bool,
-    /// What it means if it returns no row; `None`: nothing.
+    /// The reason if it returns no row; `None` if that is no failure.
     pub if_none: Option<Missing>,
 }
 

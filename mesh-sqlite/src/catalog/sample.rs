@@ -56,9 +56,9 @@ impl Sampler {
         }
         self.within_time(|| {
             for column in table.columns.iter_mut().filter(|column| holds_times(column)) {
-                let mut tally = Tally::default();
                 let path = format!("{}.{}", table.name, column.name);
-                let cause = match tally.count(connection, &table.name, &column.name) {
+                let mut counts = Vec::new();
+                let cause = match count_forms(connection, &table.name, &column.name, &mut counts) {
                     Ok(()) => None,
                     Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
                         Some("sampling took too long".to_owned())
@@ -66,14 +66,19 @@ impl Sampler {
                     Err(error) if concerns_database(&error) => return Err(error),
                     Err(error) => Some(reason(&error)),
                 };
+                // The most frequent form comes first, and points in time before other forms that are as frequent.
+                counts.sort_by_key(|(form, count)| (usize::MAX - count, !matches!(form, ValueForm::Time(_))));
                 // The values read before an error count like any others.
                 match cause {
-                    Some(cause) if tally.counts.is_empty() => {
+                    Some(cause) if counts.is_empty() => {
                         notes.push(format!("The time form of column '{path}' is unknown: {cause}"));
                     }
-                    _ => notes.extend(tally.note(&path)),
+                    _ => notes.extend(note(&counts, &path)),
                 }
-                column.time_form = tally.time_form();
+                column.time_form = match counts.first() {
+                    Some((ValueForm::Time(form), _)) => Some(*form),
+                    _ => None,
+                };
             }
             Ok(())
         })
@@ -99,64 +104,47 @@ enum ValueForm {
     Other,
 }
 
-/// The number of values of each form, in the order in which the forms were found.
-#[derive(Default)]
-struct Tally {
-    counts: Vec<(ValueForm, usize)>,
+/// Counts the values of each form in a sample of a column.
+fn count_forms(
+    connection: &Connection,
+    table: &str,
+    column: &str,
+    counts: &mut Vec<(ValueForm, usize)>,
+) -> Result<(), Error> {
+    // The inner limit keeps a column of NULLs from being read to its end.
+    let first = Query::select()
+        .expr_as(Expr::col(("t", column.to_owned())), "v")
+        .from_as(("main", table.to_owned()), "t")
+        .limit(1_000)
+        .take();
+    let sql = Query::select()
+        .column(("s", "v"))
+        .from_subquery(first, "s")
+        .and_where(Expr::col(("s", "v")).is_not_null())
+        .limit(25)
+        .to_string(SqliteQueryBuilder);
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let form = form_of(row.get_ref(0)?);
+        match counts.iter_mut().find(|(known, _)| *known == form) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((form, 1)),
+        }
+    }
+    Ok(())
 }
 
-impl Tally {
-    fn count(&mut self, connection: &Connection, table: &str, column: &str) -> Result<(), Error> {
-        // The inner limit keeps a column of NULLs from being read to its end.
-        let first = Query::select()
-            .expr_as(Expr::col(("t", column.to_owned())), "v")
-            .from_as(("main", table.to_owned()), "t")
-            .limit(1_000)
-            .take();
-        let sql = Query::select()
-            .column(("s", "v"))
-            .from_subquery(first, "s")
-            .and_where(Expr::col(("s", "v")).is_not_null())
-            .limit(25)
-            .to_string(SqliteQueryBuilder);
-        let mut statement = connection.prepare(&sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let form = form_of(row.get_ref(0)?);
-            match self.counts.iter_mut().find(|(known, _)| *known == form) {
-                Some((_, count)) => *count += 1,
-                None => self.counts.push((form, 1)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the forms by frequency. Points in time come before other forms that are as frequent.
-    fn ranked(&self) -> Vec<(ValueForm, usize)> {
-        let mut ranked = self.counts.clone();
-        ranked.sort_by_key(|(seen, count)| (usize::MAX - count, !matches!(seen, ValueForm::Time(_))));
-        ranked
-    }
-
-    fn time_form(&self) -> Option<TimeForm> {
-        match self.ranked().first() {
-            Some((ValueForm::Time(form), _)) => Some(*form),
-            _ => None,
-        }
-    }
-
-    fn note(&self, path: &str) -> Option<String> {
-        let ranked = self.ranked();
-        let total: usize = ranked.iter().map(|(_, count)| count).sum();
-        match ranked.as_slice() {
-            [] | [(ValueForm::Time(_) | ValueForm::Day, _)] => None,
-            [(ValueForm::Other, _)] => Some(format!("The time form of column '{path}' is unknown")),
-            _ => {
-                let forms: Vec<String> =
-                    ranked.iter().map(|(seen, count)| format!("{seen} ({count} of {total})")).collect();
-                let list = forms.join(", ");
-                Some(format!("Column '{path}' has several time forms, and the first one is used: {list}"))
-            }
+/// Returns a note for a column whose values have no known form or several.
+fn note(counts: &[(ValueForm, usize)], path: &str) -> Option<String> {
+    match counts {
+        [] | [(ValueForm::Time(_) | ValueForm::Day, _)] => None,
+        [(ValueForm::Other, _)] => Some(format!("The time form of column '{path}' is unknown")),
+        _ => {
+            let total: usize = counts.iter().map(|(_, count)| count).sum();
+            let forms = counts.iter().map(|(form, count)| format!("{form} ({count} of {total})"));
+            let list = forms.collect::<Vec<_>>().join(", ");
+            Some(format!("Column '{path}' has several time forms, and the first one is used: {list}"))
         }
     }
 }

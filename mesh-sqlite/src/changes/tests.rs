@@ -5,6 +5,9 @@ use futures_util::StreamExt as _;
 use super::*;
 use crate::tests::File;
 
+/// How long a test waits for a notice on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn file(journal: &str) -> File {
     File::new(&format!("PRAGMA journal_mode = {journal}; CREATE TABLE t (id INTEGER PRIMARY KEY)"))
 }
@@ -18,7 +21,7 @@ async fn writes_of_other_connections_are_reported() {
         // There are no listeners yet.
         file.write("INSERT INTO t VALUES (1)");
         let mut listener = changes.listen();
-        let first = tokio::time::timeout(Duration::from_secs(60), listener.next()).await;
+        let first = tokio::time::timeout(PATIENCE, listener.next()).await;
         assert_eq!(
             first.unwrap(),
             Some(Change::anything()),
@@ -26,8 +29,8 @@ async fn writes_of_other_connections_are_reported() {
         );
         for id in 2..5 {
             file.write(&format!("INSERT INTO t VALUES ({id})"));
-            let next = tokio::time::timeout(Duration::from_secs(60), listener.next()).await;
-            assert_eq!(next.unwrap(), Some(Change::anything()), "{journal}");
+            let change = tokio::time::timeout(PATIENCE, listener.next()).await;
+            assert_eq!(change.unwrap(), Some(Change::anything()), "{journal}");
         }
         let silent = tokio::time::timeout(Duration::from_millis(500), listener.next()).await;
         assert!(silent.is_err(), "{journal}: nothing was written");
@@ -46,7 +49,7 @@ async fn a_locked_file_is_checked_again() {
     let silent = tokio::time::timeout(Duration::from_millis(500), listener.next()).await;
     assert!(silent.is_err(), "nothing is committed yet");
     writer.execute_batch("COMMIT").unwrap();
-    let change = tokio::time::timeout(Duration::from_secs(60), listener.next()).await;
+    let change = tokio::time::timeout(PATIENCE, listener.next()).await;
     assert_eq!(change.unwrap(), Some(Change::anything()));
     watching.abort();
 }

@@ -75,10 +75,8 @@ impl SlowReadQueue {
 
     /// Returns the expected time until a read with this number of reads before it is done.
     fn expected(&self, ahead: usize) -> Duration {
-        let average = self.average().saturating_mul(MARGIN_QUARTERS) / 4;
-        let ahead = u32::try_from(ahead + 1).unwrap_or(u32::MAX);
-        let slots = u32::try_from(self.slots).unwrap_or(u32::MAX);
-        average + average.saturating_mul(ahead) / slots
+        let average = self.average() * MARGIN_QUARTERS / 4;
+        average + average.mul_f64((ahead + 1) as f64 / self.slots as f64)
     }
 
     /// Adds the slots and waits.

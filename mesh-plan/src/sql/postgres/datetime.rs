@@ -43,7 +43,7 @@ pub(super) fn time(text: &str) -> Option<String> {
     in_range(year, rest, LAST_YEAR_OF_TIMES).then(|| with_era(year, rest))
 }
 
-/// Whether it is a value outside of the calendar.
+/// Returns whether it is a value outside of the calendar.
 fn is_infinite(text: &str) -> bool {
     matches!(text, "infinity" | "-infinity")
 }

@@ -47,7 +47,7 @@ impl ReadStatement {
         }
         let levels = lowering.levels.len();
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
-        render::settle(&mut root, node, &indexes);
+        render::settle(&mut root, &indexes);
         let depends_on_cursor = plan.after().is_some_and(|values| values.iter().any(has_nul));
         Self { statement, levels, layout: root, depends_on_cursor }
     }
@@ -332,7 +332,7 @@ impl<'p> Lowering<'p> {
     }
 }
 
-/// Whether the response or a cursor needs that column. Keys that only join are not shown.
+/// Returns whether the response or a cursor needs that column. Keys that only join are not shown.
 fn is_shown(node: &Node, column: usize) -> bool {
     let shown = node.output.iter().any(|output| match output {
         Output::Field { column: shown, .. } => *shown == column,

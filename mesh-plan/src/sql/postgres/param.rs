@@ -29,7 +29,7 @@ enum Binding {
 }
 
 impl Param {
-    /// A value of a write, which the database reads as the type of the column.
+    /// Creates a parameter for a value of a write, which the database reads as the type of the column.
     pub(super) fn written(value: &Value) -> Self {
         Self(Binding::Text(match value {
             // Also text that the database refuses to store.
@@ -38,7 +38,7 @@ impl Param {
         }))
     }
 
-    /// The id that an earlier step of a write has returned.
+    /// Creates a parameter for the id that an earlier step of a write has returned.
     pub(super) fn written_id() -> Self {
         Self(Binding::Id(TypeClass::Unknown))
     }
@@ -70,7 +70,7 @@ impl Param {
         }
     }
 
-    /// Whether the plan's cursor has a value that compares in the type of this parameter.
+    /// Returns whether the plan's cursor has a value that compares in the type of this parameter.
     pub(super) fn fits(&self, plan: &Plan) -> bool {
         let Binding::After(index, class, ty) = &self.0 else { return true };
         plan.after()

@@ -9,7 +9,6 @@ use sea_query::{
 
 use super::layout::Layout;
 use super::param::Param;
-use crate::plan::Node;
 use crate::sql::custom::cast;
 use crate::sql::order::{SortTerm, order_by};
 use crate::sql::statement::{Params, Statement};
@@ -152,11 +151,9 @@ fn first_number() -> Expr {
 }
 
 /// Turns the numbers of columns into indexes in a row.
-pub(super) fn settle(layout: &mut Layout, node: &Node, indexes: &HashMap<usize, usize>) {
+pub(super) fn settle(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
     let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
     layout.columns.iter_mut().for_each(|column| *column = index(*column));
     layout.presence = index(layout.presence);
-    for (layout, join) in layout.joins.iter_mut().zip(&node.joins) {
-        settle(layout, &join.node, indexes);
-    }
+    layout.joins.iter_mut().for_each(|join| settle(join, indexes));
 }

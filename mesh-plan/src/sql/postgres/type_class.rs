@@ -202,7 +202,7 @@ impl TypeClass {
     }
 }
 
-/// Whether it is the type of case-insensitive text of an extension, which may be in any schema.
+/// Returns whether it is the extension type of case-insensitive text, which may be in any schema.
 fn is_citext(name: &str) -> bool {
     name == "citext" || name.ends_with(".\"citext\"") || name.ends_with(".citext")
 }
@@ -249,7 +249,7 @@ fn is_canonical(text: &str) -> bool {
     text.parse::<i64>().is_ok_and(|value| value.to_string() == text)
 }
 
-/// Whether it is a number without an exponent.
+/// Returns whether it is a number without an exponent.
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));

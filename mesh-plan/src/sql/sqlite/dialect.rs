@@ -43,10 +43,6 @@ impl Dialect for Sqlite {
         expr
     }
 
-    fn comparable(&self, operand: Expr) -> Expr {
-        operand
-    }
-
     fn equal(&self, left: Expr, right: Expr) -> Expr {
         left.eq(right)
     }

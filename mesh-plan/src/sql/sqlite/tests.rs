@@ -46,7 +46,7 @@ fn mesh() -> Mesh {
     Mesh::builder(schema).build().unwrap()
 }
 
-/// Plan, then the statement of each node.
+/// Checks the plan, followed by the statement of each node.
 #[track_caller]
 fn check(id: Option<&str>, query: &str, expected: Expect) {
     let format = if query.starts_with("{ ") { Format::Ql } else { Format::Json };
