@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use mesh_schema::{Cardinality, Entity, Field, FieldType, Schema};
 
 /// The source of the module that [`types`] imports.
-pub const CLIENT: &str = include_str!("typescript/mesh-client.ts");
+pub const CLIENT: &str =
+    concat!(include_str!("typescript/client/types.ts"), "\n", include_str!("typescript/client/client.ts"));
 
 /// The file name of [`CLIENT`], in the directory of the generated types.
 pub const CLIENT_FILE: &str = "mesh-client.ts";

@@ -1,7 +1,7 @@
 // The entry point of the page.
 
 import { render } from "preact";
-import "./style.css";
+import "./style/index.css";
 import { setTheme, theme } from "./storage";
 import { start } from "./state";
 import { App } from "./view/App";

@@ -4,18 +4,18 @@ import { useEffect } from "preact/hooks";
 import { config } from "../config";
 import { dialog, notice, pane, run, sideTab, type Pane } from "../state";
 import { widths } from "../storage";
-import { Explorer } from "./Explorer";
-import { focusPane } from "./focus";
+import { Explorer } from "./side/Explorer";
+import { focusPane } from "./parts/focus";
 import { Header } from "./Header";
-import { KeysDialog } from "./Keys";
-import { LoginDialog } from "./Login";
-import { Palette } from "./Palette";
-import { QueryPane } from "./QueryPane";
-import { RegisterDialog, SaveDialog } from "./Register";
-import { Results } from "./Results";
-import { Saved } from "./Saved";
-import { Splitter } from "./Splitter";
-import { Tabs } from "./Tabs";
+import { KeysDialog } from "./dialogs/Keys";
+import { LoginDialog } from "./dialogs/Login";
+import { Palette } from "./dialogs/Palette";
+import { QueryPane } from "./query/QueryPane";
+import { RegisterDialog, SaveDialog } from "./dialogs/Register";
+import { Results } from "./result/Results";
+import { Saved } from "./side/Saved";
+import { Splitter } from "./parts/Splitter";
+import { Tabs } from "./parts/Tabs";
 
 const PANES: { id: Pane; label: string }[] = [
   { id: "schema", label: "Schema" },

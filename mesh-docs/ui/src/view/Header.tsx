@@ -4,7 +4,7 @@ import { logout, session } from "../api/session";
 import { config } from "../config";
 import { dialog, say } from "../state";
 import { setTheme, theme } from "../storage";
-import { Command, Logo, Moon, Person, Sun } from "./icons";
+import { Command, Logo, Moon, Person, Sun } from "./parts/icons";
 
 export function Header() {
   const other = theme.value === "dark" ? "light" : "dark";

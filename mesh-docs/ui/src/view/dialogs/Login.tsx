@@ -1,8 +1,8 @@
 // The login form.
 
 import { useState } from "preact/hooks";
-import { login } from "../api/session";
-import { dialog, say } from "../state";
+import { login } from "../../api/session";
+import { dialog, say } from "../../state";
 import { Dialog } from "./Dialog";
 
 export function LoginDialog() {

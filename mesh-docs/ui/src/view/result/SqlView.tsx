@@ -1,11 +1,11 @@
 // The SQL statements of a result, with parameters, duration and rows.
 
-import type { Statement } from "../api/client";
-import { lines, type SqlToken } from "../sql";
-import { run } from "../state";
-import { copyText } from "./copy";
+import type { Statement } from "../../api/client";
+import { lines, type SqlToken } from "../../sql";
+import { run } from "../../state";
+import { copyText } from "../parts/copy";
 import { milliseconds } from "./format";
-import { Copy } from "./icons";
+import { Copy } from "../parts/icons";
 
 export function SqlView({ statements }: { statements: Statement[] | undefined }) {
   if (!statements || statements.length === 0) return <p class="hint pad">This read ran no SQL.</p>;

@@ -1,10 +1,10 @@
 // Forms for group keys and aggregates.
 
-import { freeAlias, readGrouping, writeGrouping, type Aggregate, type Grouping } from "../query/group";
-import type { Query } from "../query/tree";
-import type { Entity } from "../schema";
-import { change } from "../state";
-import { Close, Plus } from "./icons";
+import { freeAlias, readGrouping, writeGrouping, type Aggregate, type Grouping } from "../../query/group";
+import type { Query } from "../../query/tree";
+import type { Entity } from "../../schema";
+import { change } from "../../state";
+import { Close, Plus } from "../parts/icons";
 
 export function GroupForm({ query, entity, functions }: { query: Query; entity: Entity; functions: string[] }) {
   const grouping = readGrouping(query.root);

@@ -1,18 +1,18 @@
 // The result pane: the data in several views, and its duration.
 
 import { useMemo } from "preact/hooks";
-import { config } from "../config";
-import { Reader } from "../editor/Reader";
-import { layOut, member } from "../query/json";
-import { cursors, isPoint, nextCursor, nextPage, outcome, previousPage, resultTab, run, running, type ResultTab } from "../state";
-import type { Answer, Refused } from "../api/client";
-import { copyText } from "./copy";
+import { config } from "../../config";
+import { Reader } from "../../editor/Reader";
+import { layOut, member } from "../../query/json";
+import { cursors, isPoint, nextCursor, nextPage, outcome, previousPage, resultTab, run, running, type ResultTab } from "../../state";
+import type { Answer, Refused } from "../../api/client";
+import { copyText } from "../parts/copy";
 import { milliseconds, size } from "./format";
-import { Copy, Play } from "./icons";
+import { Copy, Play } from "../parts/icons";
 import { PlanView } from "./PlanView";
 import { SqlView } from "./SqlView";
 import { asText, TableView } from "./TableView";
-import { Tabs } from "./Tabs";
+import { Tabs } from "../parts/Tabs";
 import { Watch } from "./Watch";
 
 export function Results() {

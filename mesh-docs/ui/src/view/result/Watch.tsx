@@ -1,10 +1,10 @@
 // The live view of a record over its event stream.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Refused, watch } from "../api/client";
-import { Reader } from "../editor/Reader";
-import { layOut, parseJson } from "../query/json";
-import { current, isPoint, isQuery, query } from "../state";
+import { Refused, watch } from "../../api/client";
+import { Reader } from "../../editor/Reader";
+import { layOut, parseJson } from "../../query/json";
+import { current, isPoint, isQuery, query } from "../../state";
 
 interface Seen {
   data: string;

@@ -1,11 +1,11 @@
 // The schema tree: entities, their fields, and relations that expand in place.
 
 import { useState } from "preact/hooks";
-import { isSelected } from "../query/edit";
-import { config } from "../config";
-import { entityOf, type Entity } from "../schema";
-import { dialog, query, schema, schemaError, startQuery, toggleField } from "../state";
-import { Chevron, Search } from "./icons";
+import { isSelected } from "../../query/edit";
+import { config } from "../../config";
+import { entityOf, type Entity } from "../../schema";
+import { dialog, query, schema, schemaError, startQuery, toggleField } from "../../state";
+import { Chevron, Search } from "../parts/icons";
 
 const OPEN_AT_ONCE = 2;
 

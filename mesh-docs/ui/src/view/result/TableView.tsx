@@ -1,7 +1,7 @@
 // A collection as a table: a column per scalar, with to-one relations in the row of their parent.
 
 import { useMemo, useState } from "preact/hooks";
-import { layOut, type Json } from "../query/json";
+import { layOut, type Json } from "../../query/json";
 
 interface Column {
   path: string[];

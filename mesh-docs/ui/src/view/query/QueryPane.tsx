@@ -1,16 +1,16 @@
 // The query pane: target, text, and forms.
 
 import { useState } from "preact/hooks";
-import { config } from "../config";
-import { QueryEditor } from "../editor/QueryEditor";
-import { entityOf } from "../schema";
-import { LANGUAGES, snippet, type Language } from "../snippets";
-import { current, dialog, format, formatText, isQuery, query, recordId, run, running, say, schema, setFormat, startQuery, text } from "../state";
-import { shareLink } from "../storage";
+import { config } from "../../config";
+import { QueryEditor } from "../../editor/QueryEditor";
+import { entityOf } from "../../schema";
+import { LANGUAGES, snippet, type Language } from "../../snippets";
+import { current, dialog, format, formatText, isQuery, query, recordId, run, running, say, schema, setFormat, startQuery, text } from "../../state";
+import { shareLink } from "../../storage";
 import { Controls } from "./Controls";
-import { copyText } from "./copy";
-import { Bookmark, Copy, Play, Share, Star, Tidy } from "./icons";
-import { Menu } from "./Menu";
+import { copyText } from "../parts/copy";
+import { Bookmark, Copy, Play, Share, Star, Tidy } from "../parts/icons";
+import { Menu } from "../parts/Menu";
 
 export function QueryPane() {
   return (

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { dialog } from "../state";
-import { Close } from "./icons";
+import { dialog } from "../../state";
+import { Close } from "../parts/icons";
 
 export function Dialog({ title, kind, children }: { title: string; kind?: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);

@@ -1,6 +1,6 @@
 // Focus of the three panes.
 
-import { pane, type Pane } from "../state";
+import { pane, type Pane } from "../../state";
 
 /** Shows a pane and moves the focus into it. */
 export function focusPane(next: Pane): void {

@@ -1,12 +1,12 @@
 // Saving of a query under a name in this browser, or as a persisted query on the server.
 
 import { useEffect, useState } from "preact/hooks";
-import { readPath, register } from "../api/client";
-import { signedHeaders } from "../api/session";
-import { shell } from "../snippets";
-import { current, dialog, query, recordId, say, sideTab, format, text } from "../state";
-import { saveNamed } from "../storage";
-import { copyText } from "./copy";
+import { readPath, register } from "../../api/client";
+import { signedHeaders } from "../../api/session";
+import { shell } from "../../snippets";
+import { current, dialog, query, recordId, say, sideTab, format, text } from "../../state";
+import { saveNamed } from "../../storage";
+import { copyText } from "../parts/copy";
 import { Dialog } from "./Dialog";
 
 export function SaveDialog() {

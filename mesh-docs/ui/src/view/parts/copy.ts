@@ -1,6 +1,6 @@
 // Copying of text to the clipboard.
 
-import { say } from "../state";
+import { say } from "../../state";
 
 export async function copyText(text: string, what: string): Promise<void> {
   try {

@@ -1,12 +1,12 @@
 // The command palette.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { logout, session } from "../api/session";
-import { config } from "../config";
-import { dialog, format, formatText, nextPage, open, outcome, resultTab, run, schema, setFormat, sideTab, startQuery, text, recordId, pane } from "../state";
-import { named, setTheme, shareLink, theme } from "../storage";
-import { focusPane } from "./focus";
-import { copyText } from "./copy";
+import { logout, session } from "../../api/session";
+import { config } from "../../config";
+import { dialog, format, formatText, nextPage, open, outcome, resultTab, run, schema, setFormat, sideTab, startQuery, text, recordId, pane } from "../../state";
+import { named, setTheme, shareLink, theme } from "../../storage";
+import { focusPane } from "../parts/focus";
+import { copyText } from "../parts/copy";
 import { Dialog } from "./Dialog";
 
 interface Act {

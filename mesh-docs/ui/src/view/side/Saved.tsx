@@ -1,9 +1,9 @@
 // The history and the saved queries.
 
-import { readQuery } from "../query/read";
-import { open } from "../state";
-import { clearHistory, history, named, removeNamed, type Kept } from "../storage";
-import { Close } from "./icons";
+import { readQuery } from "../../query/read";
+import { open } from "../../state";
+import { clearHistory, history, named, removeNamed, type Kept } from "../../storage";
+import { Close } from "../parts/icons";
 
 function summary(kept: Kept): { entity: string; rest: string } {
   const tree = readQuery(kept.format, kept.query);

@@ -1,7 +1,7 @@
 // A splitter that resizes a pane by dragging or arrow keys.
 
 import { useRef } from "preact/hooks";
-import { widths } from "../storage";
+import { widths } from "../../storage";
 
 const STEP = 24;
 const LEAST = 200;

@@ -1,6 +1,6 @@
 // The nodes of the plan as a tree, each with its fields.
 
-import type { Meta, PlanJoin } from "../api/client";
+import type { Meta, PlanJoin } from "../../api/client";
 
 export function PlanView({ meta, isPoint }: { meta: Meta; isPoint: boolean }) {
   const { plan } = meta;

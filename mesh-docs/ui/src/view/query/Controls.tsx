@@ -2,13 +2,13 @@
 
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { isNullTest, isList, operatorsFor, parseValue, readFilter, showValue, writeFilter, type Condition, type Filter, type Group } from "../query/filter";
-import { readGrouping, type Grouping } from "../query/group";
-import { nodeAt, nodes, RawNumber, type Value } from "../query/tree";
-import { entityAt, relationOf, type Entity, type Schema } from "../schema";
-import { isPoint, query, schema, setNodeControl } from "../state";
+import { isNullTest, isList, operatorsFor, parseValue, readFilter, showValue, writeFilter, type Condition, type Filter, type Group } from "../../query/filter";
+import { readGrouping, type Grouping } from "../../query/group";
+import { nodeAt, nodes, RawNumber, type Value } from "../../query/tree";
+import { entityAt, relationOf, type Entity, type Schema } from "../../schema";
+import { isPoint, query, schema, setNodeControl } from "../../state";
 import { GroupForm } from "./GroupForm";
-import { Chevron, Close, Down, Plus, Up } from "./icons";
+import { Chevron, Close, Down, Plus, Up } from "../parts/icons";
 
 /** The node whose controls are shown, as refs joined by dots; empty for the root. */
 const shown = signal("");
