@@ -44,7 +44,11 @@ export function fieldOf(schema: Schema, entity: string | undefined, name: string
   return entityOf(schema, entity)?.fields.find((one) => one.name === name);
 }
 
-/** The entity that these refs lead to. */
+export function scalars(entity: Entity): Field[] {
+  return entity.fields.filter(({ kind }) => kind === "scalar");
+}
+
+/** Returns the entity at the end of a path of relations. */
 export function entityAt(schema: Schema, entity: string | undefined, refs: readonly string[]): Entity | undefined {
   let name = entity;
   for (const ref of refs) name = relationOf(schema, name, ref)?.entity;

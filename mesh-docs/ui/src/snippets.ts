@@ -1,7 +1,6 @@
 // The current read as code: curl, JavaScript, Rust and Python.
 
-import type { Asked } from "./api/client";
-import { readHeaders, readPath } from "./api/client";
+import { readHeaders, readPath, type Asked } from "./api/client";
 
 export const LANGUAGES = ["curl", "JavaScript", "Rust", "Python"] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -9,11 +8,13 @@ export type Language = (typeof LANGUAGES)[number];
 /** The request as source text, signed in a session. */
 export async function snippet(language: Language, asked: Asked, entity: string, origin: string): Promise<string> {
   const path = readPath(entity, asked.id);
-  const headers = Object.entries(await readHeaders(asked, path));
+  const all = await readHeaders(asked, path);
+  const { "X-Mesh-Query": _, ...others } = all;
+  const headers = Object.entries(others).map(([name, value]): [string, string] => [JSON.stringify(name), JSON.stringify(value)]);
   const url = origin + path;
   switch (language) {
     case "curl":
-      return [`curl -s ${shell(url)}`, ...headers.map(([name, value]) => `  -H ${shell(`${name}: ${value}`)}`)].join(" \\\n");
+      return curl(url, all, " \\\n  ");
     case "JavaScript":
       return [
         `const query = ${template(asked.query)};`,
@@ -21,7 +22,7 @@ export async function snippet(language: Language, asked: Asked, entity: string, 
         `const reply = await fetch(${JSON.stringify(url)}, {`,
         "  headers: {",
         '    "X-Mesh-Query": btoa(String.fromCharCode(...bytes)),',
-        ...others(headers).map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+        ...headers.map(([name, value]) => `    ${name}: ${value},`),
         "  },",
         "});",
         "if (!reply.ok) throw new Error((await reply.json()).message);",
@@ -36,7 +37,7 @@ export async function snippet(language: Language, asked: Asked, entity: string, 
         `let query = ${rustRaw(asked.query)};`,
         `let mut reply = ureq::get(${JSON.stringify(url)})`,
         '    .header("X-Mesh-Query", STANDARD.encode(query))',
-        ...others(headers).map(([name, value]) => `    .header(${JSON.stringify(name)}, ${JSON.stringify(value)})`),
+        ...headers.map(([name, value]) => `    .header(${name}, ${value})`),
         "    .call()?;",
         "let data: serde_json::Value = reply.body_mut().read_json()?;",
         "",
@@ -48,7 +49,7 @@ export async function snippet(language: Language, asked: Asked, entity: string, 
         `query = ${python(asked.query)}`,
         `request = urllib.request.Request(${JSON.stringify(url)}, headers={`,
         '    "X-Mesh-Query": base64.b64encode(query.encode()).decode(),',
-        ...others(headers).map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+        ...headers.map(([name, value]) => `    ${name}: ${value},`),
         "})",
         "with urllib.request.urlopen(request) as reply:",
         "    data = json.load(reply)",
@@ -57,12 +58,13 @@ export async function snippet(language: Language, asked: Asked, entity: string, 
   }
 }
 
-function others(headers: [string, string][]): [string, string][] {
-  return headers.filter(([name]) => name !== "X-Mesh-Query");
+/** Returns a command for a POSIX shell, with a separator before each header. */
+export function curl(url: string, headers: Record<string, string>, separator: string): string {
+  return [`curl -s ${shell(url)}`, ...Object.entries(headers).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`)].join(separator);
 }
 
-/** A word for a POSIX shell. */
-export function shell(text: string): string {
+/** Quotes a word for a POSIX shell. */
+function shell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

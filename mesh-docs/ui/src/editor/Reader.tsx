@@ -37,5 +37,5 @@ export function Reader({ text, label }: { text: string; label: string }) {
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: 0 }, scrollIntoView: true });
   }, [text]);
 
-  return <div class="reader" ref={host} data-testid="reader" />;
+  return <div class="reader fill" ref={host} data-testid="reader" />;
 }

@@ -24,7 +24,7 @@ const ql = StreamLanguage.define<null>({
 
 const marker = (open: boolean): HTMLElement => {
   const mark = document.createElement("span");
-  mark.className = open ? "fold-open" : "fold-closed";
+  mark.textContent = open ? "▾" : "▸";
   mark.setAttribute("aria-hidden", "true");
   return mark;
 };

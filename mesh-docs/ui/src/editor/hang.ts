@@ -1,34 +1,32 @@
-// Hanging indentation of wrapped lines.
+// Hanging indentation of wrapped lines: they continue below the beginning of their text.
 
 import { RangeSetBuilder } from "@codemirror/state";
 import { Decoration, EditorView, ViewPlugin, type DecorationSet, type ViewUpdate } from "@codemirror/view";
 
-/** The deepest indentation that the style sheet has a class for. */
-const DEEPEST = 24;
+/** Indentations in characters; deeper lines are treated like the last. */
+const INDENTS = [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 
-const marks = new Map<number, Decoration>();
-
-function mark(indent: number): Decoration {
-  const found = marks.get(indent) ?? Decoration.line({ class: `hang-${indent}` });
-  marks.set(indent, found);
-  return found;
-}
+// Classes, because the Content-Security-Policy forbids inline styles.
+const MARKS = INDENTS.map((indent) => Decoration.line({ class: `hang-${indent}` }));
+const styles = EditorView.theme(
+  Object.fromEntries(INDENTS.map((indent) => [`.hang-${indent}`, { paddingLeft: `calc(6px + ${indent + 2}ch)`, textIndent: `-${indent + 2}ch` }])),
+);
 
 function decorate(view: EditorView): DecorationSet {
   const builder = new RangeSetBuilder<Decoration>();
   for (const { from, to } of view.visibleRanges) {
-    for (let at = from; at <= to; ) {
-      const line = view.state.doc.lineAt(at);
-      const blanks = /^ */.exec(line.text)?.[0].length ?? 0;
-      const indent = Math.min(DEEPEST, blanks - (blanks % 2));
-      if (indent > 0) builder.add(line.from, line.from, mark(indent));
-      at = line.to + 1;
+    for (let position = from; position <= to; ) {
+      const line = view.state.doc.lineAt(position);
+      const indent = line.text.search(/[^ ]|$/);
+      const mark = MARKS[Math.min(Math.floor(indent / 2), MARKS.length) - 1];
+      if (mark) builder.add(line.from, line.from, mark);
+      position = line.to + 1;
     }
   }
   return builder.finish();
 }
 
-export const hanging = ViewPlugin.fromClass(
+const marks = ViewPlugin.fromClass(
   class {
     decorations: DecorationSet;
 
@@ -42,3 +40,5 @@ export const hanging = ViewPlugin.fromClass(
   },
   { decorations: (plugin) => plugin.decorations },
 );
+
+export const hanging = [styles, marks];

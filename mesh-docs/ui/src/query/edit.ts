@@ -2,7 +2,7 @@
 
 import type { Schema } from "../schema";
 import { entityOf, firstField, relationOf } from "../schema";
-import { emptyNode, newQuery, NOWHERE, nodeAt, type Node, type Query, type Value } from "./tree";
+import { emptyNode, isObject, newQuery, NOWHERE, nodeAt, type Node, type Query, type Value } from "./tree";
 
 /** Whether a field or relation is selected below these refs. */
 export function isSelected(query: Query | undefined, entity: string, refs: readonly string[], name: string): boolean {
@@ -71,8 +71,7 @@ export function setControl(query: Query, refs: readonly string[], control: strin
 /** The same query from another place on; the page's size and all else stay. */
 export function withCursor(query: Query, after: string | null): Query {
   const page = query.root.controls["$page"];
-  const old = typeof page === "object" && page !== null && !Array.isArray(page) ? (page as { [key: string]: Value }) : {};
-  return setControl(query, [], "$page", { ...old, after });
+  return setControl(query, [], "$page", { ...(isObject(page) ? page : {}), after });
 }
 
 /** A selection with the controls of another tree where their nodes are the same. */

@@ -1,6 +1,6 @@
 // `$where` as a tree of groups and conditions for forms, and back.
 
-import { RawNumber, type Value } from "./tree";
+import { isObject, RawNumber, type Value } from "./tree";
 
 export type Filter = Group | Condition;
 export interface Group {
@@ -24,7 +24,7 @@ export function isList(op: string): boolean {
 
 /** Reads `$where`; `undefined` where forms cannot show it. */
 export function readFilter(value: Value | undefined): Filter | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof RawNumber) return undefined;
+  if (!isObject(value)) return undefined;
   for (const kind of ["and", "or"] as const) {
     const list = value[kind];
     if (Array.isArray(list)) {

@@ -1,7 +1,7 @@
 // Group keys and aggregates for forms, and the selection that they permit.
 
 import { starterFields, type Entity } from "../schema";
-import { NOWHERE, RawNumber, type Node, type Query, type Value } from "./tree";
+import { isObject, NOWHERE, type Node, type Query, type Value } from "./tree";
 
 export interface Aggregate {
   alias: string;
@@ -19,15 +19,14 @@ export interface Grouping {
 export function readGrouping(node: Node): Grouping {
   const keys = node.controls["$groupBy"];
   const aggregates = node.controls["$aggregate"];
-  const isObject = typeof aggregates === "object" && aggregates !== null && !Array.isArray(aggregates) && !(aggregates instanceof RawNumber);
   return {
     keys: Array.isArray(keys) ? keys.filter((key): key is string => typeof key === "string") : [],
-    aggregates: isObject ? Object.entries(aggregates).map(([alias, value]) => readAggregate(alias, value)) : [],
+    aggregates: isObject(aggregates) ? Object.entries(aggregates).map(([alias, value]) => readAggregate(alias, value)) : [],
   };
 }
 
 function readAggregate(alias: string, value: Value): Aggregate {
-  const { fn, field, distinct } = (typeof value === "object" && value !== null ? value : {}) as Record<string, Value>;
+  const { fn, field, distinct } = isObject(value) ? value : {};
   return { alias, fn: typeof fn === "string" ? fn : "count", field: typeof field === "string" && field !== "*" ? field : "", distinct: distinct === true };
 }
 

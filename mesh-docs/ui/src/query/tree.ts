@@ -10,6 +10,10 @@ export class RawNumber {
 }
 export type Value = string | number | boolean | null | RawNumber | Value[] | { [key: string]: Value };
 
+export function isObject(value: Value | undefined): value is { [key: string]: Value } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof RawNumber);
+}
+
 /** The keys of a read node besides `$select`, as they stand in JSON. */
 export type Controls = { [control: string]: Value };
 

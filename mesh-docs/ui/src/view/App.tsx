@@ -28,14 +28,13 @@ export function App() {
     document.title = `${config.title} · Playground`;
     const keys = (event: KeyboardEvent): void => {
       const mod = event.ctrlKey || event.metaKey;
-      const taken = (act: () => void): void => {
-        event.preventDefault();
-        act();
-      };
-      if (mod && event.key === "Enter" && !event.defaultPrevented) taken(() => void run());
-      else if (mod && event.key.toLowerCase() === "k") taken(() => (dialog.value = "palette"));
-      else if (mod && event.key.toLowerCase() === "s") taken(() => (dialog.value = "save"));
-      else if (event.altKey && /^[123]$/.test(event.key)) taken(() => focusPane(PANES[Number(event.key) - 1]?.id ?? "query"));
+      const key = event.key.toLowerCase();
+      if (mod && key === "enter" && !event.defaultPrevented) void run();
+      else if (mod && key === "k") dialog.value = "palette";
+      else if (mod && key === "s") dialog.value = "save";
+      else if (event.altKey && /^[123]$/.test(key)) focusPane(PANES[Number(key) - 1]?.id ?? "query");
+      else return;
+      event.preventDefault();
     };
     window.addEventListener("keydown", keys);
     return () => window.removeEventListener("keydown", keys);
@@ -48,13 +47,13 @@ export function App() {
       <Header />
       <nav class="pane-switch" aria-label="Parts of the page">
         {PANES.map(({ id, label }) => (
-          <button key={id} type="button" aria-pressed={pane.value === id} onClick={() => (pane.value = id)}>
+          <button key={id} type="button" class="flat" aria-pressed={pane.value === id} onClick={() => (pane.value = id)}>
             {label}
           </button>
         ))}
       </nav>
       <main class="panes" data-pane={pane.value} style={columns()}>
-        <aside class="pane side" id="schema-pane" aria-label="Schema and saved queries">
+        <aside class="pane column side" id="schema-pane" aria-label="Schema and saved queries">
           <Tabs
             label="Left side"
             tabs={[
@@ -65,21 +64,21 @@ export function App() {
             choose={(id) => (sideTab.value = id)}
             panel="side-panel"
           />
-          <div class="side-panel" id="side-panel" role="tabpanel" aria-label={sideTab.value === "schema" ? "Schema" : "Saved"}>
+          <div class="fill" id="side-panel" role="tabpanel" aria-label={sideTab.value === "schema" ? "Schema" : "Saved"}>
             {sideTab.value === "schema" ? <Explorer /> : <Saved />}
           </div>
           <Splitter part="side" label="Width of the schema" />
         </aside>
-        <section class="pane query" id="query-pane" aria-label="Query">
+        <section class="pane column query" id="query-pane" aria-label="Query">
           <QueryPane />
           <Splitter part="query" label="Width of the query" />
         </section>
-        <section class="pane result" id="result-pane" aria-label="Result">
+        <section class="pane column result" id="result-pane" aria-label="Result">
           <Results />
         </section>
       </main>
-      <div class="notice-place" role="status" aria-live="polite">
-        {notice.value && <p class={notice.value.bad ? "notice bad" : "notice"}>{notice.value.text}</p>}
+      <div class="notice-area" role="status" aria-live="polite">
+        {notice.value && <p class={notice.value.bad ? "notice notice-error" : "notice"}>{notice.value.text}</p>}
       </div>
       {dialog.value === "login" && <LoginDialog />}
       {dialog.value === "palette" && <Palette />}
@@ -90,7 +89,7 @@ export function App() {
   );
 }
 
-/** Widths go to the style sheet as variables, which it uses where the parts stand side by side. */
+/** Returns the widths of the panes as variables of the style sheet, which uses them on wide screens. */
 function columns(): Record<string, string> {
   const { side, query } = widths.value;
   return { ...(side ? { "--side": `${side}px` } : {}), ...(query ? { "--query": `${query}px` } : {}) };

@@ -4,26 +4,27 @@ import { logout, session } from "../api/session";
 import { config } from "../config";
 import { dialog, say } from "../state";
 import { setTheme, theme } from "../storage";
+import { IconButton } from "./parts/controls";
 import { Command, Logo, Moon, Person, Sun } from "./parts/icons";
 
 export function Header() {
   const other = theme.value === "dark" ? "light" : "dark";
   return (
-    <header class="top">
+    <header class="top row">
       <Logo />
-      <h1 class="title">
+      <h1 class="title grow ellipsis">
         {config.title}
-        <span class="subtitle">Playground</span>
+        <span class="subtitle faint wide-only">Playground</span>
       </h1>
-      <button type="button" class="quiet palette-open" onClick={() => (dialog.value = "palette")}>
+      <button type="button" class="quiet" onClick={() => (dialog.value = "palette")}>
         <Command />
         <span class="shrinks">Commands</span>
         <kbd class="wide-only">Ctrl K</kbd>
       </button>
       {config.integrity && <Account />}
-      <button type="button" class="quiet square" data-testid="theme" aria-label={`Switch to the ${other} theme`} title={`Switch to the ${other} theme`} onClick={() => setTheme(other)}>
+      <IconButton label={`Switch to the ${other} theme`} title={`Switch to the ${other} theme`} testId="theme" act={() => setTheme(other)}>
         {other === "light" ? <Sun /> : <Moon />}
-      </button>
+      </IconButton>
     </header>
   );
 }
@@ -39,16 +40,13 @@ function Account() {
     );
   }
   const until = new Date(current.expiresAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const leave = (): void => {
-    void logout().then(() => say("Logged out"));
-  };
   return (
-    <span class="account" data-testid="account">
+    <span class="account inline" data-testid="account">
       <Person />
-      <span class="account-name" title={`Until ${until}`}>
+      <span class="account-name ellipsis" title={`Until ${until}`}>
         {current.login}
       </span>
-      <button type="button" class="quiet" onClick={leave}>
+      <button type="button" class="quiet" onClick={() => void logout().then(() => say("Logged out"))}>
         Log out
       </button>
     </span>

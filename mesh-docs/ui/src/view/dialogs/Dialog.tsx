@@ -1,8 +1,9 @@
-// A modal dialog, which Escape closes and which restores the focus.
+// Modal dialogs, which Escape closes and which restore the focus, and the form in them.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { dialog } from "../../state";
+import { IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
 
 export function Dialog({ title, kind, children }: { title: string; kind?: string; children: ComponentChildren }) {
@@ -28,14 +29,37 @@ export function Dialog({ title, kind, children }: { title: string; kind?: string
       onMouseDown={(event) => event.target === element.current && close()}
     >
       <div class="dialog-body">
-        <header class="dialog-head">
+        <header class="dialog-head row spread">
           <h2>{title}</h2>
-          <button type="button" class="quiet square" aria-label="Close" onClick={close}>
+          <IconButton label="Close" act={close}>
             <Close />
-          </button>
+          </IconButton>
         </header>
         {children}
       </div>
     </dialog>
+  );
+}
+
+interface FormProps {
+  action: string;
+  disabled?: boolean;
+  submit: () => void;
+  children: ComponentChildren;
+}
+
+/** A form with one button. */
+export function DialogForm({ action, disabled, submit, children }: FormProps) {
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <form class="form" onSubmit={onSubmit}>
+      {children}
+      <button type="submit" class="primary form-end" disabled={disabled}>
+        {action}
+      </button>
+    </form>
   );
 }

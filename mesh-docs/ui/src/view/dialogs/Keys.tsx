@@ -19,7 +19,7 @@ export function KeysDialog() {
     <Dialog title="Keys">
       <dl class="keys">
         {KEYS.map(([keys, what]) => (
-          <div key={keys}>
+          <div key={keys} class="row spread">
             <dt>
               <kbd>{keys}</kbd>
             </dt>

@@ -3,15 +3,14 @@
 import { useState } from "preact/hooks";
 import { login } from "../../api/session";
 import { dialog, say } from "../../state";
-import { Dialog } from "./Dialog";
+import { Dialog, DialogForm } from "./Dialog";
 
 export function LoginDialog() {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [error, setError] = useState("");
-  const [busy, setBusy] = useState(false);
-  const send = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (): Promise<void> => {
     setBusy(true);
     setError("");
     try {
@@ -20,33 +19,27 @@ export function LoginDialog() {
       say(`Logged in as ${name}`);
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));
-    } finally {
-      setBusy(false);
     }
+    setBusy(false);
   };
   return (
     <Dialog title="Log in">
-      <form class="form" onSubmit={(event) => void send(event)}>
+      <DialogForm action="Log in" disabled={isBusy} submit={() => void submit()}>
         <p class="hint">Requests are signed in this browser; the signing key does not leave it.</p>
-        <label>
+        <label class="soft">
           Login
           <input name="login" autocomplete="username" data-focus required value={name} onInput={(event) => setName(event.currentTarget.value)} />
         </label>
-        <label>
+        <label class="soft">
           Password
           <input name="password" type="password" autocomplete="current-password" required value={password} onInput={(event) => setPassword(event.currentTarget.value)} />
         </label>
         {error && (
-          <p class="form-error" role="alert">
+          <p class="form-error bad" role="alert">
             {error}
           </p>
         )}
-        <div class="form-end">
-          <button type="submit" class="primary" disabled={busy}>
-            Log in
-          </button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

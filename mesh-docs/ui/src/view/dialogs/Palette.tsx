@@ -3,27 +3,28 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { logout, session } from "../../api/session";
 import { config } from "../../config";
-import { dialog, format, formatText, nextPage, open, outcome, resultTab, run, schema, setFormat, sideTab, startQuery, text, recordId, pane } from "../../state";
-import { named, setTheme, shareLink, theme } from "../../storage";
+import { dialog, format, formatText, nextPage, open, outcome, pane, resultTab, run, schema, setFormat, sideTab, startQuery } from "../../state";
+import { named, setTheme, theme } from "../../storage";
 import { focusPane } from "../parts/focus";
-import { copyText } from "../parts/copy";
+import { copyLink } from "../parts/copy";
 import { Dialog } from "./Dialog";
 
-interface Act {
+interface Command {
   name: string;
   group: string;
   keys?: string;
   run: () => void;
 }
 
-function acts(): Act[] {
+function commands(): Command[] {
   const isAnswer = outcome.value?.kind === "answer";
-  const other = format.value === "json" ? "ql" : "json";
-  const list: (Act | false)[] = [
+  const otherFormat = format.value === "json" ? "ql" : "json";
+  const otherTheme = theme.value === "dark" ? "light" : "dark";
+  const list: (Command | false)[] = [
     { name: "Run the query", group: "Query", keys: "Ctrl Enter", run: () => void run() },
     { name: "Format the query", group: "Query", keys: "Shift Alt F", run: formatText },
-    { name: `Write the query in ${other === "ql" ? "QL" : "JSON"}`, group: "Query", run: () => setFormat(other) },
-    { name: "Copy a link to the query", group: "Query", run: () => void copyText(shareLink(text.value, format.value, recordId.value), "Link") },
+    { name: `Write the query in ${otherFormat.toUpperCase()}`, group: "Query", run: () => setFormat(otherFormat) },
+    { name: "Copy a link to the query", group: "Query", run: copyLink },
     { name: "Save the query under a name", group: "Query", keys: "Ctrl S", run: () => (dialog.value = "save") },
     config.persisted && { name: "Register as persisted query", group: "Query", run: () => (dialog.value = "register") },
     isAnswer && { name: "Next page", group: "Result", run: () => void nextPage() },
@@ -35,27 +36,27 @@ function acts(): Act[] {
     { name: "Go to the query", group: "Page", keys: "Alt 2", run: () => focusPane("query") },
     { name: "Go to the result", group: "Page", keys: "Alt 3", run: () => focusPane("result") },
     { name: "Show history and saved queries", group: "Page", run: () => ((sideTab.value = "saved"), (pane.value = "schema")) },
-    { name: `Switch to the ${theme.value === "dark" ? "light" : "dark"} theme`, group: "Page", run: () => setTheme(theme.value === "dark" ? "light" : "dark") },
+    { name: `Switch to the ${otherTheme} theme`, group: "Page", run: () => setTheme(otherTheme) },
     { name: "Show the keys", group: "Page", run: () => (dialog.value = "keys") },
     config.integrity && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
     config.integrity && session.value !== null && { name: "Log out", group: "Page", run: () => void logout() },
     ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => startQuery(one.name) })),
     ...named.value.map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => open(one) })),
   ];
-  return list.filter((one): one is Act => one !== false);
+  return list.filter((command) => command !== false);
 }
 
-/** What has every typed word in its name; where words begin as they were typed comes first. */
-function matching(all: Act[], typed: string): Act[] {
+/** Returns the commands that contain every typed word, first those in which words begin with them. */
+function matching(all: Command[], typed: string): Command[] {
   const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const text = (one: Act): string => ` ${one.group} ${one.name}`.toLowerCase();
-  const loose = (one: Act): number => words.filter((word) => !text(one).includes(` ${word}`)).length;
-  const found = all.filter((one) => words.every((word) => text(one).includes(word)));
-  return found.sort((one, other) => loose(one) - loose(other));
+  const text = ({ group, name }: Command): string => ` ${group} ${name}`.toLowerCase();
+  const rank = (command: Command): number => words.filter((word) => !text(command).includes(` ${word}`)).length;
+  const found = all.filter((command) => words.every((word) => text(command).includes(word)));
+  return found.sort((left, right) => rank(left) - rank(right));
 }
 
 export function Palette() {
-  const all = useMemo(acts, []);
+  const all = useMemo(commands, []);
   const [typed, setTyped] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
@@ -64,11 +65,11 @@ export function Palette() {
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [chosen, typed]);
-  const take = (act: Act | undefined): void => {
-    if (!act) return;
+  const choose = (command: Command | undefined): void => {
+    if (!command) return;
     dialog.value = null;
-    // After the dialog has given the focus back, which the act may want elsewhere.
-    requestAnimationFrame(() => act.run());
+    // The closing dialog restores the focus, which the command may then move.
+    requestAnimationFrame(() => command.run());
   };
   const keys = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -77,7 +78,7 @@ export function Palette() {
       setAt((chosen + step + found.length) % found.length);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      take(found[chosen]);
+      choose(found[chosen]);
     }
   };
   return (
@@ -88,7 +89,7 @@ export function Palette() {
         aria-label="Command"
         aria-expanded="true"
         aria-controls="palette-list"
-        aria-activedescendant={found.length > 0 ? `act-${chosen}` : undefined}
+        aria-activedescendant={found.length > 0 ? `command-${chosen}` : undefined}
         data-focus
         placeholder="Type a part of a command, an entity or a saved query"
         value={typed}
@@ -96,14 +97,26 @@ export function Palette() {
         onKeyDown={keys}
       />
       <ul class="palette-list" id="palette-list" role="listbox" aria-label="Commands" ref={list}>
-        {found.map((act, index) => (
-          <li key={act.group + act.name} id={`act-${index}`} role="option" aria-selected={index === chosen} onClick={() => take(act)} onMouseMove={() => setAt(index)}>
-            <span class="palette-group">{act.group}</span>
-            <span>{act.name}</span>
-            {act.keys && <kbd>{act.keys}</kbd>}
+        {found.map((command, index) => (
+          <li
+            key={command.group + command.name}
+            class="row"
+            id={`command-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onClick={() => choose(command)}
+            onMouseMove={() => setAt(index)}
+          >
+            <span class="palette-group faint">{command.group}</span>
+            <span>{command.name}</span>
+            {command.keys && <kbd>{command.keys}</kbd>}
           </li>
         ))}
-        {found.length === 0 && <li class="none" role="option" aria-selected="false" aria-disabled="true">No matches</li>}
+        {found.length === 0 && (
+          <li class="row faint" role="option" aria-selected="false" aria-disabled="true">
+            No matches
+          </li>
+        )}
       </ul>
     </Dialog>
   );

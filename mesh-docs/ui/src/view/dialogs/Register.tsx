@@ -3,79 +3,75 @@
 import { useEffect, useState } from "preact/hooks";
 import { readPath, register } from "../../api/client";
 import { signedHeaders } from "../../api/session";
-import { shell } from "../../snippets";
-import { current, dialog, query, recordId, say, sideTab, format, text } from "../../state";
+import { curl } from "../../snippets";
+import { current, dialog, format, query, recordId, say, sideTab, text } from "../../state";
 import { saveNamed } from "../../storage";
 import { copyText } from "../parts/copy";
-import { Dialog } from "./Dialog";
+import { Dialog, DialogForm } from "./Dialog";
 
 export function SaveDialog() {
-  const [name, setName] = useState("");
-  const save = (event: Event): void => {
-    event.preventDefault();
-    if (name.trim() === "") return;
-    saveNamed({ ...current(), name: name.trim() });
+  const [typed, setTyped] = useState("");
+  const save = (): void => {
+    const name = typed.trim();
+    if (name === "") return;
+    saveNamed({ ...current(), name });
     dialog.value = null;
     sideTab.value = "saved";
-    say(`Saved as ${name.trim()}`);
+    say(`Saved as ${name}`);
   };
   return (
     <Dialog title="Save the query">
-      <form class="form" onSubmit={save}>
-        <label>
+      <DialogForm action="Save" submit={save}>
+        <label class="soft">
           Name
-          <input data-focus required maxLength={80} value={name} onInput={(event) => setName(event.currentTarget.value)} />
+          <input data-focus required maxLength={80} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
         </label>
         <p class="hint">Saved queries are stored in this browser.</p>
-        <div class="form-end">
-          <button type="submit" class="primary">
-            Save
-          </button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
 
 export function RegisterDialog() {
   const [id, setId] = useState("");
-  const [error, setError] = useState("");
-  useEffect(() => {
-    register(text.value, format.value).then(setId, (failure: Error) => setError(failure.message));
-  }, []);
   const [call, setCall] = useState("");
-  useEffect(() => {
-    if (!id) return;
+  const [error, setError] = useState("");
+  const start = async (): Promise<void> => {
+    const id = await register(text.value, format.value);
+    setId(id);
     const path = readPath(query.value?.entity ?? "", recordId.value);
-    void signedHeaders(id, { method: "GET", path, format: format.value }).then((signed) => {
-      const headers = Object.entries({ "X-Mesh-Query-Id": id, ...signed });
-      const lines = headers.map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`);
-      setCall([`curl -s ${shell(location.origin + path)}`, ...lines].join(" "));
-    });
-  }, [id]);
+    const signed = await signedHeaders(id, { method: "GET", path, format: format.value });
+    setCall(curl(location.origin + path, { "X-Mesh-Query-Id": id, ...signed }, " "));
+  };
+  useEffect(() => {
+    start().catch((failure: Error) => setError(failure.message));
+  }, []);
   return (
     <Dialog title="Persisted query">
       {error ? (
-        <p class="form-error" role="alert">
+        <p class="form-error bad" role="alert">
           {error}
         </p>
       ) : (
         <>
           <p class="hint">Clients send this id instead of the text. A query has the same id on every server.</p>
-          <div class="copy-line">
-            <code data-testid="query-id">{id || "…"}</code>
-            <button type="button" disabled={!id} onClick={() => void copyText(id, "Id")}>
-              Copy
-            </button>
-          </div>
-          <div class="copy-line">
-            <code>{call || "…"}</code>
-            <button type="button" disabled={!call} onClick={() => void copyText(call, "Call")}>
-              Copy
-            </button>
-          </div>
+          <CopyLine text={id} what="Id" testId="query-id" />
+          <CopyLine text={call} what="Call" />
         </>
       )}
     </Dialog>
+  );
+}
+
+function CopyLine({ text, what, testId }: { text: string; what: string; testId?: string }) {
+  return (
+    <div class="copy-line row">
+      <code class="fill" data-testid={testId}>
+        {text || "…"}
+      </code>
+      <button type="button" disabled={!text} onClick={() => void copyText(text, what)}>
+        Copy
+      </button>
+    </div>
   );
 }

@@ -13,9 +13,10 @@ interface Props {
 export function Menu({ label, face, items, testId }: Props) {
   const [open, setOpen] = useState(false);
   const host = useRef<HTMLDivElement>(null);
+  const entries = (): HTMLElement[] => [...(host.current?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? [])];
   const focus = (index: number): void => {
-    const all = host.current?.querySelectorAll<HTMLElement>('[role="menuitem"]');
-    if (all && all.length > 0) all[(index + all.length) % all.length]?.focus();
+    const all = entries();
+    all[(index + all.length) % all.length]?.focus();
   };
   useEffect(() => {
     if (!open) return;
@@ -31,8 +32,7 @@ export function Menu({ label, face, items, testId }: Props) {
     host.current?.querySelector<HTMLElement>("button")?.focus();
   };
   const keys = (event: KeyboardEvent): void => {
-    const all = [...(host.current?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? [])];
-    const at = all.indexOf(document.activeElement as HTMLElement);
+    const at = entries().indexOf(document.activeElement as HTMLElement);
     if (event.key === "Escape") leave();
     else if (event.key === "Tab") setOpen(false);
     else if (event.key === "ArrowDown") focus(at + 1);
@@ -48,9 +48,9 @@ export function Menu({ label, face, items, testId }: Props) {
         {face}
       </button>
       {open && (
-        <div class="menu-list" role="menu" aria-label={label}>
+        <div class="menu-list column" role="menu" aria-label={label}>
           {items.map((item) => (
-            <button key={item.label} type="button" role="menuitem" tabIndex={-1} onClick={() => (leave(), item.act())}>
+            <button key={item.label} type="button" class="flat spread" role="menuitem" tabIndex={-1} onClick={() => (leave(), item.act())}>
               {item.label}
               {item.note && <span class="count">{item.note}</span>}
             </button>

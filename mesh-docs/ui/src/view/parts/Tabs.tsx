@@ -27,6 +27,7 @@ export function Tabs<T extends string>({ label, tabs, chosen, choose, panel }: P
           key={tab.id}
           type="button"
           role="tab"
+          class="flat"
           id={`${panel}-${tab.id}`}
           aria-selected={tab.id === chosen}
           aria-controls={panel}

@@ -1,12 +1,19 @@
-// Copying of text to the clipboard.
+// Copying to the clipboard.
 
-import { say } from "../../state";
+import { current, say } from "../../state";
+import { shareLink } from "../../storage";
 
 export async function copyText(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     say(`${what} copied`);
   } catch {
-    say(`The browser did not allow copying; ${what.toLowerCase()} stays where it is`, true);
+    say(`The browser does not allow copying. Select the ${what.toLowerCase()} and copy it by hand.`, true);
   }
+}
+
+/** Copies a link to the query in the editor. */
+export function copyLink(): void {
+  const { query, format, id } = current();
+  void copyText(shareLink(query, format, id), "Link");
 }

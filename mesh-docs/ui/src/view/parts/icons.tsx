@@ -3,19 +3,20 @@
 import type { ComponentChildren } from "preact";
 
 function icon(children: ComponentChildren) {
+  const stroke = { fill: "none", stroke: "currentColor", "stroke-width": "1.4", "stroke-linecap": "round", "stroke-linejoin": "round" } as const;
   return () => (
-    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false" {...stroke}>
       {children}
     </svg>
   );
 }
 
 export const Logo = () => (
-  <svg class="logo" viewBox="0 0 32 32" width="26" height="26" aria-hidden="true" focusable="false">
-    <rect class="logo-ground" width="32" height="32" rx="7" />
-    <path class="logo-mesh" d="M9 23V11l7 7 7-7v12" />
-    <circle class="logo-knot" cx="9" cy="10" r="2.6" />
-    <circle class="logo-knot" cx="23" cy="10" r="2.6" />
+  <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true" focusable="false">
+    <rect fill="var(--act-soft)" width="32" height="32" rx="7" />
+    <path fill="none" stroke="var(--act)" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round" d="M9 23V11l7 7 7-7v12" />
+    <circle fill="var(--relate)" cx="9" cy="10" r="2.6" />
+    <circle fill="var(--relate)" cx="23" cy="10" r="2.6" />
   </svg>
 );
 export const Play = icon(<path d="M4.5 2.8v10.4L13 8z" fill="currentColor" stroke="none" />);

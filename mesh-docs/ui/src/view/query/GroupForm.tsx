@@ -1,85 +1,76 @@
-// Forms for group keys and aggregates.
+// The form for `$groupBy` and `$aggregate`.
 
 import { freeAlias, readGrouping, writeGrouping, type Aggregate, type Grouping } from "../../query/group";
 import type { Query } from "../../query/tree";
-import type { Entity } from "../../schema";
+import { scalars, type Entity } from "../../schema";
 import { change } from "../../state";
-import { Close, Plus } from "../parts/icons";
+import { AddButton, Choice, IconButton } from "../parts/controls";
+import { Close } from "../parts/icons";
 
 export function GroupForm({ query, entity, functions }: { query: Query; entity: Entity; functions: string[] }) {
   const grouping = readGrouping(query.root);
   const { keys, aggregates } = grouping;
-  const fields = entity.fields.filter((one) => one.kind === "scalar");
+  const fields = scalars(entity);
   const set = (next: Partial<Grouping>): void => change((current) => writeGrouping(current, entity, { ...grouping, ...next }));
-  const taken = [...fields.map((one) => one.name), ...aggregates.map((one) => one.alias)];
-  const setOne = (index: number, next: Partial<Aggregate>): void => {
-    const all = aggregates.map((one, at) => (at === index ? named({ ...one, ...next }, taken.filter((name) => name !== one.alias), one) : one));
-    set({ aggregates: all });
+  const taken = [...fields.map(({ name }) => name), ...aggregates.map(({ alias }) => alias)];
+  const fieldsFor = (fn: string): string[] => [...(fn === "count" ? [""] : []), ...fields.filter(({ type }) => accepts(fn, type)).map(({ name }) => name)];
+  /** Replaces an aggregate by one over a field that its function accepts. A generated alias follows the change. */
+  const replace = (index: number, old: Aggregate, next: Aggregate): void => {
+    const allowed = fieldsFor(next.fn);
+    const field = allowed.includes(next.field) ? next.field : (allowed[0] ?? next.field);
+    const isGenerated = old.alias.replace(/\d+$/, "") === freeAlias(old.fn, old.field, []);
+    const others = taken.filter((name) => name !== old.alias);
+    const alias = isGenerated ? freeAlias(next.fn, field, others) : old.alias;
+    set({ aggregates: aggregates.with(index, { ...next, field, alias }) });
   };
-  const free = fields.filter((one) => !keys.includes(one.name));
+  const free = fields.map(({ name }) => name).filter((name) => !keys.includes(name));
   return (
     <fieldset class="control">
-      <legend>Group</legend>
+      <legend class="faint">Group</legend>
       {(aggregates.length > 0 || keys.length > 0) && (
-        <div class="group-keys">
+        <div class="group-keys row wrap">
           <span class="inline">by</span>
           {keys.map((key) => (
             <span class="chip" key={key}>
               {key}
-              <button type="button" class="quiet" aria-label={`Do not group by ${key}`} onClick={() => set({ keys: keys.filter((one) => one !== key) })}>
+              <button type="button" class="quiet" aria-label={`Do not group by ${key}`} onClick={() => set({ keys: keys.filter((other) => other !== key) })}>
                 <Close />
               </button>
             </span>
           ))}
           {free.length > 0 && (
-            <select aria-label="Group by another field" data-testid="group-by" value="" onChange={(event) => set({ keys: [...keys, event.currentTarget.value] })}>
-              <option value="">{keys.length === 0 ? "nothing: one group" : "and by"}</option>
-              {free.map((one) => (
-                <option key={one.name}>{one.name}</option>
-              ))}
-            </select>
+            <Choice
+              label="Group by another field"
+              testId="group-by"
+              value=""
+              options={free}
+              names={{ "": keys.length === 0 ? "nothing: one group" : "and by" }}
+              choose={(key) => set({ keys: [...keys, key] })}
+            />
           )}
         </div>
       )}
       {aggregates.map((one, index) => (
-        <div class="order" key={one.alias}>
-          <select aria-label="Function" value={one.fn} onChange={(event) => setOne(index, { fn: event.currentTarget.value })}>
-            {functions.map((fn) => (
-              <option key={fn}>{fn}</option>
-            ))}
-          </select>
-          <select aria-label="Aggregated field" value={one.field} onChange={(event) => setOne(index, { field: event.currentTarget.value })}>
-            {one.fn === "count" && <option value="">rows</option>}
-            {fields.filter((field) => suits(one.fn, field.type)).map((field) => (
-              <option key={field.name}>{field.name}</option>
-            ))}
-          </select>
+        <div class="order row" key={one.alias}>
+          <Choice label="Function" value={one.fn} options={functions} choose={(fn) => replace(index, one, { ...one, fn })} />
+          <Choice label="Aggregated field" value={one.field} options={fieldsFor(one.fn)} names={{ "": "rows" }} choose={(field) => replace(index, one, { ...one, field })} />
           <span class="inline">as {one.alias}</span>
-          <button type="button" class="quiet square" aria-label={`Remove ${one.alias}`} onClick={() => set({ aggregates: aggregates.filter((_, at) => at !== index) })}>
+          <IconButton label={`Remove ${one.alias}`} act={() => set({ aggregates: aggregates.toSpliced(index, 1) })}>
             <Close />
-          </button>
+          </IconButton>
         </div>
       ))}
-      <span class="adders">
-        <button type="button" class="add" data-testid="add-aggregate" onClick={() => set({ aggregates: [...aggregates, { alias: freeAlias("count", "", taken), fn: "count", field: "", distinct: false }] })}>
-          <Plus /> {aggregates.length === 0 ? "Count or sum" : "Another"}
-        </button>
+      <span class="adders row">
+        <AddButton testId="add-aggregate" act={() => set({ aggregates: [...aggregates, { alias: freeAlias("count", "", taken), fn: "count", field: "", distinct: false }] })}>
+          {aggregates.length === 0 ? "Count or sum" : "Another"}
+        </AddButton>
       </span>
     </fieldset>
   );
-
-  /** The aggregate over a field that its function can take, and named after both unless it was named by hand. */
-  function named(next: Aggregate, others: string[], before: Aggregate): Aggregate {
-    const fits = fields.filter((field) => suits(next.fn, field.type)).map((field) => field.name);
-    const field = next.field === "" && next.fn === "count" ? "" : fits.includes(next.field) ? next.field : (fits[0] ?? next.field);
-    const own = freeAlias(before.fn, before.field, []);
-    const alias = before.alias.replace(/\d+$/, "") === own ? freeAlias(next.fn, field, others) : before.alias;
-    return { ...next, field, alias };
-  }
 }
 
-/** Which functions a type takes. `SPEC §3.12` */
-function suits(fn: string, type: string | undefined): boolean {
+/** Whether a function accepts fields of a type. `SPEC §3.12` */
+function accepts(fn: string, type: string | undefined): boolean {
   if (fn === "count" || type === undefined) return true;
   if (fn === "sum" || fn === "avg") return ["integer", "bigint", "number", "decimal"].includes(type);
   return !["json", "binary", "boolean"].includes(type);

@@ -5,12 +5,12 @@ import { config } from "../../config";
 import { QueryEditor } from "../../editor/QueryEditor";
 import { entityOf } from "../../schema";
 import { LANGUAGES, snippet, type Language } from "../../snippets";
-import { current, dialog, format, formatText, isQuery, query, recordId, run, running, say, schema, setFormat, startQuery, text } from "../../state";
-import { shareLink } from "../../storage";
-import { Controls } from "./Controls";
-import { copyText } from "../parts/copy";
+import { current, dialog, format, formatText, isQuery, query, recordId, run, running, say, schema, setFormat, startQuery } from "../../state";
+import { Choice, IconButton } from "../parts/controls";
+import { copyLink, copyText } from "../parts/copy";
 import { Bookmark, Copy, Play, Share, Star, Tidy } from "../parts/icons";
 import { Menu } from "../parts/Menu";
+import { Controls } from "./Controls";
 
 export function QueryPane() {
   return (
@@ -25,37 +25,32 @@ export function QueryPane() {
 
 function Target() {
   const entity = query.value?.entity ?? "";
-  const found = schema.value;
-  const canPoint = !found || entityOf(found, entity)?.idField !== null;
+  const known = schema.value;
+  const hasPoints = !known || entityOf(known, entity)?.idField !== null;
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    void run();
+  };
   return (
-    <form
-      class="target"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void run();
-      }}
-    >
-      <span class="method" aria-hidden="true">
+    <form class="target row" onSubmit={submit}>
+      <span class="method act" aria-hidden="true">
         GET
       </span>
-      <span class="path">
-        <span class="path-base">{config.base}/</span>
-        <label>
-          <span class="hidden">Entity</span>
-          <select data-testid="entity" value={entity} onChange={(event) => startQuery(event.currentTarget.value)}>
-            {!found?.entities.some((one) => one.name === entity) && <option value={entity}>{entity || "…"}</option>}
-            {found?.entities.map((one) => (
-              <option key={one.name} value={one.name}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <span class="path-base">/</span>
-        <label class="id">
-          <span class="hidden">Record id; empty reads the collection</span>
-          <input data-testid="id" placeholder={canPoint ? "id" : "no id"} disabled={!canPoint && recordId.value === ""} autocomplete="off" spellcheck={false} value={recordId.value} onInput={(event) => (recordId.value = event.currentTarget.value)} />
-        </label>
+      <span class="path row grow">
+        <span class="faint">{config.base}/</span>
+        <Choice label="Entity" testId="entity" value={entity} options={known?.entities.map(({ name }) => name) ?? []} names={{ "": "…" }} choose={startQuery} />
+        <span class="faint">/</span>
+        <input
+          class="grow"
+          data-testid="id"
+          aria-label="Record id; empty reads the collection"
+          placeholder={hasPoints ? "id" : "no id"}
+          disabled={!hasPoints && recordId.value === ""}
+          autocomplete="off"
+          spellcheck={false}
+          value={recordId.value}
+          onInput={(event) => (recordId.value = event.currentTarget.value)}
+        />
       </span>
       <button type="submit" class="primary run" data-testid="run" aria-keyshortcuts="Control+Enter" title="Ctrl Enter">
         <Play />
@@ -67,29 +62,29 @@ function Target() {
 
 function Tools() {
   return (
-    <div class="tools" role="toolbar" aria-label="Query tools">
+    <div class="tools row" role="toolbar" aria-label="Query tools">
       <div class="switch" role="group" aria-label="Format">
-        {(["json", "ql"] as const).map((one) => (
-          <button key={one} type="button" data-testid={`format-${one}`} aria-pressed={format.value === one} onClick={() => setFormat(one)}>
-            {one === "json" ? "JSON" : "QL"}
+        {(["json", "ql"] as const).map((name) => (
+          <button key={name} type="button" class="flat" data-testid={`format-${name}`} aria-pressed={format.value === name} onClick={() => setFormat(name)}>
+            {name.toUpperCase()}
           </button>
         ))}
       </div>
       <span class="grow" />
-      <button type="button" class="quiet square" aria-label="Format" title="Format (Shift Alt F)" onClick={formatText}>
+      <IconButton label="Format" title="Format (Shift Alt F)" act={formatText}>
         <Tidy />
-      </button>
+      </IconButton>
       <CopyAs />
-      <button type="button" class="quiet square" aria-label="Copy a link" title="Copy a link to this query" data-testid="share" onClick={() => void copyText(shareLink(text.value, format.value, recordId.value), "Link")}>
+      <IconButton label="Copy a link" title="Copy a link to this query" testId="share" act={copyLink}>
         <Share />
-      </button>
-      <button type="button" class="quiet square" aria-label="Save under a name" title="Save under a name (Ctrl S)" onClick={() => (dialog.value = "save")}>
+      </IconButton>
+      <IconButton label="Save under a name" title="Save under a name (Ctrl S)" act={() => (dialog.value = "save")}>
         <Star />
-      </button>
+      </IconButton>
       {config.persisted && (
-        <button type="button" class="quiet square" aria-label="Register as persisted query" title="Register as persisted query" data-testid="register" onClick={() => (dialog.value = "register")}>
+        <IconButton label="Register as persisted query" title="Register as persisted query" testId="register" act={() => (dialog.value = "register")}>
           <Bookmark />
-        </button>
+        </IconButton>
       )}
     </div>
   );

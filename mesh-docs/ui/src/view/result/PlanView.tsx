@@ -2,12 +2,12 @@
 
 import type { Meta, PlanJoin } from "../../api/client";
 
-export function PlanView({ meta, isPoint }: { meta: Meta; isPoint: boolean }) {
-  const { plan } = meta;
+export function PlanView({ plan, isPoint }: { plan: Meta["plan"]; isPoint: boolean }) {
+  const { entity, fields, joins } = plan;
   return (
-    <div class="plan" data-testid="plan">
+    <div class="fill pad" data-testid="plan">
       <ul class="plan-tree">
-        <PlanNode name={plan.entity} entity={plan.entity} kind={isPoint ? "one record" : "collection"} fields={plan.fields} path={plan.entity} joins={plan.joins} />
+        <PlanNode name={entity} entity={entity} kind={isPoint ? "one record" : "collection"} fields={fields} path={entity} joins={joins} />
       </ul>
     </div>
   );
@@ -23,23 +23,23 @@ interface NodeProps {
 }
 
 function PlanNode({ name, entity, kind, fields, path, joins }: NodeProps) {
-  const below = joins.filter((join) => join.path.slice(0, join.path.lastIndexOf(".")) === path);
+  const children = joins.filter((join) => join.path.slice(0, join.path.lastIndexOf(".")) === path);
   return (
     <li>
-      <div class="plan-node">
+      <div class="plan-node wrap">
         <span class="plan-name">{name}</span>
-        {name !== entity && <span class="plan-entity">{entity}</span>}
-        <span class="plan-kind">{kind}</span>
-        <span class="plan-fields">
+        {name !== entity && <span class="plan-entity soft">{entity}</span>}
+        <span class="hint">{kind}</span>
+        <span class="plan-fields wrap">
           {fields.map((field) => (
             <code key={field}>{field}</code>
           ))}
         </span>
       </div>
-      {below.length > 0 && (
+      {children.length > 0 && (
         <ul>
-          {below.map((join) => (
-            <PlanNode key={join.path} name={join.path.slice(path.length + 1)} entity={join.entity} kind={join.type === "many" ? "many, per parent" : "one, per parent"} fields={join.fields} path={join.path} joins={joins} />
+          {children.map(({ type, ...join }) => (
+            <PlanNode {...join} key={join.path} name={join.path.slice(path.length + 1)} kind={type === "many" ? "many, per parent" : "one, per parent"} joins={joins} />
           ))}
         </ul>
       )}

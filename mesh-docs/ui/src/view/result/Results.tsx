@@ -1,24 +1,24 @@
 // The result pane: the data in several views, and its duration.
 
 import { useMemo } from "preact/hooks";
+import type { Answer, Refused } from "../../api/client";
 import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
-import { layOut, member } from "../../query/json";
+import { layOut, member, type Json } from "../../query/json";
 import { cursors, isPoint, nextCursor, nextPage, outcome, previousPage, resultTab, run, running, type ResultTab } from "../../state";
-import type { Answer, Refused } from "../../api/client";
+import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
-import { milliseconds, size } from "./format";
 import { Copy, Play } from "../parts/icons";
+import { Tabs } from "../parts/Tabs";
+import { count, milliseconds, size } from "./format";
 import { PlanView } from "./PlanView";
 import { SqlView } from "./SqlView";
 import { asText, TableView } from "./TableView";
-import { Tabs } from "../parts/Tabs";
 import { Watch } from "./Watch";
 
 export function Results() {
-  const came = outcome.value;
-  const answer = came?.kind === "answer" ? came.answer : undefined;
-  const list = answer ? member(answer.data, "items") : undefined;
+  const answer = outcome.value?.kind === "answer" ? outcome.value.answer : undefined;
+  const list = answer && member(answer.data, "items");
   const statements = answer?.meta.sql?.length;
   const tabs: { id: ResultTab; label: string; note?: string }[] = [
     { id: "json", label: "JSON" },
@@ -28,41 +28,41 @@ export function Results() {
     ...(config.events ? [{ id: "watch" as const, label: "Watch" }] : []),
   ];
   const chosen = resultTab.value;
+  const table = chosen === "table" ? list : undefined;
   return (
     <>
-      <div class="result-head">
+      <div class="result-head row">
         <Tabs label="Result" tabs={tabs} chosen={chosen} choose={(id) => (resultTab.value = id)} panel="result-panel" />
-        {answer && (chosen === "json" || (chosen === "table" && list)) && (
-          <button type="button" class="quiet square" aria-label="Copy the result" title="Copy the result" onClick={() => void copyText(chosen === "table" && list ? asText(list, answer.source) : layOut(answer.data, answer.source), "Result")}>
+        {answer && (chosen === "json" || table) && (
+          <IconButton label="Copy the result" title="Copy the result" act={() => void copyText(table ? asText(table, answer.source) : layOut(answer.data, answer.source), "Result")}>
             <Copy />
-          </button>
+          </IconButton>
         )}
       </div>
       <div class={running.value ? "progress on" : "progress"} />
-      <div class="result-panel" id="result-panel" role="tabpanel" aria-labelledby={`result-panel-${chosen}`} tabIndex={-1}>
-        {chosen === "watch" ? (
-          <Watch />
-        ) : came?.kind === "refused" ? (
-          <Refusal refused={came.refused} />
-        ) : !answer || came?.kind !== "answer" ? (
-          <Empty />
-        ) : chosen === "json" ? (
-          <JsonView answer={answer} />
-        ) : chosen === "table" ? (
-          list ? (
-            <TableView list={list} source={answer.source} />
-          ) : (
-            <p class="hint pad">One record has no table. Clear the id to read the collection.</p>
-          )
-        ) : chosen === "plan" ? (
-          <PlanView meta={answer.meta} isPoint={came.asked.id !== ""} />
-        ) : (
-          <SqlView statements={answer.meta.sql} />
-        )}
+      <div class="result-panel column" id="result-panel" role="tabpanel" aria-labelledby={`result-panel-${chosen}`} tabIndex={-1}>
+        <View tab={chosen} list={list} />
       </div>
       <Status answer={answer} paged={list !== undefined} />
     </>
   );
+}
+
+function View({ tab, list }: { tab: ResultTab; list: Json | undefined }) {
+  if (tab === "watch") return <Watch />;
+  if (!outcome.value) return <Empty />;
+  if (outcome.value.kind === "refused") return <Refusal refused={outcome.value.refused} />;
+  const { answer, asked } = outcome.value;
+  switch (tab) {
+    case "json":
+      return <JsonView answer={answer} />;
+    case "table":
+      return list ? <TableView list={list} source={answer.source} /> : <p class="hint pad">A single record has no table. Clear the id to read the collection.</p>;
+    case "plan":
+      return <PlanView plan={answer.meta.plan} isPoint={asked.id !== ""} />;
+    case "sql":
+      return <SqlView statements={answer.meta.sql} />;
+  }
 }
 
 function JsonView({ answer }: { answer: Answer }) {
@@ -72,7 +72,7 @@ function JsonView({ answer }: { answer: Answer }) {
 
 function Empty() {
   return (
-    <div class="empty">
+    <div class="empty soft">
       <p>Run the query to see what it reads{isPoint.value ? " of this record" : ""}.</p>
       <button type="button" onClick={() => void run()}>
         <Play /> Run
@@ -84,47 +84,43 @@ function Empty() {
 
 function Refusal({ refused }: { refused: Refused }) {
   const { code, path, line, column, requestId } = refused.details;
-  const facts: [string, string | undefined][] = [
-    ["Code", code],
-    ["In", path],
-    ["At", line !== undefined ? `line ${line}, column ${column}` : undefined],
-    ["Request", requestId],
-  ];
+  const facts = { Code: code, In: path, At: line && `line ${line}, column ${column}`, Request: requestId };
   return (
-    <div class="refusal" role="alert" data-testid="refusal">
-      <p class="refusal-kind">
+    <div class="refusal pad" role="alert" data-testid="refusal">
+      <p class="bad strong">
         {refused.status > 0 && <span class="status-code">{refused.status}</span>}
         {refused.kind}
       </p>
-      <p class="refusal-words">{refused.message}</p>
+      <p class="refusal-message">{refused.message}</p>
       <dl>
-        {facts
-          .filter(([, value]) => value !== undefined)
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
+        {Object.entries(facts).map(
+          ([name, value]) =>
+            value && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
+        )}
       </dl>
     </div>
   );
 }
 
 function Status({ answer, paged }: { answer: Answer | undefined; paged: boolean }) {
-  if (!answer) return <footer class="status" data-testid="status" />;
-  const { durationMs, rows } = answer.meta;
   return (
-    <footer class="status" data-testid="status">
-      <span class="ok">200</span>
-      <span title="Time in the server">{milliseconds(durationMs)}</span>
-      <span class="in-all" title="Time including the network">{milliseconds(answer.elapsedMs)} in all</span>
-      <span>
-        {rows} {rows === 1 ? "object" : "objects"}
-      </span>
-      <span>{size(answer.size)}</span>
-      {paged && (
-        <span class="pager">
+    <footer class="status row wrap soft" data-testid="status">
+      {answer && (
+        <>
+          <span class="act strong">200</span>
+          <span title="Time in the server">{milliseconds(answer.meta.durationMs)}</span>
+          <span class="total-time" title="Time including the network">{milliseconds(answer.elapsedMs)} in all</span>
+          <span>{count(answer.meta.rows, "object")}</span>
+          <span>{size(answer.size)}</span>
+        </>
+      )}
+      {answer && paged && (
+        <span class="pager inline">
           <button type="button" class="small" disabled={cursors.value.length < 2} onClick={() => void previousPage()}>
             Previous
           </button>

@@ -1,29 +1,30 @@
 // The SQL statements of a result, with parameters, duration and rows.
 
 import type { Statement } from "../../api/client";
-import { lines, type SqlToken } from "../../sql";
+import { lines } from "../../sql";
 import { run } from "../../state";
+import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
-import { milliseconds } from "./format";
 import { Copy } from "../parts/icons";
+import { count, milliseconds } from "./format";
 
 export function SqlView({ statements }: { statements: Statement[] | undefined }) {
   if (!statements || statements.length === 0) return <p class="hint pad">This read ran no SQL.</p>;
-  const explained = statements.some((one) => one.queryPlan);
-  const total = statements.reduce((sum, one) => sum + one.durationMs, 0);
+  const isExplained = statements.some(({ queryPlan }) => queryPlan);
+  const total = statements.reduce((sum, { durationMs }) => sum + durationMs, 0);
   return (
-    <div class="sql" data-testid="sql">
-      <div class="sql-head">
+    <div class="fill" data-testid="sql">
+      <div class="sql-head row wrap spread soft">
         <span>
-          {statements.length} {statements.length === 1 ? "statement" : "statements"}, {milliseconds(total)} in the database
+          {count(statements.length, "statement")}, {milliseconds(total)} in the database
         </span>
-        <button type="button" class="small" data-testid="explain" disabled={explained} onClick={() => void run(true)}>
-          {explained ? "Query plans below" : "Show the database's query plans"}
+        <button type="button" class="small" data-testid="explain" disabled={isExplained} onClick={() => void run(true)}>
+          {isExplained ? "Query plans below" : "Show the database's query plans"}
         </button>
       </div>
       <ol>
-        {statements.map((one, index) => (
-          <StatementItem key={index} statement={one} share={total > 0 ? one.durationMs / total : 0} />
+        {statements.map((statement, index) => (
+          <StatementItem key={index} statement={statement} share={total > 0 ? statement.durationMs / total : 0} />
         ))}
       </ol>
     </div>
@@ -31,51 +32,40 @@ export function SqlView({ statements }: { statements: Statement[] | undefined })
 }
 
 function StatementItem({ statement, share }: { statement: Statement; share: number }) {
-  const { sql, params, durationMs, rows, runs = 1, path, queryPlan } = statement;
+  const { sql, params, durationMs, rows, runs = 1, path, queryPlan = [] } = statement;
+  const facts = runs === 0 ? ["no parent, not run"] : [milliseconds(durationMs), count(rows, "row"), ...(runs > 1 ? [`${runs} runs`] : [])];
   return (
-    <li class={runs === 0 ? "statement idle" : "statement"}>
-      <div class="statement-head">
-        <span class="statement-path">{path}</span>
-        {runs === 0 ? (
-          <span>no parent, not run</span>
-        ) : (
-          <>
-            <span>{milliseconds(durationMs)}</span>
-            <span>
-              {rows} {rows === 1 ? "row" : "rows"}
-            </span>
-            {runs !== 1 && <span>{runs} runs</span>}
-          </>
-        )}
-        <button type="button" class="quiet square" aria-label={`Copy the statement of ${path ?? "this read"}`} onClick={() => void copyText(sql, "Statement")}>
+    <li class="statement">
+      <div class="statement-head row wrap soft">
+        <span class="statement-path relate">{path}</span>
+        {facts.map((fact) => (
+          <span key={fact}>{fact}</span>
+        ))}
+        <IconButton label={`Copy the statement of ${path ?? "this read"}`} act={() => void copyText(sql, "Statement")}>
           <Copy />
-        </button>
+        </IconButton>
       </div>
       <meter class="share" min={0} max={1} value={share} aria-label="Share of the total time" />
       <pre class="sql-text">
         {lines(sql).map((line, index) => (
-          <div key={index}>
-            {line.map((token, at) => (
-              <Token key={at} token={token} />
-            ))}
-          </div>
+          <div key={index}>{line.map(({ kind, text }) => (kind === "space" || kind === "sign" ? text : <span class={`sql-${kind}`}>{text}</span>))}</div>
         ))}
       </pre>
       {params.length > 0 && runs > 0 && (
-        <p class="params">
+        <p class="params wrap">
           {params.map((param, index) => (
             <span key={index} class="param">
-              <span class="param-number">{index + 1}</span>
-              <code>{JSON.stringify(param)}</code>
+              <span class="param-number relate">{index + 1}</span>
+              <code class="ellipsis">{JSON.stringify(param)}</code>
             </span>
           ))}
-          {runs > 1 && <span class="param-note">of the first run</span>}
+          {runs > 1 && <span class="param-note faint">of the first run</span>}
         </p>
       )}
-      {queryPlan && queryPlan.length > 0 && (
+      {queryPlan.length > 0 && (
         <ul class="query-plan" aria-label="The database's query plan">
           {queryPlan.map((step, index) => (
-            <li key={index} class={/^SCAN\b/.test(step) && !/USING/.test(step) ? "scan" : ""}>
+            <li key={index} class={/^SCAN\b/.test(step) && !/USING/.test(step) ? "bad" : ""}>
               {step}
             </li>
           ))}
@@ -83,8 +73,4 @@ function StatementItem({ statement, share }: { statement: Statement; share: numb
       )}
     </li>
   );
-}
-
-function Token({ token }: { token: SqlToken }) {
-  return token.kind === "space" || token.kind === "sign" ? <>{token.text}</> : <span class={`sql-${token.kind}`}>{token.text}</span>;
 }

@@ -1,75 +1,81 @@
 // A collection as a table: a column per scalar, with to-one relations in the row of their parent.
 
 import { useMemo, useState } from "preact/hooks";
-import { layOut, type Json } from "../../query/json";
+import { layOut, member, type Json } from "../../query/json";
+import { count } from "./format";
 
-interface Column {
-  path: string[];
+/** The path of a column's values in a record. */
+type Path = readonly string[];
+
+/** To-one relations nested deeper than this are cells of their own. */
+const DEPTH_MAX = 4;
+/** How many records determine the columns. */
+const SAMPLE = 200;
+
+/** Returns the value at a path; `undefined` if a relation on the way is null. */
+function cell(record: Json, path: Path): Json | undefined {
+  return path.reduce<Json | undefined>(member, record);
 }
 
-/** The cell at a path; `undefined` where a relation on the way is null. */
-function cell(item: Json, path: readonly string[]): Json | undefined {
-  let at: Json | undefined = item;
-  for (const key of path) {
-    at = at?.kind === "object" ? at.members.find((one) => one.key === key)?.value : undefined;
-  }
-  return at;
+function itemsOf(list: Json): Json[] {
+  return list.kind === "array" ? list.items : [];
 }
 
-/** Columns in the order of the first object that has them. */
-function columnsOf(items: Json[]): Column[] {
-  const found = new Map<string, Column>();
+/** Returns the columns in the order in which records first have them. */
+function columnsOf(records: Json[]): Path[] {
+  const columns = new Map<string, Path>();
   const relations = new Set<string>();
-  const walk = (json: Json, path: string[]): void => {
+  const walk = (json: Json, path: Path): void => {
     if (json.kind !== "object") return;
     for (const { key, value } of json.members) {
-      const below = [...path, key];
-      const name = below.join(".");
-      if (value.kind === "object" && below.length < 4) {
+      const inner = [...path, key];
+      const name = inner.join(".");
+      if (value.kind === "object" && inner.length < DEPTH_MAX) {
         relations.add(name);
-        walk(value, below);
-      } else if (!found.has(name)) found.set(name, { path: below });
+        walk(value, inner);
+      } else if (!columns.has(name)) columns.set(name, inner);
     }
   };
-  for (const item of items.slice(0, 200)) walk(item, []);
-  // A relation that is null in one row and an object in another is shown by its fields only.
-  return [...found.values()].filter((one) => !relations.has(one.path.join(".")));
+  for (const record of records.slice(0, SAMPLE)) walk(record, []);
+  // A relation that is null in some records and an object in others is shown by its fields only.
+  return [...columns].filter(([name]) => !relations.has(name)).map(([, path]) => path);
 }
 
-/** The table as text: tabs between cells, a line for each record. */
+/** Returns the table as text: a line per record, with tabs between cells. */
 export function asText(list: Json, source: string): string {
-  const items = list.kind === "array" ? list.items : [];
-  const columns = columnsOf(items);
+  const records = itemsOf(list);
+  const columns = columnsOf(records);
   const shown = (json: Json | undefined): string => {
     if (json === undefined || (json.kind === "word" && json.value === null)) return "";
     return (json.kind === "string" ? json.value : source.slice(json.from, json.to)).replaceAll(/[\t\r\n]+/g, " ");
   };
-  const head = columns.map(({ path }) => path.join("."));
-  return [head, ...items.map((item) => columns.map(({ path }) => shown(cell(item, path))))].map((row) => row.join("\t")).join("\n");
+  const head = columns.map((path) => path.join("."));
+  return [head, ...records.map((record) => columns.map((path) => shown(cell(record, path))))].map((row) => row.join("\t")).join("\n");
 }
 
 export function TableView({ list, source }: { list: Json; source: string }) {
-  const items = list.kind === "array" ? list.items : [];
-  const columns = useMemo(() => columnsOf(items), [list]);
-  if (items.length === 0) return <p class="hint pad">No record fits.</p>;
+  const records = itemsOf(list);
+  const columns = useMemo(() => columnsOf(records), [list]);
+  const [first] = records;
+  if (!first) return <p class="hint pad">No record matches.</p>;
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Result as a table">
+    <div class="table-scroll fill" tabIndex={0} role="region" aria-label="Result as a table">
       <table data-testid="table">
         <thead>
           <tr>
-            {columns.map(({ path }) => (
-              <th key={path.join(".")} scope="col" class={items[0] && cell(items[0], path)?.kind === "number" ? "number" : ""}>
-                {path.length > 1 && <span class="column-path">{path.slice(0, -1).join(".")}.</span>}
+            {columns.map((path) => (
+              <th key={path.join(".")} scope="col" class={cell(first, path)?.kind === "number" ? "number" : ""}>
+                {path.length > 1 && <span class="relate">{path.slice(0, -1).join(".")}.</span>}
                 {path.at(-1)}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {items.map((item, index) => (
+          {records.map((record, index) => (
             <tr key={index}>
-              {columns.map(({ path }) => (
-                <Cell key={path.join(".")} json={cell(item, path)} source={source} />
+              {columns.map((path) => (
+                <Cell key={path.join(".")} json={cell(record, path)} source={source} />
               ))}
             </tr>
           ))}
@@ -80,25 +86,25 @@ export function TableView({ list, source }: { list: Json; source: string }) {
 }
 
 function Cell({ json, source }: { json: Json | undefined; source: string }) {
-  const [open, setOpen] = useState(false);
-  if (json === undefined) return <td />;
-  switch (json.kind) {
+  const [isOpen, setOpen] = useState(false);
+  switch (json?.kind) {
     case "string":
       return <td class="text">{json.value}</td>;
     case "number":
       return <td class="number">{json.raw}</td>;
     case "word":
       return <td class={json.value === null ? "null" : "truth"}>{String(json.value)}</td>;
-    default: {
-      const count = json.kind === "array" ? `${json.items.length} ${json.items.length === 1 ? "item" : "items"}` : "object";
+    case "array":
+    case "object":
       return (
-        <td class="nested">
-          <button type="button" class="small" aria-expanded={open} onClick={() => setOpen(!open)}>
-            {count}
+        <td>
+          <button type="button" class="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {json.kind === "array" ? count(json.items.length, "item") : "object"}
           </button>
-          {open && <pre>{layOut(json, source, 48)}</pre>}
+          {isOpen && <pre>{layOut(json, source, 48)}</pre>}
         </td>
       );
-    }
+    default:
+      return <td />;
   }
 }

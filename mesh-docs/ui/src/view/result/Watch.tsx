@@ -1,62 +1,65 @@
 // The live view of a record over its event stream.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Refused, watch } from "../../api/client";
+import { watch } from "../../api/client";
 import { Reader } from "../../editor/Reader";
 import { layOut, parseJson } from "../../query/json";
 import { current, isPoint, isQuery, query } from "../../state";
+import { count } from "./format";
 
-interface Seen {
+/** The last state of the record, and the number of states received. */
+interface Received {
   data: string;
-  at: Date;
+  time: Date;
   count: number;
 }
 
 export function Watch() {
-  const [following, setFollowing] = useState(false);
-  const [seen, setSeen] = useState<Seen | null>(null);
-  const [trouble, setTrouble] = useState("");
+  const [isWatching, setWatching] = useState(false);
+  const [received, setReceived] = useState<Received | null>(null);
+  const [error, setError] = useState("");
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
   const text = useMemo(() => {
-    if (!seen) return "";
+    if (!received) return "";
     try {
-      return layOut(parseJson(seen.data), seen.data);
+      return layOut(parseJson(received.data), received.data);
     } catch {
-      return seen.data;
+      return received.data;
     }
-  }, [seen]);
-  const begin = (): void => {
+  }, [received]);
+  const start = async (): Promise<void> => {
     const entity = query.value?.entity;
     if (!entity) return;
-    const mine = new AbortController();
-    abort.current = mine;
-    setFollowing(true);
-    setTrouble("");
-    setSeen(null);
-    watch(current(), entity, mine.signal, ({ kind, data }) => {
-      if (kind === "update") setSeen((before) => ({ data, at: new Date(), count: (before?.count ?? 0) + 1 }));
-      else if (kind === "error") setTrouble((JSON.parse(data) as { message?: string }).message ?? data);
-    })
-      .then(() => setTrouble("The stream has ended"))
-      .catch((error: unknown) => {
-        if (!mine.signal.aborted) setTrouble(error instanceof Refused ? error.message : String(error));
-      })
-      .finally(() => setFollowing(false));
+    const controller = (abort.current = new AbortController());
+    setWatching(true);
+    setError("");
+    setReceived(null);
+    try {
+      await watch(current(), entity, controller.signal, ({ kind, data }) => {
+        if (kind === "update") setReceived((last) => ({ data, time: new Date(), count: (last?.count ?? 0) + 1 }));
+        else if (kind === "error") setError((JSON.parse(data) as { message?: string }).message ?? data);
+      });
+      setError("The stream has ended");
+    } catch (failure) {
+      if (!controller.signal.aborted) setError(failure instanceof Error ? failure.message : String(failure));
+    }
+    setWatching(false);
   };
   if (!isPoint.value) return <p class="hint pad">Enter the id of a record above to watch it. Changes to the selected fields appear here.</p>;
+  const status = !isWatching ? "not watching" : received ? `live, ${count(received.count, "state")}, last at ${received.time.toLocaleTimeString()}` : "connecting";
   return (
-    <div class="watch" data-testid="watch">
-      <div class="watch-head">
-        <button type="button" class={following ? "" : "primary"} disabled={!isQuery.value} onClick={() => (following ? abort.current?.abort() : begin())}>
-          {following ? "Stop" : "Watch this record"}
+    <div class="watch column" data-testid="watch">
+      <div class="watch-head row">
+        <button type="button" class={isWatching ? "" : "primary"} disabled={!isQuery.value} onClick={() => (isWatching ? abort.current?.abort() : void start())}>
+          {isWatching ? "Stop" : "Watch this record"}
         </button>
-        <span class={following ? "live on" : "live"} role="status">
-          {following ? (seen ? `live, ${seen.count} ${seen.count === 1 ? "state" : "states"}, last at ${seen.at.toLocaleTimeString()}` : "connecting") : "not watching"}
+        <span class={isWatching ? "live on soft" : "live soft"} role="status">
+          {status}
         </span>
       </div>
-      {trouble && <p class="form-error pad">{trouble}</p>}
-      {seen && <Reader text={text} label="The current record" />}
+      {error && <p class="form-error bad pad">{error}</p>}
+      {received && <Reader text={text} label="The current record" />}
     </div>
   );
 }

@@ -1,4 +1,8 @@
-// Formatting of sizes and durations.
+// Formatting of counts, sizes and durations.
+
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
 
 export function size(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
