@@ -118,11 +118,8 @@ impl ContentHasher {
 
     /// Returns the hash of all bytes.
     pub fn finish(self) -> ContentHash {
-        let mut hash = [0; BYTES];
-        for (to, from) in hash.iter_mut().zip(self.0.finish().as_ref()) {
-            *to = *from;
-        }
-        ContentHash(hash)
+        // SHA-256 has 32 bytes.
+        ContentHash(self.0.finish().as_ref().try_into().unwrap_or_default())
     }
 }
 

@@ -1,24 +1,27 @@
 //! Reasons for refusing an upload. Statuses are assigned in mesh-wire.
 
 use std::error::Error;
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::content_hash::ContentHash;
 use crate::statement::StatementError;
-use crate::store::StoreError;
 
 /// The error of a body or store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// An upload was not stored. No part of it remains in the store.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum UploadError {
     /// The signed statement is invalid.
-    Statement(StatementError),
+    #[error(transparent)]
+    Statement(#[from] StatementError),
     /// The statement has no hash although one is required.
+    #[error("The upload statement must have 'contentHash', the SHA-256 of the file")]
     HashMissing,
     /// The file has another hash than stated.
+    #[error("The file has the hash {found}, not {stated} as stated")]
     HashMismatch {
         /// The hash in the statement.
         stated: ContentHash,
@@ -26,11 +29,13 @@ pub enum UploadError {
         found: ContentHash,
     },
     /// The file is larger than the field allows.
+    #[error("The file is larger than {limit} bytes")]
     TooLarge {
         /// The limit, in bytes.
         limit: u64,
     },
     /// The field does not accept the content type.
+    #[error("{}", type_not_allowed(.found, .allowed))]
     TypeNotAllowed {
         /// The declared type, truncated.
         found: String,
@@ -38,132 +43,94 @@ pub enum UploadError {
         allowed: Vec<String>,
     },
     /// The multipart body is invalid.
-    Multipart(MultipartError),
+    #[error(transparent)]
+    Multipart(#[from] MultipartError),
     /// The stream of the body failed.
-    Body(BoxError),
+    #[error("The body of the upload could not be read completely")]
+    Body(#[source] BoxError),
     /// The store failed.
-    Store(StoreError),
+    #[error("The file could not be stored")]
+    Store(#[from] StoreError),
+}
+
+fn type_not_allowed(found: &str, allowed: &[String]) -> String {
+    let found = found.escape_debug();
+    if allowed.is_empty() {
+        return format!("'{found}' is not a content type");
+    }
+    format!("Content type '{found}' is not accepted; send {}", allowed.join(", "))
 }
 
 /// A multipart body is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MultipartError {
     /// The content type is not `multipart/form-data`.
+    #[error("A file must be sent as Content-Type: multipart/form-data")]
     NotForm,
     /// The content type has no valid boundary.
+    #[error("Content-Type must name a boundary of 1 to {limit} characters")]
     Boundary {
         /// The maximum length in bytes.
         limit: usize,
     },
     /// Boundaries or headers are malformed, or the last boundary is missing.
+    #[error("The multipart body is malformed, or ends before its last boundary")]
     Broken,
     /// The headers of a part, or the text before the first part, are too long.
+    #[error("The headers of a part are longer than {limit} bytes")]
     Headers {
         /// The limit, in bytes.
         limit: usize,
     },
     /// A part has an unknown name.
+    #[error("An upload must not have a part '{name}'; send 'file' and, optionally, 'meta'")]
     Unknown {
         /// The name, truncated.
         name: String,
     },
     /// A part is repeated.
+    #[error("The part '{name}' is repeated; send it once")]
     Twice {
         /// The name of the part.
         name: &'static str,
     },
     /// The part `meta` is not a JSON object with unique names.
+    #[error("The part 'meta' must be a JSON object: {message}")]
     Meta {
         /// The reason.
         message: String,
     },
     /// The part `meta` is too long.
+    #[error("The part 'meta' is longer than {limit} bytes")]
     MetaTooLarge {
         /// The limit, in bytes.
         limit: usize,
     },
     /// The part `file` is missing.
+    #[error("The part 'file' is missing")]
     NoFile,
     /// Too much follows the last boundary.
+    #[error("More than {limit} bytes follow the last boundary")]
     Trailer {
         /// The limit, in bytes.
         limit: usize,
     },
 }
 
-impl fmt::Display for MultipartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotForm => f.write_str("A file must be sent as Content-Type: multipart/form-data"),
-            Self::Boundary { limit } => {
-                write!(f, "Content-Type must name a boundary of 1 to {limit} characters")
-            }
-            Self::Broken => f.write_str("The multipart body is malformed, or ends before its last boundary"),
-            Self::Headers { limit } => write!(f, "The headers of a part are longer than {limit} bytes"),
-            Self::Unknown { name } => {
-                write!(f, "An upload must not have a part '{name}'; send 'file' and, optionally, 'meta'")
-            }
-            Self::Twice { name } => write!(f, "The part '{name}' is repeated; send it once"),
-            Self::Meta { message } => write!(f, "The part 'meta' must be a JSON object: {message}"),
-            Self::MetaTooLarge { limit } => write!(f, "The part 'meta' is longer than {limit} bytes"),
-            Self::NoFile => f.write_str("The part 'file' is missing"),
-            Self::Trailer { limit } => write!(f, "More than {limit} bytes follow the last boundary"),
-        }
-    }
+/// An error of a store. It may contain paths and addresses, and belongs in logs only.
+#[derive(Debug, Error)]
+#[error("The file store failed to {doing}")]
+pub struct StoreError {
+    /// The operation that failed, such as "open a file".
+    pub doing: &'static str,
+    /// The cause.
+    pub source: BoxError,
 }
 
-impl Error for MultipartError {}
-
-impl fmt::Display for UploadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Statement(error) => fmt::Display::fmt(error, f),
-            Self::HashMissing => {
-                f.write_str("The upload statement must have 'contentHash', the SHA-256 of the file")
-            }
-            Self::HashMismatch { stated, found } => {
-                write!(f, "The file has the hash {found}, not {stated} as stated")
-            }
-            Self::TooLarge { limit } => write!(f, "The file is larger than {limit} bytes"),
-            Self::TypeNotAllowed { found, allowed } if allowed.is_empty() => {
-                write!(f, "'{}' is not a content type", found.escape_debug())
-            }
-            Self::TypeNotAllowed { found, allowed } => {
-                let allowed = allowed.join(", ");
-                write!(f, "Content type '{}' is not accepted; send {allowed}", found.escape_debug())
-            }
-            Self::Multipart(error) => fmt::Display::fmt(error, f),
-            Self::Body(_) => f.write_str("The body of the upload could not be read completely"),
-            Self::Store(_) => f.write_str("The file could not be stored"),
-        }
-    }
-}
-
-impl Error for UploadError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Body(error) => Some(error.as_ref()),
-            Self::Store(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<StatementError> for UploadError {
-    fn from(error: StatementError) -> Self {
-        Self::Statement(error)
-    }
-}
-
-impl From<MultipartError> for UploadError {
-    fn from(error: MultipartError) -> Self {
-        Self::Multipart(error)
-    }
-}
-
-impl From<StoreError> for UploadError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl StoreError {
+    /// Creates an error of an operation.
+    pub fn new(doing: &'static str, source: impl Into<BoxError>) -> Self {
+        Self { doing, source: source.into() }
     }
 }

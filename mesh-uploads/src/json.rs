@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 /// Parses a text that is one JSON value. serde_json limits the depth.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
@@ -15,6 +15,15 @@ pub(crate) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
 }
 
 struct Strict;
+
+/// Writes the visiting functions of values without names.
+macro_rules! scalars {
+    ($($visit:ident: $ty:ty),*) => {
+        $(fn $visit<E>(self, value: $ty) -> Result<Value, E> {
+            Ok(value.into())
+        })*
+    };
+}
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;
@@ -31,28 +40,10 @@ impl<'de> Visitor<'de> for Strict {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+    scalars!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
         Ok(Value::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number out of range"))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {

@@ -62,13 +62,13 @@ mod store;
 
 pub use content_hash::{ContentHash, ContentHasher, StorageKey};
 pub use content_type::ContentType;
-pub use error::{BoxError, MultipartError, UploadError};
+pub use error::{BoxError, MultipartError, StoreError, UploadError};
 pub use policy::{DEFAULT_MAX_BYTES, UploadLimits, UploadPolicy};
 pub use range::RequestedRange;
 pub use receive::{FinishError, ReceiveOptions, ReceivedUpload, RecordError, StoredFile, receive};
 pub use statement::{Statement, StatementError};
 pub use store::{
-    Blob, BlobInfo, BlobStore, FileStore, RecoveryReport, Sealed, Staged, StoreError, StoredBlob,
+    Blob, BlobInfo, BlobStore, FileStore, RecoveryReport, Sealed, Staged, StoreFuture, StoredBlob,
     SweepReport, publish_if_recorded, recover, sweep_orphans,
 };
 #[cfg(feature = "s3")]

@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use crate::content_hash::{ContentHash, ContentHasher, StorageKey};
 use crate::content_type::ContentType;
-use crate::error::{BoxError, MultipartError, UploadError};
+use crate::error::{BoxError, MultipartError, StoreError, UploadError};
 use crate::json;
 use crate::multipart::{self, Part, Parts};
 use crate::policy::{UploadLimits, UploadPolicy};
-use crate::store::{BlobStore, Sealed, Staged, StoreError};
+use crate::store::{BlobStore, Sealed, Staged};
 
 /// The size of the blocks that are written to the store, in bytes.
 const BLOCK: usize = 256 * 1024;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::content_hash::ContentHash;
 use crate::json;
@@ -103,10 +104,11 @@ fn only_member(value: Value) -> Option<(String, Value)> {
 }
 
 /// A statement is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StatementError {
     /// The text is not JSON, or repeats a name.
+    #[error("The upload statement is not JSON: {message}")]
     Syntax {
         /// The reason.
         message: String,
@@ -116,10 +118,16 @@ pub enum StatementError {
         column: u32,
     },
     /// The JSON does not have the form of a statement.
+    #[error(
+        "The upload statement must have the form {{\"<entity>\": {{\"<field>\": {{\"upload\": true}}}}, \
+         \"contentHash\": \"sha256:<64 hex digits>\"}}"
+    )]
     Form,
     /// The hash is malformed.
+    #[error("'contentHash' must be 'sha256:' and 64 hex digits")]
     Hash,
     /// The statement names another entity than the path.
+    #[error("The upload statement is for entity '{stated}', but the path names '{expected}'")]
     OtherEntity {
         /// The entity of the statement.
         stated: String,
@@ -127,11 +135,13 @@ pub enum StatementError {
         expected: String,
     },
     /// The path names a field, but the statement does not.
+    #[error("The upload statement names no field, but the path names '{expected}'")]
     NoField {
         /// The field of the path.
         expected: String,
     },
     /// The statement names another field than the path.
+    #[error("The upload statement is for field '{stated}', but the path names '{expected}'")]
     OtherField {
         /// The field of the statement.
         stated: String,
@@ -153,30 +163,6 @@ impl StatementError {
         }
     }
 }
-
-impl fmt::Display for StatementError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax { message, .. } => write!(f, "The upload statement is not JSON: {message}"),
-            Self::Form => f.write_str(
-                "The upload statement must have the form {\"<entity>\": {\"<field>\": {\"upload\": true}}, \
-                 \"contentHash\": \"sha256:<64 hex digits>\"}",
-            ),
-            Self::Hash => f.write_str("'contentHash' must be 'sha256:' and 64 hex digits"),
-            Self::OtherEntity { stated, expected } => {
-                write!(f, "The upload statement is for entity '{stated}', but the path names '{expected}'")
-            }
-            Self::NoField { expected } => {
-                write!(f, "The upload statement names no field, but the path names '{expected}'")
-            }
-            Self::OtherField { stated, expected } => {
-                write!(f, "The upload statement is for field '{stated}', but the path names '{expected}'")
-            }
-        }
-    }
-}
-
-impl std::error::Error for StatementError {}
 
 #[cfg(test)]
 mod tests {

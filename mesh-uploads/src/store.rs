@@ -9,7 +9,6 @@ mod orphans;
 #[cfg(feature = "s3")]
 mod s3;
 
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -26,39 +25,35 @@ pub use s3::{S3Options, S3Store};
 
 use crate::content_hash::StorageKey;
 use crate::content_type::ContentType;
-use crate::error::BoxError;
+use crate::error::StoreError;
+
+/// The future of an operation of a store.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// A store of files that are addressed by their hash.
 pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
     /// Begins a file. If it is dropped before it is sealed, its bytes are removed.
-    fn stage<'a>(
-        &'a self,
-        content_type: &'a ContentType,
-    ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>>;
+    fn stage<'a>(&'a self, content_type: &'a ContentType) -> StoreFuture<'a, Box<dyn Staged>>;
 
     /// Returns information about the file that is published under the key.
-    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>>;
+    fn find(&self, key: StorageKey) -> StoreFuture<'_, Option<BlobInfo>>;
 
     /// Opens the file that is published under the key, or a range of its bytes.
-    fn open(
-        &self,
-        key: StorageKey,
-        range: Option<Range<u64>>,
-    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>>;
+    fn open(&self, key: StorageKey, range: Option<Range<u64>>) -> StoreFuture<'_, Option<Blob>>;
 
     /// Returns a temporary URL from which clients can download the file directly, if the store supports that. The default
     /// is `None`.
-    fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    fn location(&self, key: StorageKey) -> StoreFuture<'_, Option<String>> {
         let _ = key;
         Box::pin(async { Ok(None) })
     }
 
     /// Finds a file that is sealed for the key, possibly by another task or process. The caller may publish it, but must
     /// not discard it.
-    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>>;
+    fn sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>>;
 
     /// Removes staged files whose process has ended, and returns sealed files whose process has ended.
-    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>>;
+    fn abandoned(&self) -> StoreFuture<'_, Vec<Box<dyn Sealed>>>;
 
     /// Lists all published files in any order. The default is an error.
     fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
@@ -68,7 +63,7 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
 
     /// Turns a published file into a sealed one. Returns `None` if the file does not exist or is being published. The
     /// default is an error.
-    fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn unpublish(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
         let _ = key;
         Box::pin(async { Err(StoreError::new("unpublish a file", "this kind of store does not support it")) })
     }
@@ -77,10 +72,10 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
 /// A file that is being written.
 pub trait Staged: Send {
     /// Appends bytes. It may return before they are written; a later call then returns the error.
-    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()>;
 
     /// Makes the bytes durable, under a name that contains key and content type.
-    fn seal(self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>>;
+    fn seal(self: Box<Self>, key: StorageKey) -> StoreFuture<'static, Box<dyn Sealed>>;
 }
 
 /// A complete file that is not published. If it is dropped, it stays for [`recover`].
@@ -89,10 +84,10 @@ pub trait Sealed: Send {
     fn key(&self) -> StorageKey;
 
     /// Publishes the file under its key. If equal bytes are published already, only their content type is updated.
-    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
+    fn publish(self: Box<Self>) -> StoreFuture<'static, ()>;
 
     /// Removes the file.
-    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
+    fn discard(self: Box<Self>) -> StoreFuture<'static, ()>;
 }
 
 /// Information about a published file.
@@ -173,32 +168,4 @@ pub async fn publish_if_recorded<E: Send>(
     }
     sealed.publish().await?;
     Ok(true)
-}
-
-/// An error of a store. It may contain paths and addresses, and belongs in logs only.
-#[derive(Debug)]
-pub struct StoreError {
-    /// The operation that failed, such as "open a file".
-    pub doing: &'static str,
-    /// The cause.
-    pub source: BoxError,
-}
-
-impl StoreError {
-    /// Creates an error of an operation.
-    pub fn new(doing: &'static str, source: impl Into<BoxError>) -> Self {
-        Self { doing, source: source.into() }
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "The file store failed to {}", self.doing)
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(self.source.as_ref())
-    }
 }

@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use tokio::task::JoinHandle;
 
 use self::pending::Pending;
 use crate::content_hash::StorageKey;
 use crate::content_type::ContentType;
-use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, StoredBlob};
+use crate::error::StoreError;
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreFuture, StoredBlob};
 
 /// The number of names that are tried for a staged file.
 const ATTEMPTS: usize = 1000;
@@ -57,19 +57,16 @@ impl FileStore {
 }
 
 impl BlobStore for FileStore {
-    fn stage<'a>(
-        &'a self,
-        content_type: &'a ContentType,
-    ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
-        let folders = Arc::clone(&self.0);
-        Box::pin(async move {
-            let content_type = content_type.clone();
-            let staged = blocking("begin a file", move || folders.begin(content_type)).await?;
-            Ok(Box::new(staged) as Box<dyn Staged>)
-        })
+    fn stage<'a>(&'a self, content_type: &'a ContentType) -> StoreFuture<'a, Box<dyn Staged>> {
+        let (folders, content_type) = (Arc::clone(&self.0), content_type.clone());
+        Box::pin(blocking("begin a file", move || {
+            let (file, unique) = folders.create_part()?;
+            let file = Some(Arc::new(file));
+            Ok(Box::new(StagedFile { folders, unique, content_type, file, writing: None }) as Box<dyn Staged>)
+        }))
     }
 
-    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
+    fn find(&self, key: StorageKey) -> StoreFuture<'_, Option<BlobInfo>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("look for a file", move || {
             let path = folders.path_of(key);
@@ -79,11 +76,7 @@ impl BlobStore for FileStore {
         }))
     }
 
-    fn open(
-        &self,
-        key: StorageKey,
-        range: Option<Range<u64>>,
-    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+    fn open(&self, key: StorageKey, range: Option<Range<u64>>) -> StoreFuture<'_, Option<Blob>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("open a file", move || {
             let Some(file) = present(File::open(folders.path_of(key)))? else { return Ok(None) };
@@ -94,7 +87,7 @@ impl BlobStore for FileStore {
         }))
     }
 
-    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("look for a sealed file", move || {
             for entry in fs::read_dir(&folders.pending)? {
@@ -102,7 +95,6 @@ impl BlobStore for FileStore {
                 if let Some(Pending::Sealed { key: found, content_type }) = Pending::parse(&path)
                     && found == key
                 {
-                    let folders = Arc::clone(&folders);
                     let sealed = SealedFile { folders, path, key, content_type, _lock: None };
                     return Ok(Some(Box::new(sealed) as Box<dyn Sealed>));
                 }
@@ -111,7 +103,7 @@ impl BlobStore for FileStore {
         }))
     }
 
-    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
+    fn abandoned(&self) -> StoreFuture<'_, Vec<Box<dyn Sealed>>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("remove abandoned files", move || folders.abandoned()))
     }
@@ -125,12 +117,9 @@ impl BlobStore for FileStore {
         groups.map_ok(|group| stream::iter(group.into_iter().map(Ok))).try_flatten().boxed()
     }
 
-    fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn unpublish(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
         let folders = Arc::clone(&self.0);
-        Box::pin(blocking("unpublish a file", move || {
-            let hidden = folders.unpublish(key)?;
-            Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
-        }))
+        Box::pin(blocking("unpublish a file", move || folders.unpublish(key)))
     }
 }
 
@@ -149,17 +138,15 @@ impl Folders {
         Ok(text.as_deref().and_then(ContentType::parse).unwrap_or_else(ContentType::unknown))
     }
 
-    fn begin(self: Arc<Self>, content_type: ContentType) -> io::Result<StagedFile> {
-        let (file, unique) = self.create_part()?;
-        let file = Some(Arc::new(file));
-        Ok(StagedFile { folders: self, unique, content_type, file, writing: None })
+    /// Returns a name that is unique among the processes of this system.
+    fn unique_name(&self) -> String {
+        format!("{}-{}", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Creates and locks a new file. If another process removes it as abandoned in between, another name is used.
     fn create_part(&self) -> io::Result<(File, String)> {
         for _ in 0..ATTEMPTS {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let unique = format!("{}-{number}", std::process::id());
+            let unique = self.unique_name();
             let path = Pending::part_path(&self.pending, &unique);
             let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => file,
@@ -257,14 +244,14 @@ struct StagedFile {
 impl StagedFile {
     async fn written(&mut self) -> Result<(), StoreError> {
         match self.writing.take() {
-            Some(writing) => joined("write a file", writing.await),
+            Some(writing) => joined("write a file", writing).await,
             None => Ok(()),
         }
     }
 }
 
 impl Staged for StagedFile {
-    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.written().await?;
             if let Some(file) = self.file.clone() {
@@ -274,7 +261,7 @@ impl Staged for StagedFile {
         })
     }
 
-    fn seal(mut self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+    fn seal(mut self: Box<Self>, key: StorageKey) -> StoreFuture<'static, Box<dyn Sealed>> {
         Box::pin(async move {
             self.written().await?;
             blocking("seal a file", move || {
@@ -318,13 +305,13 @@ impl Sealed for SealedFile {
         self.key
     }
 
-    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn publish(self: Box<Self>) -> StoreFuture<'static, ()> {
         Box::pin(blocking("publish a file", move || {
             self.folders.publish(&self.path, self.key, &self.content_type)
         }))
     }
 
-    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn discard(self: Box<Self>) -> StoreFuture<'static, ()> {
         Box::pin(blocking("remove a file", move || remove(&self.path)))
     }
 }
@@ -333,17 +320,12 @@ async fn blocking<T: Send + 'static>(
     doing: &'static str,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, StoreError> {
-    joined(doing, tokio::task::spawn_blocking(work).await)
+    joined(doing, tokio::task::spawn_blocking(work)).await
 }
 
-fn joined<T>(
-    doing: &'static str,
-    result: Result<io::Result<T>, tokio::task::JoinError>,
-) -> Result<T, StoreError> {
-    match result {
-        Ok(result) => result.map_err(|error| StoreError::new(doing, error)),
-        Err(error) => Err(StoreError::new(doing, error)),
-    }
+async fn joined<T>(doing: &'static str, work: JoinHandle<io::Result<T>>) -> Result<T, StoreError> {
+    let result = work.await.unwrap_or_else(|error| Err(error.into()));
+    result.map_err(|error| StoreError::new(doing, error))
 }
 
 /// Makes renames in a folder durable.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures_util::stream::TryStreamExt as _;
 
 use crate::content_hash::StorageKey;
-use crate::store::{BlobStore, StoreError};
+use crate::error::StoreError;
+use crate::store::BlobStore;
 
 /// A published file in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::future::BoxFuture;
+use futures_util::future::TryFutureExt as _;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
@@ -29,7 +29,8 @@ use object_store::{
 use self::upload::{SealedObject, StagedObject};
 use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
-use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreError, StoredBlob};
+use crate::error::StoreError;
+use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreFuture, StoredBlob};
 
 /// The location and settings of a bucket.
 #[derive(Clone)]
@@ -122,57 +123,45 @@ impl fmt::Debug for S3Store {
 }
 
 impl BlobStore for S3Store {
-    fn stage<'a>(
-        &'a self,
-        content_type: &'a ContentType,
-    ) -> BoxFuture<'a, Result<Box<dyn Staged>, StoreError>> {
-        let bucket = Arc::clone(&self.0);
-        let number = bucket.next.fetch_add(1, Ordering::Relaxed);
-        let unique = format!("{}-{number}", bucket.instance);
+    fn stage<'a>(&'a self, content_type: &'a ContentType) -> StoreFuture<'a, Box<dyn Staged>> {
+        let (bucket, unique) = (Arc::clone(&self.0), self.0.unique_name());
         let attributes = attributes(content_type);
         let staged =
             StagedObject { bucket, unique, attributes, part: BytesMut::new(), upload: None, sending: None };
         Box::pin(async move { Ok(Box::new(staged) as Box<dyn Staged>) })
     }
 
-    fn find(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<BlobInfo>, StoreError>> {
-        Box::pin(async move {
-            let found = self.0.info_of(&self.0.published(key)).await;
-            found.map_err(|error| StoreError::new("look for a file", error))
-        })
+    fn find(&self, key: StorageKey) -> StoreFuture<'_, Option<BlobInfo>> {
+        Box::pin(
+            async move { self.0.info_of(&self.0.published(key)).await.map_err(failed("look for a file")) },
+        )
     }
 
-    fn open(
-        &self,
-        key: StorageKey,
-        range: Option<Range<u64>>,
-    ) -> BoxFuture<'_, Result<Option<Blob>, StoreError>> {
+    fn open(&self, key: StorageKey, range: Option<Range<u64>>) -> StoreFuture<'_, Option<Blob>> {
         Box::pin(async move {
             let range = range.map(GetRange::Bounded);
             let options = GetOptions { range, ..GetOptions::default() };
-            let found = self.0.s3.get_opts(&self.0.published(key), options).await;
-            let Some(found) = present("open a file", found)? else { return Ok(None) };
+            let found = present(self.0.s3.get_opts(&self.0.published(key), options).await);
+            let Some(found) = found.map_err(failed("open a file"))? else { return Ok(None) };
             let info = info(&found);
             Ok(Some(Blob { info, bytes: found.into_stream().map_err(io::Error::other).boxed() }))
         })
     }
 
-    fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    fn location(&self, key: StorageKey) -> StoreFuture<'_, Option<String>> {
         Box::pin(async move {
-            let get = "GET".parse().map_err(|error| StoreError::new("sign a link", error_of(error)))?;
-            let url = self.0.s3.signed_url(get, &self.0.published(key), self.0.link_ttl).await;
-            url.map(|url| Some(url.into())).map_err(|error| StoreError::new("sign a link", error))
+            let url =
+                self.0.s3.signed_url(reqwest::Method::GET, &self.0.published(key), self.0.link_ttl).await;
+            url.map(|url| Some(url.into())).map_err(failed("sign a link"))
         })
     }
 
-    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
         Box::pin(async move {
-            let doing = "look for a sealed file";
             // Listings match whole segments of paths, so this one includes other keys.
             let folder = self.0.path("sealed");
-            let mut listing = self.0.s3.list(Some(&folder));
-            while let Some(entry) = listing.next().await {
-                let entry = entry.map_err(|error| StoreError::new(doing, error))?;
+            let mut listing = self.0.s3.list(Some(&folder)).map_err(failed("look for a sealed file"));
+            while let Some(entry) = listing.try_next().await? {
                 if let Some(sealed) = self.0.sealed_of(&entry).filter(|sealed| sealed.key == key) {
                     return Ok(Some(Box::new(sealed) as Box<dyn Sealed>));
                 }
@@ -181,26 +170,24 @@ impl BlobStore for S3Store {
         })
     }
 
-    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {
-        Box::pin(async move {
-            self.0.abandoned().await.map_err(|error| StoreError::new("remove abandoned files", error))
-        })
+    fn abandoned(&self) -> StoreFuture<'_, Vec<Box<dyn Sealed>>> {
+        Box::pin(self.0.abandoned().map_err(failed("remove abandoned files")))
     }
 
     fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
-        self.0.stored().map_err(|error| StoreError::new("list files", error)).boxed()
+        self.0.stored().map_err(failed("list files")).boxed()
     }
 
-    fn unpublish(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
-        Box::pin(async move {
-            let hidden = self.0.unpublish(key).await;
-            let hidden = hidden.map_err(|error| StoreError::new("unpublish a file", error))?;
-            Ok(hidden.map(|sealed| Box::new(sealed) as Box<dyn Sealed>))
-        })
+    fn unpublish(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
+        Box::pin(self.0.unpublish(key).map_err(failed("unpublish a file")))
     }
 }
 
 impl Bucket {
+    fn unique_name(&self) -> String {
+        format!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
     fn path(&self, below: &str) -> Path {
         // The path consists of hex digits, constants and the validated name of the instance.
         if self.prefix.is_empty() {
@@ -246,8 +233,7 @@ impl Bucket {
         }
         let mut listing = self.s3.list(Some(&self.path("staging")));
         while let Some(entry) = listing.try_next().await? {
-            let is_known =
-                entry.location.filename().is_some_and(|name| known.iter().any(|known| known == name));
+            let is_known = known.iter().any(|known| Some(known.as_str()) == entry.location.filename());
             if is_stale(&entry) && !is_known {
                 self.remove(&entry.location).await?;
             }
@@ -265,10 +251,7 @@ impl Bucket {
     }
 
     async fn remove(&self, path: &Path) -> Result<(), Error> {
-        match self.s3.delete(path).await {
-            Err(Error::NotFound { .. }) => Ok(()),
-            result => result,
-        }
+        present(self.s3.delete(path).await).map(drop)
     }
 
     async fn publish(&self, key: StorageKey, unique: &str) -> Result<(), Error> {
@@ -290,11 +273,7 @@ impl Bucket {
 
     async fn info_of(&self, path: &Path) -> Result<Option<BlobInfo>, Error> {
         let options = GetOptions { head: true, ..GetOptions::default() };
-        match self.s3.get_opts(path, options).await {
-            Ok(found) => Ok(Some(info(&found))),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(present(self.s3.get_opts(path, options).await)?.as_ref().map(info))
     }
 
     async fn clear(&self, key: StorageKey, unique: &str) -> Result<(), Error> {
@@ -319,14 +298,15 @@ fn info(found: &GetResult) -> BlobInfo {
     BlobInfo { size: found.meta.size, content_type: content_type.unwrap_or_else(ContentType::unknown) }
 }
 
-fn present<T>(doing: &'static str, result: Result<T, Error>) -> Result<Option<T>, StoreError> {
+/// Converts a `NotFound` error to `None`.
+fn present<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(Error::NotFound { .. }) => Ok(None),
-        Err(error) => Err(StoreError::new(doing, error)),
+        Err(error) => Err(error),
     }
 }
 
-fn error_of(error: impl std::error::Error + Send + Sync + 'static) -> crate::error::BoxError {
-    error.into()
+fn failed(doing: &'static str) -> impl Fn(Error) -> StoreError {
+    move |error| StoreError::new(doing, error)
 }

@@ -4,12 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::pending::Pending;
 use super::{Folders, SealedFile, present, remove, sync_folder};
 use crate::content_hash::{ContentHash, StorageKey};
-use crate::store::StoredBlob;
+use crate::store::{Sealed, StoredBlob};
 
 impl Folders {
     /// Returns the names of the folders with published files.
@@ -35,16 +34,14 @@ impl Folders {
     }
 
     /// Turns a published file into a sealed one. Returns `None` if it does not exist or is locked.
-    pub(super) fn unpublish(self: Arc<Self>, key: StorageKey) -> io::Result<Option<SealedFile>> {
+    pub(super) fn unpublish(self: Arc<Self>, key: StorageKey) -> io::Result<Option<Box<dyn Sealed>>> {
         let path = self.path_of(key);
         let Some(file) = present(File::open(&path))? else { return Ok(None) };
         if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
             return Ok(None);
         }
         let content_type = self.type_of(key)?;
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let unique = format!("{}-{number}", std::process::id());
-        let sealed = Pending::sealed_path(&self.pending, key, &unique, &content_type);
+        let sealed = Pending::sealed_path(&self.pending, key, &self.unique_name(), &content_type);
         if present(fs::rename(&path, &sealed))?.is_none() {
             return Ok(None);
         }
@@ -52,7 +49,8 @@ impl Folders {
         remove(&self.type_path_of(key))?;
         sync_folder(&self.pending)?;
         sync_folder(path.parent().unwrap_or(&self.root))?;
-        Ok(Some(SealedFile { folders: self, path: sealed, key, content_type, _lock: Some(Arc::new(file)) }))
+        let lock = Some(Arc::new(file));
+        Ok(Some(Box::new(SealedFile { folders: self, path: sealed, key, content_type, _lock: lock })))
     }
 }
 

@@ -1,17 +1,16 @@
 //! Published objects of a bucket: listing and unpublishing.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures_util::future::ready;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use object_store::{Error, ObjectMeta, ObjectStore as _, ObjectStoreExt as _};
 
-use super::Bucket;
 use super::upload::SealedObject;
+use super::{Bucket, present};
 use crate::content_hash::StorageKey;
-use crate::store::StoredBlob;
+use crate::store::{Sealed, StoredBlob};
 
 impl Bucket {
     /// Lists all published objects, with their age by the clock of the bucket.
@@ -40,16 +39,16 @@ impl Bucket {
 
     /// Turns a published object into a sealed one. Returns `None` if it does not exist. There are no locks, but sealed
     /// objects are recovered only when a server starts.
-    pub(super) async fn unpublish(self: &Arc<Self>, key: StorageKey) -> Result<Option<SealedObject>, Error> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let unique = format!("{}-{number}", self.instance);
-        let published = self.published(key);
-        match self.s3.copy(&published, &self.staged(&unique)).await {
-            Err(Error::NotFound { .. }) => return Ok(None),
-            result => result?,
+    pub(super) async fn unpublish(
+        self: &Arc<Self>,
+        key: StorageKey,
+    ) -> Result<Option<Box<dyn Sealed>>, Error> {
+        let (unique, published) = (self.unique_name(), self.published(key));
+        if present(self.s3.copy(&published, &self.staged(&unique)).await)?.is_none() {
+            return Ok(None);
         }
         self.s3.put(&self.mark(key, &unique), Bytes::new().into()).await?;
         self.remove(&published).await?;
-        Ok(Some(SealedObject { bucket: Arc::clone(self), key, unique }))
+        Ok(Some(Box::new(SealedObject { bucket: Arc::clone(self), key, unique })))
     }
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::future::BoxFuture;
 use object_store::{
     Attributes, Error, MultipartUpload, ObjectStore as _, ObjectStoreExt as _, PutMultipartOptions,
     PutOptions,
 };
 use tokio::task::JoinHandle;
 
-use super::Bucket;
+use super::{Bucket, failed};
 use crate::content_hash::StorageKey;
-use crate::store::{Sealed, Staged, StoreError};
+use crate::error::StoreError;
+use crate::store::{Sealed, Staged, StoreFuture};
 
 /// The size of a part in bytes. An upload holds up to three parts in memory. The protocol allows 10,000 parts, which
 /// limits a file to 80 GB; some services copy at most 5 GB.
@@ -34,10 +34,7 @@ pub(super) struct StagedObject {
 impl StagedObject {
     async fn sent(&mut self) -> Result<(), StoreError> {
         match self.sending.take() {
-            Some(sending) => match sending.await {
-                Ok(result) => result.map_err(writing),
-                Err(error) => Err(StoreError::new("write a file", error)),
-            },
+            Some(sending) => sending.await.unwrap_or_else(|error| Err(error.into())).map_err(writing),
             None => Ok(()),
         }
     }
@@ -78,14 +75,14 @@ impl StagedObject {
 }
 
 impl Staged for StagedObject {
-    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.part.extend_from_slice(&bytes);
             if self.part.len() >= PART { self.send().await } else { Ok(()) }
         })
     }
 
-    fn seal(mut self: Box<Self>, key: StorageKey) -> BoxFuture<'static, Result<Box<dyn Sealed>, StoreError>> {
+    fn seal(mut self: Box<Self>, key: StorageKey) -> StoreFuture<'static, Box<dyn Sealed>> {
         Box::pin(async move {
             self.complete().await?;
             let sealed = SealedObject { bucket: Arc::clone(&self.bucket), key, unique: self.unique.clone() };
@@ -129,18 +126,16 @@ impl Sealed for SealedObject {
         self.key
     }
 
-    fn publish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn publish(self: Box<Self>) -> StoreFuture<'static, ()> {
         Box::pin(async move {
-            let published = self.bucket.publish(self.key, &self.unique).await;
-            published.map_err(|error| StoreError::new("publish a file", error))
+            self.bucket.publish(self.key, &self.unique).await.map_err(failed("publish a file"))
         })
     }
 
-    fn discard(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
-        Box::pin(async move {
-            let cleared = self.bucket.clear(self.key, &self.unique).await;
-            cleared.map_err(|error| StoreError::new("remove a file", error))
-        })
+    fn discard(self: Box<Self>) -> StoreFuture<'static, ()> {
+        Box::pin(
+            async move { self.bucket.clear(self.key, &self.unique).await.map_err(failed("remove a file")) },
+        )
     }
 }
 
