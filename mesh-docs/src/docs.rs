@@ -13,13 +13,13 @@ use mesh_plan::{Context, Mesh};
 
 use crate::assets::{self, Asset};
 use crate::execute::execute;
-use crate::introspection::Introspection;
 use crate::visible::Visible;
-use crate::{Error, Options, Visitor, page};
+use crate::{Error, Options, Visitor, introspection, page};
 
 const READS: &str = "GET, HEAD, OPTIONS";
 const RUNS: &str = "POST, OPTIONS";
 const JSON: &str = "application/json; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
 /// For files whose URL contains a digest of their content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
@@ -76,12 +76,10 @@ impl Docs {
     }
 
     /// Returns the introspection for the principal of the context.
-    #[expect(clippy::expect_used, reason = "strings and numbers always have a JSON text")]
     fn schema(&self, context: &Context) -> Bytes {
         let schema = self.mesh.schema_for(context.principal.as_deref());
         let title = self.options.title.as_deref();
-        let shown = Introspection::new(&schema, &self.visible, self.mesh.limits(), title);
-        serde_json::to_vec(&shown).expect("plain data").into()
+        introspection::document(&schema, &self.visible, self.mesh.limits(), title).to_string().into()
     }
 
     /// Matches a request. Returns `None` if its path does not belong to the surface.
@@ -125,30 +123,22 @@ impl Docs {
         let headers = visitor.headers;
         let mut reply = match call.target {
             Target::Page => {
-                let mut reply = cached(headers, self.page.clone(), "no-cache");
-                set(&mut reply, CONTENT_TYPE, "text/html; charset=utf-8");
+                let mut reply = cached(headers, self.page.clone(), HTML, "no-cache");
                 set(&mut reply, CONTENT_SECURITY_POLICY, page::POLICY);
                 reply
             }
             Target::Asset(asset) => {
-                let mut reply = cached(headers, Bytes::from_static(asset.bytes), IMMUTABLE);
-                set(&mut reply, CONTENT_TYPE, asset.content_type);
-                reply
+                cached(headers, Bytes::from_static(asset.bytes), asset.content_type, IMMUTABLE)
             }
             Target::Schema => {
                 let policy = if self.options.auth.is_open() { "no-cache" } else { "private, no-cache" };
-                let mut reply = cached(headers, self.schema(visitor.context), policy);
-                set(&mut reply, CONTENT_TYPE, JSON);
-                reply
+                cached(headers, self.schema(visitor.context), JSON, policy)
             }
             Target::Execute => {
                 let (mesh, visible, sql) = (&*self.mesh, &self.visible, self.options.sql);
                 let context = visitor.context.clone();
                 let body = execute(mesh, visible, sql, (headers, body), context, now).await?;
-                let mut reply = Response::new(body);
-                set(&mut reply, CONTENT_TYPE, JSON);
-                set(&mut reply, CACHE_CONTROL, "no-store");
-                reply
+                reply(body, JSON, "no-store")
             }
             Target::Allow(allow) => {
                 let mut reply = Response::new(Bytes::new());
@@ -172,18 +162,29 @@ fn set(reply: &mut Response<Bytes>, name: HeaderName, value: &'static str) {
     reply.headers_mut().insert(name, HeaderValue::from_static(value));
 }
 
+fn reply(body: Bytes, content_type: &'static str, policy: &'static str) -> Response<Bytes> {
+    let mut reply = Response::new(body);
+    set(&mut reply, CONTENT_TYPE, content_type);
+    set(&mut reply, CACHE_CONTROL, policy);
+    reply
+}
+
 /// Returns a cacheable reply, or 304 if the client has the body already.
-fn cached(headers: &HeaderMap, body: Bytes, policy: &'static str) -> Response<Bytes> {
+fn cached(
+    headers: &HeaderMap,
+    body: Bytes,
+    content_type: &'static str,
+    policy: &'static str,
+) -> Response<Bytes> {
     let tag = format!("\"{}\"", assets::digest(&body));
     let tags = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let has = |one: &str| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag;
     let unchanged = tags.flat_map(|value| value.split(',')).any(|one| has(one.trim()));
-    let mut reply = Response::new(body);
+    let mut reply = reply(body, content_type, policy);
     if unchanged {
         *reply.status_mut() = StatusCode::NOT_MODIFIED;
         *reply.body_mut() = Bytes::new();
     }
-    set(&mut reply, CACHE_CONTROL, policy);
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         reply.headers_mut().insert(ETAG, tag);
     }

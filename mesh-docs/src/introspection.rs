@@ -3,138 +3,59 @@
 use mesh_plan::Limits;
 use mesh_ql::{AggregateFn, CONTROLS, FilterOp, Format};
 use mesh_schema::{Cardinality, Entity, FieldType, Schema};
-use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::json::{set, set_some};
+use crate::members;
 use crate::visible::Visible;
 
-/// The introspection. `SPEC §13.1`
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Introspection<'s> {
-    title: Option<&'s str>,
-    query: Language,
-    entities: Vec<Shown<'s>>,
+/// Returns the introspection of a schema that policies have already restricted. `SPEC §13.1`
+pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, title: Option<&str>) -> Value {
+    let entities = visible.entities(schema).into_iter();
+    json!({
+        "title": title,
+        "query": {
+            "formats": Format::ALL.map(Format::name),
+            "controls": CONTROLS,
+            "filterOperators": FilterOp::ALL.map(FilterOp::name),
+            "aggregateFunctions": AggregateFn::ALL.map(AggregateFn::name),
+            "pagination": {
+                "style": "keyset",
+                "defaultFirst": limits.page_default,
+                "maxFirst": limits.query.page_max,
+            },
+        },
+        "entities": entities.map(|entity| described(schema, visible, entity)).collect::<Vec<_>>(),
+    })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Language {
-    formats: [&'static str; 2],
-    controls: [&'static str; 8],
-    filter_operators: [&'static str; 12],
-    aggregate_functions: [&'static str; 5],
-    pagination: Pagination,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Pagination {
-    style: &'static str,
-    default_first: u32,
-    max_first: u32,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Shown<'s> {
-    name: &'s str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'s str>,
-    fields: Vec<ShownField<'s>>,
-    joins: Vec<ShownJoin<'s>>,
-    list_capable: bool,
-    id_field: Option<&'s str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    uploads: Vec<ShownUpload<'s>>,
-}
-
-#[derive(Serialize)]
-struct ShownField<'s> {
-    name: &'s str,
-    kind: &'static str,
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    ty: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'s str>,
-}
-
-#[derive(Serialize)]
-struct ShownJoin<'s> {
-    name: &'s str,
-    entity: &'s str,
-    #[serde(rename = "type")]
-    ty: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownUpload<'s> {
-    field: &'s str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    content_types: Option<&'s [String]>,
-}
-
-impl<'s> Introspection<'s> {
-    /// Creates the introspection of a schema that policies have already restricted.
-    pub(crate) fn new(
-        schema: &'s Schema,
-        visible: &Visible,
-        limits: &Limits,
-        title: Option<&'s str>,
-    ) -> Self {
-        let pagination = Pagination {
-            style: "keyset",
-            default_first: limits.page_default,
-            max_first: limits.query.page_max,
-        };
-        let query = Language {
-            formats: Format::ALL.map(Format::name),
-            controls: CONTROLS,
-            filter_operators: FilterOp::ALL.map(FilterOp::name),
-            aggregate_functions: AggregateFn::ALL.map(AggregateFn::name),
-            pagination,
-        };
-        let entities =
-            visible.entities(schema).into_iter().map(|entity| shown(schema, visible, entity)).collect();
-        Self { title, query, entities }
-    }
-}
-
-fn shown<'s>(schema: &'s Schema, visible: &Visible, entity: &'s Entity) -> Shown<'s> {
-    let is_there = |name: &str| entity.member(name).is_some();
-    let fields = || entity.fields.iter().filter(|field| is_there(&field.name));
-    let scalars = fields().map(|field| ShownField {
-        name: &field.name,
-        kind: "scalar",
-        ty: field.ty.map(FieldType::name),
-        description: field.description.as_deref(),
+fn described(schema: &Schema, visible: &Visible, entity: &Entity) -> Value {
+    let scalars = members::fields(entity).map(|field| {
+        let mut described = json!({"name": field.name, "kind": "scalar"});
+        set_some(&mut described, "type", field.ty.map(FieldType::name));
+        set_some(&mut described, "description", field.description.as_deref());
+        described
     });
-    let computed = entity
-        .computed
-        .iter()
-        .filter(|computed| is_there(&computed.name))
-        .map(|computed| ShownField { name: &computed.name, kind: "computed", ty: None, description: None });
-    let joins = visible.relations(schema, entity).into_iter().map(|(relation, target)| ShownJoin {
-        name: &relation.name,
-        entity: &target.key,
-        ty: Cardinality::name(relation.cardinality),
+    let computed =
+        members::computed(entity).map(|computed| json!({"name": computed.name, "kind": "computed"}));
+    let joins = visible.relations(schema, entity).into_iter().map(|(relation, target)| {
+        let cardinality = Cardinality::name(relation.cardinality);
+        json!({"name": relation.name, "entity": target.key, "type": cardinality})
     });
-    let uploads = fields().filter_map(|field| {
-        field.upload.as_ref().map(|upload| ShownUpload {
-            field: &field.name,
-            max_bytes: upload.max_bytes,
-            content_types: upload.content_types.as_deref(),
-        })
+    let uploads = members::fields(entity).filter_map(|field| {
+        let upload = field.upload.as_ref()?;
+        let mut described = json!({"field": field.name});
+        set_some(&mut described, "maxBytes", upload.max_bytes);
+        set_some(&mut described, "contentTypes", upload.content_types.clone());
+        Some(described)
     });
-    Shown {
-        name: &entity.key,
-        description: entity.description.as_deref(),
-        fields: scalars.chain(computed).collect(),
-        joins: joins.collect(),
-        list_capable: true,
-        id_field: entity.id.map(|id| entity.field(id).name.as_str()).filter(|name| is_there(name)),
-        uploads: uploads.collect(),
-    }
+    let uploads: Vec<_> = uploads.collect();
+    let mut described = json!({"name": entity.key});
+    set_some(&mut described, "description", entity.description.as_deref());
+    set(&mut described, "fields", scalars.chain(computed).collect::<Vec<_>>());
+    set(&mut described, "joins", joins.collect::<Vec<_>>());
+    set(&mut described, "listCapable", true);
+    set(&mut described, "idField", members::id_name(entity));
+    set_some(&mut described, "uploads", Some(uploads).filter(|uploads| !uploads.is_empty()));
+    described
 }

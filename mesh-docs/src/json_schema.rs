@@ -7,9 +7,11 @@ mod controls;
 mod filter;
 
 use mesh_ql::Limits;
-use mesh_schema::{Cardinality, Entity, Schema};
+use mesh_schema::{Cardinality, Entity, FieldType, Schema};
 use serde_json::{Map, Value, json};
 
+use crate::json::set;
+use crate::members;
 use crate::names::Names;
 
 /// The JSON Schema dialect.
@@ -22,8 +24,7 @@ pub fn of_queries(schema: &Schema, limits: &Limits) -> Value {
     let mut defs = Map::new();
     for (entity, name) in names.entities() {
         roots.insert(entity.key.clone(), json!({"$ref": reference(name, "root")}));
-        let writer = Writer { schema, names: &names, entity, name, limits };
-        writer.definitions(&mut defs);
+        Writer { schema, names: &names, entity, name, limits }.definitions(&mut defs);
     }
     filter::kinds(&mut defs, limits);
     json!({
@@ -87,30 +88,9 @@ impl Writer<'_> {
 
     /// Returns the selectable names: fields in document order, then relations.
     fn selectable(&self) -> Map<String, Value> {
-        let entity = self.entity;
-        let mut all = self.plain();
-        for relation in entity.relations.iter().filter(|it| entity.member(&it.name).is_some()) {
-            let target = self.names.get(relation.target);
-            let part = match relation.cardinality {
-                Cardinality::One => "one",
-                Cardinality::Many => "many",
-            };
-            let leads = self.schema.entity(relation.target);
-            let description = format!("{} of {}", part, leads.key);
-            all.insert(
-                relation.name.clone(),
-                json!({"$ref": reference(target, part), "description": description}),
-            );
-        }
-        all
-    }
-
-    /// Returns the fields and computed fields.
-    fn plain(&self) -> Map<String, Value> {
-        let entity = self.entity;
         let mut all = Map::new();
-        for field in entity.fields.iter().filter(|field| entity.member(&field.name).is_some()) {
-            let kind = field.ty.map(|ty| ty.name());
+        for field in members::fields(self.entity) {
+            let kind = field.ty.map(FieldType::name);
             let description = match (&field.description, kind) {
                 (Some(description), Some(kind)) => format!("{description} ({kind})"),
                 (Some(description), None) => description.clone(),
@@ -118,8 +98,14 @@ impl Writer<'_> {
             };
             all.insert(field.name.clone(), json!({"const": true, "description": description}));
         }
-        for computed in entity.computed.iter().filter(|it| entity.member(&it.name).is_some()) {
+        for computed in members::computed(self.entity) {
             all.insert(computed.name.clone(), json!({"const": true, "description": "computed"}));
+        }
+        for relation in members::relations(self.entity) {
+            let part = Cardinality::name(relation.cardinality);
+            let description = format!("{part} of {}", self.schema.entity(relation.target).key);
+            let target = reference(self.names.get(relation.target), part);
+            all.insert(relation.name.clone(), json!({"$ref": target, "description": description}));
         }
         all
     }
@@ -130,7 +116,7 @@ impl Writer<'_> {
         let groupable = controls::groupable(self.entity);
         let keys: Map<_, _> = groupable.iter().map(|name| (name.clone(), json!(true))).collect();
         let names = controls::names(groupable, self.limits);
-        let mut node = node(json!({
+        let mut root = node(json!({
             "$select": self.part("select"),
             "$where": self.part("where"),
             "$orderBy": controls::order(self.entity, self.limits, true),
@@ -150,10 +136,8 @@ impl Writer<'_> {
             {"if": has("$having"), "then": {"anyOf": [has("$aggregate"), has("$groupBy")]}},
             {"if": has("$distinct"), "then": {"not": {"anyOf": [has("$aggregate"), has("$groupBy")]}}},
         ]);
-        if let Some(node) = node.as_object_mut() {
-            node.insert("allOf".to_owned(), rules);
-        }
-        node
+        set(&mut root, "allOf", rules);
+        root
     }
 }
 

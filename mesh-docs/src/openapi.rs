@@ -9,19 +9,20 @@ mod parameters;
 mod reads;
 mod schemas;
 mod sessions;
+mod uploads;
 mod writes;
 
 use mesh_plan::Registration;
-use mesh_schema::{Entity, Relation, Schema};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use mesh_schema::{Entity, Schema};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-use self::Segment::{Any, Fixed};
+use crate::json::set;
 use crate::json_schema::DIALECT;
 use crate::names::Names;
 
 /// The features of the described server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a profile of the protocol, on or off")]
 pub struct Options {
@@ -63,58 +64,46 @@ pub enum Bound {
 impl Options {
     /// Describes a server at a base path without optional profiles.
     pub fn new(base: impl Into<String>) -> Self {
-        Self {
-            title: "Mesh".to_owned(),
-            base: base.into(),
-            integrity: None,
-            rates: false,
-            persisted: None,
-            only: false,
-            events: false,
-            mutations: false,
-            uploads: None,
-            docs: None,
-            docs_guarded: false,
-        }
+        Self { title: "Mesh".to_owned(), base: base.into(), ..Self::default() }
     }
 }
 
 /// Returns the description of a server as a JSON document.
 pub fn document(schema: &Schema, options: &Options) -> Value {
     let names = Names::new(schema);
-    let api = Api { schema, names: &names, options };
-    let mut paths = Paths::default();
+    let mut api = Api { schema, names: &names, options, paths: Map::new() };
     for (entity, name) in names.entities() {
-        api.reads(&mut paths, entity, name);
+        api.reads(entity, name);
         if options.mutations {
-            api.writes(&mut paths, entity, name);
+            api.writes(entity, name);
         }
         if options.uploads.is_some() {
-            api.uploads(&mut paths, entity, name);
+            api.uploads(entity, name);
         }
     }
-    api.posted(&mut paths);
-    api.sessions(&mut paths);
-    api.files(&mut paths);
-    api.playground(&mut paths);
+    api.reads_by_post();
+    api.sessions();
+    api.files();
+    api.playground();
+    let mut components = json!({
+        "schemas": api.schemas(),
+        "parameters": api.parameters(),
+        "headers": parameters::headers(),
+        "responses": failures::responses(options),
+    });
+    if options.integrity.is_some() {
+        set(&mut components, "securitySchemes", parameters::security());
+    }
     let mut document = json!({
         "openapi": "3.1.0",
         "jsonSchemaDialect": DIALECT,
         "info": {"title": options.title, "version": "1", "description": INTRODUCTION},
         "tags": names.entities().map(|(entity, _)| tag(entity)).collect::<Vec<_>>(),
-        "paths": paths.0,
-        "components": {
-            "schemas": api.schemas(),
-            "parameters": api.parameters(),
-            "headers": parameters::headers(),
-            "responses": failures::responses(options),
-        },
+        "paths": api.paths,
+        "components": components,
     });
-    if let Some(document) = document.as_object_mut().filter(|_| options.integrity.is_some()) {
-        document.insert("security".to_owned(), json!([{"token": [], "signature": []}]));
-        if let Some(components) = document.get_mut("components").and_then(Value::as_object_mut) {
-            components.insert("securitySchemes".to_owned(), parameters::security());
-        }
+    if options.integrity.is_some() {
+        set(&mut document, "security", json!([{"token": [], "signature": []}]));
     }
     document
 }
@@ -132,62 +121,29 @@ fn tag(entity: &Entity) -> Value {
 /// Characters that are escaped in segments of paths: all but the unreserved ones.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The inputs of the description.
+/// A description under construction.
 struct Api<'s> {
     schema: &'s Schema,
     names: &'s Names<'s>,
     options: &'s Options,
+    /// Operations by path and method.
+    paths: Map<String, Value>,
 }
 
 impl Api<'_> {
-    /// Returns the path with these segments below the base.
-    fn path(&self, segments: &[Segment<'_>]) -> String {
-        let mut path = self.options.base.clone();
-        for segment in segments {
-            path.push('/');
-            match segment {
-                Fixed(name) => path.extend(utf8_percent_encode(name, ESCAPED)),
-                Any(parameter) => path.push_str(&format!("{{{parameter}}}")),
-            }
-        }
-        if path.is_empty() { "/".to_owned() } else { path }
+    /// Returns the path of a route below the base.
+    fn path(&self, name: &str) -> String {
+        format!("{}/{}", self.options.base, segment(name))
     }
 
-    /// Iterates over the visible relations of an entity with their targets and the names of the targets.
-    fn relations<'a>(
-        &'a self,
-        entity: &'a Entity,
-    ) -> impl Iterator<Item = (&'a Relation, &'a Entity, &'a str)> {
-        let seen = entity.relations.iter().filter(|relation| entity.member(&relation.name).is_some());
-        seen.map(|relation| (relation, self.schema.entity(relation.target), self.names.get(relation.target)))
+    fn add(&mut self, path: &str, method: &str, operation: Value) {
+        set(self.paths.entry(path).or_insert_with(|| json!({})), method, operation);
     }
 }
 
-/// A segment of a path.
-#[derive(Clone, Copy)]
-enum Segment<'a> {
-    /// A literal segment.
-    Fixed(&'a str),
-    /// A parameter.
-    Any(&'static str),
-}
-
-/// Operations by path and method.
-#[derive(Default)]
-struct Paths(Map<String, Value>);
-
-impl Paths {
-    fn add(&mut self, path: String, method: &str, operation: Value) {
-        let methods = self.0.entry(path).or_insert_with(|| json!({}));
-        if let Some(methods) = methods.as_object_mut() {
-            methods.insert(method.to_owned(), operation);
-        }
-    }
-
-    /// Returns an operation that has been added.
-    fn find(&mut self, path: &str, method: &str) -> Option<&mut Map<String, Value>> {
-        self.0.get_mut(path)?.get_mut(method)?.as_object_mut()
-    }
+/// Escapes a name as a segment of a path.
+fn segment(name: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(name, ESCAPED)
 }
 
 /// Returns a reference to a component.

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use mesh_schema::{Cardinality, Entity, Field, FieldType, Schema};
 
+use crate::members;
+
 /// The source of the module that [`types`] imports.
 pub const CLIENT: &str =
     concat!(include_str!("typescript/client/types.ts"), "\n", include_str!("typescript/client/client.ts"));
@@ -71,17 +73,18 @@ pub fn types(schema: &Schema) -> String {
 /// Writes the interface of an entity's fields and computed fields.
 fn record(out: &mut String, entity: &Entity, name: &str) {
     let description = entity.description.as_deref();
-    comment(out, "", description.unwrap_or(&format!("A record of `{}`.", entity.key)), true);
+    out.push('\n');
+    comment(out, "", description.unwrap_or(&format!("A record of `{}`.", entity.key)));
     // Writing to a String cannot fail.
     let _ = writeln!(out, "export interface {name} {{");
-    for field in entity.fields.iter().filter(|field| entity.member(&field.name).is_some()) {
+    for field in members::fields(entity) {
         if let Some(description) = &field.description {
-            comment(out, "  ", description, false);
+            comment(out, "  ", description);
         }
         let or_null = if field.nullable { " | null" } else { "" };
         let _ = writeln!(out, "  {}: {}{or_null};", key(&field.name), value(field.ty));
     }
-    for computed in entity.computed.iter().filter(|computed| entity.member(&computed.name).is_some()) {
+    for computed in members::computed(entity) {
         let _ = writeln!(out, "  {}: string;", key(&computed.name));
     }
     out.push_str("}\n");
@@ -89,13 +92,12 @@ fn record(out: &mut String, entity: &Entity, name: &str) {
 
 /// Writes the entry of an entity in `Entities`.
 fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) {
-    let is_there = |name: &str| entity.member(name).is_some();
-    let fields = || entity.fields.iter().filter(|field| is_there(&field.name));
-    let kinds = fields().map(|field| {
+    let fields = members::fields(entity);
+    let kinds = fields.clone().map(|field| {
         let kind = field.ty.map_or("scalar", FieldType::name);
         format!("{}: {}", key(&field.name), text(kind))
     });
-    let relations = entity.relations.iter().filter(|relation| is_there(&relation.name)).map(|relation| {
+    let relations = members::relations(entity).map(|relation| {
         let how = match relation.cardinality {
             Cardinality::One => "One",
             Cardinality::Many => "Many",
@@ -103,13 +105,12 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
         let target = text(&schema.entity(relation.target).key);
         format!("{}: mesh.{how}<{target}>", key(&relation.name))
     });
-    let uploads = one_of(fields().filter(|field| field.upload.is_some()));
-    let is_found = entity.id.is_some();
-    let writable = one_of(fields().filter(|field| is_found && field.writable));
+    let uploads = one_of(fields.clone().filter(|field| field.upload.is_some()));
+    let writable = one_of(fields.filter(|field| entity.id.is_some() && field.writable));
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  {}: {{\n    fields: {name};", key(&entity.key));
-    let id = entity.id.map(|id| entity.field(id).name.as_str()).filter(|name| is_there(name));
-    let _ = writeln!(out, "    id: {};", id.map_or_else(|| "null".to_owned(), text));
+    let id = members::id_name(entity).map_or_else(|| "null".to_owned(), text);
+    let _ = writeln!(out, "    id: {id};");
     let _ = writeln!(out, "    kinds: {};", members(kinds));
     let _ = writeln!(out, "    relations: {};", members(relations));
     let _ = writeln!(out, "    uploads: {uploads};\n    writable: {writable};\n  }};");
@@ -158,12 +159,9 @@ fn type_name(key: &str) -> String {
 
 /// Returns a name as a key of an object type.
 fn key(name: &str) -> String {
-    let mut letters = name.bytes();
-    let begins =
-        letters.next().is_some_and(|first| first.is_ascii_alphabetic() || matches!(first, b'_' | b'$'));
-    let plain =
-        begins && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'$'));
-    if plain { name.to_owned() } else { text(name) }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    let is_key = name.bytes().all(is_plain) && !name.starts_with(|first: char| first.is_ascii_digit());
+    if is_key && !name.is_empty() { name.to_owned() } else { text(name) }
 }
 
 /// Returns a string literal. JSON literals are valid in TypeScript.
@@ -172,11 +170,8 @@ fn text(text: &str) -> String {
 }
 
 /// Writes a description as a comment, which the description cannot end.
-fn comment(out: &mut String, indent: &str, description: &str, apart: bool) {
+fn comment(out: &mut String, indent: &str, description: &str) {
     let description = description.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /");
-    if apart {
-        out.push('\n');
-    }
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{indent}/** {description} */");
 }

@@ -10,6 +10,8 @@ use mesh_plan::{Error, Mesh, PlanError, PlanErrorKind};
 use mesh_ql::{Query, ReadNode, Selection};
 use mesh_schema::{Entity, EntityId, Member, Relation, Schema};
 
+use crate::members;
+
 /// The part of a schema that is visible on the surface.
 #[derive(Clone, Debug)]
 pub(crate) struct Visible {
@@ -40,10 +42,7 @@ impl Visible {
         schema: &'s Schema,
         entity: &'s Entity,
     ) -> Vec<(&'s Relation, &'s Entity)> {
-        let shown = entity
-            .relations
-            .iter()
-            .filter(|relation| self.shows(relation.target) && entity.member(&relation.name).is_some());
+        let shown = members::relations(entity).filter(|relation| self.shows(relation.target));
         let mut shown: Vec<_> = shown.map(|relation| (relation, schema.entity(relation.target))).collect();
         shown.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
         shown

@@ -5,8 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use mesh_plan::{Error, JsonBody, Node, Output, Plan, TracedStatement, Value};
 use mesh_schema::Cardinality;
-use serde::Serialize;
-use serde::ser::Serializer;
+use serde_json::{Value as Json, json};
+
+use crate::json::{set, set_some};
 
 /// Returns the reply to a read.
 pub(super) fn ran(
@@ -15,126 +16,72 @@ pub(super) fn ran(
     body: &JsonBody,
     statements: Option<&[TracedStatement]>,
 ) -> Bytes {
-    let sql = statements.map(|traced| traced.iter().map(statement).collect());
-    let plan = Some(shown(plan.node()));
-    let meta = Meta { duration_ms: milliseconds(duration), rows: body.rows, plan, sql, fault: None };
+    let mut meta = meta(duration, body.rows, Some(plan));
+    set_some(&mut meta, "sql", statements.map(|traced| traced.iter().map(statement).collect::<Vec<_>>()));
     assemble(&body.bytes, &meta)
 }
 
 /// Returns the reply to a check: the plan or the fault.
-pub(super) fn checked(duration: Duration, plan: Option<&Plan>, fault: Option<&Error>) -> Bytes {
-    let plan = plan.map(|plan| shown(plan.node()));
-    let fault = fault.map(Fault::of);
-    let meta = Meta { duration_ms: milliseconds(duration), rows: 0, plan, sql: None, fault };
+pub(super) fn checked(duration: Duration, plan: Option<&Plan>, error: Option<&Error>) -> Bytes {
+    let mut meta = meta(duration, 0, plan);
+    set_some(&mut meta, "fault", error.map(fault));
     assemble(b"null", &meta)
 }
 
 /// Joins data and metadata without parsing the data.
-#[expect(clippy::expect_used, reason = "strings and numbers always have a JSON text")]
-fn assemble(data: &[u8], meta: &Meta<'_>) -> Bytes {
-    let meta = serde_json::to_vec(meta).expect("plain data");
-    Bytes::from([&br#"{"data":"#[..], data, br#","meta":"#, &meta, b"}"].concat())
+fn assemble(data: &[u8], meta: &Json) -> Bytes {
+    let meta = meta.to_string();
+    Bytes::from([&br#"{"data":"#[..], data, br#","meta":"#, meta.as_bytes(), b"}"].concat())
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Meta<'p> {
-    duration_ms: f64,
-    rows: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    plan: Option<ShownPlan<'p>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sql: Option<Vec<Statement<'p>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fault: Option<Fault<'p>>,
+fn meta(duration: Duration, rows: usize, plan: Option<&Plan>) -> Json {
+    let mut meta = json!({"durationMs": milliseconds(duration), "rows": rows});
+    set_some(&mut meta, "plan", plan.map(|plan| shown(plan.node())));
+    meta
 }
 
-/// The fault of a checked query, with the members of an error body.
-#[derive(Serialize)]
-struct Fault<'p> {
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<&'p str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u32>,
-}
-
-impl<'p> Fault<'p> {
-    fn of(error: &'p Error) -> Self {
-        match error {
-            Error::Syntax(error) => Self {
-                message: error.message.clone(),
-                path: error.path.as_deref(),
-                line: Some(error.position.line),
-                column: Some(error.position.column),
-            },
-            Error::Plan(error) => {
-                let path = Some(error.path.as_str()).filter(|path| !path.is_empty());
-                let (line, column) = error.position.map(|at| (at.line, at.column)).unzip();
-                Self { message: error.to_string(), path, line, column }
-            }
-            other => Self { message: other.to_string(), path: None, line: None, column: None },
-        }
+/// Returns the fault of a checked query, with the members of an error body.
+fn fault(error: &Error) -> Json {
+    let (message, path, position) = match error {
+        Error::Syntax(error) => (error.message.clone(), error.path.as_deref(), Some(error.position)),
+        Error::Plan(error) => (error.to_string(), Some(error.path.as_str()), error.position),
+        other => (other.to_string(), None, None),
+    };
+    let mut fault = json!({"message": message});
+    set_some(&mut fault, "path", path.filter(|path| !path.is_empty()));
+    if let Some(position) = position {
+        set(&mut fault, "line", position.line);
+        set(&mut fault, "column", position.column);
     }
+    fault
 }
 
-#[derive(Serialize)]
-struct ShownPlan<'p> {
-    entity: &'p str,
-    fields: Vec<&'p str>,
-    joins: Vec<ShownJoin<'p>>,
-}
-
-#[derive(Serialize)]
-struct ShownJoin<'p> {
-    path: &'p str,
-    entity: &'p str,
-    #[serde(rename = "type")]
-    ty: &'static str,
-    fields: Vec<&'p str>,
-}
-
-/// A statement. `path`, `runs` and `queryPlan` extend the protocol.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Statement<'p> {
-    sql: &'p str,
-    params: Vec<Param<'p>>,
-    duration_ms: f64,
-    rows: u64,
-    runs: u64,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    path: &'p str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    query_plan: &'p [String],
-}
-
-struct Param<'p>(&'p Value);
-
-impl Serialize for Param<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Value::Null => serializer.serialize_unit(),
-            Value::Boolean(value) => serializer.serialize_bool(*value),
-            Value::Integer(value) => serializer.serialize_i64(*value),
-            Value::Real(value) => serializer.serialize_f64(*value),
-            Value::Text(value) => serializer.serialize_str(value),
-            Value::Bytes(value) => serializer.collect_str(&format_args!("{} bytes", value.len())),
-        }
+/// Returns a statement. `path`, `runs` and `queryPlan` extend the protocol.
+fn statement(traced: &TracedStatement) -> Json {
+    let mut statement = json!({
+        "sql": traced.sql,
+        "params": traced.params.iter().map(parameter).collect::<Vec<_>>(),
+        "durationMs": milliseconds(traced.duration),
+        "rows": traced.rows,
+        "runs": traced.runs,
+    });
+    if !traced.path.is_empty() {
+        set(&mut statement, "path", traced.path.as_str());
     }
+    if !traced.query_plan.is_empty() {
+        set(&mut statement, "queryPlan", traced.query_plan.as_slice());
+    }
+    statement
 }
 
-fn statement(traced: &TracedStatement) -> Statement<'_> {
-    Statement {
-        sql: &traced.sql,
-        params: traced.params.iter().map(Param).collect(),
-        duration_ms: milliseconds(traced.duration),
-        rows: traced.rows,
-        runs: traced.runs,
-        path: &traced.path,
-        query_plan: &traced.query_plan,
+fn parameter(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Boolean(value) => json!(value),
+        Value::Integer(value) => json!(value),
+        Value::Real(value) => json!(value),
+        Value::Text(value) => json!(value.as_str()),
+        Value::Bytes(value) => json!(format!("{} bytes", value.len())),
     }
 }
 
@@ -143,23 +90,20 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
-fn shown(root: &Node) -> ShownPlan<'_> {
+fn shown(root: &Node) -> Json {
     let mut joins = Vec::new();
     collect(root, &mut joins);
-    ShownPlan { entity: &root.entity, fields: fields(root), joins }
+    json!({"entity": root.entity, "fields": fields(root), "joins": joins})
 }
 
 /// Collects the joins of a plan. Recursion is bounded by the depth of queries.
-fn collect<'p>(node: &'p Node, joins: &mut Vec<ShownJoin<'p>>) {
-    for join in &node.joins {
-        let ty = Cardinality::name(join.cardinality);
-        joins.push(ShownJoin {
-            path: &join.node.path,
-            entity: &join.node.entity,
-            ty,
-            fields: fields(&join.node),
-        });
-        collect(&join.node, joins);
+fn collect(parent: &Node, joins: &mut Vec<Json>) {
+    for join in &parent.joins {
+        let (node, cardinality) = (&join.node, Cardinality::name(join.cardinality));
+        joins.push(
+            json!({"path": node.path, "entity": node.entity, "type": cardinality, "fields": fields(node)}),
+        );
+        collect(node, joins);
     }
 }
 

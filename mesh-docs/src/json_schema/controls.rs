@@ -4,10 +4,12 @@ use mesh_ql::{Direction, Limits, Nulls};
 use mesh_schema::{Entity, FieldType};
 use serde_json::{Value, json};
 
+use crate::json::set;
+use crate::members;
+
 /// Returns the fields of an entity, except those of the given types.
 pub(super) fn fields(entity: &Entity, without: &[FieldType]) -> Vec<String> {
-    let seen = entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
-    let fit = seen.filter(|field| field.ty.is_none_or(|ty| !without.contains(&ty)));
+    let fit = members::fields(entity).filter(|field| field.ty.is_none_or(|ty| !without.contains(&ty)));
     fit.map(|field| field.name.clone()).collect()
 }
 
@@ -31,19 +33,16 @@ pub(super) fn order(entity: &Entity, limits: &Limits, at_root: bool) -> Value {
     let direction = json!({"enum": Direction::ALL.map(Direction::name)});
     let nulls = json!({"enum": Nulls::ALL.map(Nulls::name)});
     let mut properties = json!({"field": field, "direction": direction, "nulls": nulls});
-    let key = if at_root {
-        if let Some(properties) = properties.as_object_mut() {
-            properties.insert("aggregate".to_owned(), json!({"type": "string"}));
-        }
-        json!([{"required": ["field"]}, {"required": ["aggregate"]}])
-    } else {
-        json!([{"required": ["field"]}])
-    };
+    let mut keys = vec![json!({"required": ["field"]})];
+    if at_root {
+        set(&mut properties, "aggregate", json!({"type": "string"}));
+        keys.push(json!({"required": ["aggregate"]}));
+    }
     let items = json!({
         "type": "object",
         "properties": properties,
         "required": ["direction"],
-        "oneOf": key,
+        "oneOf": keys,
         "additionalProperties": false,
     });
     list(&items, 0, limits.group_keys)

@@ -4,13 +4,13 @@ use mesh_ql::{FilterOp, Limits};
 use mesh_schema::{Entity, FieldType};
 use serde_json::{Map, Value, json};
 
-/// The name of fields without a known type.
-const UNKNOWN: &str = "scalar";
+use crate::json::set;
+use crate::members;
 
 /// Returns the filter tree of an entity, which refers to itself as `reference`. In `$having` it accepts aggregates.
 pub(super) fn tree(entity: &Entity, reference: &str, having: bool) -> Value {
-    let seen = || entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
-    let names: Vec<_> = seen().map(|field| &field.name).collect();
+    let fields = members::fields(entity);
+    let names: Vec<_> = fields.clone().map(|field| &field.name).collect();
     let below = json!({"$ref": reference});
     let list = json!({"type": "array", "items": below, "minItems": 1});
     let operators = FilterOp::ALL.map(FilterOp::name);
@@ -26,17 +26,16 @@ pub(super) fn tree(entity: &Entity, reference: &str, having: bool) -> Value {
     let mut forms = vec![json!({"required": ["field", "op"]}), alone("and"), alone("or"), alone("not")];
     // One rule per type, for all fields of that type.
     let mut rules: Vec<Value> = Vec::new();
-    for ty in FieldType::ALL.into_iter().map(Some).chain([None]) {
-        let of_kind: Vec<_> = seen().filter(|field| field.ty == ty).map(|field| &field.name).collect();
+    for ty in types() {
+        let of_kind: Vec<_> =
+            fields.clone().filter(|field| field.ty == ty).map(|field| &field.name).collect();
         if !of_kind.is_empty() {
             let named = json!({"properties": {"field": {"enum": of_kind}}, "required": ["field"]});
             rules.push(json!({"if": named, "then": {"$ref": address(ty)}}));
         }
     }
     if having {
-        if let Some(properties) = properties.as_object_mut() {
-            properties.insert("aggregate".to_owned(), json!({"type": "string"}));
-        }
+        set(&mut properties, "aggregate", json!({"type": "string"}));
         forms.push(json!({"required": ["aggregate", "op"]}));
         rules.push(json!({"if": {"required": ["aggregate"]}, "then": {"$ref": address(None)}}));
     }
@@ -46,15 +45,15 @@ pub(super) fn tree(entity: &Entity, reference: &str, having: bool) -> Value {
         "oneOf": forms,
         "additionalProperties": false,
     });
-    if let Some(tree) = tree.as_object_mut().filter(|_| !rules.is_empty()) {
-        tree.insert("allOf".to_owned(), rules.into());
+    if !rules.is_empty() {
+        set(&mut tree, "allOf", rules);
     }
     tree
 }
 
 /// Adds the definitions of conditions by field type: operators with their values.
 pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
-    for ty in FieldType::ALL.into_iter().map(Some).chain([None]) {
+    for ty in types() {
         let op = |names: &[&str]| json!({"enum": names});
         let mut forms = vec![json!({"properties": {"op": op(&["isNull", "isNotNull"]), "value": false}})];
         if let Some(literal) = literal(ty) {
@@ -75,12 +74,17 @@ pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
     }
 }
 
+/// Iterates over all types; `None` stands for an unknown type.
+fn types() -> impl Iterator<Item = Option<FieldType>> {
+    FieldType::ALL.into_iter().map(Some).chain([None])
+}
+
 fn address(ty: Option<FieldType>) -> String {
     format!("#/$defs/is.{}", kind(ty))
 }
 
 fn kind(ty: Option<FieldType>) -> &'static str {
-    ty.map_or(UNKNOWN, FieldType::name)
+    ty.map_or("scalar", FieldType::name)
 }
 
 /// Returns the values that a field of the type is compared with; `None` for types without comparisons.

@@ -4,6 +4,7 @@ use mesh_schema::{Entity, FieldType};
 use serde_json::{Value, json};
 
 use super::component;
+use crate::json::set;
 
 /// Names of the schemas that do not depend on the entities. Names of entities have no dot.
 pub(super) const ERROR: &str = "mesh.error";
@@ -38,12 +39,21 @@ pub(super) fn json_response(description: &str, schema: &Value) -> Value {
 
 /// Returns a JSON response with an `ETag`, and the response 304.
 pub(super) fn cacheable(description: &str, schema: &Value) -> Value {
-    let mut response = json_response(description, schema);
     let tag = component("headers", "ETag");
-    if let Some(headers) = response.get_mut("headers").and_then(Value::as_object_mut) {
-        headers.insert("ETag".to_owned(), tag.clone());
-    }
+    let response = with_header(json_response(description, schema), "ETag");
     json!({"200": response, "304": {"description": "Not changed", "headers": {"ETag": tag}}})
+}
+
+/// Returns the response with a new record and its location.
+pub(super) fn created(schema: &Value) -> Value {
+    json!({"201": with_header(json_response("The new record", schema), "Location")})
+}
+
+fn with_header(mut response: Value, name: &str) -> Value {
+    if let Some(headers) = response.get_mut("headers") {
+        set(headers, name, component("headers", name));
+    }
+    response
 }
 
 /// Returns a required JSON body.

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::components::ERROR;
-use super::{Options, component};
+use super::components::{ERROR, json_response};
+use super::{Api, Options, component};
+use crate::json::set;
 
 /// Status, name of the response, description, and errors with that status.
 const ALL: [(&str, &str, &str, &[&str]); 12] = [
@@ -36,21 +37,27 @@ const ALL: [(&str, &str, &str, &[&str]); 12] = [
     ("503", "Unavailable", "The server is overloaded or shutting down", &["Unavailable"]),
 ];
 
-/// Statuses of all operations.
-const ALWAYS: [&str; 4] = ["400", "431", "500", "503"];
-
-/// Adds the error responses of an operation to its successful ones.
-pub(super) fn with(options: &Options, mut responses: Value, failures: &[&str]) -> Value {
-    let guarded: &[&str] = if options.integrity.is_some() { &["401", "403"] } else { &[] };
-    if let Some(responses) = responses.as_object_mut() {
-        for (status, name, ..) in &ALL {
-            let rated = options.rates && *status == "429";
-            if rated || ALWAYS.contains(status) || failures.contains(status) || guarded.contains(status) {
-                responses.insert((*status).to_owned(), component("responses", name));
+impl Api<'_> {
+    /// Adds the error responses of an operation to its successful ones.
+    pub(super) fn responses(&self, mut responses: Value, failures: &[&str]) -> Value {
+        for (status, name, ..) in ALL {
+            let is_possible = match status {
+                "400" | "431" | "500" | "503" => true,
+                "401" | "403" if self.options.integrity.is_some() => true,
+                "429" if self.options.rates => true,
+                _ => failures.contains(&status),
+            };
+            if is_possible {
+                set(&mut responses, status, component("responses", name));
             }
         }
+        responses
     }
-    responses
+
+    /// Returns a JSON response with status 200, and the error responses of the operation.
+    pub(super) fn ok(&self, description: &str, schema: &Value, failures: &[&str]) -> Value {
+        self.responses(json!({"200": json_response(description, schema)}), failures)
+    }
 }
 
 pub(super) fn responses(options: &Options) -> Value {
@@ -70,8 +77,8 @@ pub(super) fn responses(options: &Options) -> Value {
         let kind = json!({"properties": {"error": {"enum": errors}}});
         let schema = json!({"allOf": [component("schemas", ERROR), kind]});
         let mut headers = json!({"X-Request-Id": component("headers", "X-Request-Id")});
-        if let (Some(headers), "429" | "503") = (headers.as_object_mut(), *status) {
-            headers.insert("Retry-After".to_owned(), component("headers", "Retry-After"));
+        if let "429" | "503" = *status {
+            set(&mut headers, "Retry-After", component("headers", "Retry-After"));
         }
         let content = json!({"application/json": {"schema": schema}});
         all.insert(

@@ -72,17 +72,17 @@ impl Api<'_> {
             (false, true) => &["X-Mesh-Query", "X-Mesh-Query-Id", "X-Mesh-Format"],
             (false, false) => &["X-Mesh-Query", "X-Mesh-Format"],
         };
-        let own = all.iter().chain(more).map(|name| component("parameters", name));
-        own.chain(self.common_headers()).collect()
+        self.with_common(all.iter().chain(more).map(|name| component("parameters", name)))
     }
 
-    /// Returns the headers of every request.
-    pub(super) fn common_headers(&self) -> impl Iterator<Item = Value> + use<> {
+    /// Returns parameters followed by the headers of every request.
+    pub(super) fn with_common(&self, parameters: impl IntoIterator<Item = Value>) -> Vec<Value> {
         let bound: &[&str] = match self.options.integrity {
             Some(Bound::Accepted | Bound::Required) => &["X-Mesh-Timestamp", "X-Mesh-Nonce"],
             Some(Bound::Ignored) | None => &[],
         };
-        bound.iter().chain(&["X-Request-Id"]).map(|name| component("parameters", name))
+        let headers = bound.iter().chain(&["X-Request-Id"]).map(|name| component("parameters", name));
+        parameters.into_iter().chain(headers).collect()
     }
 }
 

@@ -1,23 +1,22 @@
 //! Read and event operations. `SPEC §2`, `SPEC §10`
 
+use mesh_plan::Registration;
 use mesh_schema::Entity;
 use serde_json::{Value, json};
 
-use super::Segment::{Any, Fixed};
-use super::components::{GROUP, PAGE_INFO, cacheable, id, json_body, json_response};
-use super::failures::with;
+use super::components::{GROUP, PAGE_INFO, cacheable, id, json_body};
 use super::parameters::in_path;
-use super::{Api, Paths, component};
+use super::{Api, component};
+use crate::json::set;
 
 impl Api<'_> {
-    pub(super) fn reads(&self, paths: &mut Paths, entity: &Entity, name: &str) {
-        let record = component("schemas", name);
+    pub(super) fn reads(&mut self, entity: &Entity, name: &str) {
         let key = &entity.key;
-        let item = json!({"anyOf": [record, component("schemas", GROUP)]});
+        let record = component("schemas", name);
         let page = json!({
             "type": "object",
             "properties": {
-                "items": {"type": "array", "items": item},
+                "items": {"type": "array", "items": {"anyOf": [record, component("schemas", GROUP)]}},
                 "pageInfo": component("schemas", PAGE_INFO),
             },
             "required": ["items", "pageInfo"],
@@ -28,36 +27,38 @@ impl Api<'_> {
             "tags": [key],
             "summary": format!("Reads a page of `{key}`"),
             "parameters": self.read_headers(&["If-None-Match"]),
-            "responses": with(self.options, cacheable("A page", &page), &[]),
+            "responses": self.responses(cacheable("A page", &page), &[]),
         });
-        paths.add(self.path(&[Fixed(key)]), "get", list);
-        if entity.id.is_none() {
-            return;
+        let path = self.path(key);
+        self.add(&path, "get", list);
+        if entity.id.is_some() {
+            self.point_reads(entity, name, &format!("{path}/{{id}}"));
         }
-        let one = json!({"anyOf": [record, {"type": "null"}]});
+    }
+
+    fn point_reads(&mut self, entity: &Entity, name: &str, path: &str) {
+        let key = &entity.key;
+        let one = json!({"anyOf": [component("schemas", name), {"type": "null"}]});
         let id = in_path("id", &id(entity));
-        let with_id = |mut headers: Vec<Value>| {
-            headers.insert(0, id.clone());
-            headers
-        };
+        let with_id = |headers: Vec<Value>| [vec![id.clone()], headers].concat();
+        let description = "The record, or `null` where there is none";
         let point = json!({
             "operationId": format!("{name}.read"),
             "tags": [key],
             "summary": format!("Reads one `{key}`"),
             "parameters": with_id(self.read_headers(&["If-None-Match"])),
-            "responses": with(self.options, cacheable("The record, or `null` where there is none", &one), &[]),
+            "responses": self.responses(cacheable(description, &one), &[]),
         });
-        let at = self.path(&[Fixed(key), Any("id")]);
-        paths.add(at.clone(), "get", point);
+        self.add(path, "get", point);
         if !self.options.mutations {
             let put = json!({
                 "operationId": format!("{name}.readByPut"),
                 "tags": [key],
                 "summary": format!("Reads one `{key}`, for clients that prefer PUT"),
                 "parameters": with_id(self.read_headers(&[])),
-                "responses": with(self.options, json!({"200": json_response("The record, or `null` where there is none", &one)}), &[]),
+                "responses": self.ok(description, &one, &[]),
             });
-            paths.add(at, "put", put);
+            self.add(path, "put", put);
         }
         if self.options.events {
             let stream = json!({
@@ -70,17 +71,18 @@ impl Api<'_> {
                 "tags": [key],
                 "summary": format!("Follows one `{key}`"),
                 "parameters": with_id(self.read_headers(&["Last-Event-ID"])),
-                "responses": with(self.options, json!({"200": stream}), &[]),
+                "responses": self.responses(json!({"200": stream}), &[]),
             });
-            paths.add(self.path(&[Fixed(key), Any("id"), Fixed("events")]), "get", events);
+            self.add(&format!("{path}/events"), "get", events);
         }
     }
 
     /// Adds reads by POST and the registration of queries.
-    pub(super) fn posted(&self, paths: &mut Paths) {
-        let format = json!({"enum": ["json", "ql"], "default": "json"});
+    pub(super) fn reads_by_post(&mut self) {
+        let options = self.options;
         let query = json!({"type": "string", "description": "the query text"});
-        if !self.options.only {
+        let format = json!({"enum": ["json", "ql"], "default": "json"});
+        if !options.only {
             let body = json!({
                 "type": "object",
                 "properties": {"query": query, "format": format, "id": {"type": ["string", "number"]}},
@@ -90,14 +92,13 @@ impl Api<'_> {
             let read = json!({
                 "operationId": "mesh.read",
                 "summary": "Reads by a query in the body, which may be longer than a header; with an id, reads one record",
-                "parameters": self.common_headers().collect::<Vec<_>>(),
+                "parameters": self.with_common([]),
                 "requestBody": json_body(&body),
-                "responses": with(self.options, json!({"200": json_response("The result", &any)}), &["413", "415"]),
+                "responses": self.ok("The result", &any, &["413", "415"]),
             });
-            paths.add(self.path(&[]), "post", read);
+            self.add(if options.base.is_empty() { "/" } else { &options.base }, "post", read);
         }
-        if let Some(registration) = self.options.persisted.filter(|it| *it != mesh_plan::Registration::Closed)
-        {
+        if let Some(registration) = options.persisted.filter(|it| *it != Registration::Closed) {
             let body = json!({"type": "object", "properties": {"query": query, "format": format}, "required": ["query"]});
             let id = json!({
                 "type": "object", "properties": {"id": {"type": "string", "pattern": "^q_[0-9a-f]{32}$"}}, "required": ["id"],
@@ -105,15 +106,14 @@ impl Api<'_> {
             let mut register = json!({
                 "operationId": "mesh.register",
                 "summary": "Registers a query for reads by id",
-                "parameters": self.common_headers().collect::<Vec<_>>(),
+                "parameters": self.with_common([]),
                 "requestBody": json_body(&body),
-                "responses": with(self.options, json!({"200": json_response("The id, which is equal for equal queries", &id)}), &["403", "413", "415"]),
+                "responses": self.ok("The id, which is equal for equal queries", &id, &["403", "413", "415"]),
             });
-            if let (Some(register), mesh_plan::Registration::Open) = (register.as_object_mut(), registration)
-            {
-                register.insert("security".to_owned(), json!([]));
+            if registration == Registration::Open {
+                set(&mut register, "security", json!([]));
             }
-            paths.add(self.path(&[Fixed("queries")]), "post", register);
+            self.add(&self.path("queries"), "post", register);
         }
     }
 }

@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, takes_writes};
 use super::{Api, component};
+use crate::json::set;
+use crate::members;
 
 impl Api<'_> {
     pub(super) fn schemas(&self) -> Value {
@@ -33,14 +35,14 @@ impl Api<'_> {
     /// Returns the schema of a record. Responses contain the selected members.
     fn record(&self, entity: &Entity) -> Value {
         let mut properties = Map::new();
-        for field in seen(entity) {
+        for field in members::fields(entity) {
             properties.insert(field.name.clone(), value(field));
         }
-        for computed in entity.computed.iter().filter(|it| entity.member(&it.name).is_some()) {
+        for computed in members::computed(entity) {
             properties.insert(computed.name.clone(), json!({"readOnly": true, "description": "computed"}));
         }
-        for (relation, _, target) in self.relations(entity) {
-            let target = component("schemas", target);
+        for relation in members::relations(entity) {
+            let target = component("schemas", self.names.get(relation.target));
             let leads = match relation.cardinality {
                 Cardinality::One => json!({"anyOf": [target, {"type": "null"}]}),
                 Cardinality::Many => json!({"type": "array", "items": target}),
@@ -48,21 +50,17 @@ impl Api<'_> {
             properties.insert(relation.name.clone(), leads);
         }
         let mut record = json!({"type": "object", "properties": properties, "additionalProperties": false});
-        if let Some((record, description)) = record.as_object_mut().zip(entity.description.clone()) {
-            record.insert("description".to_owned(), description.into());
+        if let Some(description) = &entity.description {
+            set(&mut record, "description", description.as_str());
         }
         record
     }
 }
 
-fn seen(entity: &Entity) -> impl Iterator<Item = &Field> {
-    entity.fields.iter().filter(|field| entity.member(&field.name).is_some())
-}
-
 /// Returns the schema of the body of a write.
 fn written(entity: &Entity) -> Value {
-    let properties: Map<_, _> =
-        seen(entity).filter(|field| field.writable).map(|field| (field.name.clone(), value(field))).collect();
+    let writable = members::fields(entity).filter(|field| field.writable);
+    let properties: Map<_, _> = writable.map(|field| (field.name.clone(), value(field))).collect();
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 

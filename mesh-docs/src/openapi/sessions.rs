@@ -2,13 +2,11 @@
 
 use serde_json::json;
 
-use super::Segment::Fixed;
-use super::components::{json_body, json_response};
-use super::failures::with;
-use super::{Api, Paths, component};
+use super::components::json_body;
+use super::{Api, component};
 
 impl Api<'_> {
-    pub(super) fn sessions(&self, paths: &mut Paths) {
+    pub(super) fn sessions(&mut self) {
         if self.options.integrity.is_none() {
             return;
         }
@@ -23,29 +21,27 @@ impl Api<'_> {
             },
             "required": ["signingToken", "token", "expiresAt"],
         });
-        let failures = ["413", "415", "429"];
-        let id = component("parameters", "X-Request-Id");
         let login = json!({
             "operationId": "mesh.login",
             "summary": "Starts a session",
             "security": [],
-            "parameters": [id],
+            "parameters": [component("parameters", "X-Request-Id")],
             "requestBody": json_body(&credentials),
-            "responses": with(self.options, json!({"200": json_response("The session", &session)}), &failures),
+            "responses": self.ok("The session", &session, &["413", "415", "429"]),
         });
-        paths.add(self.path(&[Fixed("auth")]), "post", login);
+        self.add(&self.path("auth"), "post", login);
         let ended = json!({"type": "object", "properties": {"loggedOut": {"const": true}}, "required": ["loggedOut"]});
         let logout = json!({
             "operationId": "mesh.logout",
             "summary": "Revokes the session on all servers",
             "security": [{"token": []}, {"token": [], "signature": []}],
-            "parameters": self.common_headers().collect::<Vec<_>>(),
-            "responses": with(self.options, json!({"200": json_response("The session is revoked", &ended)}), &[]),
+            "parameters": self.with_common([]),
+            "responses": self.ok("The session is revoked", &ended, &[]),
         });
-        paths.add(self.path(&[Fixed("logout")]), "post", logout);
+        self.add(&self.path("logout"), "post", logout);
     }
 
-    pub(super) fn playground(&self, paths: &mut Paths) {
+    pub(super) fn playground(&mut self) {
         let Some(docs) = &self.options.docs else { return };
         let security = if self.options.docs_guarded { json!([{"token": []}]) } else { json!([]) };
         let page = json!({
@@ -54,7 +50,7 @@ impl Api<'_> {
             "security": [],
             "responses": {"200": {"description": "The page", "content": {"text/html": {"schema": {"type": "string"}}}}},
         });
-        paths.add(docs.clone(), "get", page);
+        self.add(docs, "get", page);
         let document = json!({
             "type": "object",
             "properties": {"title": {}, "query": {"type": "object"}, "entities": {"type": "array"}},
@@ -64,9 +60,9 @@ impl Api<'_> {
             "operationId": "mesh.introspect",
             "summary": "Returns the schema",
             "security": security,
-            "responses": with(self.options, json!({"200": json_response("The schema as clients see it", &document)}), &[]),
+            "responses": self.ok("The schema as clients see it", &document, &[]),
         });
-        paths.add(format!("{docs}/schema"), "get", schema);
+        self.add(&format!("{docs}/schema"), "get", schema);
         let body = json!({
             "type": "object",
             "properties": {
@@ -82,8 +78,8 @@ impl Api<'_> {
             "summary": "Runs a query",
             "security": security,
             "requestBody": json_body(&body),
-            "responses": with(self.options, json!({"200": json_response("The result and metadata", &answer)}), &["413", "415"]),
+            "responses": self.ok("The result and metadata", &answer, &["413", "415"]),
         });
-        paths.add(format!("{docs}/execute"), "post", execute);
+        self.add(&format!("{docs}/execute"), "post", execute);
     }
 }

@@ -1,210 +1,130 @@
-//! Write, link and upload operations. `SPEC §9`, `SPEC §11`
+//! Write and link operations. `SPEC §11`
 
 use mesh_schema::{Cardinality, Entity, Link, Relation};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::Segment::{Any, Fixed};
-use super::components::{LINK, UPLOADED, id, json_body, json_response, takes_writes};
-use super::failures::with;
+use super::components::{LINK, created, id, json_body, takes_writes};
 use super::parameters::in_path;
-use super::{Api, Paths, component};
+use super::{Api, component, segment};
+use crate::members;
+
+/// Error statuses of writes with a body.
+const FAILURES: [&str; 4] = ["404", "409", "413", "415"];
 
 impl Api<'_> {
-    pub(super) fn writes(&self, paths: &mut Paths, entity: &Entity, name: &str) {
+    pub(super) fn writes(&mut self, entity: &Entity, name: &str) {
         let key = &entity.key;
+        let path = self.path(key);
+        let record_path = format!("{path}/{{id}}");
+        let parent = in_path("id", &id(entity));
         if takes_writes(entity) {
-            let written = || json_body(&component("schemas", &format!("{name}.written")));
+            let body = json_body(&component("schemas", &format!("{name}.written")));
             let record = component("schemas", name);
-            let id = in_path("id", &id(entity));
             let create = json!({
                 "operationId": format!("{name}.create"),
                 "tags": [key],
                 "summary": format!("Creates a `{key}`"),
-                "parameters": self.shaped(&[]),
-                "requestBody": written(),
-                "responses": with(self.options, json!({"201": created(&record)}), &["404", "409", "413", "415"]),
+                "parameters": self.shaped(None),
+                "requestBody": body,
+                "responses": self.responses(created(&record), &FAILURES),
             });
-            paths.add(self.path(&[Fixed(key)]), "post", create);
+            self.add(&path, "post", create);
             let update = json!({
                 "operationId": format!("{name}.update"),
                 "tags": [key],
                 "summary": format!("Updates a `{key}`; without a body, reads it"),
-                "parameters": self.shaped(&[&id]),
-                "requestBody": written(),
-                "responses": with(self.options, json!({"200": json_response("The record", &record)}), &["404", "409", "413", "415"]),
+                "parameters": self.shaped(Some(&parent)),
+                "requestBody": body,
+                "responses": self.ok("The record", &record, &FAILURES),
             });
-            paths.add(self.path(&[Fixed(key), Any("id")]), "put", update);
-            paths.add(
-                self.path(&[Fixed(key), Any("id")]),
-                "delete",
-                self.removal(&format!("{name}.delete"), key, "Deletes the record", &[&id]),
-            );
+            self.add(&record_path, "put", update);
+            let delete =
+                self.removal(&format!("{name}.delete"), key, "Deletes the record", vec![parent.clone()]);
+            self.add(&record_path, "delete", delete);
         }
-        for (relation, target, target_name) in self.relations(entity) {
-            if entity.id.is_some() && target.id.is_some() {
-                self.linked(paths, (entity, name), relation, (target, target_name));
+        if entity.id.is_none() {
+            return;
+        }
+        for relation in members::relations(entity) {
+            let target = self.schema.entity(relation.target);
+            let path = format!("{record_path}/{}", segment(&relation.name));
+            match relation.cardinality {
+                _ if target.id.is_none() => {}
+                Cardinality::One => self.connect((entity, name), relation, &path, parent.clone()),
+                Cardinality::Many => self.add_child((entity, name), relation, &path, parent.clone()),
             }
         }
     }
 
-    fn linked(
-        &self,
-        paths: &mut Paths,
-        (entity, name): (&Entity, &str),
-        relation: &Relation,
-        (target, target_name): (&Entity, &str),
-    ) {
+    /// Adds the operations that set and clear a to-one relation.
+    fn connect(&mut self, (entity, name): (&Entity, &str), relation: &Relation, path: &str, parent: Value) {
         let (key, own) = (&entity.key, &relation.name);
-        let parent = in_path("id", &id(entity));
-        let at = self.path(&[Fixed(key), Any("id"), Fixed(own)]);
-        let operation = |what: &str| format!("{name}.{own}.{what}");
-        let link = json_body(&component("schemas", LINK));
-        let failures = ["404", "409", "413", "415"];
-        let record = component("schemas", target_name);
-        let junction = matches!(relation.link, Link::Through { .. });
-        match relation.cardinality {
-            Cardinality::One if can_be_set(entity, relation, target) => {
-                let connect = json!({
-                    "operationId": operation("connect"),
-                    "tags": [key],
-                    "summary": format!("Sets the `{own}` of a `{key}`"),
-                    "parameters": self.shaped(&[&parent]),
-                    "requestBody": link,
-                    "responses": with(self.options, json!({"200": json_response("The related record", &record)}), &failures),
-                });
-                paths.add(at.clone(), "put", connect);
-                paths.add(
-                    at,
-                    "delete",
-                    self.removal(&operation("disconnect"), key, "Unlinks the records", &[&parent]),
-                );
-            }
-            Cardinality::Many
-                if (junction && takes_writes(entity)) || (!junction && takes_writes(target)) =>
-            {
-                let child = in_path("childId", &id(target));
-                let (body, good, description) = if junction {
-                    (
-                        link,
-                        json!({"204": {"description": "The records are linked"}}),
-                        format!("Links a record to the `{own}` of a `{key}`"),
-                    )
-                } else {
-                    let body = json_body(&component("schemas", &format!("{target_name}.written")));
-                    (
-                        body,
-                        json!({"201": created(&record)}),
-                        format!("Creates a record in the `{own}` of a `{key}`"),
-                    )
-                };
-                let attach = json!({
-                    "operationId": operation("add"),
-                    "tags": [key],
-                    "summary": description,
-                    "parameters": self.shaped(&[&parent]),
-                    "requestBody": body,
-                    "responses": with(self.options, good, &failures),
-                });
-                paths.add(at, "post", attach);
-                let description = if junction { "Unlinks the records" } else { "Deletes the child" };
-                let remove = self.removal(&operation("remove"), key, description, &[&parent, &child]);
-                paths.add(self.path(&[Fixed(key), Any("id"), Fixed(own), Any("childId")]), "delete", remove);
-            }
-            Cardinality::One | Cardinality::Many => {}
+        if !can_be_set(entity, relation, self.schema.entity(relation.target)) {
+            return;
         }
+        let record = component("schemas", self.names.get(relation.target));
+        let connect = json!({
+            "operationId": format!("{name}.{own}.connect"),
+            "tags": [key],
+            "summary": format!("Sets the `{own}` of a `{key}`"),
+            "parameters": self.shaped(Some(&parent)),
+            "requestBody": json_body(&component("schemas", LINK)),
+            "responses": self.ok("The related record", &record, &FAILURES),
+        });
+        self.add(path, "put", connect);
+        let operation = format!("{name}.{own}.disconnect");
+        self.add(path, "delete", self.removal(&operation, key, "Unlinks the records", vec![parent]));
     }
 
-    /// Returns the parameters of a write: those of the path, then the headers.
-    fn shaped(&self, in_path: &[&Value]) -> Vec<Value> {
-        let own = in_path.iter().map(|parameter| (*parameter).clone());
-        own.chain([component("parameters", "Shape")]).chain(self.common_headers()).collect()
+    /// Adds the operations that add and remove records of a to-many relation.
+    fn add_child(&mut self, (entity, name): (&Entity, &str), relation: &Relation, path: &str, parent: Value) {
+        let (key, own) = (&entity.key, &relation.name);
+        let target = self.schema.entity(relation.target);
+        let is_junction = matches!(relation.link, Link::Through { .. });
+        if !takes_writes(if is_junction { entity } else { target }) {
+            return;
+        }
+        let child = in_path("childId", &id(target));
+        let target = self.names.get(relation.target);
+        let (schema, good, summary, removal) = if is_junction {
+            let good = json!({"204": {"description": "The records are linked"}});
+            (
+                LINK.to_owned(),
+                good,
+                format!("Links a record to the `{own}` of a `{key}`"),
+                "Unlinks the records",
+            )
+        } else {
+            let good = created(&component("schemas", target));
+            let summary = format!("Creates a record in the `{own}` of a `{key}`");
+            (format!("{target}.written"), good, summary, "Deletes the child")
+        };
+        let add = json!({
+            "operationId": format!("{name}.{own}.add"),
+            "tags": [key],
+            "summary": summary,
+            "parameters": self.shaped(Some(&parent)),
+            "requestBody": json_body(&component("schemas", &schema)),
+            "responses": self.responses(good, &FAILURES),
+        });
+        self.add(path, "post", add);
+        let remove = self.removal(&format!("{name}.{own}.remove"), key, removal, vec![parent, child]);
+        self.add(&format!("{path}/{{childId}}"), "delete", remove);
     }
 
-    fn removal(&self, operation: &str, key: &str, description: &str, in_path: &[&Value]) -> Value {
-        let own = in_path.iter().map(|parameter| (*parameter).clone());
+    /// Returns the parameters of a write: that of the path, then the headers.
+    fn shaped(&self, in_path: Option<&Value>) -> Vec<Value> {
+        self.with_common(in_path.cloned().into_iter().chain([component("parameters", "Shape")]))
+    }
+
+    fn removal(&self, operation: &str, key: &str, description: &str, in_path: Vec<Value>) -> Value {
         json!({
             "operationId": operation,
             "tags": [key],
             "summary": description,
-            "parameters": own.chain(self.common_headers()).collect::<Vec<_>>(),
-            "responses": with(self.options, json!({"204": {"description": "Done"}}), &["404", "409"]),
+            "parameters": self.with_common(in_path),
+            "responses": self.responses(json!({"204": {"description": "Done"}}), &["404", "409"]),
         })
-    }
-
-    /// Adds uploads to the fields that accept files.
-    pub(super) fn uploads(&self, paths: &mut Paths, entity: &Entity, name: &str) {
-        let key = &entity.key;
-        let seen = |name: &str| entity.member(name).is_some();
-        let fields: Vec<_> =
-            entity.fields.iter().filter(|field| field.upload.is_some() && seen(&field.name)).collect();
-        if fields.is_empty() || entity.id.is_none() {
-            return;
-        }
-        let failures = ["403", "404", "409", "413", "415"];
-        let headers = || std::iter::once(component("parameters", "Statement")).chain(self.common_headers());
-        let stored = component("schemas", UPLOADED);
-        let form = form();
-        for field in fields {
-            let id = in_path("id", &id(entity));
-            let attach = json!({
-                "operationId": format!("{name}.{}.upload", field.name),
-                "tags": [key],
-                "summary": format!("Uploads a file to the `{}` of a record", field.name),
-                "parameters": std::iter::once(id).chain(headers()).collect::<Vec<_>>(),
-                "requestBody": {"required": true, "content": form},
-                "responses": with(self.options, json!({"200": json_response("The file is stored", &stored)}), &failures),
-            });
-            paths.add(self.path(&[Fixed(key), Any("id"), Fixed(&field.name)]), "post", attach);
-        }
-        // With write routes enabled, the path also accepts JSON; the content type decides.
-        let create = paths.find(&self.path(&[Fixed(key)]), "post");
-        let content = create.and_then(|it| it.get_mut("requestBody")?.get_mut("content")?.as_object_mut());
-        if let Some(content) = content {
-            content.extend(form);
-        } else {
-            let create = json!({
-                "operationId": format!("{name}.createWithFile"),
-                "tags": [key],
-                "summary": format!("Creates a `{key}` from a file and the fields in `meta`"),
-                "parameters": headers().collect::<Vec<_>>(),
-                "requestBody": {"required": true, "content": form},
-                "responses": with(self.options, json!({"201": created(&stored)}), &failures),
-            });
-            paths.add(self.path(&[Fixed(key)]), "post", create);
-        }
-    }
-}
-
-impl Api<'_> {
-    /// Adds the route that serves stored files.
-    pub(super) fn files(&self, paths: &mut Paths) {
-        let Some(segment) = &self.options.uploads else { return };
-        let part = |name: &str, digits: u8| {
-            in_path(name, &json!({"type": "string", "pattern": format!("^[0-9a-f]{{{digits}}}$")}))
-        };
-        let range = json!({"name": "Range", "in": "header", "required": false, "schema": {"type": "string"}});
-        let parameters =
-            [part("first", 2), part("rest", 62), range, component("parameters", "If-None-Match")];
-        let bytes = |description: &str| {
-            json!({
-                "description": description,
-                "headers": {"ETag": component("headers", "ETag")},
-                "content": {"*/*": {"schema": {}}},
-            })
-        };
-        let good = json!({
-            "200": bytes("The file"),
-            "206": bytes("A range of the file"),
-            "302": {"description": "The file is stored in a bucket", "headers": {"Location": component("headers", "Location")}},
-            "304": {"description": "Not changed"},
-        });
-        let get = json!({
-            "operationId": "mesh.file",
-            "summary": "Serves a stored file; `sha256/{first}/{rest}` is its storage key",
-            "parameters": parameters.into_iter().chain(self.common_headers()).collect::<Vec<_>>(),
-            "responses": with(self.options, good, &["404", "416"]),
-        });
-        paths.add(self.path(&[Fixed(segment), Fixed("sha256"), Any("first"), Any("rest")]), "get", get);
     }
 }
 
@@ -216,29 +136,4 @@ fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
         takes_writes(entity) && field.is_none_or(|id| entity.field(id).writable)
     };
     pairs.iter().any(|pair| writable(entity, &pair.parent) || writable(target, &pair.target))
-}
-
-/// Returns the response with a new record and its location.
-fn created(schema: &Value) -> Value {
-    let mut response = json_response("The new record", schema);
-    if let Some(headers) = response.get_mut("headers").and_then(Value::as_object_mut) {
-        headers.insert("Location".to_owned(), component("headers", "Location"));
-    }
-    response
-}
-
-/// Returns a form with a file.
-fn form() -> Map<String, Value> {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "file": {"type": "string", "contentMediaType": "application/octet-stream"},
-            "meta": {"type": "object", "description": "other fields of the record"},
-        },
-        "required": ["file"],
-        "additionalProperties": false,
-    });
-    let mut form = Map::new();
-    form.insert("multipart/form-data".to_owned(), json!({"schema": schema}));
-    form
 }

@@ -178,7 +178,7 @@ fn self_relation() {
 #[test]
 fn description_cannot_end_its_comment() {
     let mut out = String::new();
-    comment(&mut out, "  ", "What was\nwritten. */ evil() /*", false);
+    comment(&mut out, "  ", "What was\nwritten. */ evil() /*");
     assert_eq!(out, "  /** What was written. * / evil() /* */\n");
 }
 

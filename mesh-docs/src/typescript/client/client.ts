@@ -1,6 +1,6 @@
-// Who asks.
+// The client
 
-/** What a login gives; it may be kept, and handed to another client. */
+/** A session, which can be stored and used by another client. */
 export interface Session {
   token: string;
   signingToken: string;
@@ -8,19 +8,19 @@ export interface Session {
   expiresAt: number;
 }
 export interface Options {
-  /** Sends requests, in place of the global function. */
+  /** Replaces the global function `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Reads by query ids, and registers the queries that the server does not know. */
+  /** Reads by query ids, and registers queries that are unknown to the server. */
   persisted?: boolean;
-  /** Binds signatures to method, path and time, so that no other request can carry them; on unless `false`. */
+  /** Binds signatures to method, path and time, so that they are invalid for other requests; `true` by default. */
   bound?: boolean;
-  /** Signs with this session. */
+  /** The initial session. */
   session?: Session;
 }
 export interface Call {
   signal?: AbortSignal;
 }
-/** What a stored file is told by. */
+/** A stored file. */
 export interface Uploaded {
   contentHash: string;
   size: number;
@@ -29,14 +29,14 @@ export interface Uploaded {
   [field: string]: Json;
 }
 
-/** What a server says when it refuses. */
+/** An error reply of the server. */
 export class MeshError extends Error {
   override name = "MeshError";
   readonly status: number;
-  /** `ValidationError`, `IntegrityError` and the like. */
+  /** The class of the error, such as `ValidationError`. */
   readonly kind: string;
   readonly code?: string;
-  /** Where in the query, as `post.comments.author`. */
+  /** The position in the query, such as `post.comments.author`. */
   readonly path?: string;
   readonly line?: number;
   readonly column?: number;
@@ -51,33 +51,33 @@ export class MeshError extends Error {
   }
 }
 
-/** The longest query that goes into a header; longer ones are posted. */
+/** The maximum length of a query in a header; longer ones are posted. */
 const HEADER = 8192;
 
 interface Sent extends Call {
   method?: string;
-  /** Names of a header and its value: the query, or its id. */
+  /** The header with the query or its id: name and value. */
   query?: [string, string];
   json?: string;
   form?: FormData;
   headers?: Record<string, string>;
 }
 
-/** A server. */
+/** A client of a server. */
 export class Client<S extends SchemaTypes<S>> {
   /** The session that requests are signed with. */
   session: Session | undefined;
   readonly #base: string;
   readonly #options: Options;
 
-  /** `base` is where the server is, its base path included, such as `http://127.0.0.1:4000/mesh`. */
+  /** `base` is the URL of the server with its base path, such as `http://127.0.0.1:4000/mesh`. */
   constructor(base: string, options: Options = {}) {
     this.#base = base.replace(/\/+$/, "");
     this.#options = options;
     this.session = options.session;
   }
 
-  /** Logs in; what follows is signed. */
+  /** Logs in. Subsequent requests are signed. */
   async login(credentials: { [name: string]: Json }): Promise<Session> {
     this.session = undefined;
     const reply = await this.#send("/auth", { method: "POST", json: JSON.stringify(credentials) });
@@ -95,12 +95,12 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#read(query, undefined, call)) as Page<Item<S, Q>>;
   }
 
-  /** Reads a record; `null` where there is none. */
+  /** Reads a record; `null` if it does not exist. */
   async one<const Q extends PointQuery<S>>(id: string | number, query: Q & Checked<S, Q, "$select">, call: Call = {}): Promise<Item<S, Q> | null> {
     return (await this.#read(query, id, call)) as Item<S, Q> | null;
   }
 
-  /** Reads the items of all pages, a page at a time as they are wanted. */
+  /** Reads the items of all pages, and requests each page when it is needed. */
   async *items<const Q extends Query<S>>(query: Q & Checked<S, Q>, call: Call = {}): AsyncGenerator<Item<S, Q>, void, undefined> {
     const [entity, node] = root(query);
     const page = node["$page"] as object | undefined;
@@ -114,21 +114,21 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /**
-   * Follows a record: its answer at once, and again whenever that changes; `null` when the record is gone. A lost
-   * connection is made again. Ends when `signal` says so; a reading that fails meanwhile is told to `trouble`.
+   * Watches a record: yields it at the start and after each change, and `null` if it does not exist. Reconnects after a
+   * lost connection. Ends when `signal` is aborted. `trouble` is called with the errors of reads in between.
    */
   async *watch<const Q extends PointQuery<S>>(
     id: string | number,
     query: Q & Checked<S, Q, "$select">,
     call: Call & { trouble?: (error: MeshError) => void } = {},
   ): AsyncGenerator<Item<S, Q> | null, void, undefined> {
-    const path = place(root(query)[0], id, "events");
+    const path = route(root(query)[0], id, "events");
     let last = "";
     let wait = 2000;
     for (;;) {
       try {
         const headers: Record<string, string> = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
-        const reply = await this.#ask(path, JSON.stringify(query), { ...call, headers });
+        const reply = await this.#query(path, JSON.stringify(query), { ...call, headers });
         for await (const event of events(reply)) {
           last = event["id"] ?? last;
           wait = Number(event["retry"] ?? wait);
@@ -142,7 +142,7 @@ export class Client<S extends SchemaTypes<S>> {
         }
       } catch (error) {
         if (call.signal?.aborted) return;
-        // What the server refuses it would refuse again, unless it has too much to do.
+        // Other refusals are permanent.
         if (error instanceof MeshError && error.status < 500 && error.status !== 429) throw error;
       }
       await new Promise((done) => setTimeout(done, wait));
@@ -150,7 +150,7 @@ export class Client<S extends SchemaTypes<S>> {
     }
   }
 
-  /** Sends a file to a field of a record, or with an id of `null` makes a record of it. */
+  /** Uploads a file to a field of a record, or creates a record with it if the id is `null`. */
   async upload<E extends keyof S & string>(
     entity: E,
     id: string | number | null,
@@ -163,13 +163,13 @@ export class Client<S extends SchemaTypes<S>> {
     const form = new FormData();
     if (more.meta) form.set("meta", JSON.stringify(more.meta));
     form.set("file", file, more.name ?? (file as File).name ?? "file");
-    const path = id === null ? place(entity) : place(entity, id, field);
+    const path = id === null ? route(entity) : route(entity, id, field);
     const { signal } = more;
     const reply = await this.#send(path, { method: "POST", query: ["X-Mesh-Query", base64(statement)], form, ...(signal && { signal }) });
     return (await reply.json()) as Uploaded;
   }
 
-  /** Makes a record. As with all writes that leave one, the answer is what the query selects of it, else its fields. */
+  /** Creates a record. Like all writes of records, it returns the selection of the query, by default all fields. */
   async create<E extends Writable<S>, const Q extends Shape<S, E> = never>(
     entity: E,
     fields: Fields<S, E>,
@@ -179,7 +179,7 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#write("POST", [entity], fields, query, call)) as Written<S, E, Q>;
   }
 
-  /** Changes fields of a record. */
+  /** Updates fields of a record. */
   async update<E extends Writable<S>, const Q extends Shape<S, E> = never>(
     entity: E,
     id: string | number,
@@ -195,7 +195,7 @@ export class Client<S extends SchemaTypes<S>> {
     await this.#write("DELETE", [entity, id], undefined, undefined, call);
   }
 
-  /** Makes a record below another one. */
+  /** Creates a record in a to-many relation. */
   async createChild<E extends Text<keyof S>, R extends Relation<S, E, Many<unknown>>, const Q extends Shape<S, To<S, E, R>> = never>(
     entity: E,
     id: string | number,
@@ -207,12 +207,12 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#write("POST", [entity, id, relation], fields, query, call)) as Written<S, To<S, E, R>, Q>;
   }
 
-  /** Links two records, many to many. */
+  /** Links two records of a many-to-many relation. */
   async attach<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, Many<unknown>>, other: string | number, call?: Call): Promise<void> {
     await this.#write("POST", [entity, id, relation], { entityId: other }, undefined, call);
   }
 
-  /** Has a relation to one record lead to another one, which is the answer. */
+  /** Sets the record of a to-one relation and returns it. */
   async connect<E extends Text<keyof S>, R extends Relation<S, E, One<unknown>>, const Q extends Shape<S, To<S, E, R>> = never>(
     entity: E,
     id: string | number,
@@ -224,24 +224,24 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#write("PUT", [entity, id, relation], { entityId: other }, query, call)) as Written<S, To<S, E, R>, Q>;
   }
 
-  /** Has a relation to one record lead nowhere. */
+  /** Clears a to-one relation. */
   async disconnect<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, One<unknown>>, call?: Call): Promise<void> {
     await this.#write("DELETE", [entity, id, relation], undefined, undefined, call);
   }
 
-  /** Deletes a child of a record; many to many, only its link. */
+  /** Deletes a child of a record; of a many-to-many relation, only the link. */
   async remove<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, Many<unknown>>, child: string | number, call?: Call): Promise<void> {
     await this.#write("DELETE", [entity, id, relation, child], undefined, undefined, call);
   }
 
   async #write(method: string, at: (string | number)[], fields?: object, query?: object, call: Call = {}): Promise<unknown> {
-    const path = place(...at);
+    const path = route(...at);
     const sent: Sent = { ...call, method, ...(fields && { json: JSON.stringify(fields) }) };
-    const reply = await (query ? this.#ask(path, JSON.stringify(query), sent) : this.#send(path, sent));
+    const reply = await (query ? this.#query(path, JSON.stringify(query), sent) : this.#send(path, sent));
     return reply.status === 204 ? null : reply.json();
   }
 
-  /** Any other request under the base path, signed in a session: routes of the application's own. */
+  /** Sends any other request below the base path, signed in a session, for routes of the application. */
   async call(method: string, path: string, json?: Json, call: Call = {}): Promise<Json> {
     const reply = await this.#send(path, { ...call, method, ...(json !== undefined && { json: JSON.stringify(json) }) });
     const text = await reply.text();
@@ -256,12 +256,12 @@ export class Client<S extends SchemaTypes<S>> {
       const json = JSON.stringify(id === undefined ? { query: text } : { query: text, id });
       return (await this.#send("", { ...call, method: "POST", json })).json();
     }
-    // A cursor makes each page another query, which is not worth an id.
-    return (await this.#ask(place(entity, id), text, call, after == null)).json();
+    // Queries with cursors are not registered, because each page is another query.
+    return (await this.#query(route(entity, id), text, call, after == null)).json();
   }
 
-  /** A request with a query in its head: by id if wanted, where the query is registered as soon as the server turns out not to know it. */
-  async #ask(path: string, text: string, sent: Sent, byId = true): Promise<Response> {
+  /** Sends a request with a query in its headers. With query ids, an unknown query is registered first. */
+  async #query(path: string, text: string, sent: Sent, byId = true): Promise<Response> {
     if (!this.#options.persisted || !byId) return this.#send(path, { ...sent, query: ["X-Mesh-Query", base64(text)] });
     const id = `q_${(await sha256(utf8(`json\0${text}`))).slice(0, 32)}`;
     const known: Sent = { ...sent, query: ["X-Mesh-Query-Id", id] };
@@ -310,11 +310,11 @@ function root(query: object): [string, { [key: string]: unknown }] {
   return first;
 }
 
-function place(...segments: (string | number | undefined)[]): string {
+function route(...segments: (string | number | undefined)[]): string {
   return segments.map((segment) => (segment === undefined ? "" : `/${encodeURIComponent(segment)}`)).join("");
 }
 
-/** The events of a stream, each as its lines say. */
+/** Parses the events of a stream, each to its fields. */
 async function* events(reply: Response): AsyncGenerator<{ [name: string]: string }, void, undefined> {
   const reader = reply.body?.getReader();
   const decoder = new TextDecoder();

@@ -1,28 +1,28 @@
-// A client of a Mesh server, and the types of what its queries select. Written by `mesh-server types` beside the file
-// that describes a schema; it is the same for every schema and needs nothing but `fetch` and Web Crypto, which browsers
-// have on https and on localhost.
+// A client of a Mesh server, and types that derive results from queries. `mesh-server types` writes this file beside the
+// types of a schema. It is equal for all schemas and requires only `fetch` and Web Crypto, which browsers provide on https
+// and on localhost.
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** What is known of one entity. */
+/** The types of an entity. */
 export interface EntityTypes {
-  /** What is no relation, as answers hold it. */
+  /** The fields and computed fields, with the types of their values in results. */
   fields: object;
-  /** The field that a record is found by; `null` where there are lists only. */
+  /** The name of the id field; `null` if records cannot be read by id. */
   id: string | null;
-  /** The kind of each field that can stand in a control, which decides what it is compared with. */
+  /** The kinds of the fields that controls accept, which determine the values they are compared with. */
   kinds: object;
-  /** Where relations lead. */
+  /** The relations, with their targets. */
   relations: object;
-  /** Fields that take files. */
+  /** The names of fields that accept files. */
   uploads: string;
-  /** Fields that may be written. */
+  /** The names of writable fields. */
   writable: string;
 }
-/** What is known of all entities of a schema. */
+/** The types of all entities of a schema. */
 export type SchemaTypes<S> = { [E in keyof S]: EntityTypes };
-/** A relation to one record, or to none. */
+/** A relation to at most one record. */
 export interface One<E> {
   one: E;
 }
@@ -35,9 +35,9 @@ type Part<S, E, P extends keyof EntityTypes> = E extends keyof S ? (S[E] extends
 type Text<T> = T & string;
 type Flat<T> = { -readonly [K in keyof T]: T[K] } & {};
 
-// What can be asked.
+// Queries
 
-/** What a field of a kind is compared with. */
+/** The values that fields are compared with, by kind. */
 interface Literals {
   string: string;
   integer: number;
@@ -73,13 +73,13 @@ export type Filter<S, E> = Tree<Leaf<S, E>>;
 type Operator = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "nin" | "like" | "ilike" | "isNull" | "isNotNull";
 type Aggregated = { readonly aggregate: string; readonly op: Operator; readonly value?: Json | readonly Json[] };
 
-/** What is read of a record. */
+/** A node for a single record. */
 export interface OneNode<S, E> {
   readonly $select: Select<S, E>;
 }
 type Direction = { readonly direction: "asc" | "desc"; readonly nulls?: "first" | "last" };
 type Order<S, E> = { readonly field: FieldsOf<S, E, "json"> } & Direction;
-/** What is read of a list below a record. */
+/** A node for a list in a record. */
 export interface ManyNode<S, E> extends OneNode<S, E> {
   readonly $where?: Filter<S, E>;
   readonly $orderBy?: readonly Order<S, E>[];
@@ -93,7 +93,7 @@ type Fold<S, E> =
       readonly distinct?: boolean;
     }
   | { readonly fn: "min" | "max"; readonly field: FieldsOf<S, E, "boolean" | "json" | "binary" | "uuid">; readonly distinct?: boolean };
-/** What is read of a collection. */
+/** The root node of a query of a collection. */
 export interface RootNode<S, E> extends OneNode<S, E> {
   readonly $where?: Filter<S, E>;
   readonly $orderBy?: readonly (Order<S, E> | ({ readonly aggregate: string } & Direction))[];
@@ -103,7 +103,7 @@ export interface RootNode<S, E> extends OneNode<S, E> {
   readonly $aggregate?: { readonly [alias: string]: Fold<S, E> };
   readonly $having?: Tree<Aggregated | Leaf<S, E>>;
 }
-/** The names that are wanted. */
+/** A selection of fields and relations. */
 export type Select<S, E> = { readonly [F in keyof Part<S, E, "fields">]?: true } & {
   readonly [R in keyof Part<S, E, "relations">]?: Part<S, E, "relations">[R] extends Many<infer T>
     ? ManyNode<S, T>
@@ -111,12 +111,12 @@ export type Select<S, E> = { readonly [F in keyof Part<S, E, "fields">]?: true }
       ? OneNode<S, T>
       : never;
 };
-/** A read of a collection: one entity, and what is wanted of it. */
+/** A query of a collection: one entity with its root node. */
 export type Query<S> = { readonly [E in keyof S]?: RootNode<S, E> };
-/** A read of one record. */
+/** A query of one record. */
 export type PointQuery<S> = { readonly [E in keyof S as Part<S, E, "id"> extends null ? never : E]?: OneNode<S, E> };
 
-// A query as it was written must have no name that is not there; types with all keys optional let such names pass.
+// Checks for unknown names, which types with optional keys only do not refuse
 
 type Target<R> = R extends Many<infer T> ? T : R extends One<infer T> ? T : never;
 type Grouped<N> = N extends { readonly $groupBy: readonly (infer F)[] }
@@ -143,14 +143,14 @@ type CheckedNode<S, E, N, Controls> = {
 };
 type Single<T, Whole = T> = T extends unknown ? ([Whole] extends [T] ? T : never) : never;
 /**
- * The query itself where every name in it is known; a name that is not has the type `never`. A query that is wrong in
- * another way is taken for any query, of which there is nothing to say here.
+ * A type that accepts a query if all its names are known; unknown names have the type `never`. A query with another error
+ * is inferred as `Query` and reported there.
  */
 export type Checked<S, Q, Controls = keyof RootNode<S, keyof S>> = Query<S> extends Q
   ? unknown
   : { [E in keyof Q]: E extends Single<keyof Q> & keyof S ? CheckedNode<S, E, Q[E], Controls> : never };
 
-// What is answered.
+// Results
 
 type Picked<S, E, P> = Flat<{
   [K in keyof P]: K extends keyof Part<S, E, "fields">
@@ -172,7 +172,7 @@ type Folded<S, E, A> = {
         ? NonNullable<Part<S, E, "fields">[F]> | null
         : never;
 };
-/** One record, or one group, of exactly the names that the query selects. */
+/** A record or group of exactly the names that the query selects. */
 export type Item<S, Q> = {
   [E in keyof Q]: Q[E] extends { readonly $select: infer P }
     ? Q[E] extends { readonly $aggregate: infer A }
@@ -180,30 +180,30 @@ export type Item<S, Q> = {
       : Picked<S, E, P>
     : never;
 }[keyof Q];
-/** The answer to a read of a collection. */
+/** The result of a query of a collection. */
 export interface Page<T> {
   items: T[];
   pageInfo: { hasNextPage: boolean; startCursor: string | null; endCursor: string | null };
 }
 
-// What can be written.
+// Writes
 
-/** What a field of a kind takes. */
+/** The values that can be written to fields, by kind. */
 interface Taken extends Literals {
   json: Json;
   binary: string;
 }
-/** The fields of a record that may be written. */
+/** The writable fields of a record. */
 export type Fields<S, E> = {
   readonly [F in keyof Part<S, E, "kinds"> & Part<S, E, "writable">]?:
     | Taken[Part<S, E, "kinds">[F] & keyof Taken]
     | (F extends keyof Part<S, E, "fields"> ? Extract<Part<S, E, "fields">[F], null> : never);
 };
-/** Entities whose records may be made, changed and deleted. */
+/** Entities with records that can be created, updated and deleted. */
 export type Writable<S> = { [E in keyof S]: [Part<S, E, "writable">] extends [never] ? never : Text<E> }[keyof S];
 type Relation<S, E, Kind> = { [R in keyof Part<S, E, "relations">]: Part<S, E, "relations">[R] extends Kind ? Text<R> : never }[keyof Part<S, E, "relations">];
 type To<S, E, R> = R extends keyof Part<S, E, "relations"> ? Target<Part<S, E, "relations">[R]> & keyof S : never;
-/** A query that shapes the answer to a write. */
+/** A query that selects the result of a write. */
 type Shape<S, E extends keyof S> = { readonly [K in E]: OneNode<S, E> };
-/** What is answered: what the query selects, and without one every field, but none that is computed. */
+/** The result of a write: the selection of the query; without a query all fields, but no computed ones. */
 type Written<S, E, Q> = [Q] extends [never] ? Flat<Pick<Part<S, E, "fields">, keyof Part<S, E, "kinds"> & keyof Part<S, E, "fields">>> : Item<S, Q>;
