@@ -12,7 +12,7 @@ export const config = {
   /** The base path of the reads. */
   base: meta("base"),
   title: meta("title"),
-  /** Whether replies tell statements. */
+  /** Whether replies contain SQL statements. */
   sql: meta("sql") === "dev",
   integrity: offers.has("integrity"),
   binding: offers.has("binding"),

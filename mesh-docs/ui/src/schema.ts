@@ -55,22 +55,22 @@ export function entityAt(schema: Schema, entity: string | undefined, refs: reado
   return entityOf(schema, name);
 }
 
-/** What to show first of an entity: its most telling text, else its id. */
+/** Returns the most descriptive field of an entity: a name or title, else its id. */
 export function firstField(entity: Entity | undefined): string | undefined {
-  const telling = entity?.fields.find((one) => /^(name|title|label)$/i.test(one.name));
-  return telling?.name ?? entity?.idField ?? entity?.fields[0]?.name;
+  const descriptive = entity?.fields.find(({ name }) => /^(name|title|label)$/i.test(name));
+  return descriptive?.name ?? entity?.idField ?? entity?.fields[0]?.name;
 }
 
-/** Fields that tell much in few characters, which make a good beginning. */
+/** Returns the fields that a new query selects: descriptive and short ones. */
 export function starterFields(entity: Entity): string[] {
-  const isWide = (one: Field): boolean => one.type === "json" || one.type === "binary" || /^(body|text|content|description|bio|summary|notes?)$/i.test(one.name);
-  const isKey = (one: Field): boolean => one.name !== entity.idField && /(Id|_id|ID)$/.test(one.name);
-  const short = entity.fields.filter((one) => !isWide(one) && !isKey(one)).map((one) => one.name);
-  const names = [entity.idField, firstField(entity), ...short, ...entity.fields.map((one) => one.name)];
+  const isWide = ({ name, type }: Field): boolean => type === "json" || type === "binary" || /^(body|text|content|description|bio|summary|notes?)$/i.test(name);
+  const isKey = ({ name }: Field): boolean => name !== entity.idField && /(Id|_id|ID)$/.test(name);
+  const short = entity.fields.filter((field) => !isWide(field) && !isKey(field));
+  const names = [entity.idField, firstField(entity), ...[...short, ...entity.fields].map(({ name }) => name)];
   return [...new Set(names.filter((name): name is string => typeof name === "string"))].slice(0, 3);
 }
 
-/** The relation that best shows what nesting is: to one record, with a name of its own. */
+/** Returns the relation that a new query selects: preferably one to a single record of another entity. */
 export function starterRelation(schema: Schema, entity: Entity): { name: string; field: string } | undefined {
   const one = entity.joins.find((join) => join.type === "one" && join.entity !== entity.name) ?? entity.joins.find((join) => join.type === "one");
   const field = one && firstField(entityOf(schema, one.entity));

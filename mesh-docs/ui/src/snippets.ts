@@ -1,14 +1,14 @@
 // The current read as code: curl, JavaScript, Rust and Python.
 
-import { readHeaders, readPath, type Asked } from "./api/client";
+import { readHeaders, readPath, type QueryRequest } from "./api/client";
 
 export const LANGUAGES = ["curl", "JavaScript", "Rust", "Python"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** The request as source text, signed in a session. */
-export async function snippet(language: Language, asked: Asked, entity: string, origin: string): Promise<string> {
-  const path = readPath(entity, asked.id);
-  const all = await readHeaders(asked, path);
+export async function snippet(language: Language, request: QueryRequest, entity: string, origin: string): Promise<string> {
+  const path = readPath(entity, request.id);
+  const all = await readHeaders(request, path);
   const { "X-Mesh-Query": _, ...others } = all;
   const headers = Object.entries(others).map(([name, value]): [string, string] => [JSON.stringify(name), JSON.stringify(value)]);
   const url = origin + path;
@@ -17,7 +17,7 @@ export async function snippet(language: Language, asked: Asked, entity: string, 
       return curl(url, all, " \\\n  ");
     case "JavaScript":
       return [
-        `const query = ${template(asked.query)};`,
+        `const query = ${template(request.query)};`,
         "const bytes = new TextEncoder().encode(query);",
         `const reply = await fetch(${JSON.stringify(url)}, {`,
         "  headers: {",
@@ -34,7 +34,7 @@ export async function snippet(language: Language, asked: Asked, entity: string, 
         "// ureq 3 with its feature json, base64 0.22, serde_json 1",
         "use base64::{Engine, engine::general_purpose::STANDARD};",
         "",
-        `let query = ${rustRaw(asked.query)};`,
+        `let query = ${rustRaw(request.query)};`,
         `let mut reply = ureq::get(${JSON.stringify(url)})`,
         '    .header("X-Mesh-Query", STANDARD.encode(query))',
         ...headers.map(([name, value]) => `    .header(${name}, ${value})`),
@@ -46,7 +46,7 @@ export async function snippet(language: Language, asked: Asked, entity: string, 
       return [
         "import base64, json, urllib.request",
         "",
-        `query = ${python(asked.query)}`,
+        `query = ${python(request.query)}`,
         `request = urllib.request.Request(${JSON.stringify(url)}, headers={`,
         '    "X-Mesh-Query": base64.b64encode(query.encode()).decode(),',
         ...headers.map(([name, value]) => `    ${name}: ${value},`),

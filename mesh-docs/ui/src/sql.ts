@@ -24,7 +24,7 @@ export function tokens(sql: string): SqlToken[] {
   return found;
 }
 
-/** Lines of tokens; a clause begins a line, a list of the outermost level is broken where it is long. */
+/** Breaks a statement into lines: before clauses and conditions of the outermost level, and in its long lists. */
 export function lines(sql: string, width = 88): SqlToken[][] {
   const all: { indent: number; tokens: SqlToken[] }[] = [{ indent: 0, tokens: [] }];
   let depth = 0;

@@ -1,31 +1,31 @@
 // The state that all views share, and the actions that change it.
 
 import { batch, computed, effect, signal } from "@preact/signals";
-import { execute, fetchSchema, Refused, type Answer } from "./api/client";
+import { execute, fetchSchema, RequestError, type Answer } from "./api/client";
 import { session } from "./api/session";
 import { config } from "./config";
 import { setControl, toggle, withControlsOf, withCursor } from "./query/edit";
 import { member } from "./query/json";
 import { printQuery } from "./query/print";
 import { plain, readQuery } from "./query/read";
-import { emptyNode, hasControls, newQuery, NOWHERE, type Format, type Query, type Selection, type Value } from "./query/tree";
-import { entityOf, starterFields, starterRelation, type Schema } from "./schema";
-import { draft, remember, shared, type Kept } from "./storage";
+import { emptyNode, hasControls, newQuery, NO_SPAN, type Format, type Query, type Selection, type Value } from "./query/tree";
+import { entityOf, starterFields, starterRelation, type Entity, type Schema } from "./schema";
+import { draft, remember, shared, type SavedQuery } from "./storage";
 
 export const schema = signal<Schema | null>(null);
-export const schemaError = signal<Refused | null>(null);
+export const schemaError = signal<RequestError | null>(null);
 export const text = signal("");
 export const format = signal<Format>("json");
-/** The record of a point read; empty for a collection. */
+/** The id of a point read; empty for a collection. */
 export const recordId = signal("");
-/** The tree of the text; of the last text that was a query while it is being typed. */
+/** The tree of the text, or of the last text that was a query. */
 export const query = signal<Query | undefined>(undefined);
 export const isQuery = signal(true);
 
-export type Outcome = { kind: "answer"; answer: Answer; asked: Kept; entity: string } | { kind: "refused"; refused: Refused };
+export type Outcome = { kind: "answer"; answer: Answer; request: SavedQuery } | { kind: "error"; error: RequestError };
 export const outcome = signal<Outcome | null>(null);
 export const running = signal(false);
-/** Cursors of the pages up to the one that is shown; the first page has none. */
+/** Cursors of the pages up to the shown one; the first page has none. */
 export const cursors = signal<(string | null)[]>([null]);
 
 export type ResultTab = "json" | "table" | "plan" | "sql" | "watch";
@@ -47,30 +47,36 @@ export const nextCursor = computed(() => {
 });
 
 let noticeTimer = 0;
-export function say(words: string, bad = false): void {
-  notice.value = { text: words, bad };
+export function notify(message: string, bad = false): void {
+  notice.value = { text: message, bad };
   window.clearTimeout(noticeTimer);
   noticeTimer = window.setTimeout(() => (notice.value = null), bad ? 6000 : 3000);
 }
 
-/** Takes a text into the state. The editor is told by the signal. */
+/** Replaces the text. The editor follows the signal. */
 export function setText(next: string): void {
   batch(() => {
     text.value = next;
-    const read = readQuery(format.value, next);
-    isQuery.value = read !== undefined;
-    if (read) query.value = read;
+    const tree = readQuery(format.value, next);
+    isQuery.value = tree !== undefined;
+    if (tree) query.value = tree;
   });
 }
 
-/** Changes the query by its tree; a text that is no query has none to change. */
+/** Returns the tree of the current text, which may be invalid. */
+function parsed(): Query | undefined {
+  return readQuery(format.value, text.value);
+}
+
+function notifyInvalid(): void {
+  notify("The text is not a valid query. Correct or undo it, then try again.", true);
+}
+
+/** Changes the query through its tree. */
 export function change(act: (query: Query) => Query): void {
-  const current = readQuery(format.value, text.value);
-  if (!current) {
-    say("The text is not a valid query. Correct it or undo, then click again.", true);
-    return;
-  }
-  show(act(current));
+  const tree = parsed();
+  if (tree) show(act(tree));
+  else notifyInvalid();
 }
 
 function show(next: Query): void {
@@ -81,164 +87,158 @@ function show(next: Query): void {
 export function toggleField(entity: string, refs: readonly string[], name: string): void {
   const known = schema.value;
   if (!known) return;
-  const current = readQuery(format.value, text.value);
-  if (!current && text.value.trim() !== "" && query.value?.entity === entity) {
-    say("The text is not a valid query. Correct it or undo, then click again.", true);
-    return;
-  }
-  const next = toggle(known, current, entity, refs, name);
-  if (current?.entity !== entity) batch(() => ((recordId.value = ""), show(next)));
-  else show(next);
+  const tree = parsed();
+  if (!tree && text.value.trim() !== "" && query.value?.entity === entity) return notifyInvalid();
+  batch(() => {
+    if (tree?.entity !== entity) recordId.value = "";
+    show(toggle(known, tree, entity, refs, name));
+  });
 }
 
 export function setNodeControl(refs: readonly string[], control: string, value: Value | undefined): void {
-  change((current) => setControl(current, refs, control, value));
+  change((tree) => setControl(tree, refs, control, value));
 }
 
-/** The controls that the brace format cannot say, kept for the way back. */
-let setAside: Query | undefined;
+/** The last query whose controls the brace format could not express. They return with the JSON format. */
+let withControls: Query | undefined;
 
 export function setFormat(next: Format): void {
   if (next === format.value) return;
-  const current = readQuery(format.value, text.value);
-  if (!current && text.value.trim() !== "") {
-    say("The text is not a valid query. Correct it before switching the format.", true);
-    return;
-  }
+  const tree = parsed();
+  if (!tree && text.value.trim() !== "") return notifyInvalid();
   batch(() => {
-    if (current && next === "ql" && hasControls(current)) {
-      setAside = current;
-      say("The brace format supports the selection only. Filters, order and page return when you switch back to JSON.");
+    if (tree && next === "ql" && hasControls(tree)) {
+      withControls = tree;
+      notify("The brace format supports the selection only. Filters, order and page return when you switch back to JSON.");
     }
     format.value = next;
-    if (current) setText(printQuery(next, next === "json" ? withControlsOf(current, setAside) : current));
+    if (tree) setText(printQuery(next, next === "json" ? withControlsOf(tree, withControls) : tree));
   });
 }
 
 export function formatText(): void {
-  change((current) => current);
+  change((tree) => tree);
 }
 
 export function startQuery(entity: string): void {
-  const found = schema.value && entityOf(schema.value, entity);
+  const known = schema.value;
+  const found = known && entityOf(known, entity);
   if (!found) return;
-  const leaf = (name: string): Selection => ({ name, place: NOWHERE });
+  const leaf = (name: string): Selection => ({ name, span: NO_SPAN });
   const select = starterFields(found).map(leaf);
-  const relation = starterRelation(schema.value as Schema, found);
+  const relation = starterRelation(known, found);
   if (relation) select.push({ ...leaf(relation.name), node: { ...emptyNode(), select: [leaf(relation.field)] } });
-  const base = newQuery(entity);
   batch(() => {
     recordId.value = "";
-    show({ ...base, root: { ...base.root, select } });
+    show({ ...newQuery(entity), root: { ...emptyNode(), select } });
   });
 }
 
-export function open(kept: Kept): void {
+export function open(saved: SavedQuery): void {
   batch(() => {
-    format.value = kept.format;
-    recordId.value = kept.id;
-    setText(kept.query);
+    format.value = saved.format;
+    recordId.value = saved.id;
+    setText(saved.query);
     pane.value = "query";
   });
 }
 
-export function current(): Kept {
+export function current(): SavedQuery {
   return { query: text.value, format: format.value, id: recordId.value, at: Date.now() };
 }
 
-let abort: AbortController | undefined;
-
-/** Runs what is in the editor, from its first page or from that of its own `after`. */
+/** Runs the query in the editor. */
 export async function run(explain = false): Promise<void> {
   cursors.value = [null];
-  const kept = current();
-  remember(kept);
-  await ask(kept, explain);
+  const request = current();
+  remember(request);
+  await send(request, explain);
 }
 
 export async function nextPage(): Promise<void> {
   const cursor = nextCursor.value;
-  if (cursor) await page([...cursors.value, cursor]);
+  if (cursor) await showPage([...cursors.value, cursor]);
 }
 
 export async function previousPage(): Promise<void> {
-  if (cursors.value.length > 1) await page(cursors.value.slice(0, -1));
+  if (cursors.value.length > 1) await showPage(cursors.value.slice(0, -1));
 }
 
-/** Pages on in the query that was run, whatever the editor holds by now. */
-async function page(next: (string | null)[]): Promise<void> {
+/** Shows a page of the query that was run, which may differ from the text in the editor. */
+async function showPage(next: (string | null)[]): Promise<void> {
   if (outcome.value?.kind !== "answer") return;
-  const { asked } = outcome.value;
-  const tree = readQuery(asked.format, asked.query);
+  const { request } = outcome.value;
+  const tree = readQuery(request.format, request.query);
   const after = next.at(-1) ?? null;
   if (!tree) return;
-  if (after === null) await ask(asked, false, asked);
-  else await ask({ ...asked, query: printQuery("json", withCursor(tree, after)), format: "json" }, false, asked);
+  if (after === null) await send(request, false);
+  else await send({ ...request, query: printQuery("json", withCursor(tree, after)), format: "json" }, false, request);
   cursors.value = next;
 }
 
-async function ask(kept: Kept, explain: boolean, asked = kept): Promise<void> {
+function requestError(error: unknown): RequestError {
+  return error instanceof RequestError ? error : new RequestError(0, "Error", String(error));
+}
+
+let abort: AbortController | undefined;
+
+/** Sends a request. `origin` is the request for the first page. */
+async function send(request: SavedQuery, explain: boolean, origin = request): Promise<void> {
   abort?.abort();
-  const mine = new AbortController();
-  abort = mine;
+  const controller = (abort = new AbortController());
   running.value = true;
   pane.value = "result";
   try {
-    const answer = await execute(kept, explain, mine.signal);
+    const answer = await execute(request, explain, controller.signal);
     batch(() => {
-      outcome.value = { kind: "answer", answer, asked, entity: answer.meta.plan.entity };
+      outcome.value = { kind: "answer", answer, request: origin };
       const list = member(answer.data, "items");
       if (resultTab.value === "watch" || (resultTab.value === "table" && !list)) resultTab.value = "json";
     });
-  } catch (error) {
-    if (mine.signal.aborted) return;
-    const refused = error instanceof Refused ? error : new Refused(0, "Error", String(error));
-    outcome.value = { kind: "refused", refused };
-    if (refused.status === 401) dialog.value = "login";
+  } catch (failure) {
+    if (controller.signal.aborted) return;
+    const error = requestError(failure);
+    outcome.value = { kind: "error", error };
+    if (error.status === 401) dialog.value = "login";
   } finally {
-    if (abort === mine) running.value = false;
+    if (abort === controller) running.value = false;
   }
 }
 
-export async function loadSchema(): Promise<void> {
+async function loadSchema(): Promise<void> {
   try {
-    const found = await fetchSchema();
+    const loaded = await fetchSchema();
     batch(() => {
-      schema.value = found;
+      schema.value = loaded;
       schemaError.value = null;
     });
-    begin(found);
-  } catch (error) {
-    const refused = error instanceof Refused ? error : new Refused(0, "Error", String(error));
-    schemaError.value = refused;
-    if (refused.status === 401 && config.integrity) dialog.value = "login";
+    showFirstQuery(loaded);
+  } catch (failure) {
+    const error = requestError(failure);
+    schemaError.value = error;
+    if (error.status === 401 && config.integrity) dialog.value = "login";
   }
 }
 
-/** What the editor holds first: a shared query, what was there before, or a beginning. */
-function begin(found: Schema): void {
+/** Fills the empty editor with a shared query, the draft, or a query of the entity with the most relations. */
+function showFirstQuery({ entities }: Schema): void {
   if (text.value !== "") return;
   const link = shared();
-  const kept = link ?? draft.load();
-  if (kept) open(kept);
-  else {
-    const richest = [...found.entities].sort((one, other) => weight(other) - weight(one))[0];
-    if (richest) startQuery(richest.name);
-  }
+  const saved = link ?? draft.load();
+  const weight = ({ joins, fields }: Entity): number => joins.length * 100 + fields.length;
+  const [richest] = entities.toSorted((left, right) => weight(right) - weight(left));
+  if (saved) open(saved);
+  else if (richest) startQuery(richest.name);
   if (link) history.replaceState(null, "", location.pathname + location.search);
 }
 
-function weight(entity: { joins: unknown[]; fields: unknown[] }): number {
-  return entity.joins.length * 100 + entity.fields.length;
-}
-
-/** Keeps the draft, and asks for the schema anew when somebody has logged in. */
+/** Loads the schema, now and after each login, and stores drafts. */
 export function start(): void {
   let timer = 0;
   effect(() => {
-    const kept = { query: text.value, format: format.value, id: recordId.value, at: 0 };
+    const saved = { query: text.value, format: format.value, id: recordId.value, at: 0 };
     window.clearTimeout(timer);
-    if (kept.query !== "") timer = window.setTimeout(() => draft.store(kept), 300);
+    if (saved.query !== "") timer = window.setTimeout(() => draft.store(saved), 300);
   });
   let known: string | undefined;
   effect(() => {

@@ -5,7 +5,7 @@ import { config } from "./config";
 import { base64Url, fromBase64Url } from "./api/bytes";
 import type { Format } from "./query/tree";
 
-export interface Kept {
+export interface SavedQuery {
   query: string;
   format: Format;
   id: string;
@@ -28,17 +28,17 @@ function store(name: string, value: unknown): void {
   try {
     localStorage.setItem(`${prefix} ${name}`, JSON.stringify(value));
   } catch {
-    // A full or forbidden store costs the history, not the page.
+    // The page works without storage.
   }
 }
 
-export const history = signal<Kept[]>(load("history", []));
-export const named = signal<Kept[]>(load("named", []));
+export const history = signal<SavedQuery[]>(load("history", []));
+export const named = signal<SavedQuery[]>(load("named", []));
 
-/** Adds a run to the history; one that was there moves to its top. */
-export function remember(kept: Kept): void {
-  const same = (one: Kept): boolean => one.query === kept.query && one.format === kept.format && one.id === kept.id;
-  history.value = [kept, ...history.value.filter((one) => !same(one))].slice(0, HISTORY_MAX);
+/** Adds a run to the history, or moves an equal one to the top. */
+export function remember(saved: SavedQuery): void {
+  const same = (one: SavedQuery): boolean => one.query === saved.query && one.format === saved.format && one.id === saved.id;
+  history.value = [saved, ...history.value.filter((one) => !same(one))].slice(0, HISTORY_MAX);
   store("history", history.value);
 }
 
@@ -47,9 +47,9 @@ export function clearHistory(): void {
   store("history", []);
 }
 
-export function saveNamed(kept: Kept & { name: string }): void {
-  const others = named.value.filter((one) => one.name !== kept.name);
-  named.value = [...others, kept].sort((one, other) => (one.name ?? "").localeCompare(other.name ?? ""));
+export function saveNamed(saved: SavedQuery & { name: string }): void {
+  const others = named.value.filter((one) => one.name !== saved.name);
+  named.value = [...others, saved].sort((one, other) => (one.name ?? "").localeCompare(other.name ?? ""));
   store("named", named.value);
 }
 
@@ -68,23 +68,23 @@ export function setTheme(next: Theme): void {
   store("theme", next);
 }
 
-/** Widths of parts of the page that were dragged, in pixels. */
+/** Widths of resized panes in pixels. */
 export const widths = signal<{ side?: number | undefined; query?: number | undefined }>(load("widths", {}));
 effect(() => store("widths", widths.value));
 
 export const draft = {
-  load: (): Kept | null => load<Kept | null>("draft", null),
-  store: (kept: Kept): void => store("draft", kept),
+  load: (): SavedQuery | null => load<SavedQuery | null>("draft", null),
+  store: (saved: SavedQuery): void => store("draft", saved),
 };
 
-/** A link to this page with the query in its fragment, which browsers do not send. */
+/** Returns a link to this page with the query in its fragment, which browsers do not send. */
 export function shareLink(query: string, format: Format, id: string): string {
   const { origin, pathname } = location;
   return `${origin}${pathname}#q=${base64Url(JSON.stringify([query, format, id]))}`;
 }
 
-/** The query of a share link, if the page was opened by one. */
-export function shared(): Kept | null {
+/** Returns the query of a link made by `shareLink`, if the page was opened by one. */
+export function shared(): SavedQuery | null {
   const match = /^#q=([\w-]+)$/.exec(location.hash);
   if (!match) return null;
   try {

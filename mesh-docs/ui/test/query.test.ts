@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spotAt } from "../src/query/cursor";
+import { contextAt } from "../src/query/cursor";
 import { isSelected, toggle, withCursor } from "../src/query/edit";
 import { parseValue, readFilter, writeFilter } from "../src/query/filter";
 import { readGrouping, writeGrouping } from "../src/query/group";
-import { layOut, parseJson } from "../src/query/json";
+import { formatJson, parseJson } from "../src/query/json";
 import { locate } from "../src/query/locate";
 import { printCompact, printQuery } from "../src/query/print";
 import { readQuery } from "../src/query/read";
@@ -87,7 +87,7 @@ test("grouping by forms keeps the query whole", () => {
 });
 
 test("the place at the cursor is known while the text is not yet a query", () => {
-  const at = (text: string) => spotAt("json", text, text.length);
+  const at = (text: string) => contextAt("json", text, text.length);
   assert.deepEqual(at('{"po')?.path, []);
   assert.deepEqual(at('{"post": {"$select": {"id": true, "author": {"$select": {"na')?.path, ["post", "$select", "author", "$select"]);
   assert.deepEqual(at('{"post": {"$select": {"id": true, ti')?.before, ["id"]);
@@ -95,7 +95,7 @@ test("the place at the cursor is known while the text is not yet a query", () =>
   assert.deepEqual(at('{"post": {"$orderBy": [{"direction": ')?.path, ["post", "$orderBy", "[]"]);
   assert.deepEqual(at('{"post": {"$groupBy": ["')?.path, ["post", "$groupBy"]);
   assert.equal(at('{"post": {"$select": {"id": true ti')?.comma, '{"post": {"$select": {"id": true'.length);
-  const ql = (text: string) => spotAt("ql", text, text.length);
+  const ql = (text: string) => contextAt("ql", text, text.length);
   assert.deepEqual(ql("{ post { id author { na")?.path, ["post", "author"]);
   assert.deepEqual(ql("{ post id ti")?.path, ["post"]);
   assert.deepEqual(ql("{ po")?.path, []);
@@ -116,7 +116,7 @@ test("faults are found by place or by name", () => {
 test("numbers are shown as they came", () => {
   const source = '{"items":[{"id":9007199254740993,"ratio":1.50,"text":"a\\u00e9"}]}';
   const shown = '{\n  "items": [\n    { "id": 9007199254740993, "ratio": 1.50, "text": "a\\u00e9" }\n  ]\n}';
-  assert.equal(layOut(parseJson(source), source), shown);
+  assert.equal(formatJson(parseJson(source), source), shown);
 });
 
 test("statements are laid out by clause and lose nothing", () => {

@@ -7,10 +7,10 @@ import type { Format } from "../query/tree";
 import { member, parseJson, type Json } from "../query/json";
 import { plain } from "../query/read";
 import { base64 } from "./bytes";
-import { bodyMessage, forget, session, signedHeaders } from "./session";
+import { bodyMessage, dropSession, session, signedHeaders } from "./session";
 
-/** An error reply, or none at all. */
-export class Refused extends Error {
+/** An error reply, or the lack of a reply, with status 0. */
+export class RequestError extends Error {
   constructor(
     readonly status: number,
     readonly kind: string,
@@ -21,7 +21,7 @@ export class Refused extends Error {
   }
 }
 
-export interface Asked {
+export interface QueryRequest {
   query: string;
   format: Format;
   id: string;
@@ -48,98 +48,84 @@ export interface Meta {
   sql?: Statement[];
 }
 export interface Answer {
-  /** The whole reply, so that numbers can be shown as they came. */
+  /** The whole reply, so that numbers can be shown with all their digits. */
   source: string;
   data: Json;
   meta: Meta;
   /** Bytes of the data. */
   size: number;
-  /** As the browser measured it, the way there and back included. */
+  /** The duration including the network. */
   elapsedMs: number;
 }
 
-async function refusal(reply: Response): Promise<Refused> {
-  const body = (await reply.json().catch(() => ({}))) as Record<string, unknown>;
-  const message = typeof body["message"] === "string" ? body["message"] : `The server answered ${reply.status}`;
-  const kind = typeof body["error"] === "string" ? body["error"] : "Error";
-  const code = body["code"];
-  if (reply.status === 401 && code !== "BAD_CREDENTIALS") forget();
-  return new Refused(reply.status, kind, message, body as Refused["details"]);
+async function errorOf(reply: Response): Promise<RequestError> {
+  const body = (await reply.json().catch(() => ({}))) as RequestError["details"] & { error?: string; message?: string };
+  if (reply.status === 401 && body.code !== "BAD_CREDENTIALS") dropSession();
+  return new RequestError(reply.status, body.error ?? "Error", body.message ?? `The server answered ${reply.status}`, body);
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
-  let reply: Response;
-  try {
-    reply = await fetch(path, init);
-  } catch (error) {
+  const reply = await fetch(path, init).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Refused(0, "Unreachable", "The server cannot be reached");
-  }
-  if (!reply.ok) throw await refusal(reply);
+    throw new RequestError(0, "Unreachable", "The server cannot be reached");
+  });
+  if (!reply.ok) throw await errorOf(reply);
   return reply;
 }
 
-function tokenHeader(): Record<string, string> {
-  return session.value ? { "X-Mesh-Token": session.value.token } : {};
-}
-
 export async function fetchSchema(): Promise<Schema> {
-  const reply = await send(`${config.docs}/schema`, { headers: tokenHeader() });
+  const headers: Record<string, string> = session.value ? { "X-Mesh-Token": session.value.token } : {};
+  const reply = await send(`${config.docs}/schema`, { headers });
   return (await reply.json()) as Schema;
 }
 
-function body(asked: Asked, more: Record<string, unknown>): string {
-  const id = asked.id === "" ? {} : { id: asked.id };
-  return JSON.stringify({ query: asked.query, format: asked.format, ...id, ...more });
+function body(request: QueryRequest, more: Record<string, unknown>): string {
+  const id = request.id === "" ? {} : { id: request.id };
+  return JSON.stringify({ query: request.query, format: request.format, ...id, ...more });
 }
 
 async function post(path: string, text: string, signal?: AbortSignal): Promise<Response> {
-  const bound = { method: "POST", path, format: "json" };
-  const signed = await signedHeaders(await signedMessage(text), bound);
+  const signed = await signedHeaders(await bodyMessage(text), { method: "POST", path, format: "json" });
   const headers = { "Content-Type": "application/json", ...signed };
   return send(path, { method: "POST", headers, body: text, ...(signal ? { signal } : {}) });
 }
 
-async function signedMessage(text: string): Promise<string> {
-  return session.value ? bodyMessage(text) : "";
-}
-
-/** Runs a query in the server's process. */
-export async function execute(asked: Asked, explain: boolean, signal?: AbortSignal): Promise<Answer> {
+/** Runs a query on the server. */
+export async function execute(request: QueryRequest, explain: boolean, signal?: AbortSignal): Promise<Answer> {
   const start = performance.now();
-  const reply = await post(`${config.docs}/execute`, body(asked, explain ? { explain } : {}), signal);
+  const reply = await post(`${config.docs}/execute`, body(request, explain ? { explain } : {}), signal);
   const source = await reply.text();
   const elapsedMs = performance.now() - start;
   const json = parseJson(source);
   const data = member(json, "data");
   const meta = member(json, "meta");
-  if (!data || !meta) throw new Refused(reply.status, "Error", "The server sent an unexpected reply");
+  if (!data || !meta) throw new RequestError(reply.status, "Error", "The server sent an unexpected reply");
   const size = new Blob([source.slice(data.from, data.to)]).size;
   return { source, data, meta: plain(meta) as unknown as Meta, size, elapsedMs };
 }
 
-/** Whether a query would run: nothing, or why not. */
-export async function check(asked: Asked): Promise<Fault | undefined> {
-  const reply = await post(`${config.docs}/execute`, body(asked, { check: true }));
+/** Checks a query without running it; `undefined` if it is valid. */
+export async function check(request: QueryRequest): Promise<Fault | undefined> {
+  const reply = await post(`${config.docs}/execute`, body(request, { check: true }));
   return ((await reply.json()) as { meta: { fault?: Fault } }).meta.fault;
 }
 
-/** Registers a query and tells its id. */
+/** Registers a query and returns its id. */
 export async function register(query: string, format: Format): Promise<string> {
   const reply = await post(`${config.base}/queries`, JSON.stringify({ query, format }));
   return ((await reply.json()) as { id: string }).id;
 }
 
-/** The path of a read under the base. */
+/** Returns the path of a read. */
 export function readPath(entity: string, id: string): string {
   return `${config.base}/${encodeURIComponent(entity)}${id === "" ? "" : `/${encodeURIComponent(id)}`}`;
 }
 
-/** Headers of a read by GET, signed in a session. */
-export async function readHeaders(asked: Asked, path: string, method = "GET"): Promise<Record<string, string>> {
-  const query = base64(asked.query);
-  const format: Record<string, string> = asked.format === "ql" ? { "X-Mesh-Format": "ql" } : {};
-  const signed = await signedHeaders(query, { method, path, format: asked.format });
+/** Returns the headers of a read by GET, signed in a session. */
+export async function readHeaders(request: QueryRequest, path: string): Promise<Record<string, string>> {
+  const query = base64(request.query);
+  const format: Record<string, string> = request.format === "ql" ? { "X-Mesh-Format": "ql" } : {};
+  const signed = await signedHeaders(query, { method: "GET", path, format: request.format });
   return { "X-Mesh-Query": query, ...format, ...signed };
 }
 
@@ -148,10 +134,10 @@ export interface Event {
   data: string;
 }
 
-/** Follows a record until `signal` ends it; each event is told as it comes. */
-export async function watch(asked: Asked, entity: string, signal: AbortSignal, tell: (event: Event) => void): Promise<void> {
-  const path = `${readPath(entity, asked.id)}/events`;
-  const headers = { Accept: "text/event-stream", ...(await readHeaders(asked, path)) };
+/** Watches a record until `signal` is aborted, and calls `receive` with each event. */
+export async function watch(request: QueryRequest, entity: string, signal: AbortSignal, receive: (event: Event) => void): Promise<void> {
+  const path = `${readPath(entity, request.id)}/events`;
+  const headers = { Accept: "text/event-stream", ...(await readHeaders(request, path)) };
   const reply = await send(path, { headers, signal });
   const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (!reader) return;
@@ -164,13 +150,13 @@ export async function watch(asked: Asked, entity: string, signal: AbortSignal, t
     pending = blocks.pop() ?? "";
     for (const block of blocks) {
       const event = parseEvent(block);
-      if (event) tell(event);
+      if (event) receive(event);
     }
   }
 }
 
-/** One block of an event stream; comments and bare settings are none. */
-export function parseEvent(block: string): Event | undefined {
+/** Parses a block of an event stream; `undefined` if it has no data. */
+function parseEvent(block: string): Event | undefined {
   let kind = "message";
   const data: string[] = [];
   for (const line of block.split("\n")) {

@@ -14,9 +14,9 @@ export interface Session {
 
 const KEY = `mesh.session ${config.docs}`;
 
-export const session = signal<Session | null>(kept());
+export const session = signal<Session | null>(restored());
 
-function kept(): Session | null {
+function restored(): Session | null {
   try {
     const found = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Session | null;
     return found && found.expiresAt > Date.now() ? found : null;
@@ -25,13 +25,13 @@ function kept(): Session | null {
   }
 }
 
-function keep(next: Session | null): void {
+function setSession(next: Session | null): void {
   session.value = next;
   if (next) sessionStorage.setItem(KEY, JSON.stringify(next));
   else sessionStorage.removeItem(KEY);
 }
 
-/** Logs in; throws with the server's words where it refuses. */
+/** Logs in; throws an error with the message of the server if it refuses. */
 export async function login(name: string, password: string): Promise<void> {
   const body = JSON.stringify({ login: name, password });
   const reply = await fetch(`${config.base}/auth`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
@@ -39,40 +39,29 @@ export async function login(name: string, password: string): Promise<void> {
   if (!reply.ok || !answer.token || !answer.signingToken) {
     throw new Error(answer.message ?? `The server answered ${reply.status}`);
   }
-  keep({ login: name, token: answer.token, signingToken: answer.signingToken, expiresAt: answer.expiresAt ?? 0 });
+  setSession({ login: name, token: answer.token, signingToken: answer.signingToken, expiresAt: answer.expiresAt ?? 0 });
 }
 
-/** Ends the session here, and on the server if it can be reached. */
+/** Ends the session in this tab, and on the server if it can be reached. */
 export async function logout(): Promise<void> {
   const headers = await signedHeaders("");
-  keep(null);
+  setSession(null);
   await fetch(`${config.base}/logout`, { method: "POST", headers }).catch(() => undefined);
 }
 
-/** Forgets a session that the server no longer takes. */
-export function forget(): void {
-  keep(null);
+/** Removes a session that the server refuses. */
+export function dropSession(): void {
+  setSession(null);
 }
 
-export async function sha256(text: string): Promise<string> {
-  return hex(await crypto.subtle.digest("SHA-256", utf8(text)));
-}
-
-export async function hmac(key: string, message: string): Promise<string> {
+async function hmac(key: string, message: string): Promise<string> {
   const usages: KeyUsage[] = ["sign"];
   const imported = await crypto.subtle.importKey("raw", utf8(key), { name: "HMAC", hash: "SHA-256" }, false, usages);
   return hex(await crypto.subtle.sign("HMAC", imported, utf8(message)));
 }
 
-/** What a signature is bound to, where the server wants it. */
-export interface Bound {
-  method: string;
-  path: string;
-  format: string;
-}
-
-/** Token and signature for a message; nothing without a session. */
-export async function signedHeaders(message: string, bound?: Bound): Promise<Record<string, string>> {
+/** Returns the token and the signature of a message, bound to a request if the server supports it; none without a session. */
+export async function signedHeaders(message: string, bound?: { method: string; path: string; format: string }): Promise<Record<string, string>> {
   const current = session.value;
   if (!current) return {};
   const headers: Record<string, string> = { "X-Mesh-Token": current.token };
@@ -88,7 +77,7 @@ export async function signedHeaders(message: string, bound?: Bound): Promise<Rec
   return headers;
 }
 
-/** The message of a request with a JSON body. */
-export async function bodyMessage(body: string, query = ""): Promise<string> {
-  return `${query}\n${await sha256(body)}`;
+/** Returns the signed message of a request with a JSON body; empty without a session. */
+export async function bodyMessage(body: string): Promise<string> {
+  return session.value ? `\n${hex(await crypto.subtle.digest("SHA-256", utf8(body)))}` : "";
 }

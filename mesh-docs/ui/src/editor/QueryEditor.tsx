@@ -1,6 +1,6 @@
 // The query editor, bound to the text of the page.
 
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldKeymap, indentOnInput } from "@codemirror/language";
 import { linter, lintKeymap, type Diagnostic } from "@codemirror/lint";
@@ -14,16 +14,16 @@ import { format, formatText, isPoint, query, recordId, run, schema, setText, tex
 import { common, language } from "./base";
 import { completer } from "./complete";
 
-/** How long the hands must rest before the text is checked. */
-const REST_MS = 250;
+/** The pause in typing after which the text is checked. */
+const CHECK_DELAY_MS = 250;
 
 async function faults(view: EditorView): Promise<Diagnostic[]> {
   const source = view.state.doc.toString();
   if (source.trim() === "" || schema.value === null) return [];
-  const asked = { query: source, format: format.value, id: recordId.value };
-  const fault = await check(asked).catch(() => undefined);
+  const request = { query: source, format: format.value, id: recordId.value };
+  const fault = await check(request).catch(() => undefined);
   if (!fault) return [];
-  const { from, to } = locate(asked.format, source, fault);
+  const { from, to } = locate(request.format, source, fault);
   const until = Math.min(to, source.length);
   const better = /did you mean '([^']+)'\?/.exec(fault.message)?.[1];
   const actions = better === undefined ? [] : [{ name: `Use ${better}`, apply: (at: EditorView, a: number, b: number) => at.dispatch({ changes: { from: a, to: b, insert: better } }) }];
@@ -57,7 +57,7 @@ export function QueryEditor() {
           autocompletion({ override: [completer(around)], activateOnTyping: true, icons: false }),
           common,
           parts.current.language.of(language(format.peek())),
-          parts.current.lint.of(linter(faults, { delay: REST_MS })),
+          parts.current.lint.of(linter(faults, { delay: CHECK_DELAY_MS })),
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.contentAttributes.of({ "aria-label": "Query", tabindex: "0" }),
           EditorView.updateListener.of((update) => {
@@ -75,7 +75,7 @@ export function QueryEditor() {
     if (!view) return;
     const old = view.state.doc.toString();
     if (old === next) return;
-    // Only what differs is replaced, so that cursor, folds and undo stay as they are elsewhere.
+    // Only the difference is replaced, to keep cursor, folds and undo elsewhere.
     let from = 0;
     while (from < old.length && from < next.length && old[from] === next[from]) from += 1;
     let [to, end] = [old.length, next.length];
@@ -88,12 +88,10 @@ export function QueryEditor() {
   });
 
   useSignalEffect(() => {
-    // What is right depends on these too; a new linter looks at once.
+    // The check depends on these, too. A new linter checks without delay.
     void [schema.value, recordId.value, format.value];
-    editor.current?.dispatch({ effects: parts.current.lint.reconfigure(linter(faults, { delay: REST_MS })) });
+    editor.current?.dispatch({ effects: parts.current.lint.reconfigure(linter(faults, { delay: CHECK_DELAY_MS })) });
   });
 
   return <div class="query-editor" ref={host} />;
 }
-
-export { startCompletion };

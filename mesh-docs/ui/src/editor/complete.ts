@@ -1,10 +1,9 @@
 // Completion of names and keywords from the schema and the format.
 
-import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
-import { snippetCompletion } from "@codemirror/autocomplete";
+import { snippetCompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import type { EditorView } from "@codemirror/view";
-import { entityAt, entityOf, fieldOf, firstField, type Entity, type Schema } from "../schema";
-import { spotAt, type Spot } from "../query/cursor";
+import { entityAt, entityOf, fieldOf, firstField, relationOf, scalars, type Entity, type Schema } from "../schema";
+import { contextAt, type CursorContext } from "../query/cursor";
 import type { Format, Query } from "../query/tree";
 
 export interface Surroundings {
@@ -21,79 +20,73 @@ export function completer(surroundings: () => Surroundings) {
     const around = surroundings();
     if (!around.schema) return null;
     const text = context.state.doc.toString();
-    const spot = spotAt(around.format, text, context.pos);
-    if (!spot) return null;
-    const typed = context.pos > spot.from;
+    const cursor = contextAt(around.format, text, context.pos);
+    if (!cursor) return null;
+    const typed = context.pos > cursor.from;
     const last = text.slice(0, context.pos).trimEnd().at(-1);
-    if (!context.explicit && !typed && last !== "{" && last !== ":" && last !== "[" && last !== ",") return null;
-    if (!context.explicit && !typed && around.format === "ql") return null;
-    const offers = around.format === "ql" ? inQl(around.schema, spot) : inJson(around.schema, spot, around);
+    if (!context.explicit && !typed && (around.format === "ql" || !/[{:[,]/.test(last ?? ""))) return null;
+    const offers = around.format === "ql" ? inQl(around.schema, cursor) : inJson(around.schema, cursor, around);
     if (offers.length === 0) return null;
-    // The word may have its closing quote already.
+    // The word may have a closing quote.
     const rest = /^[\w$.]*"?/.exec(text.slice(context.pos))?.[0] ?? "";
-    const to = around.format === "json" && text[spot.from] === '"' ? context.pos + rest.length : context.pos;
-    const options = offers.map(({ insert, ...one }) => ({ ...one, apply: applying(insert, spot, to) }));
-    const filterFrom = text[spot.from] === '"' ? spot.from + 1 : spot.from;
+    const to = around.format === "json" && text[cursor.from] === '"' ? context.pos + rest.length : context.pos;
+    const options = offers.map(({ insert, ...one }) => ({ ...one, apply: applying(insert, cursor, to) }));
+    const filterFrom = text[cursor.from] === '"' ? cursor.from + 1 : cursor.from;
     return { from: filterFrom, options, validFor: /^[\w$]*$/ };
   };
 }
 
-/** Puts an offer in the word's place, with the commas that are missing around it. */
-function applying(insert: string, spot: Spot, to: number) {
+/** Replaces the word at the cursor by an offer, with the commas that are missing around it. */
+function applying(insert: string, cursor: CursorContext, to: number) {
   return (view: EditorView, completion: Completion, _from: number, until: number): void => {
     const end = Math.max(to, until);
     const after = view.state.sliceDoc(end, end + 200).trimStart()[0];
-    const isMember = spot.slot === "key" && insert.startsWith('"');
+    const isMember = cursor.slot === "key" && insert.startsWith('"');
     const closing = isMember && after === '"' ? "," : "";
-    if (spot.comma !== undefined && isMember) {
-      view.dispatch({ changes: { from: spot.comma, insert: "," } });
-      place(view, completion, insert + closing, spot.from + 1, end + 1);
+    if (cursor.comma !== undefined && isMember) {
+      view.dispatch({ changes: { from: cursor.comma, insert: "," } });
+      insertSnippet(view, completion, insert + closing, cursor.from + 1, end + 1);
     } else {
-      place(view, completion, insert + closing, spot.from, end);
+      insertSnippet(view, completion, insert + closing, cursor.from, end);
     }
   };
 }
 
-function place(view: EditorView, completion: Completion, insert: string, from: number, to: number): void {
+function insertSnippet(view: EditorView, completion: Completion, insert: string, from: number, to: number): void {
   const made = snippetCompletion(insert, { label: completion.label });
   if (typeof made.apply === "function") made.apply(view, made, from, to);
 }
 
 function selections(entity: Entity | undefined, before: string[], quote: boolean, schema: Schema): Offer[] {
   if (!entity) return [];
-  const fields = entity.fields.map((one): Offer => ({
-    label: one.name,
+  const fields = entity.fields.map(({ name, type, kind }): Offer => ({
+    label: name,
     type: "property",
-    detail: one.type ?? one.kind,
-    boost: one.name === entity.idField ? 1 : 0,
-    insert: quote ? `"${one.name}": true` : one.name,
+    detail: type ?? kind,
+    boost: name === entity.idField ? 1 : 0,
+    insert: quote ? `"${name}": true` : name,
   }));
-  const relations = entity.joins.map((one): Offer => {
-    const first = firstField(entityOf(schema, one.entity)) ?? "id";
-    const json = `"${one.name}": { "$select": { "\${${first}}": true } }`;
-    return {
-      label: one.name,
-      type: "class",
-      detail: one.type === "many" ? `${one.entity}[]` : one.entity,
-      insert: quote ? json : `${one.name} { \${${first}} }`,
-    };
+  const relations = entity.joins.map(({ name, type, entity: target }) => {
+    return node(name, type === "many" ? `${target}[]` : target, entityOf(schema, target), quote);
   });
-  return [...fields, ...relations].filter((one) => !before.includes(one.label));
+  return [...fields, ...relations].filter(({ label }) => !before.includes(label));
 }
 
-function inQl(schema: Schema, spot: Spot): Offer[] {
-  const [root, ...refs] = spot.path;
-  if (root === undefined) return spot.before.length === 0 ? entities(schema, false) : [];
-  return selections(entityAt(schema, root, refs), spot.before, false, schema);
+/** Offers a node with the most descriptive field of its entity. */
+function node(label: string, detail: string, entity: Entity | undefined, quote: boolean): Offer {
+  const first = firstField(entity) ?? "id";
+  const insert = quote ? `"${label}": { "$select": { "\${${first}}": true } }` : `${label} { \${${first}} }`;
+  return { label, type: "class", detail, insert };
+}
+
+function inQl(schema: Schema, cursor: CursorContext): Offer[] {
+  const [root, ...refs] = cursor.path;
+  if (root === undefined) return cursor.before.length === 0 ? entities(schema, false) : [];
+  return selections(entityAt(schema, root, refs), cursor.before, false, schema);
 }
 
 function entities(schema: Schema, quote: boolean): Offer[] {
-  return schema.entities.map((one) => {
-    const first = firstField(one) ?? "id";
-    const json = `"${one.name}": { "$select": { "\${${first}}": true } }`;
-    const insert = quote ? json : `${one.name} { \${${first}} }`;
-    return { label: one.name, type: "class", detail: `${one.fields.length} fields`, insert };
-  });
+  return schema.entities.map((entity) => node(entity.name, `${entity.fields.length} fields`, entity, quote));
 }
 
 const CONTROL_SNIPPETS: Record<string, string> = {
@@ -122,10 +115,10 @@ function keys(list: readonly string[], before: string[], bodies: Record<string, 
 
 const LIST = "[{ ${} }]";
 
-function inJson(schema: Schema, spot: Spot, around: Surroundings): Offer[] {
-  const [root, ...rest] = spot.path;
-  if (root === undefined) return spot.slot === "key" && spot.before.length === 0 ? entities(schema, true) : [];
-  // From node to node down to the innermost; what is left lies inside one of its controls.
+function inJson(schema: Schema, cursor: CursorContext, around: Surroundings): Offer[] {
+  const [root, ...rest] = cursor.path;
+  if (root === undefined) return cursor.slot === "key" && cursor.before.length === 0 ? entities(schema, true) : [];
+  // The path of relations to the innermost node; the rest of the path is inside one of its controls.
   const refs: string[] = [];
   let left = rest;
   while (left[0] === "$select" && left[1] !== undefined) {
@@ -136,22 +129,22 @@ function inJson(schema: Schema, spot: Spot, around: Surroundings): Offer[] {
   const { aggregateFunctions, controls, filterOperators } = schema.query;
   const [where, ...inside] = left;
   if (where === undefined) {
-    const relation = refs.length > 0 ? entityAt(schema, root, refs.slice(0, -1))?.joins.find((one) => one.name === refs.at(-1)) : undefined;
-    const list = refs.length > 0 ? relation?.type === "many" : !around.isPoint;
+    const parent = entityAt(schema, root, refs.slice(0, -1));
+    const list = refs.length > 0 ? relationOf(schema, parent?.name, refs.at(-1) ?? "")?.type === "many" : !around.isPoint;
     const nested = ["$select", "$where", "$orderBy", "$page"];
     const allowed = !list ? ["$select"] : refs.length > 0 ? nested : controls;
-    return spot.slot === "key" ? allowed.filter((one) => !spot.before.includes(one)).map(control) : [];
+    return cursor.slot === "key" ? allowed.filter((one) => !cursor.before.includes(one)).map(control) : [];
   }
   if (where === "$select") {
-    if (spot.slot === "key") return selections(entity, spot.before, true, schema);
-    const name = spot.key ?? "";
+    if (cursor.slot === "key") return selections(entity, cursor.before, true, schema);
+    const name = cursor.key ?? "";
     if (fieldOf(schema, entity?.name, name)) return [{ label: "true", type: "keyword", insert: "true" }];
     return [{ label: '{ "$select": … }', type: "keyword", insert: '{ "$select": { "${}": true } }' }];
   }
-  const fields = (): Offer[] => (entity?.fields ?? []).filter((one) => one.kind === "scalar").map((one) => ({ label: one.name, type: "property", detail: one.type ?? "", insert: `"${one.name}"` }));
+  const fields = (): Offer[] => (entity ? scalars(entity) : []).map(({ name, type = "" }) => ({ label: name, type: "property", detail: type, insert: `"${name}"` }));
   const aliases = (): Offer[] => words(Object.keys(around.query?.root.controls["$aggregate"] ?? {}), "variable");
-  if (spot.slot === "value") {
-    switch (spot.key) {
+  if (cursor.slot === "value") {
+    switch (cursor.key) {
       case "field":
         return fields();
       case "op":
@@ -164,23 +157,22 @@ function inJson(schema: Schema, spot: Spot, around: Surroundings): Offer[] {
         return words(aggregateFunctions, "function");
       case "aggregate":
         return aliases();
-      case undefined:
-        return where === "$distinct" || where === "$groupBy" ? fields() : [];
       default:
-        return [];
+        return cursor.key === undefined && (where === "$distinct" || where === "$groupBy") ? fields() : [];
     }
   }
   switch (where) {
     case "$where":
-      return keys(["field", "op", "value", "and", "or", "not"], spot.before, { and: LIST, or: LIST, not: "{ ${} }", value: "${}" });
-    case "$having":
-      return keys(["aggregate", "field", "op", "value", "and", "or", "not"], spot.before, { and: LIST, or: LIST, not: "{ ${} }", value: "${}" });
+    case "$having": {
+      const operands = where === "$having" ? ["aggregate", "field"] : ["field"];
+      return keys([...operands, "op", "value", "and", "or", "not"], cursor.before, { and: LIST, or: LIST, not: "{ ${} }", value: "${}" });
+    }
     case "$orderBy":
-      return keys(["field", "direction", "nulls"], spot.before);
+      return keys(["field", "direction", "nulls"], cursor.before);
     case "$page":
-      return keys(["first", "after"], spot.before, { first: "${20}", after: "${null}" });
+      return keys(["first", "after"], cursor.before, { first: "${20}", after: "${null}" });
     case "$aggregate":
-      return inside.length > 0 ? keys(["fn", "field", "distinct"], spot.before, { distinct: "${true}" }) : [];
+      return inside.length > 0 ? keys(["fn", "field", "distinct"], cursor.before, { distinct: "${true}" }) : [];
     default:
       return [];
   }

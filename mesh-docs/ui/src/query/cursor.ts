@@ -2,107 +2,79 @@
 
 import type { Format } from "./tree";
 
-export interface Spot {
-  /** Keys from the root to the innermost object or list; `[]` stands for an element of a list. */
+export interface CursorContext {
+  /** Keys from the root to the innermost object or list; `[]` is an element of a list. */
   path: string[];
-  /** Whether a key or a value may stand here. */
+  /** Whether a key or a value is expected. */
   slot: "key" | "value";
-  /** The key whose value is to come. */
+  /** The key whose value is expected. */
   key?: string;
-  /** Keys of the innermost object that come before. */
+  /** The preceding keys of the innermost object. */
   before: string[];
-  /** Where the word at the cursor begins, its opening quote included. */
+  /** The beginning of the word at the cursor, including its opening quote. */
   from: number;
-  /** Whether a comma is missing before it, and after what. */
+  /** Where a comma is missing before the word. */
   comma?: number;
 }
 
-/** `undefined` where nothing can be completed. */
-export function spotAt(format: Format, text: string, at: number): Spot | undefined {
+/** Returns the context at a position; `undefined` if nothing can be completed there. */
+export function contextAt(format: Format, text: string, at: number): CursorContext | undefined {
   return format === "json" ? inJson(text, at) : inQl(text, at);
 }
 
+/** An open object or list. */
 interface Frame {
-  kind: "{" | "[";
+  isList: boolean;
   name: string;
   keys: string[];
-  key?: string;
-  /** Whether the key's value has begun or, in a list, an element has. */
+  key?: string | undefined;
+  /** Whether the value of the key, or an element of the list, has begun. */
   done: boolean;
   colon: boolean;
 }
 
-function inJson(text: string, at: number): Spot | undefined {
+function inJson(text: string, at: number): CursorContext | undefined {
   const frames: Frame[] = [];
-  let position = 0;
   let lastEnd = 0;
-  let word: { from: number } | undefined;
-  const top = (): Frame | undefined => frames.at(-1);
-  while (position < at) {
-    const char = text[position] as string;
-    const frame = top();
-    if (/\s/.test(char)) {
-      position += 1;
-    } else if (char === "{" || char === "[") {
-      const name = frame ? (frame.kind === "[" ? "[]" : (frame.key ?? "")) : "";
+  let from = at;
+  for (const { 0: token, index } of text.matchAll(/"(?:\\[^]?|[^"\\\n])*"?|[\w$.+-]+|\S/g)) {
+    const end = index + token.length;
+    if (index >= at) break;
+    const frame = frames.at(-1);
+    if (token === "{" || token === "[") {
+      const name = frame?.isList ? "[]" : (frame?.key ?? "");
       if (frame) frame.done = true;
-      frames.push({ kind: char, name, keys: [], done: false, colon: false });
-      position += 1;
-      lastEnd = position;
-    } else if (char === "}" || char === "]") {
+      frames.push({ isList: token === "[", name, keys: [], done: false, colon: false });
+    } else if (token === "}" || token === "]") {
       frames.pop();
-      position += 1;
-      lastEnd = position;
-    } else if (char === ",") {
+    } else if (token === ",") {
       if (frame) Object.assign(frame, { key: undefined, done: false, colon: false });
-      position += 1;
-      lastEnd = position;
-    } else if (char === ":") {
+    } else if (token === ":") {
       if (frame) frame.colon = true;
-      position += 1;
-      lastEnd = position;
-    } else {
-      const start = position;
-      if (char === '"') {
-        position += 1;
-        while (position < text.length && text[position] !== '"' && text[position] !== "\n") position += text[position] === "\\" ? 2 : 1;
-        if (text[position] === '"') position += 1;
-      } else {
-        while (position < text.length && /[\w$.+-]/.test(text[position] as string)) position += 1;
-        if (position === start) position += 1;
-      }
-      if (position >= at && (char !== '"' || position > at || text[position - 1] !== '"' || position - start === 1)) {
-        word = { from: start };
-        break;
-      }
-      if (frame) {
-        const token = text.slice(start, position).replaceAll('"', "");
-        // After a whole member, another word begins a member whose comma is not there yet.
-        if (frame.kind === "{" && (frame.key === undefined || frame.done)) {
-          Object.assign(frame, { key: token, done: false, colon: false });
-          frame.keys.push(token);
-        } else {
-          frame.done = true;
-        }
-      }
-      lastEnd = position;
+    } else if (end >= at && !(end === at && /^".*"$/s.test(token))) {
+      from = index;
+      break;
+    } else if (frame && !frame.isList && (frame.key === undefined || frame.done)) {
+      // A word after a complete member begins another member, even if the comma is missing.
+      const key = token.replaceAll('"', "");
+      Object.assign(frame, { key, done: false, colon: false });
+      frame.keys.push(key);
+    } else if (frame) {
+      frame.done = true;
     }
+    lastEnd = end;
   }
-  const frame = top();
+  const frame = frames.at(-1);
   if (!frame) return undefined;
-  const from = word?.from ?? at;
-  const path = frames.slice(1).map((one) => one.name);
-  if (frame.kind === "[") {
-    return frame.done ? undefined : { path, slot: "value", before: [], from };
-  }
+  const path = frames.slice(1).map(({ name }) => name);
+  if (frame.isList) return frame.done ? undefined : { path, slot: "value", before: [], from };
   if (frame.key !== undefined && !frame.done) {
     return frame.colon ? { path, slot: "value", key: frame.key, before: frame.keys, from } : undefined;
   }
-  const spot: Spot = { path, slot: "key", before: frame.keys, from };
-  return frame.done ? { ...spot, comma: lastEnd } : spot;
+  return { path, slot: "key", before: frame.keys, from, ...(frame.done && { comma: lastEnd }) };
 }
 
-function inQl(text: string, at: number): Spot | undefined {
+function inQl(text: string, at: number): CursorContext | undefined {
   const path: string[] = [];
   const levels: string[][] = [];
   let last = "";
@@ -121,7 +93,7 @@ function inQl(text: string, at: number): Spot | undefined {
   }
   if (levels.length === 0) return undefined;
   const before = levels.at(-1) ?? [];
-  // The entity may stand without braces of its own: `{ user id name }`.
+  // The braces of the entity may be omitted: `{ user id name }`.
   const bare = path.length === 0 && before.length > 0;
   const spot = bare ? { path: [before[0] as string], before: before.slice(1) } : { path, before };
   const word = /[A-Za-z_][A-Za-z0-9_]*$/.exec(text.slice(0, at));

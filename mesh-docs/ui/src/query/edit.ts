@@ -1,18 +1,17 @@
 // Changes of a query by clicks. Each function takes a tree and returns a new one.
 
-import type { Schema } from "../schema";
-import { entityOf, firstField, relationOf } from "../schema";
-import { emptyNode, isObject, newQuery, NOWHERE, nodeAt, type Node, type Query, type Value } from "./tree";
+import { entityOf, firstField, relationOf, type Schema } from "../schema";
+import { emptyNode, isObject, newQuery, NO_SPAN, nodeAt, type Node, type Query, type Value } from "./tree";
 
-/** Whether a field or relation is selected below these refs. */
+/** Whether a field or relation is selected in the node at the path `refs`. */
 export function isSelected(query: Query | undefined, entity: string, refs: readonly string[], name: string): boolean {
   if (query?.entity !== entity) return false;
   return nodeAt(query, refs)?.select.some((one) => one.name === name) ?? false;
 }
 
 /**
- * Adds a field or relation below these refs of an entity, with the relations on the way, or removes it. A
- * relation that is left without fields goes too. Another entity than the query's begins a new query.
+ * Adds a field or relation in the node at the path `refs`, with the relations on the path, or removes it. A relation
+ * without fields is removed, too. If the query is of another entity, it is replaced.
  */
 export function toggle(schema: Schema, query: Query | undefined, entity: string, refs: readonly string[], name: string): Query {
   const base = query?.entity === entity ? query : newQuery(entity);
@@ -27,15 +26,15 @@ function add(schema: Schema, node: Node, entity: string, refs: readonly string[]
   const target = (relation: string): string => relationOf(schema, entity, relation)?.entity ?? "";
   if (ref === undefined) {
     const relation = relationOf(schema, entity, name);
-    const one = { name, place: NOWHERE };
+    const one = { name, span: NO_SPAN };
     if (!relation) return { ...node, select: [...node.select, one] };
     const field = firstField(entityOf(schema, relation.entity));
-    const below = { ...emptyNode(), select: field ? [{ name: field, place: NOWHERE }] : [] };
+    const below = { ...emptyNode(), select: field ? [{ name: field, span: NO_SPAN }] : [] };
     return { ...node, select: [...node.select, { ...one, node: below }] };
   }
   const below = (old: Node): Node => add(schema, old, target(ref), rest, name);
   if (!node.select.some((one) => one.name === ref)) {
-    return { ...node, select: [...node.select, { name: ref, place: NOWHERE, node: below(emptyNode()) }] };
+    return { ...node, select: [...node.select, { name: ref, span: NO_SPAN, node: below(emptyNode()) }] };
   }
   const select = node.select.map((one) => (one.name === ref ? { ...one, node: below(one.node ?? emptyNode()) } : one));
   return { ...node, select };
@@ -52,7 +51,7 @@ function remove(node: Node, refs: readonly string[], name: string): Node {
   return { ...node, select };
 }
 
-/** Sets a control of a node; `undefined` takes it out. */
+/** Sets a control of a node; `undefined` removes it. */
 export function setControl(query: Query, refs: readonly string[], control: string, value: Value | undefined): Query {
   const change = (node: Node, rest: readonly string[]): Node => {
     const [ref, ...below] = rest;
@@ -68,13 +67,13 @@ export function setControl(query: Query, refs: readonly string[], control: strin
   return { ...query, root: change(query.root, refs) };
 }
 
-/** The same query from another place on; the page's size and all else stay. */
+/** Returns the query for the page after a cursor. */
 export function withCursor(query: Query, after: string | null): Query {
   const page = query.root.controls["$page"];
   return setControl(query, [], "$page", { ...(isObject(page) ? page : {}), after });
 }
 
-/** A selection with the controls of another tree where their nodes are the same. */
+/** Returns the query with the controls of another tree in nodes that have none. */
 export function withControlsOf(query: Query, other: Query | undefined): Query {
   if (!other || other.entity !== query.entity) return query;
   const merge = (node: Node, from: Node | undefined): Node => ({

@@ -22,7 +22,7 @@ export function isList(op: string): boolean {
   return op === "in" || op === "nin";
 }
 
-/** Reads `$where`; `undefined` where forms cannot show it. */
+/** Parses `$where`; `undefined` if forms cannot show it. */
 export function readFilter(value: Value | undefined): Filter | undefined {
   if (!isObject(value)) return undefined;
   for (const kind of ["and", "or"] as const) {
@@ -41,7 +41,7 @@ export function readFilter(value: Value | undefined): Filter | undefined {
   return { kind: "condition", field, op, value: value["value"] };
 }
 
-/** Writes it; a group that is left empty is none. */
+/** Converts a filter to JSON; an empty group to `undefined`. */
 export function writeFilter(filter: Filter): Value | undefined {
   if (filter.kind === "condition") {
     const { field, op, value } = filter;
@@ -53,7 +53,7 @@ export function writeFilter(filter: Filter): Value | undefined {
   return { [filter.kind]: items };
 }
 
-/** A form's text as a value of that type; a list's elements are parted by commas. */
+/** Parses the text of a form as a value of a type. Elements of lists are separated by commas. */
 export function parseValue(text: string, type: string | undefined, op: string): Value {
   if (isList(op)) {
     const parts = text.split(",").map((part) => part.trim());
@@ -71,7 +71,7 @@ function parseOne(text: string, type: string | undefined): Value {
   return text;
 }
 
-/** A value as a form shows it. */
+/** Formats a value for a form. */
 export function showValue(value: Value | undefined): string {
   if (value === undefined || value === null) return "";
   if (value instanceof RawNumber) return value.raw;
@@ -79,7 +79,7 @@ export function showValue(value: Value | undefined): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The operators that make sense for a type. `SPEC §3.7` */
+/** Returns the operators that a type supports. `SPEC §3.7` */
 export function operatorsFor(type: string | undefined, all: readonly string[]): string[] {
   if (type === "json" || type === "binary") return all.filter(isNullTest);
   if (type === "uuid") return all.filter((op) => isNullTest(op) || isList(op) || op === "eq" || op === "ne");

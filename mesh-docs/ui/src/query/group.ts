@@ -1,12 +1,12 @@
 // Group keys and aggregates for forms, and the selection that they permit.
 
 import { starterFields, type Entity } from "../schema";
-import { isObject, NOWHERE, type Node, type Query, type Value } from "./tree";
+import { isObject, NO_SPAN, type Node, type Query, type Value } from "./tree";
 
 export interface Aggregate {
   alias: string;
   fn: string;
-  /** Empty counts rows. */
+  /** Empty if rows are counted. */
   field: string;
   distinct: boolean;
 }
@@ -31,8 +31,8 @@ function readAggregate(alias: string, value: Value): Aggregate {
 }
 
 /**
- * The query with that grouping. A grouped read selects its keys and nothing else, and orders by keys and
- * aggregates; a read that is grouped no longer gets a selection to begin with.
+ * Returns the query with a grouping. A grouped read selects its keys only, and is ordered by keys and aggregates. Without
+ * a grouping it selects the fields of a new query.
  */
 export function writeGrouping(query: Query, entity: Entity, { keys, aggregates }: Grouping): Query {
   const controls = { ...query.root.controls };
@@ -47,18 +47,18 @@ export function writeGrouping(query: Query, entity: Entity, { keys, aggregates }
   const names = new Set([...keys, ...aggregates.map((one) => one.alias)]);
   const order = controls["$orderBy"];
   if (Array.isArray(order)) {
-    const kept = order.filter((one) => {
+    const remaining = order.filter((one) => {
       const { field, aggregate } = one as { field?: string; aggregate?: string };
       return grouped ? names.has(field ?? aggregate ?? "") : field !== undefined;
     });
-    if (kept.length > 0) controls["$orderBy"] = kept;
+    if (remaining.length > 0) controls["$orderBy"] = remaining;
     else delete controls["$orderBy"];
   }
   const select = grouped ? keys : starterFields(entity);
-  return { ...query, root: { ...query.root, controls, select: select.map((name) => ({ name, place: NOWHERE })) } };
+  return { ...query, root: { ...query.root, controls, select: select.map((name) => ({ name, span: NO_SPAN })) } };
 }
 
-/** A name for an aggregate that no other has. */
+/** Returns an unused name for an aggregate. */
 export function freeAlias(fn: string, field: string, taken: readonly string[]): string {
   const base = field === "" ? fn : fn + field.charAt(0).toUpperCase() + field.slice(1);
   let alias = base;

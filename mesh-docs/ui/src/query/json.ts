@@ -1,44 +1,36 @@
 // A JSON parser that keeps positions and raw text, so that numbers stay exact.
 
-export interface Place {
+export interface Span {
   from: number;
   to: number;
 }
-export interface Member extends Place {
+export interface Member {
   key: string;
   keyFrom: number;
   keyTo: number;
   value: Json;
 }
 export type Json =
-  | (Place & { kind: "object"; members: Member[] })
-  | (Place & { kind: "array"; items: Json[] })
-  | (Place & { kind: "string"; value: string })
-  | (Place & { kind: "number"; raw: string })
-  | (Place & { kind: "word"; value: true | false | null });
+  | (Span & { kind: "object"; members: Member[] })
+  | (Span & { kind: "array"; items: Json[] })
+  | (Span & { kind: "string"; value: string })
+  | (Span & { kind: "number"; raw: string })
+  | (Span & { kind: "word"; value: true | false | null });
 
-/** Nesting past this is refused: nobody reads it, and the stack is finite. */
+/** The maximum depth, because the stack is finite. */
 const DEPTH_MAX = 500;
 
-export class JsonFault extends Error {
-  constructor(readonly at: number, message: string) {
-    super(message);
-  }
-}
+export class JsonFault extends Error {}
 
-/** Parses a whole text; throws a `JsonFault` with the place where it ends to be JSON. */
+/** Parses a whole text; throws a `JsonFault` if it is not JSON. */
 export function parseJson(text: string): Json {
   let at = 0;
 
   function fail(message: string): never {
-    throw new JsonFault(at, message);
+    throw new JsonFault(`${message} at ${at}`);
   }
   function space(): void {
-    for (;;) {
-      const code = text.charCodeAt(at);
-      if (code === 32 || code === 10 || code === 13 || code === 9) at += 1;
-      else return;
-    }
+    while (/[ \n\r\t]/.test(text.charAt(at))) at += 1;
   }
   function string(): string {
     const start = at;
@@ -53,19 +45,31 @@ export function parseJson(text: string): Json {
     try {
       return JSON.parse(text.slice(start, at)) as string;
     } catch {
-      at = start;
       return fail("text with an unknown escape");
     }
+  }
+  /** Parses items that are separated by commas, and the brackets around them. */
+  function list(end: string, item: () => void): void {
+    at += 1;
+    space();
+    while (text[at] !== end) {
+      item();
+      space();
+      if (text[at] === ",") {
+        at += 1;
+        space();
+        if (text[at] === end) fail("a comma with nothing after it");
+      } else if (text[at] !== end) fail("a comma or a closing bracket is missing here");
+    }
+    at += 1;
   }
   function value(depth: number): Json {
     if (depth > DEPTH_MAX) fail("nested too deep");
     const from = at;
     const first = text[at];
     if (first === "{") {
-      at += 1;
       const members: Member[] = [];
-      space();
-      while (text[at] !== "}") {
+      list("}", () => {
         if (text[at] !== '"') fail("a key in quotes is missing here");
         const keyFrom = at;
         const key = string();
@@ -74,32 +78,13 @@ export function parseJson(text: string): Json {
         if (text[at] !== ":") fail("a colon is missing here");
         at += 1;
         space();
-        const inner = value(depth + 1);
-        members.push({ key, keyFrom, keyTo, value: inner, from: keyFrom, to: at });
-        space();
-        if (text[at] === ",") {
-          at += 1;
-          space();
-          if (text[at] === "}") fail("a comma with nothing after it");
-        } else if (text[at] !== "}") fail("a comma or a closing brace is missing here");
-      }
-      at += 1;
+        members.push({ key, keyFrom, keyTo, value: value(depth + 1) });
+      });
       return { kind: "object", members, from, to: at };
     }
     if (first === "[") {
-      at += 1;
       const items: Json[] = [];
-      space();
-      while (text[at] !== "]") {
-        items.push(value(depth + 1));
-        space();
-        if (text[at] === ",") {
-          at += 1;
-          space();
-          if (text[at] === "]") fail("a comma with nothing after it");
-        } else if (text[at] !== "]") fail("a comma or a closing bracket is missing here");
-      }
-      at += 1;
+      list("]", () => items.push(value(depth + 1)));
       return { kind: "array", items, from, to: at };
     }
     if (first === '"') return { kind: "string", value: string(), from, to: at };
@@ -119,53 +104,48 @@ export function parseJson(text: string): Json {
   return whole;
 }
 
-/** The value of that key, if it is an object that has it. */
+/** Returns the value of a key; `undefined` if this is no object or does not have the key. */
 export function member(json: Json | undefined, key: string): Json | undefined {
-  return json?.kind === "object" ? json.members.find((one) => one.key === key)?.value : undefined;
+  return json?.kind === "object" ? json.members.find((member) => member.key === key)?.value : undefined;
 }
 
-/** Lays a value out over lines, every scalar exactly as it came. */
-export function layOut(json: Json, source: string, width = 72): string {
+interface Brackets {
+  open: string;
+  close: string;
+  /** The values between the brackets, each with the text before it. */
+  items: [string, Json][];
+}
+
+/** Formats a value over lines, with every scalar as it is in the source. */
+export function formatJson(json: Json, source: string, width = 72): string {
   const lines: string[] = [];
+  const brackets = (value: Json): Brackets | undefined => {
+    if (value.kind === "array") return { open: "[", close: "]", items: value.items.map((item) => ["", item]) };
+    if (value.kind !== "object") return undefined;
+    return { open: "{ ", close: " }", items: value.members.map((one) => [`${source.slice(one.keyFrom, one.keyTo)}: `, one.value]) };
+  };
+  /** Formats a value on one line; `null` if it is too long. */
   const flat = (value: Json): string | null => {
-    if (value.kind === "object") {
-      if (value.to - value.from > 4 * width) return null;
-      const parts: string[] = [];
-      for (const one of value.members) {
-        const text = flat(one.value);
-        if (text === null) return null;
-        parts.push(`${source.slice(one.keyFrom, one.keyTo)}: ${text}`);
-      }
-      return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
-    }
-    if (value.kind === "array") {
-      if (value.to - value.from > 4 * width) return null;
-      const parts = value.items.map(flat);
-      return parts.includes(null) ? null : `[${parts.join(", ")}]`;
-    }
-    return source.slice(value.from, value.to);
+    const inner = brackets(value);
+    if (!inner) return source.slice(value.from, value.to);
+    const { open, close, items } = inner;
+    if (items.length === 0) return open.trim() + close.trim();
+    if (value.to - value.from > 4 * width) return null;
+    const texts = items.map(([before, item]) => [before, flat(item)]);
+    return texts.some(([, text]) => text === null) ? null : open + texts.map((text) => text.join("")).join(", ") + close;
   };
-  const put = (value: Json, indent: string, before: string, after: string, top: boolean): void => {
-    const short = top ? null : flat(value);
-    if (short !== null && indent.length + before.length + short.length <= width) {
-      lines.push(indent + before + short + after);
-    } else if (value.kind === "object" && value.members.length > 0) {
-      lines.push(`${indent}${before}{`);
-      value.members.forEach((one, index) => {
-        const comma = index + 1 < value.members.length ? "," : "";
-        put(one.value, `${indent}  `, `${source.slice(one.keyFrom, one.keyTo)}: `, comma, false);
-      });
-      lines.push(`${indent}}${after}`);
-    } else if (value.kind === "array" && value.items.length > 0) {
-      lines.push(`${indent}${before}[`);
-      value.items.forEach((item, index) => {
-        put(item, `${indent}  `, "", index + 1 < value.items.length ? "," : "", false);
-      });
-      lines.push(`${indent}]${after}`);
-    } else {
-      lines.push(`${indent}${before}${flat(value) ?? source.slice(value.from, value.to)}${after}`);
+  const put = (value: Json, indent: string, before: string, after: string): void => {
+    const inner = brackets(value);
+    const short = value === json && inner && inner.items.length > 0 ? null : flat(value);
+    if (!inner || inner.items.length === 0 || (short !== null && indent.length + before.length + short.length <= width)) {
+      lines.push(indent + before + (short ?? "") + after);
+      return;
     }
+    const { open, close, items } = inner;
+    lines.push(indent + before + open.trim());
+    items.forEach(([key, item], index) => put(item, `${indent}  `, key, index + 1 < items.length ? "," : ""));
+    lines.push(indent + close.trim() + after);
   };
-  put(json, "", "", "", true);
+  put(json, "", "", "");
   return lines.join("\n");
 }

@@ -2,7 +2,7 @@
 
 import { readQuery } from "./read";
 import { nodeAt, type Format } from "./tree";
-import type { Place } from "./json";
+import type { Span } from "./json";
 
 export interface Fault {
   message: string;
@@ -11,8 +11,8 @@ export interface Fault {
   column?: number;
 }
 
-/** The part of the text to underline. */
-export function locate(format: Format, text: string, fault: Fault): Place {
+/** Returns the part of the text to underline. */
+export function locate(format: Format, text: string, fault: Fault): Span {
   if (fault.line !== undefined && fault.column !== undefined) {
     return tokenAt(text, offsetOf(text, fault.line, fault.column));
   }
@@ -21,45 +21,38 @@ export function locate(format: Format, text: string, fault: Fault): Place {
   const names = [...fault.message.matchAll(/'([^']*)'/g)].map((match) => match[1] ?? "");
   const [, ...refs] = (fault.path ?? "").split(".");
   const node = nodeAt(query, refs);
-  if (!fault.path || !node) return query.place;
+  if (!fault.path || !node) return query.span;
   for (const name of names) {
     const selected = node.select.find((one) => one.name === name);
-    if (selected && !fault.message.includes("$")) return selected.place;
+    if (selected && !fault.message.includes("$")) return selected.span;
   }
   for (const name of [...names, ...(fault.message.match(/\$[a-zA-Z]+/g) ?? [])]) {
-    const found = occurrence(text, node.place, name);
+    const found = occurrence(text, node.span, name);
     if (found) return found;
   }
-  return refs.length === 0 ? query.place : (parentPlace() ?? query.place);
-
-  function parentPlace(): Place | undefined {
-    const parent = query && nodeAt(query, refs.slice(0, -1));
-    return parent?.select.find((one) => one.name === refs.at(-1))?.place;
-  }
+  const parent = nodeAt(query, refs.slice(0, -1));
+  return parent?.select.find(({ name }) => name === refs.at(-1))?.span ?? query.span;
 }
 
-/** The last place where a name stands in quotes: controls come after the selection. */
-function occurrence(text: string, within: Place, name: string): Place | undefined {
+/** Returns the last occurrence of a name in quotes, because controls follow the selection. */
+function occurrence(text: string, within: Span, name: string): Span | undefined {
   if (!name) return undefined;
   const at = text.slice(within.from, within.to).lastIndexOf(JSON.stringify(name));
   return at < 0 ? undefined : { from: within.from + at + 1, to: within.from + at + 1 + name.length };
 }
 
-/** Lines and columns count from 1; columns count characters, not UTF-16 units. */
-export function offsetOf(text: string, line: number, column: number): number {
-  let start = 0;
-  for (let n = 1; n < line; n += 1) {
-    const end = text.indexOf("\n", start);
-    if (end < 0) return text.length;
-    start = end + 1;
-  }
-  const rest = [...(text.slice(start).split("\n", 1)[0] ?? "")];
-  return start + rest.slice(0, Math.max(0, column - 1)).join("").length;
+/** Converts a 1-based line and column, which counts characters, to an offset in UTF-16 units. */
+function offsetOf(text: string, line: number, column: number): number {
+  const lines = text.split("\n");
+  const last = lines[line - 1];
+  if (last === undefined) return text.length;
+  const before = [...lines.slice(0, line - 1), [...last].slice(0, Math.max(0, column - 1)).join("")];
+  return before.join("\n").length;
 }
 
-function tokenAt(text: string, at: number): Place {
+function tokenAt(text: string, at: number): Span {
   if (at >= text.trimEnd().length) {
-    // At the end there is nothing to underline but the last token.
+    // An error at the end underlines the last character.
     const end = text.trimEnd().length;
     return { from: Math.max(0, end - 1), to: end };
   }

@@ -1,23 +1,24 @@
 // Formatting of a query tree as text in either format.
 
-import { RawNumber, type Format, type Node, type Query, type Value } from "./tree";
+import { isObject, RawNumber, type Format, type Node, type Query, type Value } from "./tree";
 
-/** How long a line of the selection may get, and one of a control: conditions are best kept on one. */
+/** The maximum length of a line of the selection. */
 const WIDTH = 58;
+/** The maximum length of a line of a control. */
 const WIDE = 78;
 
-/** The text of a query. The brace format leaves its controls out. */
+/** Prints a query. The brace format omits its controls. */
 export function printQuery(format: Format, query: Query): string {
   if (format === "ql") return `{\n  ${query.entity} ${printQl(query.root, "  ")}\n}\n`;
   const root = printNode(query.root, "  ", true);
   return `{\n  ${JSON.stringify(query.entity)}: ${root}\n}\n`;
 }
 
-/** The text on one line, for headers. */
+/** Prints a query on one line, for headers. */
 export function printCompact(query: Query): string {
   const node = (one: Node): string => {
     const select = one.select.map((s) => `${JSON.stringify(s.name)}:${s.node ? node(s.node) : "true"}`);
-    const controls = Object.entries(one.controls).map(([key, value]) => `,${JSON.stringify(key)}:${compact(value)}`);
+    const controls = Object.entries(one.controls).map(([key, value]) => `,${JSON.stringify(key)}:${printFlat(value, "")}`);
     return `{"$select":{${select.join(",")}}${controls.join("")}}`;
   };
   return `{${JSON.stringify(query.entity)}:${node(query.root)}}`;
@@ -51,34 +52,23 @@ function printNode(node: Node, indent: string, open: boolean, key = 0): string {
   return `{\n${parts.map((part) => inner + part).join(",\n")}\n${indent}}`;
 }
 
-/** A value in JSON: on one line where it fits, else over several. */
-export function printValue(value: Value, indent = ""): string {
-  const short = spaced(value);
-  if (indent.length + short.length <= WIDE || typeof value !== "object" || value === null) return short;
+/** Prints a value as JSON: on one line if it fits, else on several. */
+function printValue(value: Value, indent: string): string {
+  const short = printFlat(value, " ");
+  if (indent.length + short.length <= WIDE || typeof value !== "object" || value === null || value instanceof RawNumber) return short;
   const inner = `${indent}  `;
-  if (value instanceof RawNumber) return short;
-  if (Array.isArray(value)) {
-    return `[\n${value.map((one) => inner + printValue(one, inner)).join(",\n")}\n${indent}]`;
-  }
-  const members = Object.entries(value).map(([key, one]) => `${inner}${JSON.stringify(key)}: ${printValue(one, inner)}`);
-  return `{\n${members.join(",\n")}\n${indent}}`;
+  const lines = Array.isArray(value)
+    ? value.map((item) => printValue(item, inner))
+    : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${printValue(item, inner)}`);
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${lines.map((line) => inner + line).join(",\n")}\n${indent}${close}`;
 }
 
-function spaced(value: Value): string {
+/** Prints a value on one line, with a space, or nothing, between its parts. */
+function printFlat(value: Value, space: string): string {
   if (value instanceof RawNumber) return value.raw;
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
-  if (typeof value === "object" && value !== null) {
-    const members = Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}: ${spaced(one)}`);
-    return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
-  }
-  return JSON.stringify(value);
-}
-
-function compact(value: Value): string {
-  if (value instanceof RawNumber) return value.raw;
-  if (Array.isArray(value)) return `[${value.map(compact).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    return `{${Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}:${compact(one)}`).join(",")}}`;
-  }
-  return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => printFlat(item, space)).join(`,${space}`)}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${space}${printFlat(item, space)}`);
+  return members.length === 0 ? "{}" : `{${space}${members.join(`,${space}`)}${space}}`;
 }

@@ -1,9 +1,9 @@
 // Parsing of text in either format into a query tree.
 
-import { JsonFault, parseJson, type Json } from "./json";
+import { JsonFault, parseJson, type Json, type Member, type Span } from "./json";
 import { RawNumber, type Format, type Node, type Query, type Selection, type Value } from "./tree";
 
-/** Reads a text; `undefined` where it is no query. Says nothing about the schema. */
+/** Parses a text without a schema; `undefined` if it is not a query. */
 export function readQuery(format: Format, text: string): Query | undefined {
   return format === "json" ? readJson(text) : readQl(text);
 }
@@ -19,34 +19,33 @@ function readJson(text: string): Query | undefined {
   if (json.kind !== "object" || json.members.length !== 1) return undefined;
   const [root] = json.members;
   const node = root && readNode(root.value);
-  if (!root || !node) return undefined;
-  return { entity: root.key, place: { from: root.keyFrom + 1, to: root.keyTo - 1 }, root: node };
+  return node && { entity: root.key, span: nameOf(root), root: node };
+}
+
+/** Returns the position of a key without its quotes. */
+function nameOf({ keyFrom, keyTo }: Member): Span {
+  return { from: keyFrom + 1, to: keyTo - 1 };
 }
 
 function readNode(json: Json): Node | undefined {
   if (json.kind !== "object") return undefined;
-  const node: Node = { select: [], controls: {}, place: { from: json.from, to: json.to } };
+  const node: Node = { select: [], controls: {}, span: { from: json.from, to: json.to } };
   for (const { key, value } of json.members) {
     if (key !== "$select") {
       node.controls[key] = plain(value);
       continue;
     }
     if (value.kind !== "object") return undefined;
-    for (const one of value.members) {
-      const place = { from: one.keyFrom + 1, to: one.keyTo - 1 };
-      const selection: Selection = { name: one.key, place };
-      if (one.value.kind === "object") {
-        const inner = readNode(one.value);
-        if (!inner) return undefined;
-        selection.node = inner;
-      }
-      node.select.push(selection);
+    for (const selected of value.members) {
+      const inner = readNode(selected.value);
+      if (selected.value.kind === "object" && !inner) return undefined;
+      node.select.push({ name: selected.key, span: nameOf(selected), ...(inner && { node: inner }) });
     }
   }
   return node;
 }
 
-/** A value without its places. */
+/** Returns a value without positions. */
 export function plain(json: Json): Value {
   switch (json.kind) {
     case "object":
@@ -63,46 +62,30 @@ export function plain(json: Json): Value {
 function readQl(text: string): Query | undefined {
   const tokens = [...text.matchAll(/[A-Za-z_][A-Za-z0-9_]*|[{}]|\S/g)];
   let next = 0;
-  const peek = (): string | undefined => tokens[next]?.[0];
-  const isName = (token: string | undefined): boolean => token !== undefined && /^[A-Za-z_]/.test(token);
-  const placeOf = (index: number): { from: number; to: number } => {
-    const token = tokens[index];
-    return token ? { from: token.index, to: token.index + token[0].length } : { from: text.length, to: text.length };
+  /** Consumes the next token if it matches. */
+  const take = (pattern: RegExp): { name: string; span: Span } | undefined => {
+    const token = tokens[next];
+    if (!token || !pattern.test(token[0])) return undefined;
+    next += 1;
+    return { name: token[0], span: { from: token.index, to: token.index + token[0].length } };
   };
-  const items = (from: number): Node | undefined => {
+  /** Parses a node after its opening brace. */
+  const node = (from: number): Node | undefined => {
     const select: Selection[] = [];
-    while (isName(peek())) {
-      const selection: Selection = { name: peek() as string, place: placeOf(next) };
-      next += 1;
-      if (peek() === "{") {
-        const open = placeOf(next).from;
-        next += 1;
-        const inner = items(open);
-        if (!inner) return undefined;
-        selection.node = inner;
-      }
-      select.push(selection);
+    for (let selection = take(/^\w/); selection; selection = take(/^\w/)) {
+      const open = take(/\{/);
+      const inner = open && node(open.span.from);
+      if (open && !inner) return undefined;
+      select.push(inner ? { ...selection, node: inner } : selection);
     }
-    if (peek() !== "}" || select.length === 0) return undefined;
-    const to = placeOf(next).to;
-    next += 1;
-    return { select, controls: {}, place: { from, to } };
+    const close = take(/\}/);
+    return close && select.length > 0 ? { select, controls: {}, span: { from, to: close.span.to } } : undefined;
   };
-  if (peek() !== "{") return undefined;
-  const outer = placeOf(0).from;
-  next = 1;
-  if (!isName(peek())) return undefined;
-  const [entity, place] = [peek() as string, placeOf(next)];
-  next += 1;
-  let root: Node | undefined;
-  if (peek() === "{") {
-    const open = placeOf(next).from;
-    next += 1;
-    root = items(open);
-    if (peek() !== "}") return undefined;
-    next += 1;
-  } else {
-    root = items(outer);
-  }
-  return root && next === tokens.length ? { entity, place, root } : undefined;
+  const outer = take(/\{/);
+  const entity = outer && take(/^\w/);
+  if (!entity) return undefined;
+  const open = take(/\{/);
+  const root = node((open ?? outer).span.from);
+  const isClosed = !open || take(/\}/) !== undefined;
+  return root && isClosed && next === tokens.length ? { entity: entity.name, span: entity.span, root } : undefined;
 }

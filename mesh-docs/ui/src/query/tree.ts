@@ -1,10 +1,10 @@
 // The query tree for both formats, with the positions of its parts.
 
-import type { Place } from "./json";
+import type { Span } from "./json";
 
 export type Format = "json" | "ql";
 
-/** A number that a double cannot hold, or is written in another way; kept as its text. */
+/** The text of a number that a double cannot represent exactly as written. */
 export class RawNumber {
   constructor(readonly raw: string) {}
 }
@@ -14,45 +14,45 @@ export function isObject(value: Value | undefined): value is { [key: string]: Va
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof RawNumber);
 }
 
-/** The keys of a read node besides `$select`, as they stand in JSON. */
+/** The members of a read node in JSON, except `$select`. */
 export type Controls = { [control: string]: Value };
 
 export interface Selection {
   name: string;
-  /** Where the name stands, quotes aside. */
-  place: Place;
+  /** The position of the name, without quotes. */
+  span: Span;
   /** The nested node of a relation. */
   node?: Node;
 }
 export interface Node {
   select: Selection[];
   controls: Controls;
-  place: Place;
+  span: Span;
 }
 export interface Query {
   entity: string;
-  place: Place;
+  span: Span;
   root: Node;
 }
 
-export const NOWHERE: Place = { from: 0, to: 0 };
+export const NO_SPAN: Span = { from: 0, to: 0 };
 
 export function emptyNode(): Node {
-  return { select: [], controls: {}, place: NOWHERE };
+  return { select: [], controls: {}, span: NO_SPAN };
 }
 
 export function newQuery(entity: string): Query {
-  return { entity, place: NOWHERE, root: emptyNode() };
+  return { entity, span: NO_SPAN, root: emptyNode() };
 }
 
-/** The node that these refs lead to from the root. */
+/** Returns the node at the end of a path of relations from the root. */
 export function nodeAt(query: Query, refs: readonly string[]): Node | undefined {
   let node: Node | undefined = query.root;
   for (const ref of refs) node = node?.select.find((one) => one.name === ref)?.node;
   return node;
 }
 
-/** All nodes with the refs that lead to them, parents first. */
+/** Returns all nodes with their paths, parents first. */
 export function nodes(query: Query): { refs: string[]; node: Node }[] {
   const found: { refs: string[]; node: Node }[] = [];
   const walk = (node: Node, refs: string[]): void => {

@@ -2,7 +2,7 @@
 
 import { logout, session } from "../api/session";
 import { config } from "../config";
-import { dialog, say } from "../state";
+import { dialog, notify } from "../state";
 import { setTheme, theme } from "../storage";
 import { IconButton } from "./parts/controls";
 import { Command, Logo, Moon, Person, Sun } from "./parts/icons";
@@ -46,7 +46,7 @@ function Account() {
       <span class="account-name ellipsis" title={`Until ${until}`}>
         {current.login}
       </span>
-      <button type="button" class="quiet" onClick={() => void logout().then(() => say("Logged out"))}>
+      <button type="button" class="quiet" onClick={() => void logout().then(() => notify("Logged out"))}>
         Log out
       </button>
     </span>

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { login } from "../../api/session";
-import { dialog, say } from "../../state";
+import { dialog, notify } from "../../state";
 import { Dialog, DialogForm } from "./Dialog";
 
 export function LoginDialog() {
@@ -16,7 +16,7 @@ export function LoginDialog() {
     try {
       await login(name, password);
       dialog.value = null;
-      say(`Logged in as ${name}`);
+      notify(`Logged in as ${name}`);
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));
     }

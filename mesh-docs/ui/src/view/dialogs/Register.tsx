@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { readPath, register } from "../../api/client";
 import { signedHeaders } from "../../api/session";
 import { curl } from "../../snippets";
-import { current, dialog, format, query, recordId, say, sideTab, text } from "../../state";
+import { current, dialog, format, query, recordId, notify, sideTab, text } from "../../state";
 import { saveNamed } from "../../storage";
 import { copyText } from "../parts/copy";
 import { Dialog, DialogForm } from "./Dialog";
@@ -17,7 +17,7 @@ export function SaveDialog() {
     saveNamed({ ...current(), name });
     dialog.value = null;
     sideTab.value = "saved";
-    say(`Saved as ${name}`);
+    notify(`Saved as ${name}`);
   };
   return (
     <Dialog title="Save the query">

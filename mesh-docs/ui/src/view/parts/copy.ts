@@ -1,14 +1,14 @@
 // Copying to the clipboard.
 
-import { current, say } from "../../state";
+import { current, notify } from "../../state";
 import { shareLink } from "../../storage";
 
 export async function copyText(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    say(`${what} copied`);
+    notify(`${what} copied`);
   } catch {
-    say(`The browser does not allow copying. Select the ${what.toLowerCase()} and copy it by hand.`, true);
+    notify(`The browser does not allow copying. Select the ${what.toLowerCase()} and copy it by hand.`, true);
   }
 }
 

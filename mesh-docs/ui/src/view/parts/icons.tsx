@@ -31,7 +31,6 @@ export const Close = icon(<path d="m4 4 8 8m0-8-8 8" />);
 export const Plus = icon(<path d="M8 3v10M3 8h10" />);
 export const Tidy = icon(<path d="M2.5 3.5h11M5.5 6.5h8M5.5 9.5h8M2.5 12.5h11" />);
 export const Person = icon(<path d="M8 8a2.8 2.8 0 1 0 0-5.6A2.8 2.8 0 0 0 8 8zm-5.5 6c.4-2.6 2.6-4 5.5-4s5.1 1.4 5.5 4" />);
-export const Eye = icon(<path d="M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8zM8 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4z" />);
 export const Bookmark = icon(<path d="M4 2.5h8v11l-4-3-4 3z" />);
 export const Command = icon(<path d="m3 5 3 3-3 3m5 .5h5" />);
 export const Up = icon(<path d="M8 13V3.5M4 7l4-4 4 4" />);

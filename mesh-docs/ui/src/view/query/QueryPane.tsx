@@ -5,7 +5,7 @@ import { config } from "../../config";
 import { QueryEditor } from "../../editor/QueryEditor";
 import { entityOf } from "../../schema";
 import { LANGUAGES, snippet, type Language } from "../../snippets";
-import { current, dialog, format, formatText, isQuery, query, recordId, run, running, say, schema, setFormat, startQuery } from "../../state";
+import { current, dialog, format, formatText, isQuery, query, recordId, run, running, notify, schema, setFormat, startQuery } from "../../state";
 import { Choice, IconButton } from "../parts/controls";
 import { copyLink, copyText } from "../parts/copy";
 import { Bookmark, Copy, Play, Share, Star, Tidy } from "../parts/icons";
@@ -94,7 +94,7 @@ function CopyAs() {
   const [copied, setCopied] = useState<Language | null>(null);
   const copy = async (language: Language): Promise<void> => {
     const entity = query.value?.entity;
-    if (!entity || !isQuery.value) return say("The text is not a valid query", true);
+    if (!entity || !isQuery.value) return notify("The text is not a valid query", true);
     await copyText(await snippet(language, current(), entity, location.origin), language);
     setCopied(language);
   };

@@ -1,10 +1,10 @@
 // The result pane: the data in several views, and its duration.
 
 import { useMemo } from "preact/hooks";
-import type { Answer, Refused } from "../../api/client";
+import type { Answer, RequestError } from "../../api/client";
 import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
-import { layOut, member, type Json } from "../../query/json";
+import { formatJson, member, type Json } from "../../query/json";
 import { cursors, isPoint, nextCursor, nextPage, outcome, previousPage, resultTab, run, running, type ResultTab } from "../../state";
 import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
@@ -34,7 +34,7 @@ export function Results() {
       <div class="result-head row">
         <Tabs label="Result" tabs={tabs} chosen={chosen} choose={(id) => (resultTab.value = id)} panel="result-panel" />
         {answer && (chosen === "json" || table) && (
-          <IconButton label="Copy the result" title="Copy the result" act={() => void copyText(table ? asText(table, answer.source) : layOut(answer.data, answer.source), "Result")}>
+          <IconButton label="Copy the result" title="Copy the result" act={() => void copyText(table ? asText(table, answer.source) : formatJson(answer.data, answer.source), "Result")}>
             <Copy />
           </IconButton>
         )}
@@ -51,22 +51,22 @@ export function Results() {
 function View({ tab, list }: { tab: ResultTab; list: Json | undefined }) {
   if (tab === "watch") return <Watch />;
   if (!outcome.value) return <Empty />;
-  if (outcome.value.kind === "refused") return <Refusal refused={outcome.value.refused} />;
-  const { answer, asked } = outcome.value;
+  if (outcome.value.kind === "error") return <Refusal error={outcome.value.error} />;
+  const { answer, request } = outcome.value;
   switch (tab) {
     case "json":
       return <JsonView answer={answer} />;
     case "table":
       return list ? <TableView list={list} source={answer.source} /> : <p class="hint pad">A single record has no table. Clear the id to read the collection.</p>;
     case "plan":
-      return <PlanView plan={answer.meta.plan} isPoint={asked.id !== ""} />;
+      return <PlanView plan={answer.meta.plan} isPoint={request.id !== ""} />;
     case "sql":
       return <SqlView statements={answer.meta.sql} />;
   }
 }
 
 function JsonView({ answer }: { answer: Answer }) {
-  const text = useMemo(() => layOut(answer.data, answer.source), [answer]);
+  const text = useMemo(() => formatJson(answer.data, answer.source), [answer]);
   return <Reader text={text} label="Result" />;
 }
 
@@ -82,16 +82,16 @@ function Empty() {
   );
 }
 
-function Refusal({ refused }: { refused: Refused }) {
-  const { code, path, line, column, requestId } = refused.details;
+function Refusal({ error }: { error: RequestError }) {
+  const { code, path, line, column, requestId } = error.details;
   const facts = { Code: code, In: path, At: line && `line ${line}, column ${column}`, Request: requestId };
   return (
     <div class="refusal pad" role="alert" data-testid="refusal">
       <p class="bad strong">
-        {refused.status > 0 && <span class="status-code">{refused.status}</span>}
-        {refused.kind}
+        {error.status > 0 && <span class="status-code">{error.status}</span>}
+        {error.kind}
       </p>
-      <p class="refusal-message">{refused.message}</p>
+      <p class="refusal-message">{error.message}</p>
       <dl>
         {Object.entries(facts).map(
           ([name, value]) =>

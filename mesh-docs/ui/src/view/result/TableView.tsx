@@ -1,7 +1,7 @@
 // A collection as a table: a column per scalar, with to-one relations in the row of their parent.
 
 import { useMemo, useState } from "preact/hooks";
-import { layOut, member, type Json } from "../../query/json";
+import { formatJson, member, type Json } from "../../query/json";
 import { count } from "./format";
 
 /** The path of a column's values in a record. */
@@ -101,7 +101,7 @@ function Cell({ json, source }: { json: Json | undefined; source: string }) {
           <button type="button" class="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             {json.kind === "array" ? count(json.items.length, "item") : "object"}
           </button>
-          {isOpen && <pre>{layOut(json, source, 48)}</pre>}
+          {isOpen && <pre>{formatJson(json, source, 48)}</pre>}
         </td>
       );
     default:

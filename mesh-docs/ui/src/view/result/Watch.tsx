@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { watch } from "../../api/client";
 import { Reader } from "../../editor/Reader";
-import { layOut, parseJson } from "../../query/json";
+import { formatJson, parseJson } from "../../query/json";
 import { current, isPoint, isQuery, query } from "../../state";
 import { count } from "./format";
 
@@ -23,7 +23,7 @@ export function Watch() {
   const text = useMemo(() => {
     if (!received) return "";
     try {
-      return layOut(parseJson(received.data), received.data);
+      return formatJson(parseJson(received.data), received.data);
     } catch {
       return received.data;
     }
