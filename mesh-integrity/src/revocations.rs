@@ -8,7 +8,8 @@ use futures_util::future::Either;
 
 use crate::{MaybeReady, SessionId, StoreError};
 
-/// Records revoked sessions. All servers of a deployment should share one store.
+/// Records revoked sessions. All servers of a deployment should share one store. Times are milliseconds since the Unix
+/// epoch.
 pub trait RevocationStore: Send + Sync + 'static {
     /// Returns whether the session has been revoked. Called for every request, so it should be cheap.
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>>;
