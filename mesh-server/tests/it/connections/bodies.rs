@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 use super::frames::{DATA, END_HEADERS, END_STREAM, Frame, HEADERS, PING, RST_STREAM, Raw, pseudo};
 use super::served::{ANSWER, Served, app, text, within};
 
-const SOON: Duration = Duration::from_secs(5);
+/// Less than the idle timeout, at which the server closes connections too.
+const SOON: Duration = Duration::from_secs(30);
 
 /// Returns the head of a request that is refused without its body.
 fn refused(length: usize, more: &str) -> String {

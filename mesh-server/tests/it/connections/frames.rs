@@ -1,9 +1,9 @@
 //! An HTTP/2 client that sends arbitrary frames, valid or not.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use mesh_server::mesh_wire::base64;
+use mesh_tests::PATIENCE;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -26,7 +26,6 @@ pub(crate) const END_HEADERS: u8 = 4;
 pub(crate) const PADDED: u8 = 8;
 
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One frame.
 #[derive(Clone, Debug)]
@@ -128,7 +127,7 @@ impl Raw {
 
     /// Sends bytes; the server may have closed the connection already.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> bool {
-        within(TIMEOUT, self.stream.write_all(bytes)).await.is_ok()
+        within(PATIENCE, self.stream.write_all(bytes)).await.is_ok()
     }
 
     pub(crate) async fn send(&mut self, frame: &Frame) -> bool {
@@ -141,10 +140,10 @@ impl Raw {
             return Some(frame);
         }
         let mut head = [0; 9];
-        within(TIMEOUT, self.stream.read_exact(&mut head)).await.ok()?;
+        within(PATIENCE, self.stream.read_exact(&mut head)).await.ok()?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let mut payload = vec![0; length];
-        within(TIMEOUT, self.stream.read_exact(&mut payload)).await.ok()?;
+        within(PATIENCE, self.stream.read_exact(&mut payload)).await.ok()?;
         let stream = u32::from_be_bytes(head[5..].try_into().unwrap());
         Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::Version;
 use mesh_server::Server;
+use mesh_tests::PATIENCE;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::frames::{
@@ -189,8 +190,7 @@ async fn violations_are_rejected_and_do_not_affect_other_connections() {
         if !fine {
             faults.push(format!("{name}: {answer:?}"));
         }
-        let after =
-            within(Duration::from_secs(20), ask(served.connect().await, Version::HTTP_2, "quick")).await;
+        let after = within(PATIENCE, ask(served.connect().await, Version::HTTP_2, "quick")).await;
         assert_eq!(after, (200, ANSWER.to_owned()), "after {name}");
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -206,7 +206,7 @@ async fn an_invalid_preface_is_refused() {
         stream.write_all(bytes).await.unwrap();
         stream.shutdown().await.unwrap();
         let mut reply = Vec::new();
-        let _ = within(Duration::from_secs(20), stream.read_to_end(&mut reply)).await;
+        let _ = within(PATIENCE, stream.read_to_end(&mut reply)).await;
         assert!(
             reply.is_empty() || reply.starts_with(b"HTTP/1.1 400"),
             "{}",
@@ -243,7 +243,7 @@ async fn a_client_that_opens_and_resets_many_streams_is_closed() {
     raw.write(&flood).await;
     assert_eq!(raw.goodbye().await, Some(CALM));
     // Its active reads are cancelled.
-    within(Duration::from_secs(20), async {
+    within(PATIENCE, async {
         while running() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -9,7 +9,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::frames::{Frame, RST_STREAM, Raw};
 use super::served::{ANSWER, Served, app, app_with_limits, ask, text, within};
 
-const LONG: Duration = Duration::from_secs(20);
+/// Longer than any wait of a test.
+const LONG: Duration = Duration::from_secs(120);
 
 /// Starts a server that admits two waiting requests.
 async fn serve_two() -> Served {
@@ -64,7 +65,6 @@ async fn requests_above_the_limit_are_refused_at_once() {
     wait_for_status(&served, 200).await;
 }
 
-/// The measured time includes the 200 ms of `slow`.
 #[tokio::test]
 async fn a_client_that_disconnects_releases_its_permit() {
     let served = serve_two().await;
@@ -81,7 +81,7 @@ async fn a_client_that_disconnects_releases_its_permit() {
             raw.send(&Frame::new(RST_STREAM, 0, 1, &8_u32.to_be_bytes())).await;
         }
         let time = wait_for_status(&served, 200).await;
-        assert!(time < Duration::from_secs(2), "{time:?}");
+        assert!(time < LONG / 2, "{time:?}");
     }
 }
 

@@ -12,6 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use mesh_server::mesh_plan::{Applied, Context, Mesh, Plan, ResolveError, Rows};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::{App, Limits, Server, mesh_wire};
+use mesh_tests::PATIENCE;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -50,7 +51,7 @@ impl Served {
 
     /// Waits for the end of the shutdown.
     pub(crate) async fn ended(&mut self) {
-        within(Duration::from_secs(10), &mut self.serving).await.unwrap();
+        within(PATIENCE, &mut self.serving).await.unwrap();
     }
 }
 

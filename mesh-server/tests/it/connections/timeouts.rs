@@ -11,7 +11,8 @@ use super::frames::{Frame, PING, Raw};
 use super::served::{ANSWER, Served, app, app_with_limits, ask, text, within};
 
 const SHORT: Duration = Duration::from_millis(150);
-const LONG: Duration = Duration::from_secs(20);
+/// Longer than any wait of a test.
+const LONG: Duration = Duration::from_secs(120);
 
 /// Returns timeouts that no test reaches.
 fn long_timeouts() -> Timeouts {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::Version;
 use mesh_server::{Server, Timeouts, Tls};
+use mesh_tests::PATIENCE;
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -133,7 +134,7 @@ async fn a_new_pair_is_loaded_and_an_invalid_one_is_not() {
         Client { protocols: vec![], ..Client::new(files.trusted()) }.connect(&served).await.unwrap();
 
     let after = Client::new(files.renew());
-    within(10 * SECOND, async {
+    within(PATIENCE, async {
         while after.connect(&served).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -161,7 +162,7 @@ async fn a_new_pair_is_loaded_and_an_invalid_one_is_not() {
     assert!(after.connect(&served).await.is_ok(), "a missing file does not end the service");
 
     let repaired = Client::new(files.renew());
-    within(10 * SECOND, async {
+    within(PATIENCE, async {
         while repaired.connect(&served).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -185,7 +186,7 @@ async fn plain_http_is_refused_with_a_hint() {
 #[tokio::test]
 async fn an_incomplete_handshake_times_out() {
     let files = Files::new();
-    let handshake = Duration::from_millis(100);
+    let handshake = 2 * SECOND;
     let server = Server::new(app()).tls(files.open()).max_connections(3);
     let mut served = Served::start(server.timeouts(Timeouts { handshake, ..Timeouts::default() })).await;
     // As many as may be open, so that others are served only after these time out.
@@ -194,14 +195,14 @@ async fn an_incomplete_handshake_times_out() {
         stream.write_all(begun).await.unwrap();
         tokio::spawn(async move { stream.read_to_end(&mut Vec::new()).await });
     }
-    let stream = within(5 * SECOND, Client::new(files.trusted()).connect(&served)).await.unwrap();
+    let stream = within(PATIENCE, Client::new(files.trusted()).connect(&served)).await.unwrap();
     assert_eq!(ask(stream, Version::HTTP_2, "quick").await.0, 200);
 
     for nonsense in [&b"\x00\x01\x02"[..], &[0xff; 4000], b"\x16\x03\x01\x00\x05hello", b"ssh-2.0\r\n"] {
         let mut stream = served.connect().await;
         stream.write_all(nonsense).await.unwrap();
         let mut alert = Vec::new();
-        let _ = within(5 * SECOND, stream.read_to_end(&mut alert)).await;
+        let _ = within(PATIENCE, stream.read_to_end(&mut alert)).await;
         assert!(alert.len() < 100, "{alert:?}");
     }
     assert!(Client::new(files.trusted()).connect(&served).await.is_ok());
@@ -210,7 +211,7 @@ async fn an_incomplete_handshake_times_out() {
     let _silent = served.connect().await;
     tokio::time::sleep(Duration::from_millis(20)).await;
     served.stop();
-    within(SECOND, served.ended()).await;
+    within(5 * SECOND, served.ended()).await;
 }
 
 #[test]
@@ -237,7 +238,7 @@ async fn reply<S: tokio::io::AsyncRead + Unpin>(stream: &mut S) -> String {
     let mut reply = Vec::new();
     let mut block = [0; 1024];
     loop {
-        let length = within(5 * SECOND, stream.read(&mut block)).await.unwrap();
+        let length = within(PATIENCE, stream.read(&mut block)).await.unwrap();
         reply.extend_from_slice(&block[..length]);
         let text = String::from_utf8_lossy(&reply);
         if length == 0 || text.ends_with('}') {
