@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::fixture::{Database, TempDir};
 use crate::http::{Connection, Request, Response};
@@ -151,6 +152,16 @@ impl Server {
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Returns the CPU time that the process has used. Linux counts it in hundredths of a second.
+    #[must_use]
+    pub fn cpu_time(&self) -> Duration {
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", self.process())).expect("the process runs");
+        let (_, fields) = stat.rsplit_once(") ").expect("the name of the program");
+        let ticks = fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks"));
+        Duration::from_millis(10 * ticks.sum::<u64>())
     }
 
     /// Sends a signal by its name, such as `TERM`.

@@ -152,9 +152,9 @@ fn a_read_that_times_out_is_stopped_and_its_connection_remains_usable() {
         assert_eq!(connection.send(&view("long")).status, 200);
     }
     // A stopped read uses no CPU time.
-    let before = cpu(&server);
+    let before = server.cpu_time();
     std::thread::sleep(Duration::from_millis(500));
-    let used = cpu(&server).saturating_sub(before);
+    let used = server.cpu_time().saturating_sub(before);
     assert!(used < Duration::from_millis(200), "{used:?} of a core in half a second");
 }
 
@@ -189,14 +189,4 @@ fn disconnected_clients_release_their_permits() {
             reply.status == 200
         });
     }
-}
-
-/// Returns the CPU time that the server has used.
-fn cpu(server: &Server) -> Duration {
-    let path = format!("/proc/{}/stat", server.process());
-    let Ok(stat) = std::fs::read_to_string(path) else { return Duration::ZERO };
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let ticks = |index: usize| fields[index].parse::<u64>().unwrap();
-    // A tick is a hundredth of a second.
-    Duration::from_millis(10 * (ticks(11) + ticks(12)))
 }
