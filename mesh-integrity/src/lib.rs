@@ -19,7 +19,7 @@
 #![deny(missing_docs)]
 
 mod accounts;
-mod attempts;
+mod attempt_store;
 mod authenticator;
 mod error;
 mod gate;
@@ -33,7 +33,7 @@ mod store;
 pub mod token;
 
 pub use accounts::{Account, AccountError, AccountSource, UsersTable};
-pub use attempts::{AttemptKey, AttemptStore};
+pub use attempt_store::{AttemptKey, AttemptStore};
 pub use authenticator::{Authenticator, Credentials, LoginError};
 pub use error::{BindingFault, IntegrityError, QueryRefusal, ReplayReason};
 pub use gate::{Binding, Gate, IssuedSession, SignatureHeaders};

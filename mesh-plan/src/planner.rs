@@ -7,7 +7,7 @@ mod group;
 mod limits;
 pub(crate) mod literal;
 mod order;
-pub(crate) mod policy_filter;
+pub(crate) mod policy_condition;
 mod query_source;
 mod select;
 mod subject;
@@ -171,7 +171,7 @@ impl<'a> Planner<'a> {
     /// Plans the condition of the policies on an entity's records.
     fn policy_filter(&mut self, id: EntityId) -> Result<Option<Predicate>, PlanError> {
         let condition = self.view.condition(id);
-        condition.map(|it| policy_filter::plan(&self.view.whole, id, it, &mut self.slots)).transpose()
+        condition.map(|it| policy_condition::plan(&self.view.whole, id, it, &mut self.slots)).transpose()
     }
 
     fn page(&self, controls: &Controls, role: Role<'_>) -> Option<Page> {

@@ -20,14 +20,6 @@ use crate::pool::{DEFAULT_TIMEOUT, connect, slow_read_thread, thread_connection}
 use crate::read::{self, failed};
 use current_file::{CurrentFile, OpenFile};
 
-/// The budget of a read on the calling thread, one or two milliseconds of work. Most reads take a fraction of it, and
-/// moving them to another thread would cost more than running them. Counted in steps of SQLite rather than in time,
-/// because on a busy machine every read takes long.
-const INLINE_CHECKS: u32 = 20;
-
-/// The time limit of these steps.
-const INLINE_TIME: Duration = Duration::from_millis(10);
-
 /// A SQLite database that is open for reading. Clones share connections and caches.
 #[derive(Clone)]
 pub struct Database {
@@ -149,7 +141,7 @@ impl OpenFile {
         if self.heavy.get(plan.id()).is_some() {
             return Ok(None);
         }
-        let budget = Budget { checks: Some(INLINE_CHECKS), time: Some(INLINE_TIME), deadline: None };
+        let budget = slow_read_thread::inline_budget();
         match thread_connection::read(&self.pool, plan, budget, version) {
             Ok(read) => Ok(Some(self.keep(plan, read))),
             // The budget is used up, or a writer holds the file. The read starts again on a thread that may block.

@@ -1,11 +1,11 @@
 //! The error table of the protocol: the status, kind, code and message of every failure. `SPEC §12.1`
 
 #[cfg(feature = "integrity")]
-mod integrity;
+mod from_integrity;
 #[cfg(feature = "plan")]
-mod plan;
+mod from_plan;
 #[cfg(feature = "uploads")]
-mod uploads;
+mod from_uploads;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -2,18 +2,18 @@
 
 pub mod cors;
 pub mod encoding;
+mod etag;
 
 use bytes::Bytes;
-use data_encoding::HEXLOWER;
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
-    LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
+    VARY, WWW_AUTHENTICATE,
 };
 use http::{Method, Response, StatusCode};
 
 use crate::route::percent;
 use crate::{AllowedMethods, BasePath, ErrorKind, RequestId, WireError, headers};
-use encoding::plain_tag;
+pub use etag::ETag;
 
 /// The parts of a request that its reply depends on.
 #[derive(Clone, Copy, Debug)]
@@ -123,81 +123,6 @@ fn as_json(request: &RequestHead<'_>, reply: &mut Response<Bytes>) {
 
 fn identify(request: &RequestHead<'_>, reply: &mut Response<Bytes>) {
     reply.headers_mut().insert(&headers::REQUEST_ID, request.request_id.value());
-}
-
-/// A strong entity tag: equal tags mean equal bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ETag(HeaderValue);
-
-impl ETag {
-    /// Computes the tag of a body.
-    pub fn new(body: &[u8]) -> Self {
-        Self::from_digest(Self::digest(body))
-    }
-
-    /// Returns the tag of a body with this digest.
-    pub fn from_digest(digest: u128) -> Self {
-        let mut text = [b'"'; 34];
-        if let Some(inner) = text.get_mut(1..33) {
-            HEXLOWER.encode_mut(&digest.to_be_bytes(), inner);
-        }
-        Self(headers::ascii(text))
-    }
-
-    /// Computes the digest of a body that its tag is made of: 128 bits of XXH3, equal on all servers.
-    ///
-    /// A cryptographic digest would take longer than many reads, and would not protect readers from a client that can
-    /// write the data.
-    pub fn digest(body: &[u8]) -> u128 {
-        twox_hash::XxHash3_128::oneshot(body)
-    }
-
-    /// Returns the value of the `ETag` header, with quotes.
-    pub fn value(&self) -> HeaderValue {
-        self.0.clone()
-    }
-
-    /// Returns whether `If-None-Match` names this tag, as a strong or weak tag in a list over one or more lines, or by
-    /// `*`. Malformed lines are ignored.
-    pub fn matches(&self, headers: &HeaderMap) -> bool {
-        self.named_in(headers).is_some()
-    }
-
-    /// Returns the tag by which `If-None-Match` names this one, which may be that of an encoded body. A cache refreshes
-    /// the entry whose tag equals that of the 304.
-    fn named_in(&self, headers: &HeaderMap) -> Option<Self> {
-        headers.get_all(IF_NONE_MATCH).iter().find_map(|line| {
-            let line = line.as_bytes().trim_ascii();
-            if line == b"*" {
-                return Some(self.clone());
-            }
-            let tag = tags(line).find(|tag| self.is(tag))?;
-            HeaderValue::from_bytes(tag).ok().map(Self)
-        })
-    }
-
-    /// Returns whether `tag` is this tag or that of the same body in some encoding.
-    fn is(&self, tag: &[u8]) -> bool {
-        match plain_tag(tag) {
-            (plain, false) => plain == self.0.as_bytes(),
-            (plain, true) => self.0.as_bytes().strip_suffix(b"\"") == Some(plain),
-        }
-    }
-}
-
-/// Splits one line into tags with their quotes. A tag may contain commas.
-fn tags(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = line;
-    std::iter::from_fn(move || {
-        let start = rest.trim_ascii_start();
-        let start = start.strip_prefix(b"W/").unwrap_or(start);
-        let inner = start.strip_prefix(b"\"")?;
-        let length = inner.iter().position(|byte| *byte == b'"')? + 2;
-        let (tag, after) = start.split_at_checked(length)?;
-        let after = after.trim_ascii_start();
-        rest = after.strip_prefix(b",").unwrap_or_default();
-        Some(tag)
-    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mesh_schema::{Cardinality, Entity, EntityId, Link, Member};
 
 use super::context::{NodeContext, nearest};
-use super::{find_entity, literal, policy_filter};
+use super::{find_entity, literal, policy_condition};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, RelatedRecord, Subject};
 use crate::policy::View;
 use crate::{Error, PlanError, PlanErrorKind, Principal, QuerySource, Value, WriteError, WriteFault};
@@ -158,7 +158,7 @@ impl<'a> WritePlanner<'a> {
             schema: Arc::clone(&self.view.schema),
             entity: id,
             id: entity.id.ok_or_else(no_id)?,
-            guard: policy_filter::bound(self.view, id, self.request.principal)?,
+            guard: policy_condition::bound(self.view, id, self.request.principal)?,
         })
     }
 

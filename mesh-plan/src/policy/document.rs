@@ -9,7 +9,7 @@ use mesh_schema::policy::{
 use mesh_schema::{Entity, Entries, Fault, Faults, Schema, Writable};
 
 use super::{Access, Condition, Operand, Policy};
-use crate::planner::policy_filter;
+use crate::planner::policy_condition;
 
 /// The policy of a schema document: what each role, and `*` for all others, may read and write.
 /// [`crate::MeshBuilder::build`] adds it.
@@ -32,7 +32,8 @@ impl SchemaPolicy {
                 let RuleDocument::Listed(ListedDocument { condition: Some(condition), .. }) = rule else {
                     continue;
                 };
-                let checked = schema.find(key).map(|id| policy_filter::check(schema, id, &read(condition)));
+                let checked =
+                    schema.find(key).map(|id| policy_condition::check(schema, id, &read(condition)));
                 let message = match checked {
                     Some(Ok(())) => continue,
                     Some(Err(error)) => error.to_string(),

@@ -9,7 +9,7 @@ use mesh_schema::policy::{Restriction, SessionValue};
 use mesh_schema::{Entity, EntityId, FieldType, Schema, TimeForm};
 
 use super::{Access, Condition, Policy, Sight};
-use crate::planner::{literal, policy_filter};
+use crate::planner::{literal, policy_condition};
 use crate::{Generations, PlanError, Principal, Value};
 
 /// The number of classes with a cached view. Views of more classes are created again and again, which is slow.
@@ -82,7 +82,7 @@ impl View {
     /// Returns the faults of conditions that do not fit their entity.
     pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
         self.conditions.iter().filter_map(|(entity, condition)| {
-            policy_filter::plan(&self.whole, *entity, condition, &mut Vec::new()).err()
+            policy_condition::plan(&self.whole, *entity, condition, &mut Vec::new()).err()
         })
     }
 

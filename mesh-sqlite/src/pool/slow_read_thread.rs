@@ -4,8 +4,12 @@
 //! the scheduler would run each for milliseconds while light reads wait. Threads of low priority use the remaining time,
 //! and always get some.
 
+use std::time::Duration;
+
 use mesh_plan::ResolveError;
 use tokio::sync::oneshot;
+
+use super::interrupt::Budget;
 
 /// The nice value of the threads. With 19, a thread gets a sixtieth of the time of one with 0.
 #[cfg(target_os = "linux")]
@@ -22,6 +26,13 @@ pub(crate) fn record_processors() {
     if let Ok(all) = rustix::thread::sched_getaffinity(None) {
         PROCESSORS.get_or_init(|| all);
     }
+}
+
+/// Returns the budget of a read on the calling thread, after which it is slow: one or two milliseconds of work, while most
+/// reads take a fraction of that. It is counted in checks between steps of SQLite, because on a busy machine every read
+/// takes long; the time only limits steps that are slow.
+pub(crate) fn inline_budget() -> Budget {
+    Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None }
 }
 
 /// Runs `work` on a new thread of low priority. Starting a thread takes some ten microseconds, while slow reads take

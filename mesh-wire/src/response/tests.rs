@@ -6,7 +6,7 @@ use crate::{BasePath, Code, Profiles, Route};
 fn reply(method: Method, if_none_match: &[&str]) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
     for value in if_none_match {
-        headers.append(IF_NONE_MATCH, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        headers.append(http::header::IF_NONE_MATCH, HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }
     let request_id = RequestId::from_headers(&headers, [1; 16]);
     let request = RequestHead { method: &method, headers: &headers, request_id: &request_id };
@@ -169,6 +169,6 @@ fn options_has_no_body() {
 proptest::proptest! {
     #[test]
     fn splitting_of_tags_terminates(line in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
-        proptest::prop_assert!(tags(&line).count() <= line.len());
+        proptest::prop_assert!(etag::tags(&line).count() <= line.len());
     }
 }
