@@ -6,7 +6,7 @@ use std::fmt;
 use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage};
@@ -15,7 +15,6 @@ use mesh_schema::Catalog;
 use crate::catalog;
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
-use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, connect, slow_read_thread, thread_connection};
 use crate::read::{self, failed};
 use current_file::{CurrentFile, OpenFile};
