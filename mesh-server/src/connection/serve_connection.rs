@@ -74,8 +74,7 @@ pub(super) fn http_builder(app: &App, timeouts: &Timeouts) -> auto::Builder<Toki
     let head_size = app.shared.limits.header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     // `Activity` applies the head timeout, also before the first byte and to both protocols.
-    // Without `writev`, head and body are sent together, which costs less for short replies.
-    builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false).writev(false);
+    builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false);
     builder
         .http2()
         .timer(TokioTimer::new())
