@@ -235,3 +235,25 @@ async fn finish(
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn request(waits: bool) -> &'static str {
+        if waits {
+            tokio::task::yield_now().await;
+        }
+        "reply"
+    }
+
+    #[tokio::test]
+    async fn a_request_that_waits_is_resumed_by_its_connection() {
+        let mut space = None;
+        for waits in [false, true, false] {
+            let polled = poll_once(&mut space, request(waits));
+            assert_eq!((matches!(polled, Either::Right(_)), space.is_none()), (waits, waits));
+            assert_eq!(polled.await, "reply");
+        }
+    }
+}

@@ -179,6 +179,21 @@ mod tests {
         serving.await.unwrap();
     }
 
+    #[tokio::test]
+    async fn the_parts_of_a_write_arrive_in_order() {
+        for length in [0, 1, JOINED - 4, JOINED - 3, 3 * JOINED] {
+            let (mut client, server) = duplex(16 * JOINED);
+            let mut server = lingering(server);
+            let body = vec![b'x'; length];
+            let parts = [io::IoSlice::new(b"head"), io::IoSlice::new(&body)];
+            assert_eq!(server.write_vectored(&parts).await.unwrap(), 4 + length);
+            drop(server);
+            let mut received = Vec::new();
+            client.read_to_end(&mut received).await.unwrap();
+            assert!(received == [b"head", &body[..]].concat(), "{length}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_silent_client_is_closed_at_once() {
         let (_client, server) = duplex(1000);
