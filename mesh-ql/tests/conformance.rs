@@ -23,7 +23,7 @@ struct Step {
 }
 
 fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance/cases");
     let all = ["L1", "L2"].iter().flat_map(|level| fs::read_dir(folder.join(level)).unwrap());
     let mut files: Vec<PathBuf> = all.map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -128,7 +128,7 @@ fn every_paragraph_has_a_case() {
 fn cases_conform_to_their_schema() {
     let folder = case::folder();
     let read = |path: &Path| -> Value { serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap() };
-    let schema = read(&folder.join("case.schema.json"));
+    let schema = read(&folder.join("cases/case.schema.json"));
     let files = case::files(&folder).unwrap();
     assert!(files.len() > 10, "{files:?}");
     let mut faults = Vec::new();

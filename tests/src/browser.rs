@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mesh_conformance::http::{Connection, Request, Response};
 use serde_json::{Value, json};
 
-use crate::http::{Connection, Request, Response};
 use crate::wait::{skip, wait_for, wait_until};
 
 /// Names or paths of the driver and of the browser.

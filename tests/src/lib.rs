@@ -3,7 +3,7 @@
 //! [`Server`] starts and stops the program, [`Request`] builds the bytes that a client sends, [`Response`] holds the
 //! reply, and [`Database`] creates SQLite files to serve.
 //!
-//! Invariants: this crate does not depend on the other crates of the workspace, so a bug cannot cancel itself out by
+//! Invariants: this crate depends on no crate of the workspace except the conformance kit, so a bug cannot cancel itself out by
 //! being on both sides. No port is fixed, and every wait ends with the condition that it waits for.
 //!
 //! ```no_run
@@ -20,7 +20,6 @@
 mod browser;
 mod fixture;
 pub mod guide;
-mod http;
 pub mod kit;
 mod node;
 mod pooler;
@@ -30,7 +29,7 @@ mod wait;
 
 pub use browser::Browser;
 pub use fixture::{Database, TempDir};
-pub use http::{Connection, Request, Response, encode};
+pub use mesh_conformance::http::{Connection, Request, Response, encode};
 pub use node::node_tools;
 pub use pooler::Pooler;
 pub use postgres::Cluster;

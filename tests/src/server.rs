@@ -8,8 +8,9 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mesh_conformance::http::{Connection, Request, Response};
+
 use crate::fixture::{Database, TempDir};
-use crate::http::{Connection, Request, Response};
 use crate::wait::{PATIENCE, eventually};
 
 /// Returns the path of the program, one folder above the test binary. Builds the program if it does not exist.

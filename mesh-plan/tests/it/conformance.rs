@@ -15,7 +15,7 @@ use mesh_schema::{Catalog, Column, FieldType, Schema, Table};
 use serde_json::Value;
 
 /// The matchers of the conformance kit.
-#[path = "../../../tests/src/kit/matcher.rs"]
+#[path = "../../../tests/conformance/src/matcher.rs"]
 #[expect(unreachable_pub, reason = "the items are public in the kit")]
 mod matcher;
 
@@ -120,8 +120,10 @@ struct Step {
 fn steps() -> Vec<Step> {
     let mut steps = Vec::new();
     for group in ["L1", "L2", "computed"] {
-        let mut files: Vec<PathBuf> =
-            fs::read_dir(folder().join(group)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut files: Vec<PathBuf> = fs::read_dir(folder().join("cases").join(group))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         files.sort();
         for file in files {
             for case in list(&json(&file)["cases"]) {

@@ -1,14 +1,14 @@
 //! The server of this repository as a target, started once for each of the settings that its profile claims.
 
-pub mod fixture;
-
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use super::fixture::{Dialect, file, sql};
-use super::profile::Profile;
-use super::target::{SETTINGS, Target};
+use mesh_conformance::case::Level;
+use mesh_conformance::fixture::{Dialect, file, sql};
+use mesh_conformance::profile::Profile;
+use mesh_conformance::target::{SETTINGS, Target};
+
 use crate::{Cluster, Database, Server};
 
 /// Returns the configuration for the named settings, without database, schema and address.
@@ -44,10 +44,10 @@ fn config(settings: &str) -> String {
 /// Returns the settings that cases of the claimed level and profiles need.
 fn required_settings(profile: &Profile) -> Vec<&'static str> {
     let claims = |name: &str| profile.profiles.iter().any(|claimed| claimed == name);
-    let integrity = profile.level >= super::case::Level::L3;
+    let integrity = profile.level >= Level::L3;
     let needed = |settings: &str| match settings {
         "open" => true,
-        "bare" => profile.level >= super::case::Level::L4 && profile.profiles.len() > 1,
+        "bare" => profile.level >= Level::L4 && profile.profiles.len() > 1,
         "writes" => claims("mutations"),
         "only" => claims("persisted"),
         "curtained" => claims("docs"),
@@ -129,7 +129,7 @@ fn serve(
 fn claimed_sections(config: &str, profile: &Profile) -> String {
     let claims = |name: &str| profile.profiles.iter().any(|claimed| claimed == name);
     let has = |section: &str| match section {
-        "uploads" => profile.level >= super::case::Level::L4,
+        "uploads" => profile.level >= Level::L4,
         "persisted" | "events" | "docs" | "cors" | "mutations" => claims(section),
         _ => true,
     };

@@ -1,12 +1,13 @@
 //! Requests to a target, whose failures are messages.
 
+mod connection;
+mod message;
 pub mod stream;
 
 use std::fmt::Write as _;
 
-pub use crate::http::{Request, Response};
-
-use crate::http::Connection;
+pub use connection::Connection;
+pub use message::{Request, Response, encode};
 
 /// The URL of a server, split into authority and base path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub fn curl(request: &Request, authority: &str) -> String {
     let body = request.body.as_deref().unwrap_or_default();
     let text = std::str::from_utf8(body).ok().filter(|text| !text.contains('\0'));
     if text.is_none() {
-        let _ = write!(line, "printf %s {} | base64 -d | ", super::encoding::base64(body));
+        let _ = write!(line, "printf %s {} | base64 -d | ", crate::encoding::base64(body));
     }
     line.push_str("curl -i --path-as-is");
     match request.method.as_str() {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::kit::execute::LoggedExchange;
-use crate::kit::run::{Grade, Report, Verdict};
+use crate::execute::LoggedExchange;
+use crate::run::{Grade, Report, Verdict};
 
 pub(super) fn render(report: &Report) -> String {
     let bad = report.verdicts.iter().filter(|verdict| !verdict.is_fine()).count();

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::case::{Case, Expect, Level, Step, Walk};
-use super::compose;
-use super::expect::{self, ParsedResponse};
-use super::expression::Scope;
-use super::failure::Failure;
-use super::http::{self, Exchange, Request, Response};
-use super::matcher::differences;
-use super::stream::{Event, Next, Stream};
-use super::target::Target;
+use crate::case::{Case, Expect, Level, Step, Walk};
+use crate::compose;
+use crate::expect::{self, ParsedResponse};
+use crate::expression::Scope;
+use crate::failure::Failure;
+use crate::http::{self, Exchange, Request, Response};
+use crate::matcher::differences;
+use crate::stream::{Event, Next, Stream};
+use crate::target::Target;
 
 /// How long an event may take. Servers have one second; the margin is for busy test machines.
 const EVENT_PATIENCE: Duration = Duration::from_secs(10);
@@ -63,7 +63,7 @@ impl LoggedExchange {
             Self::Event { stream, .. } => return format!("(stream '{stream}')"),
         };
         let mut text = format!("{} {}", request.method, request.target);
-        if let Some(query) = request.header_value("X-Mesh-Query").and_then(super::encoding::from_base64) {
+        if let Some(query) = request.header_value("X-Mesh-Query").and_then(crate::encoding::from_base64) {
             text.push_str(&format!("  query {}", String::from_utf8_lossy(&query)));
         }
         text.chars().take(LENGTH_MAX).collect()
@@ -201,8 +201,8 @@ impl Executor<'_> {
             check_empty(mismatches)?;
         }
         for (name, place) in &step.capture {
-            let place = super::expression::plain(place);
-            let value = super::expression::part(&seen, &place).cloned();
+            let place = crate::expression::plain(place);
+            let value = crate::expression::part(&seen, &place).cloned();
             self.scope.values.insert(name.clone(), value.unwrap_or_default());
         }
         Ok(())
@@ -232,7 +232,7 @@ impl Executor<'_> {
             check_empty(self.mismatches(expect, &seen)?)?;
         }
         for (name, place) in &step.capture {
-            let place = super::expression::plain(place);
+            let place = crate::expression::plain(place);
             let value = seen.part(&place);
             let value =
                 value.ok_or_else(|| single(Failure::Mismatch(format!("the response has no {place}"))))?;
@@ -254,10 +254,10 @@ impl Executor<'_> {
             if let Some(root) = root.and_then(Value::as_object_mut) {
                 root.insert("$page".to_owned(), json!({"first": walk.first, "after": after}));
             }
-            let send = super::case::Send {
+            let send = crate::case::Send {
                 path: walk.path.clone(),
                 query: Some(query.clone()),
-                ..super::case::Send::default()
+                ..crate::case::Send::default()
             };
             let request =
                 compose::request(&send, &self.settings, self.target, &self.scope).map_err(single)?;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::kit::case::folder;
-use crate::kit::encoding;
+use crate::case::folder;
+use crate::encoding;
 
 /// The SQL dialects of the fixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,149 +4,16 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use super::message::{Request, Response};
 
-use crate::wait::PATIENCE;
+/// How long to wait for a connection, and for each part of a response.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The largest body that is read.
 const BODY_MAX: u64 = 1 << 30;
 
 /// The longest line that is read.
 const LINE_MAX: u64 = 1 << 20;
-
-/// Encodes a query for `X-Mesh-Query`.
-#[must_use]
-pub fn encode(query: &str) -> String {
-    STANDARD.encode(query)
-}
-
-/// A request as it goes over the wire; no part of it is validated or corrected.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// The method.
-    pub method: String,
-    /// The request target.
-    pub target: String,
-    /// The headers in order, without `Host` and `Content-Length`.
-    pub headers: Vec<(String, Vec<u8>)>,
-    /// The body; `Content-Length` is added for it.
-    pub body: Option<Vec<u8>>,
-}
-
-impl Request {
-    /// Creates a request without headers; `Host` is added when it is sent.
-    #[must_use]
-    pub fn new(method: &str, target: &str) -> Self {
-        Self { method: method.to_owned(), target: target.to_owned(), ..Self::default() }
-    }
-
-    /// Creates a GET read; `target` is the whole path, base path included.
-    #[must_use]
-    pub fn get(target: &str, query: &str) -> Self {
-        Self::new("GET", target).query(query)
-    }
-
-    /// Creates a POST with a JSON body.
-    #[must_use]
-    pub fn post(target: &str, json: &str) -> Self {
-        Self::new("POST", target).header("Content-Type", "application/json").body(json)
-    }
-
-    /// Adds a header, even if one of the name exists.
-    #[must_use]
-    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        self.add_header(name, value);
-        self
-    }
-
-    /// Adds a header in place.
-    pub fn add_header(&mut self, name: &str, value: impl AsRef<[u8]>) {
-        self.headers.push((name.to_owned(), value.as_ref().to_vec()));
-    }
-
-    /// Returns the first header of a name, ignoring case.
-    #[must_use]
-    pub fn header_value(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
-        found.and_then(|(_, value)| std::str::from_utf8(value).ok())
-    }
-
-    /// Adds a query in `X-Mesh-Query`.
-    #[must_use]
-    pub fn query(self, query: &str) -> Self {
-        self.header("X-Mesh-Query", encode(query))
-    }
-
-    /// Sets the body and thereby `Content-Length`.
-    #[must_use]
-    pub fn body(mut self, body: impl AsRef<[u8]>) -> Self {
-        self.body = Some(body.as_ref().to_vec());
-        self
-    }
-
-    /// Serializes the request.
-    #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
-        self.bytes_for("mesh.test")
-    }
-
-    /// Serializes the request with a value of `Host`.
-    #[must_use]
-    pub fn bytes_for(&self, host: &str) -> Vec<u8> {
-        let mut bytes = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", self.method, self.target).into_bytes();
-        for (name, value) in &self.headers {
-            bytes.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
-        }
-        if let Some(body) = &self.body {
-            bytes.extend(format!("Content-Length: {}\r\n", body.len()).into_bytes());
-        }
-        bytes.extend(b"\r\n");
-        bytes.extend(self.body.as_deref().unwrap_or_default());
-        bytes
-    }
-}
-
-/// A response of a server.
-#[derive(Debug, Clone, Default)]
-pub struct Response {
-    /// The status code.
-    pub status: u16,
-    /// The headers in order, with names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The body without chunk framing.
-    pub body: Vec<u8>,
-}
-
-impl Response {
-    /// Returns the first header of a name, given in lower case.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Returns whether the body is an event stream.
-    #[must_use]
-    pub fn is_event_stream(&self) -> bool {
-        self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
-    }
-
-    /// Returns the body as text.
-    #[must_use]
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    /// Parses the body as JSON; fails the test if it is not.
-    #[must_use]
-    pub fn json(&self) -> Value {
-        match serde_json::from_slice(&self.body) {
-            Ok(value) => value,
-            Err(error) => panic!("status {}, not JSON ({error}): {}", self.status, self.text()),
-        }
-    }
-}
 
 /// A keep-alive connection.
 #[derive(Debug)]

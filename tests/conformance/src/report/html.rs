@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::kit::run::{Grade, Report, Verdict};
+use crate::run::{Grade, Report, Verdict};
 
 const STYLE: &str = "
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }

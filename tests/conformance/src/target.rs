@@ -7,10 +7,10 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::case::{Case, folder};
-use super::failure::Failure;
-use super::http::{self, BaseUrl, Request, Response};
-use super::profile::Profile;
+use crate::case::{Case, folder};
+use crate::failure::Failure;
+use crate::http::{self, BaseUrl, Request, Response};
+use crate::profile::Profile;
 
 /// The names of server settings that cases use, with their descriptions.
 pub const SETTINGS: &[(&str, &str)] = &[

@@ -6,9 +6,9 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::encoding;
-use super::failure::Failure;
-use super::profile::Profile;
+use crate::encoding;
+use crate::failure::Failure;
+use crate::profile::Profile;
 
 /// The names that a case can refer to.
 #[derive(Debug)]

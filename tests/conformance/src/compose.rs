@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::case::{Part, Send};
-use super::encoding;
-use super::expression::{Scope, plain};
-use super::failure::Failure;
-use super::http::Request;
-use super::target::{Session, Target};
+use crate::case::{Part, Send};
+use crate::encoding;
+use crate::expression::{Scope, plain};
+use crate::failure::Failure;
+use crate::http::Request;
+use crate::target::{Session, Target};
 
 /// Builds the request of a step for the server with the given settings.
 pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Request, Failure> {

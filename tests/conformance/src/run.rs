@@ -5,13 +5,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::case::{Case, Level, Requirement};
-use super::compose;
-use super::execute::{LoggedExchange, execute};
-use super::expression::Scope;
-use super::failure::Failure;
-use super::http;
-use super::target::Target;
+use crate::case::{Case, Level, Requirement};
+use crate::compose;
+use crate::execute::{LoggedExchange, execute};
+use crate::expression::Scope;
+use crate::failure::Failure;
+use crate::http;
+use crate::target::Target;
 
 /// The number of threads. Cases mostly wait for responses, so there are more threads than processors.
 const THREADS: usize = 16;
@@ -162,10 +162,10 @@ pub fn run(cases: &[Case], target: &Target, selection: &Selection) -> Report {
 fn probe(target: &Target) -> BTreeMap<String, String> {
     let mut missing = BTreeMap::new();
     for (settings, url) in target.base_urls() {
-        let send = super::case::Send {
+        let send = crate::case::Send {
             path: "/tag/1".to_owned(),
             query: Some(serde_json::json!({"tag": {"$select": {"name": true}}})),
-            ..super::case::Send::default()
+            ..crate::case::Send::default()
         };
         // Some settings refuse a plain read; any response shows that the server is running.
         let any_answer = ["only", "bound", "brief", "rated"].contains(&settings);

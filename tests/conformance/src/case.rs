@@ -1,4 +1,4 @@
-//! The model of the case files under `tests/conformance/`, and the functions that read them.
+//! The model of the case files under `tests/conformance/cases/`, and the functions that read them.
 
 pub mod json_schema;
 pub mod paragraphs;
@@ -296,18 +296,17 @@ impl Case {
     }
 }
 
-/// Returns the folder of the cases and the fixture in this repository.
+/// Returns the folder of the kit in this repository.
 #[must_use]
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
 }
 
-/// Lists the case files under a folder, sorted.
+/// Lists the case files under the folder of a kit, sorted.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
-    for entry in read_dir(folder)? {
-        let is_group = entry.is_dir() && !["fixture", "examples"].iter().any(|name| entry.ends_with(name));
-        if is_group {
+    for entry in read_dir(&folder.join("cases"))? {
+        if entry.is_dir() {
             files.extend(
                 read_dir(&entry)?
                     .into_iter()
@@ -325,7 +324,7 @@ fn read_dir(folder: &Path) -> Result<Vec<PathBuf>, String> {
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(unreadable)).collect()
 }
 
-/// Reads all cases under a folder.
+/// Reads all cases under the folder of a kit.
 ///
 /// # Errors
 /// Returns the first unreadable file, duplicate id, or case in the wrong folder.

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::kit::case::{self, Level};
-use crate::kit::expression;
-use crate::kit::failure::Failure;
+use crate::case::{self, Level};
+use crate::expression;
+use crate::failure::Failure;
 
 /// A parsed `profile.toml`.
 #[derive(Debug, Clone, Deserialize)]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::kit::execute::LoggedExchange;
-use crate::kit::run::{Grade, Report};
+use crate::execute::LoggedExchange;
+use crate::run::{Grade, Report};
 
 pub(super) fn render(report: &Report) -> String {
     let mut out = format!("TAP version 14\n1..{}\n", report.verdicts.len());

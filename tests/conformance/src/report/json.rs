@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::kit::case::{Level, Requirement};
-use crate::kit::execute::LoggedExchange;
-use crate::kit::run::{Grade, Report};
+use crate::case::{Level, Requirement};
+use crate::execute::LoggedExchange;
+use crate::run::{Grade, Report};
 
 pub(super) fn render(report: &Report) -> String {
     let cases: Vec<Value> = report

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::kit::execute::LoggedExchange;
-use crate::kit::run::{Grade, Report, Verdict};
+use crate::execute::LoggedExchange;
+use crate::run::{Grade, Report, Verdict};
 
 /// The longest curl command that is printed.
 const CURL_MAX: usize = 8_000;

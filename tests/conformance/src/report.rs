@@ -6,7 +6,7 @@ mod junit;
 mod pretty;
 mod tap;
 
-use super::run::Report;
+use crate::run::Report;
 
 /// The formats of a report on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

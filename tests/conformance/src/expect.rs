@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::case::{ErrorBody, Expect};
-use super::encoding;
-use super::expression::{Scope, part};
-use super::failure::Failure;
-use super::http::Response;
-use super::matcher::{brief, differences};
+use crate::case::{ErrorBody, Expect};
+use crate::encoding;
+use crate::expression::{Scope, part};
+use crate::failure::Failure;
+use crate::http::Response;
+use crate::matcher::{brief, differences};
 
 /// A response with its parsed headers and body.
 #[derive(Debug)]
