@@ -124,20 +124,8 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
 
 impl<T: Eq> Eq for Spanned<T> {}
 
-impl PartialEq<str> for Name {
-    fn eq(&self, other: &str) -> bool {
-        self.value == other
-    }
-}
-
 impl PartialEq<&str> for Name {
     fn eq(&self, other: &&str) -> bool {
-        self.value == *other
-    }
-}
-
-impl PartialEq<String> for Name {
-    fn eq(&self, other: &String) -> bool {
         self.value == *other
     }
 }
@@ -151,6 +139,11 @@ impl fmt::Display for Name {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_from_text_keep_it() {
+        assert_eq!(Name::from("größe").value, "größe");
+    }
 
     #[test]
     fn columns_count_characters() {

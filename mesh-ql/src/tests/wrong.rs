@@ -20,6 +20,7 @@ fn json_syntax() {
             "nonsense",
             "{ user id }",
             "{\"user\"",
+            "{\"user",
             "{\"user\" 1}",
             "{\"user\": {\"$select\": {\"id\": true}}} {}",
             "{\"user\": {\"$select\": {\"id\": true},}}",
@@ -39,6 +40,8 @@ fn json_syntax() {
                 Expected a key in double quotes (is the query in the QL format?) @ 1:3
             {"user"
                 The query ends inside an object @ 1:8
+            {"user
+                The query ends inside a string @ 1:7
             {"user" 1}
                 Expected ':' after a key @ 1:9
             {"user": {"$select": {"id": true}}} {}
@@ -300,6 +303,7 @@ fn bounds_of_selections() {
         (Format::Ql, "{ user a b c d }"),
         (Format::Ql, "{ user a { b { c } } }"),
         (Format::Ql, "{ user                                                                          a }"),
+        (Format::Ql, "{ user                                                                       a }"),
         (Format::Json, r#"{"u":{"$select":{"a":true,"b":{"$select":{"c":true}}}}}"#),
         (Format::Json, r#"{"u":{"$select":{"a":true,"b":{"$select":{"c":true,"d":true}}}}}"#),
         (Format::Json, r#"{"u":{"$select":{"a":{"$select":{"b":{"$select":{"c":true}}}}}}}"#),
@@ -315,6 +319,7 @@ fn bounds_of_selections() {
         The query selects more fields and relations than the bound `fields` (3) allows @ 1:14 (user)
         Relation 'b' is nested deeper than the bound `depth` (1) allows @ 1:12 (user.a)
         The query has 83 bytes, more than the bound `query_bytes` (80) allows @ 1:1
+        user
         u
         The query selects more fields and relations than the bound `fields` (3) allows @ 1:52 (u.b)
         Relation 'b' is nested deeper than the bound `depth` (1) allows @ 1:34 (u.a)

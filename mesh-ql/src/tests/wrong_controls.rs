@@ -404,6 +404,18 @@ fn bounds() {
 }
 
 #[test]
+fn depth_of_a_filter_counts_enclosing_combinators_only() {
+    let leaf = r#"{"field": "id", "op": "isNull"}"#;
+    let pairs = vec![format!(r#"{{"and": [{leaf}, {{"not": {leaf}}}]}}"#); 9].join(", ");
+    let limits = Limits { filter_depth: 4, ..Limits::default() };
+    let wide = wrap(&format!(r#""$where": {{"or": [{pairs}]}}"#));
+    assert_eq!(parse(Format::Json, &wide, &limits).map(|_| ()), Ok(()));
+    let deep = wrap(&format!(r#""$where": {{"or": [{pairs}, {{"and": [{{"not": {{"not": {leaf}}}}}]}}]}}"#));
+    let error = parse(Format::Json, &deep, &limits).unwrap_err();
+    assert!(error.message.contains("bound `filter_depth` (4)"), "{error}");
+}
+
+#[test]
 fn unusual_controls_are_accepted() {
     let read = |controls: &str| {
         parse(Format::Json, &wrap(controls), &Limits::default()).expect(controls).root.controls
