@@ -130,6 +130,12 @@ impl PartialEq<&str> for Name {
     }
 }
 
+impl PartialEq<String> for Name {
+    fn eq(&self, other: &String) -> bool {
+        self.value == *other
+    }
+}
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.value)
@@ -143,6 +149,12 @@ mod tests {
     #[test]
     fn names_from_text_keep_it() {
         assert_eq!(Name::from("größe").value, "größe");
+    }
+
+    #[test]
+    fn names_equal_their_text() {
+        assert_eq!(Name::from("size"), String::from("size"));
+        assert_ne!(Name::from("size"), String::from("sizes"));
     }
 
     #[test]
