@@ -124,6 +124,12 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
 
 impl<T: Eq> Eq for Spanned<T> {}
 
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        self.value == other
+    }
+}
+
 impl PartialEq<&str> for Name {
     fn eq(&self, other: &&str) -> bool {
         self.value == *other
@@ -155,6 +161,8 @@ mod tests {
     fn names_equal_their_text() {
         assert_eq!(Name::from("size"), String::from("size"));
         assert_ne!(Name::from("size"), String::from("sizes"));
+        assert_eq!(Name::from("size"), *"size");
+        assert_ne!(Name::from("size"), *"sizes");
     }
 
     #[test]
