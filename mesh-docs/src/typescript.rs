@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use mesh_schema::{Cardinality, Entity, Field, FieldType, Schema};
+use mesh_schema::{Cardinality, Entity, Field, FieldType, Link, Relation, Schema};
 
 use crate::members;
 
@@ -98,22 +98,35 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
         format!("{}: {}", key(&field.name), text(kind))
     });
     let relations = members::relations(entity).map(|relation| {
-        let how = match relation.cardinality {
-            Cardinality::One => "One",
-            Cardinality::Many => "Many",
-        };
-        let target = text(&schema.entity(relation.target).key);
-        format!("{}: mesh.{how}<{target}>", key(&relation.name))
+        let target = schema.entity(relation.target);
+        let (name, entity) = (key(&relation.name), text(&target.key));
+        match (relation.cardinality, link(relation, target)) {
+            (Cardinality::One, _) => format!("{name}: mesh.One<{entity}>"),
+            (Cardinality::Many, None) => format!("{name}: mesh.Many<{entity}>"),
+            (Cardinality::Many, Some(fields)) => format!("{name}: mesh.Many<{entity}, {fields}>"),
+        }
     });
     let uploads = one_of(fields.clone().filter(|field| field.upload.is_some()));
-    let writable = one_of(fields.filter(|field| entity.id.is_some() && field.writable));
+    let writable = fields.filter(|field| entity.id.is_some() && field.writable);
+    let required = one_of(writable.clone().filter(|field| field.required));
+    let writable = one_of(writable);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  {}: {{\n    fields: {name};", key(&entity.key));
     let id = members::id_name(entity).map_or_else(|| "null".to_owned(), text);
     let _ = writeln!(out, "    id: {id};");
     let _ = writeln!(out, "    kinds: {};", members(kinds));
     let _ = writeln!(out, "    relations: {};", members(relations));
-    let _ = writeln!(out, "    uploads: {uploads};\n    writable: {writable};\n  }};");
+    let _ =
+        writeln!(out, "    uploads: {uploads};\n    writable: {writable};\n    required: {required};\n  }};");
+}
+
+/// Returns the union of the required fields of the target that a new record in the relation gets from it.
+fn link(relation: &Relation, target: &Entity) -> Option<String> {
+    let Link::Direct { pairs } = &relation.link else { return None };
+    let columns: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
+    let fields = members::fields(target)
+        .filter(|field| field.writable && field.required && columns.contains(&field.column.as_str()));
+    Some(one_of(fields)).filter(|fields| fields != "never")
 }
 
 /// Returns the union of the names of some fields.

@@ -165,7 +165,12 @@ async fn columns(
     ids: &str,
     types: &HashMap<u32, ColumnType>,
 ) -> Result<HashMap<u32, Vec<Column>>, Error> {
-    let sql = "SELECT a.attrelid, a.attname, a.atttypid, a.attnotnull, col_description(a.attrelid, a.attnum) \
+    // A trigger that runs before an insert may provide values. `tgtype` has bits for rows, BEFORE and INSERT.
+    let sql = "SELECT a.attrelid, a.attname, a.atttypid, a.attnotnull, col_description(a.attrelid, a.attnum), \
+                 a.atthasdef OR a.attidentity <> '' OR EXISTS ( \
+                   SELECT 1 FROM pg_catalog.pg_type AS t WHERE t.oid = a.atttypid AND t.typdefault IS NOT NULL) \
+                 OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid = a.attrelid \
+                   AND g.tgtype::integer & 7 = 7 AND g.tgenabled <> 'D') \
                FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = ANY($1::oid[]) AND a.attnum > 0 \
                  AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') \
                ORDER BY a.attrelid, a.attnum";
@@ -173,10 +178,13 @@ async fn columns(
     for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
         let found = types.get(&row.get::<_, u32>(2));
         let not_null: bool = row.get(3);
+        let nullable = !not_null && !found.is_some_and(|found| found.never_null);
+        let provided: bool = row.get(5);
         columns.entry(row.get(0)).or_default().push(Column {
             name: row.get(1),
             ty: found.map(|found| found.ty),
-            nullable: !not_null && !found.is_some_and(|found| found.never_null),
+            nullable,
+            required: !nullable && !provided,
             description: row.get(4),
             native: found.map(|found| found.native.clone()),
             ..Column::default()

@@ -56,6 +56,8 @@ pub struct Column {
     pub ty: Option<FieldType>,
     /// Whether it can hold NULL.
     pub nullable: bool,
+    /// Whether a new row needs a value for it, because it cannot hold NULL and nothing else provides a value.
+    pub required: bool,
     /// How it stores times, found by sampling; `None` if it contains no times.
     pub time_form: Option<TimeForm>,
     /// The comment stored in the database.

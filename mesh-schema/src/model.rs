@@ -147,6 +147,8 @@ pub struct Field {
     pub ty: Option<FieldType>,
     /// Whether it can be NULL; `true` if unknown.
     pub nullable: bool,
+    /// Whether a new record needs a value for it; `false` if unknown.
+    pub required: bool,
     /// How its column stores times, if known.
     pub time_form: Option<TimeForm>,
     /// Whether writes may set it.

@@ -83,6 +83,8 @@ struct RawColumn {
     key_position: i64,
     /// Whether `SELECT *` omits the column. Generated columns are not hidden.
     hidden: bool,
+    /// Whether the column has a default or is generated.
+    provided: bool,
 }
 
 const OBJECTS: &str = "\
@@ -95,7 +97,8 @@ const OBJECTS: &str = "\
 
 /// `hidden` is 2 or 3 for generated columns, which are readable.
 const COLUMNS: &str = "\
-    SELECT name, type, \"notnull\", pk, hidden = 1 FROM pragma_table_xinfo(?1, 'main') ORDER BY cid";
+    SELECT name, type, \"notnull\", pk, hidden = 1, dflt_value IS NOT NULL OR hidden > 1 \
+    FROM pragma_table_xinfo(?1, 'main') ORDER BY cid";
 
 impl Reader<'_> {
     /// Lists the objects in the order of their creation, without those of SQLite itself.
@@ -136,6 +139,7 @@ impl Reader<'_> {
         let is_row_id = key.len() == 1 && !indexes.for_primary_key;
         let never_null =
             |c: &RawColumn| c.not_null || (c.key_position > 0 && (object.without_row_id || is_row_id));
+        let is_required = |c: &RawColumn| never_null(c) && !c.provided && !(c.key_position > 0 && is_row_id);
         let columns: Vec<Column> = raw
             .iter()
             .filter(|column| !column.hidden && is_readable(&column.name))
@@ -144,6 +148,7 @@ impl Reader<'_> {
                 ty: declared::field_type(&column.declared),
                 // SQLite does not enforce what the module of a virtual table declares.
                 nullable: object.kind != Kind::Table || !never_null(column),
+                required: object.kind == Kind::Table && is_required(column),
                 ..Column::default()
             })
             .collect();
@@ -173,6 +178,7 @@ impl Reader<'_> {
                 not_null: row.get(2)?,
                 key_position: row.get(3)?,
                 hidden: row.get(4)?,
+                provided: row.get(5)?,
             })
         })?;
         rows.collect()

@@ -57,6 +57,7 @@ fn fields_of_every_kind() {
                 relations: {};
                 uploads: "s" | "not plain";
                 writable: never;
+                required: never;
               };
             }
         "#]],
@@ -90,6 +91,7 @@ fn to_one_and_to_many() {
                 relations: { author: mesh.One<"user"> };
                 uploads: never;
                 writable: never;
+                required: never;
               };
               user: {
                 fields: User;
@@ -98,6 +100,7 @@ fn to_one_and_to_many() {
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
                 writable: never;
+                required: never;
               };
             }
         "#]],
@@ -133,6 +136,7 @@ fn many_to_many() {
                 relations: { tags: mesh.Many<"tag"> };
                 uploads: never;
                 writable: never;
+                required: never;
               };
               tag: {
                 fields: Tag;
@@ -141,6 +145,7 @@ fn many_to_many() {
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
                 writable: never;
+                required: never;
               };
             }
         "#]],
@@ -169,6 +174,7 @@ fn self_relation() {
                 relations: { manager: mesh.One<"user">; staff: mesh.Many<"user"> };
                 uploads: never;
                 writable: never;
+                required: never;
               };
             }
         "#]],

@@ -279,6 +279,7 @@ fn adopt(field: &mut Field, stored: &Table) -> bool {
     // The row id is an integer that is never NULL.
     field.ty = field.ty.or_else(|| column.map_or(Some(FieldType::Integer), |column| column.ty));
     field.nullable = column.is_some_and(|column| column.nullable);
+    field.required = column.is_some_and(|column| column.required);
     field.time_form = column.and_then(|column| column.time_form);
     field.description = column.and_then(|column| column.description.clone());
     true

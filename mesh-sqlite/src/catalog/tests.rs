@@ -57,12 +57,12 @@ fn an_ordinary_table_is_read_completely() {
         name: "user".to_owned(),
         columns: vec![
             column("id", Some(Integer), false),
-            column("email", Some(String), false),
+            Column { required: true, ..column("email", Some(String), false) },
             column("age", Some(Integer), true),
             column("score", Some(Number), true),
             column("photo", Some(Binary), true),
             column("price", Some(Decimal), true),
-            column("active", Some(Boolean), false),
+            Column { required: true, ..column("active", Some(Boolean), false) },
             column("extra", Some(Json), true),
             column("anything", None, true),
             column("at", None, true),
@@ -139,7 +139,7 @@ fn tables_without_row_id_have_none_and_a_key_without_null() {
 fn strict_tables_are_read_like_others() {
     let table = table("CREATE TABLE t (k TEXT PRIMARY KEY, n INT, b BLOB, x ANY) STRICT");
     let expected = [
-        column("k", Some(String), false),
+        Column { required: true, ..column("k", Some(String), false) },
         column("n", Some(Integer), true),
         column("b", Some(Binary), true),
         column("x", None, true),

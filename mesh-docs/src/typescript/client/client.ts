@@ -16,6 +16,8 @@ export interface Options {
   bound?: boolean;
   /** The initial session. */
   session?: Session;
+  /** The segment of stored files, if the server is not configured with `files`. */
+  files?: string;
 }
 export interface Call {
   signal?: AbortSignal;
@@ -58,6 +60,8 @@ interface Sent extends Call {
   method?: string;
   /** The header with the query or its id: name and value. */
   query?: [string, string];
+  /** What is signed in place of the query. */
+  signed?: string;
   json?: string;
   form?: FormData;
   headers?: Record<string, string>;
@@ -100,17 +104,30 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#read(query, id, call)) as Item<S, Q> | null;
   }
 
+  /** Returns a function that reads the page after a cursor, for loops that keep cursors themselves. */
+  pages<const Q extends Query<S>>(query: Q & Checked<S, Q>, call: Call = {}): (after?: string | null) => Promise<Page<Item<S, Q>>> {
+    const [entity, node] = root(query);
+    return async (after) => {
+      const page = { ...(node["$page"] as object | undefined), after };
+      return (await this.#read(after ? { [entity]: { ...node, $page: page } } : query, undefined, call)) as Page<Item<S, Q>>;
+    };
+  }
+
   /** Reads the items of all pages, and requests each page when it is needed. */
   async *items<const Q extends Query<S>>(query: Q & Checked<S, Q>, call: Call = {}): AsyncGenerator<Item<S, Q>, void, undefined> {
-    const [entity, node] = root(query);
-    const page = node["$page"] as object | undefined;
-    let next: object = query;
+    const read = this.pages<Q>(query, call);
+    let after: string | null | undefined;
     for (;;) {
-      const { items, pageInfo } = (await this.#read(next, undefined, call)) as Page<Item<S, Q>>;
+      const { items, pageInfo } = await read(after);
       yield* items;
       if (!pageInfo.hasNextPage) return;
-      next = { [entity]: { ...node, $page: { ...page, after: pageInfo.endCursor } } };
+      after = pageInfo.endCursor;
     }
+  }
+
+  /** Fetches a stored file by its storage key, which is the value of a field that accepts files. */
+  file(key: string, call: Call & { headers?: Record<string, string> } = {}): Promise<Response> {
+    return this.#send(`/${this.#options.files ?? "files"}/${key}`, { ...call, signed: key });
   }
 
   /**
@@ -170,21 +187,21 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Creates a record. Like all writes of records, it returns the selection of the query, by default all fields. */
-  async create<E extends Writable<S>, const Q extends Shape<S, E> = never>(
+  async create<E extends Writable<S>, const Q extends Query<S> = never>(
     entity: E,
-    fields: Fields<S, E>,
-    query?: Q & Checked<S, Q, "$select">,
+    fields: NewFields<S, E>,
+    query?: Q & Shape<S, E, Q>,
     call?: Call,
   ): Promise<Written<S, E, Q>> {
     return (await this.#write("POST", [entity], fields, query, call)) as Written<S, E, Q>;
   }
 
   /** Updates fields of a record. */
-  async update<E extends Writable<S>, const Q extends Shape<S, E> = never>(
+  async update<E extends Writable<S>, const Q extends Query<S> = never>(
     entity: E,
     id: string | number,
     fields: Fields<S, E>,
-    query?: Q & Checked<S, Q, "$select">,
+    query?: Q & Shape<S, E, Q>,
     call?: Call,
   ): Promise<Written<S, E, Q>> {
     return (await this.#write("PUT", [entity, id], fields, query, call)) as Written<S, E, Q>;
@@ -196,12 +213,12 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Creates a record in a to-many relation. */
-  async createChild<E extends Text<keyof S>, R extends Relation<S, E, Many<unknown>>, const Q extends Shape<S, To<S, E, R>> = never>(
+  async createChild<E extends Text<keyof S>, R extends Relation<S, E, Many<unknown>>, const Q extends Query<S> = never>(
     entity: E,
     id: string | number,
     relation: R,
-    fields: Fields<S, To<S, E, R>>,
-    query?: Q & Checked<S, Q, "$select">,
+    fields: NewFields<S, To<S, E, R>, Link<S, E, R>>,
+    query?: Q & Shape<S, To<S, E, R>, Q>,
     call?: Call,
   ): Promise<Written<S, To<S, E, R>, Q>> {
     return (await this.#write("POST", [entity, id, relation], fields, query, call)) as Written<S, To<S, E, R>, Q>;
@@ -213,12 +230,12 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Sets the record of a to-one relation and returns it. */
-  async connect<E extends Text<keyof S>, R extends Relation<S, E, One<unknown>>, const Q extends Shape<S, To<S, E, R>> = never>(
+  async connect<E extends Text<keyof S>, R extends Relation<S, E, One<unknown>>, const Q extends Query<S> = never>(
     entity: E,
     id: string | number,
     relation: R,
     other: string | number,
-    query?: Q & Checked<S, Q, "$select">,
+    query?: Q & Shape<S, To<S, E, R>, Q>,
     call?: Call,
   ): Promise<Written<S, To<S, E, R>, Q>> {
     return (await this.#write("PUT", [entity, id, relation], { entityId: other }, query, call)) as Written<S, To<S, E, R>, Q>;
@@ -287,13 +304,15 @@ export class Client<S extends SchemaTypes<S>> {
     throw new MeshError(reply.status, (await reply.json().catch(() => ({}))) as { [key: string]: unknown });
   }
 
-  async #sign(session: Session, headers: Record<string, string>, url: string, { method = "GET", query, json }: Sent): Promise<void> {
-    let message = query?.[1] ?? "";
+  async #sign(session: Session, headers: Record<string, string>, url: string, { method = "GET", query, signed, json }: Sent): Promise<void> {
+    let message = signed ?? query?.[1] ?? "";
     if (json !== undefined) message += `\n${await sha256(utf8(json))}`;
     if (this.#options.bound !== false) {
       const timestamp = String(Math.floor(Date.now() / 1000));
       const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
-      message += `\n${method}\n${new URL(url, globalThis.location?.href).pathname}\njson\n${timestamp}\n${nonce}`;
+      // Only browsers have a location, and only there can the base be relative.
+      const { location } = globalThis as { location?: { href: string } };
+      message += `\n${method}\n${new URL(url, location?.href).pathname}\njson\n${timestamp}\n${nonce}`;
       headers["X-Mesh-Timestamp"] = timestamp;
       headers["X-Mesh-Nonce"] = nonce;
     }
@@ -340,13 +359,13 @@ async function* events(reply: Response): AsyncGenerator<{ [name: string]: string
   }
 }
 
-function utf8(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
+function utf8(text: string): ArrayBuffer {
+  return new TextEncoder().encode(text).slice().buffer as ArrayBuffer;
 }
 
 function base64(text: string): string {
   let binary = "";
-  for (const byte of utf8(text)) binary += String.fromCharCode(byte);
+  for (const byte of new Uint8Array(utf8(text))) binary += String.fromCharCode(byte);
   return btoa(binary);
 }
 
@@ -354,6 +373,6 @@ function hex(bytes: ArrayBuffer | Uint8Array): string {
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-async function sha256(bytes: ArrayBuffer | Uint8Array<ArrayBuffer>): Promise<string> {
+async function sha256(bytes: ArrayBuffer): Promise<string> {
   return hex(await crypto.subtle.digest("SHA-256", bytes));
 }

@@ -19,6 +19,8 @@ export interface EntityTypes {
   uploads: string;
   /** The names of writable fields. */
   writable: string;
+  /** The writable fields that a new record must have. */
+  required: string;
 }
 /** The types of all entities of a schema. */
 export type SchemaTypes<S> = { [E in keyof S]: EntityTypes };
@@ -26,9 +28,10 @@ export type SchemaTypes<S> = { [E in keyof S]: EntityTypes };
 export interface One<E> {
   one: E;
 }
-/** A relation to any number of records. */
-export interface Many<E> {
+/** A relation to any number of records. A new record in it gets its value of the field `Link` from the relation. */
+export interface Many<E, Link = unknown> {
   many: E;
+  link: Link;
 }
 
 type Part<S, E, P extends keyof EntityTypes> = E extends keyof S ? (S[E] extends { [K in P]: infer T } ? T : never) : never;
@@ -65,25 +68,31 @@ type Tree<Leaf> =
   | { readonly not: Tree<Leaf> };
 type Leaf<S, E> = {
   [F in keyof Part<S, E, "kinds">]:
-    | { readonly field: Text<F>; readonly op: "isNull" | "isNotNull" }
+    | { readonly field: Text<F>; readonly op: "isNull" | "isNotNull"; readonly value?: null | undefined }
     | Compared<Text<F>, Part<S, E, "kinds">[F]>;
 }[keyof Part<S, E, "kinds">];
 /** A filter, for `$where`. */
 export type Filter<S, E> = Tree<Leaf<S, E>>;
-type Operator = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "nin" | "like" | "ilike" | "isNull" | "isNotNull";
-type Aggregated = { readonly aggregate: string; readonly op: Operator; readonly value?: Json | readonly Json[] };
+/** Any text. The empty one makes TypeScript 5.0 infer texts exactly, as later versions do. */
+type Alias = "" | (string & {});
+type Value = Exclude<Json, null>;
+type Aggregated<A> =
+  | { readonly aggregate: A; readonly op: "isNull" | "isNotNull"; readonly value?: null | undefined }
+  | { readonly aggregate: A; readonly op: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "like" | "ilike"; readonly value: Value }
+  | { readonly aggregate: A; readonly op: "in" | "nin"; readonly value: readonly Value[] };
 
 /** A node for a single record. */
 export interface OneNode<S, E> {
   readonly $select: Select<S, E>;
 }
 type Direction = { readonly direction: "asc" | "desc"; readonly nulls?: "first" | "last" };
-type Order<S, E> = { readonly field: FieldsOf<S, E, "json"> } & Direction;
+type Order<F> = { readonly field: F } & Direction;
+type AggregateOrder<A> = { readonly aggregate: A } & Direction;
 /** A node for a list in a record. */
 export interface ManyNode<S, E> extends OneNode<S, E> {
-  readonly $where?: Filter<S, E>;
-  readonly $orderBy?: readonly Order<S, E>[];
-  readonly $page?: { readonly first?: number; readonly after?: null };
+  readonly $where?: Filter<S, E> | undefined;
+  readonly $orderBy?: readonly Order<FieldsOf<S, E, "json">>[] | undefined;
+  readonly $page?: { readonly first?: number | undefined; readonly after?: null | undefined } | undefined;
 }
 type Fold<S, E> =
   | { readonly fn: "count"; readonly field?: FieldsOf<S, E, never> | "*"; readonly distinct?: boolean }
@@ -95,56 +104,83 @@ type Fold<S, E> =
   | { readonly fn: "min" | "max"; readonly field: FieldsOf<S, E, "boolean" | "json" | "binary" | "uuid">; readonly distinct?: boolean };
 /** The root node of a query of a collection. */
 export interface RootNode<S, E> extends OneNode<S, E> {
-  readonly $where?: Filter<S, E>;
-  readonly $orderBy?: readonly (Order<S, E> | ({ readonly aggregate: string } & Direction))[];
-  readonly $page?: { readonly first?: number; readonly after?: string | null };
+  readonly $where?: Filter<S, E> | undefined;
+  readonly $orderBy?: readonly (Order<FieldsOf<S, E, "json">> | AggregateOrder<Alias>)[] | undefined;
+  readonly $page?: { readonly first?: number | undefined; readonly after?: string | null | undefined } | undefined;
   readonly $distinct?: readonly FieldsOf<S, E, "json">[];
   readonly $groupBy?: readonly FieldsOf<S, E, "json">[];
   readonly $aggregate?: { readonly [alias: string]: Fold<S, E> };
-  readonly $having?: Tree<Aggregated | Leaf<S, E>>;
+  readonly $having?: Tree<Aggregated<Alias> | Leaf<S, E>>;
 }
-/** A selection of fields and relations. */
-export type Select<S, E> = { readonly [F in keyof Part<S, E, "fields">]?: true } & {
-  readonly [R in keyof Part<S, E, "relations">]?: Part<S, E, "relations">[R] extends Many<infer T>
-    ? ManyNode<S, T>
-    : Part<S, E, "relations">[R] extends One<infer T>
-      ? OneNode<S, T>
-      : never;
+/** A selection of fields and relations; `undefined` selects nothing. */
+export type Select<S, E> = { readonly [F in keyof Part<S, E, "fields">]?: true | undefined } & {
+  readonly [R in keyof Part<S, E, "relations">]?:
+    | (Part<S, E, "relations">[R] extends Many<infer T> ? ManyNode<S, T> : Part<S, E, "relations">[R] extends One<infer T> ? OneNode<S, T> : never)
+    | undefined;
 };
 /** A query of a collection: one entity with its root node. */
 export type Query<S> = { readonly [E in keyof S]?: RootNode<S, E> };
 /** A query of one record. */
 export type PointQuery<S> = { readonly [E in keyof S as Part<S, E, "id"> extends null ? never : E]?: OneNode<S, E> };
 
-// Checks for unknown names, which types with optional keys only do not refuse
+// Checks of what the types above let pass: unknown names, and rules between the parts of a node
 
+/** The type of a part that the server would refuse. */
+export interface Refused<Why extends string> {
+  readonly refused: Why;
+}
 type Target<R> = R extends Many<infer T> ? T : R extends One<infer T> ? T : never;
-type Grouped<N> = N extends { readonly $groupBy: readonly (infer F)[] }
+type Grouping = { readonly $groupBy: unknown } | { readonly $aggregate: unknown };
+type Aliases<N> = N extends { readonly $aggregate: infer A } ? Text<keyof A> : never;
+/** The fields that a grouped or distinct list can select, order and filter by. */
+type Keys<N> = N extends { readonly $groupBy: readonly (infer F)[] }
   ? F
   : N extends { readonly $distinct: readonly (infer F)[] }
     ? F
-    : N extends { readonly $aggregate: object }
+    : N extends { readonly $aggregate: unknown }
       ? never
       : PropertyKey;
+type NotEmpty<T, Why extends string> = T extends readonly [] ? Refused<Why> : unknown;
+type CheckedControl<S, E, N, K> = K extends "$having"
+  ? N extends Grouping
+    ? Tree<Aggregated<Aliases<N>> | Extract<Leaf<S, E>, { readonly field: Keys<N> }>>
+    : Refused<"$having needs $groupBy or $aggregate">
+  : K extends "$orderBy"
+    ? readonly (Order<FieldsOf<S, E, "json"> & Keys<N>> | AggregateOrder<Aliases<N>>)[] | undefined
+    : K extends "$distinct"
+      ? N extends Grouping
+        ? Refused<"$distinct cannot be combined with $groupBy or $aggregate">
+        : NotEmpty<At<N, K>, "$distinct is empty">
+      : K extends "$groupBy"
+        ? NotEmpty<At<N, K>, "$groupBy is empty">
+        : K extends "$aggregate"
+          ? [Aliases<N>] extends [never]
+            ? Refused<"$aggregate is empty">
+            : { readonly [A in Aliases<N>]: A extends AllKeys<At<N, "$select">> ? Refused<"the alias is also selected"> : unknown }
+          : unknown;
+/** The keys of all members of a union, and the type of one of them. */
+type AllKeys<T> = T extends object ? keyof T : never;
+type At<T, K> = T extends { readonly [P in K & PropertyKey]?: infer V } ? V : never;
+type CheckedSelect<S, E, N, P> = [AllKeys<P>] extends [never]
+  ? N extends { readonly $aggregate: unknown }
+    ? unknown
+    : Refused<"$select is empty; that is allowed beside $aggregate only">
+  : {
+      readonly [F in AllKeys<P>]?: F extends Keys<N>
+        ? F extends keyof Part<S, E, "relations">
+          ? CheckedNode<S, Target<Part<S, E, "relations">[F]>, At<P, F>, Part<S, E, "relations">[F] extends Many<unknown> ? keyof ManyNode<S, E> : "$select"> | undefined
+          : F extends keyof Part<S, E, "fields">
+            ? true | undefined
+            : never
+        : never;
+    };
 type CheckedNode<S, E, N, Controls> = {
-  [K in keyof N]: K extends "$select"
-    ? {
-        [F in keyof N[K]]: F extends Grouped<N>
-          ? F extends keyof Part<S, E, "relations">
-            ? CheckedNode<S, Target<Part<S, E, "relations">[F]>, N[K][F], Part<S, E, "relations">[F] extends Many<unknown> ? keyof ManyNode<S, E> : "$select">
-            : F extends keyof Part<S, E, "fields">
-              ? true
-              : never
-          : never;
-      }
-    : K extends Controls
-      ? unknown
-      : never;
+  readonly [K in AllKeys<N>]?: K extends "$select" ? CheckedSelect<S, E, N, At<N, K>> : K extends Controls ? CheckedControl<S, E, N, K> : never;
 };
 type Single<T, Whole = T> = T extends unknown ? ([Whole] extends [T] ? T : never) : never;
 /**
- * A type that accepts a query if all its names are known; unknown names have the type `never`. A query with another error
- * is inferred as `Query` and reported there.
+ * A type that accepts a query if all its names are known and its parts fit together; unknown names have the type `never`.
+ * A query with another error is inferred as `Query` and reported there.
  */
 export type Checked<S, Q, Controls = keyof RootNode<S, keyof S>> = Query<S> extends Q
   ? unknown
@@ -152,17 +188,19 @@ export type Checked<S, Q, Controls = keyof RootNode<S, keyof S>> = Query<S> exte
 
 // Results
 
-type Picked<S, E, P> = Flat<{
-  [K in keyof P]: K extends keyof Part<S, E, "fields">
+/** What a name selects; `undefined` where the query may not select it. */
+type Picked<S, E, P> = Flat<{ [K in keyof P]: PickedValue<S, E, K, P[K]> }>;
+type PickedValue<S, E, K, V> = V extends undefined
+  ? undefined
+  : K extends keyof Part<S, E, "fields">
     ? Part<S, E, "fields">[K]
     : K extends keyof Part<S, E, "relations">
-      ? P[K] extends { readonly $select: infer Below }
+      ? V extends { readonly $select: infer Below }
         ? Part<S, E, "relations">[K] extends Many<infer T>
           ? Picked<S, T, Below>[]
           : Picked<S, Target<Part<S, E, "relations">[K]>, Below> | null
         : never
       : never;
-}>;
 type Folded<S, E, A> = {
   [K in keyof A]: A[K] extends { readonly fn: "count" }
     ? number
@@ -199,11 +237,14 @@ export type Fields<S, E> = {
     | Taken[Part<S, E, "kinds">[F] & keyof Taken]
     | (F extends keyof Part<S, E, "fields"> ? Extract<Part<S, E, "fields">[F], null> : never);
 };
+/** The fields of a new record. Those that a relation sets may be left out. */
+export type NewFields<S, E, Set = never> = Fields<S, E> & Required<Pick<Fields<S, E>, Exclude<Part<S, E, "required">, Set> & keyof Fields<S, E>>>;
 /** Entities with records that can be created, updated and deleted. */
 export type Writable<S> = { [E in keyof S]: [Part<S, E, "writable">] extends [never] ? never : Text<E> }[keyof S];
 type Relation<S, E, Kind> = { [R in keyof Part<S, E, "relations">]: Part<S, E, "relations">[R] extends Kind ? Text<R> : never }[keyof Part<S, E, "relations">];
+type Link<S, E, R> = R extends keyof Part<S, E, "relations"> ? (Part<S, E, "relations">[R] extends Many<unknown, infer F> ? Extract<F, string> : never) : never;
 type To<S, E, R> = R extends keyof Part<S, E, "relations"> ? Target<Part<S, E, "relations">[R]> & keyof S : never;
-/** A query that selects the result of a write. */
-type Shape<S, E extends keyof S> = { readonly [K in E]: OneNode<S, E> };
+/** A type that accepts a query of the result of a write, which is a record of `E`. */
+type Shape<S, E, Q> = Checked<S, Q, "$select"> & { [K in keyof Q]: K extends E ? unknown : never };
 /** The result of a write: the selection of the query; without a query all fields, but no computed ones. */
 type Written<S, E, Q> = [Q] extends [never] ? Flat<Pick<Part<S, E, "fields">, keyof Part<S, E, "kinds"> & keyof Part<S, E, "fields">>> : Item<S, Q>;
