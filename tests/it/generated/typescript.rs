@@ -212,7 +212,8 @@ fn new_record_needs_the_fields_that_nothing_else_provides() {
            twice TEXT NOT NULL GENERATED ALWAYS AS (name || name) VIRTUAL);",
     );
     assert_eq!(required(&database.url()), r#""name""#);
-    let keyed = Database::new("CREATE TABLE things (code TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;");
+    let keyed =
+        Database::new("CREATE TABLE things (code TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;");
     assert_eq!(required(&keyed.url()), r#""code" | "n""#);
     let Some(cluster) = Cluster::start() else { return };
     let statements = "CREATE DOMAIN kind AS text DEFAULT 'x';
