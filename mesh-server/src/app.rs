@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use http::{Request, Response};
 
+use crate::clients::Peer;
 use crate::pipeline;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::rates::client_address::ClientAddress;
@@ -32,9 +33,10 @@ impl App {
         B::Data: Send,
     {
         let (head, body) = request.into_parts();
-        let address = head.extensions.get::<ClientAddress>().copied();
+        let peer =
+            head.extensions.get::<ClientAddress>().map(|address| Peer { address: *address, outbox: None });
         let body = RequestBody::new(body, self.shared.limits.body_timeout);
-        pipeline::handle(&self.shared, &head, address, body).await
+        pipeline::handle(&self.shared, &head, peer.as_ref(), body).await
     }
 
     /// Ends all event streams and refuses new ones, for the shutdown of a server.

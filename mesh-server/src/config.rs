@@ -6,15 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mesh_plan::Registration;
-use mesh_server::{Proxies, Timeouts};
+use mesh_server::{ClientLimits, Proxies, Timeouts};
 use mesh_wire::BasePath;
 
 use define::settings;
-pub(crate) use location::Location;
 use parse::{HOUR, MILLISECOND, SECOND};
 pub(crate) use print::EffectiveSettings;
 use reader::Reader;
-pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
+pub(crate) use reader::{FILE_VARIABLE, PASSWORD_VARIABLE};
 use sections::{
     Admin, Cache, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres, Sqlite, State,
     Tls, Uploads,
@@ -23,7 +22,6 @@ pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
 
 mod define;
-mod location;
 pub(crate) mod parse;
 mod print;
 mod reader;
@@ -43,9 +41,9 @@ settings! {
         /// Path that all routes are under; empty: the root.
         base: BasePath = BasePath::default(), parse::base;
         /// URL of the database, such as `sqlite:blog.db`.
-        database: Option<Location> = None, parse::present;
+        database: Option<String> = None, parse::present;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.
-        replicas: Vec<Location> = Vec::new(), parse::locations;
+        replicas: Vec<String> = Vec::new(), parse::list;
         /// PostgreSQL schemas to infer the entities from; empty: the default schema.
         schemas: Vec<String> = Vec::new(), parse::list;
         /// Schema document; without one the schema is inferred from the database.
@@ -154,6 +152,16 @@ impl Config {
             rows: limits.rows,
             plans: self.cache.plans,
         }
+    }
+
+    /// Returns the limits of what one client may hold.
+    pub(crate) fn client_limits(&self) -> ClientLimits {
+        let limits = &self.limits;
+        ClientLimits::new()
+            .connections_per_address(limits.connections_per_address)
+            .streams_per_address(limits.streams_per_address)
+            .streams_per_session(limits.streams_per_session)
+            .unsent_bytes(limits.unsent_bytes, limits.unsent_bytes_per_address)
     }
 
     /// Returns the limits of requests.

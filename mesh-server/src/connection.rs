@@ -4,6 +4,7 @@ mod activity;
 mod admin_listener;
 mod cpu_affinity;
 mod drain_body;
+mod reply_body;
 mod serve_connection;
 mod server;
 mod stream;

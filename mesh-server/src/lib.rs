@@ -27,7 +27,7 @@
 //! ```
 //!
 //! # Overview
-//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`Integrity`] (sessions and signatures), [`Events`] (event
+//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures), [`Events`] (event
 //!   streams), [`Uploads`], [`Admin`] ([`Health`] checks and [`Metrics`]) and routes of the application ([`Handler`],
 //!   [`Call`], [`Reply`]).
 //! - Serving: [`Server`] with [`Timeouts`] and [`Workers`], or [`MeshService`]. [`Current`] replaces the application while
@@ -48,6 +48,7 @@
 #![deny(missing_docs)]
 
 mod app;
+mod clients;
 mod connection;
 mod events;
 mod integrity;
@@ -62,6 +63,7 @@ pub use app::builder::{AppBuilder, BuildError};
 pub use app::current::Current;
 pub use app::limits::Limits;
 pub use app::service::MeshService;
+pub use clients::ClientLimits;
 pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};

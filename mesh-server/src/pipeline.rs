@@ -15,6 +15,7 @@ pub(crate) mod read;
 pub(crate) mod respond;
 pub(crate) mod route;
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -27,10 +28,10 @@ use mesh_wire::{RequestId, Route, WireError};
 use tracing::Instrument as _;
 
 use crate::app::shared::Shared;
+use crate::clients::{Held, Peer};
 use crate::observability::record::RequestRecord;
 use crate::observability::report;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::rates::client_address::ClientAddress;
 use crate::routes;
 use context::{RequestContext, trace_context};
 use query::Target;
@@ -40,24 +41,36 @@ use route::RouteMatch;
 pub(crate) async fn handle(
     shared: &Arc<Shared>,
     head: &Parts,
-    address: Option<ClientAddress>,
+    peer: Option<&Peer>,
     body: RequestBody,
 ) -> Response<Body> {
     let record = RequestRecord::new(trace_context(shared, &head.headers));
     let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
-    let cx = RequestContext::new(shared, head, &request_id, &record, address);
-    let outcome = AssertUnwindSafe(answer(&cx, body)).catch_unwind().instrument(cx.span()).await;
+    let cx = RequestContext::new(shared, head, &request_id, &record, peer);
+    let mut under_way = None;
+    let outcome =
+        AssertUnwindSafe(answer(&cx, body, &mut under_way)).catch_unwind().instrument(cx.span()).await;
     let mut reply = respond::reply(&cx, outcome).await;
     report::record(&cx, &mut reply);
-    reply
+    match under_way {
+        Some(under_way) => reply.map(|body| body.until_sent(under_way)),
+        None => reply,
+    }
 }
 
-/// The stages that may refuse a request.
-async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
+/// The stages that may refuse a request. `under_way` counts it for its client if a proxy forwarded it.
+async fn answer(
+    cx: &RequestContext<'_>,
+    body: RequestBody,
+    under_way: &mut Option<Held<IpAddr>>,
+) -> Result<Response<Body>, WireError> {
     if let Some(reply) = routes::admin::page(cx).await {
         return Ok(reply);
     }
     cx.shared.rates.check_address(cx.address)?;
+    if let Some(client) = cx.forwarded_for() {
+        *under_way = Some(cx.shared.clients.start_forwarded(client)?);
+    }
     let route = route::find(cx)?;
     route::check_head(cx, &route)?;
     match route {

@@ -1,6 +1,7 @@
 //! Attacks, sessions and signatures, policies, limits and TLS.
 
 pub(crate) mod attack;
+mod clients;
 mod integrity;
 mod persisted;
 mod policies;

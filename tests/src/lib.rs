@@ -21,6 +21,8 @@ mod browser;
 mod fixture;
 pub mod guide;
 pub mod kit;
+#[cfg(unix)]
+mod network;
 mod node;
 mod pooler;
 mod postgres;
@@ -30,6 +32,8 @@ mod wait;
 pub use browser::Browser;
 pub use fixture::{Database, TempDir};
 pub use mesh_conformance::http::{Connection, Request, Response, encode};
+#[cfg(unix)]
+pub use network::{connect_from, raise_file_limit};
 pub use node::node_tools;
 pub use pooler::Pooler;
 pub use postgres::Cluster;

@@ -165,6 +165,15 @@ impl Server {
         Duration::from_millis(10 * ticks.sum::<u64>())
     }
 
+    /// Returns the resident memory of the process in bytes.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process()));
+        let status = status.expect("the process runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the resident memory");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+
     /// Sends a signal by its name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let process = self.child.id().to_string();

@@ -13,6 +13,7 @@ use super::App;
 use super::ids::Ids;
 use super::limits::Limits;
 use super::shared::Shared;
+use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
 use crate::integrity::Integrity;
 use crate::observability::admin::Admin;
@@ -103,6 +104,7 @@ impl App {
             profiles: Profiles::default(),
             admission: Semaphore::new(limits.requests),
             rates: Rates::default(),
+            clients: ClientLimits::default(),
             proxies: Proxies::default(),
             integrity: None,
             persisted: None,
@@ -140,6 +142,12 @@ impl AppBuilder {
     /// Sets the rate limits. `SPEC §12.6`
     pub fn rates(mut self, rates: Rates) -> Self {
         self.shared.rates = rates;
+        self
+    }
+
+    /// Sets the limits of what one client may hold at a time. `SPEC §12.6`
+    pub fn client_limits(mut self, limits: ClientLimits) -> Self {
+        self.shared.clients = limits;
         self
     }
 

@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 
 use super::ids::Ids;
 use super::limits::Limits;
+use crate::clients::ClientLimits;
 use crate::events::Hub;
 use crate::integrity::Integrity;
 use crate::observability::admin::Admin;
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     /// Permits of the requests that may wait at a time. `Limits::requests`
     pub(crate) admission: Semaphore,
     pub(crate) rates: Rates,
+    pub(crate) clients: ClientLimits,
     pub(crate) proxies: Proxies,
     pub(crate) integrity: Option<Integrity>,
     pub(crate) persisted: Option<Arc<Persisted>>,

@@ -21,10 +21,6 @@ pub(crate) const PASSWORD_VARIABLE: &str = "MESH_PASSWORD";
 pub(crate) struct Loaded {
     /// The settings, or everything that is wrong with them.
     pub(crate) config: Result<Config, Vec<ConfigFault>>,
-    /// The settings, with the defaults of those that are at fault.
-    pub(crate) partial: Config,
-    /// Paths of the settings that are at fault.
-    pub(crate) faulty: BTreeSet<&'static str>,
     /// Variables that were ignored.
     pub(crate) warnings: Vec<ConfigFault>,
     /// The settings for `--print-config`.
@@ -48,11 +44,9 @@ impl Config {
             reader.find_unknown();
         }
         let warnings = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE]);
-        let Reader { mut faults, faulty, effective, .. } = reader;
+        let Reader { mut faults, effective, .. } = reader;
         faults.sort();
-        let partial = config.clone();
-        let config = if faults.is_empty() { Ok(config) } else { Err(faults) };
-        Loaded { config, partial, faulty, warnings, effective }
+        Loaded { config: if faults.is_empty() { Ok(config) } else { Err(faults) }, warnings, effective }
     }
 }
 
@@ -91,10 +85,7 @@ impl<'a> Reader<'a> {
             return default;
         };
         match parse(&written.value) {
-            Ok(mut value) => {
-                if matches!(written.origin, Origin::File(..)) {
-                    value = value.relative_to(&self.sources.folder);
-                }
+            Ok(value) => {
                 self.effective.add(path, description, &value, Some(&written.origin));
                 value
             }

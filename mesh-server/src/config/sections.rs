@@ -7,11 +7,10 @@ use std::time::Duration;
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::Registration;
-use mesh_server::Rate;
 use mesh_server::otlp::Endpoint;
+use mesh_server::{ClientLimits, Rate};
 
 use super::define::settings;
-use super::location::Location;
 use super::parse::{self, Choice, GIBIBYTE, HOUR, MEBIBYTE, SECOND, SecretText};
 
 settings! {
@@ -35,6 +34,16 @@ settings! {
         header_bytes: usize = mesh_server::Limits::default().header_bytes, parse::size(1_024, 16 * MEBIBYTE);
         /// Connections that are open at a time
         connections: usize = 10_000, parse::count(1, 1_000_000);
+        /// Connections of one client address (IPv6: /64); of a client behind a trusted proxy, requests under way
+        connections_per_address: usize = ClientLimits::CONNECTIONS_PER_ADDRESS, parse::count(1, 1_000_000);
+        /// Event streams of one client address (IPv6: /64)
+        streams_per_address: usize = ClientLimits::STREAMS_PER_ADDRESS, parse::count(1, 1_000_000);
+        /// Event streams of one session
+        streams_per_session: usize = ClientLimits::STREAMS_PER_SESSION, parse::count(1, 1_000_000);
+        /// Bytes of answers that wait in memory for their readers
+        unsent_bytes: usize = ClientLimits::UNSENT_BYTES, parse::size(MEBIBYTE, 4 * GIBIBYTE - 1);
+        /// Bytes of answers that wait for the readers of one client address
+        unsent_bytes_per_address: usize = ClientLimits::UNSENT_BYTES_PER_ADDRESS, parse::size(65_536, 4 * GIBIBYTE - 1);
         /// Requests that wait for a database or a resolver at a time
         requests: usize = mesh_server::Limits::default().requests, parse::count(1, 1_000_000);
         /// Login attempts per minute, for each account and each address
@@ -133,7 +142,7 @@ settings! {
         /// Whether files are accepted and served.
         enabled: bool = false, parse::boolean;
         /// Where files are kept: `file:FOLDER` or `s3://bucket/prefix`.
-        store: Location = "file:uploads".to_owned().into(), parse::filled;
+        store: String = "file:uploads".to_owned(), parse::filled;
         /// Path segment under the base at which files are served.
         path: String = "files".to_owned(), parse::segment;
         /// Largest file, unless the schema sets another limit for the field.
@@ -199,7 +208,7 @@ settings! {
         /// Whether a pooler assigns a connection to each transaction.
         pooler: bool = mesh_postgres::Settings::default().pooler, parse::boolean;
         /// URL of the primary itself, for connections that listen for changes past a pooler.
-        listen_url: Option<Location> = None, parse::present;
+        listen_url: Option<String> = None, parse::present;
     }
 
     /// Reads of a SQLite file.

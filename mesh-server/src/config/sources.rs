@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
@@ -12,8 +11,8 @@ pub(crate) type Flags = Vec<(&'static str, String)>;
 /// The text of a configuration file.
 #[derive(Clone, Debug)]
 pub(crate) struct SettingsFile {
-    /// The file. Relative paths in it are relative to its folder.
-    pub(crate) path: PathBuf,
+    /// Name of the file in messages.
+    pub(crate) name: String,
     /// The whole text.
     pub(crate) text: String,
 }
@@ -32,8 +31,6 @@ pub(crate) struct Sources {
     pub(super) file: BTreeMap<String, WrittenValue>,
     /// Tables of the file by dotted path, empty ones included.
     pub(super) tables: BTreeMap<String, Origin>,
-    /// The folder of the file.
-    pub(super) folder: PathBuf,
     /// Lines of the file that are not valid TOML.
     pub(super) broken: BTreeSet<usize>,
 }
@@ -68,14 +65,12 @@ impl Sources {
         self.flags.get(path).or_else(|| self.environment.get(&variable(path))).or_else(|| self.file.get(path))
     }
 
-    fn add_file(&mut self, SettingsFile { path, text }: &SettingsFile, faults: &mut Vec<ConfigFault>) {
-        path.parent().unwrap_or_else(|| Path::new("")).clone_into(&mut self.folder);
-        let name = path.display().to_string();
+    fn add_file(&mut self, SettingsFile { name, text }: &SettingsFile, faults: &mut Vec<ConfigFault>) {
         let line = |offset: usize| {
             let before = text.as_bytes().iter().take(offset);
             1 + before.filter(|byte| **byte == b'\n').count()
         };
-        let origin = |line: usize| Origin::File(name.clone(), line);
+        let origin = |line: usize| Origin::File(name.to_owned(), line);
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let line = line(error.span().map_or(0, |span| span.start));

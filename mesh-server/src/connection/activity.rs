@@ -7,9 +7,14 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::timeouts::Timeouts;
+use crate::clients::Outbox;
 
 /// Written by the stream and the requests of a connection, read by the task that enforces its timeouts.
-pub(super) struct Activity(Mutex<State>);
+pub(super) struct Activity {
+    state: Mutex<State>,
+    /// The replies that the client has not accepted.
+    pub(super) outbox: Arc<Outbox>,
+}
 
 struct State {
     /// Requests that are not yet answered completely.
@@ -23,20 +28,27 @@ struct State {
 }
 
 impl Activity {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(State {
+    pub(super) fn new(outbox: Arc<Outbox>) -> Self {
+        let state = State {
             active_requests: 0,
             has_request: false,
             is_reading_head: false,
             is_draining: false,
             is_http2: false,
             idle_since: Instant::now(),
-        }))
+        };
+        Self { state: Mutex::new(state), outbox }
+    }
+
+    /// Returns the time left for the client to accept part of a reply; `None` if no reply waits for it.
+    pub(super) fn remaining_stall(&self, timeouts: &Timeouts) -> Option<Duration> {
+        let since = self.outbox.stalled_since()?;
+        Some(timeouts.write.saturating_sub(since.elapsed()))
     }
 
     /// Returns the time left until the head or idle timeout expires; `None` while a request is being answered.
     pub(super) fn remaining(&self, timeouts: &Timeouts) -> Option<Duration> {
-        let state = self.0.lock();
+        let state = self.state.lock();
         if state.active_requests > 0 {
             return None;
         }
@@ -47,13 +59,13 @@ impl Activity {
 
     /// Returns whether the connection can be closed gracefully: it is not in the middle of an HTTP/1 head.
     pub(super) fn is_between_requests(&self) -> bool {
-        let state = self.0.lock();
+        let state = self.state.lock();
         state.is_http2 || !state.is_reading_head
     }
 
     /// Registers a request until the returned guard is dropped.
     pub(super) fn start_request(self: &Arc<Self>) -> RequestGuard {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.active_requests += 1;
         state.has_request = true;
         state.is_reading_head = false;
@@ -62,17 +74,17 @@ impl Activity {
 
     /// Makes each further HTTP/1 reply the last one of the connection.
     pub(super) fn drain(&self) {
-        self.0.lock().is_draining = true;
+        self.state.lock().is_draining = true;
     }
 
     /// Records that the client speaks HTTP/2, where received bytes need not belong to a head.
     pub(super) fn set_http2(&self) {
-        self.0.lock().is_http2 = true;
+        self.state.lock().is_http2 = true;
     }
 
     /// Records that bytes were received.
     pub(super) fn bytes_received(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if state.active_requests == 0 && !state.is_http2 && !state.is_reading_head {
             state.is_reading_head = true;
             state.idle_since = Instant::now();
@@ -84,15 +96,20 @@ impl Activity {
 pub(super) struct RequestGuard(Arc<Activity>);
 
 impl RequestGuard {
+    /// Returns the replies of the connection that its client has not accepted.
+    pub(super) fn outbox(&self) -> &Arc<Outbox> {
+        &self.0.outbox
+    }
+
     /// Returns whether the reply should close the connection.
     pub(super) fn is_last(&self) -> bool {
-        self.0.0.lock().is_draining
+        self.0.state.lock().is_draining
     }
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let mut state = self.0.0.lock();
+        let mut state = self.0.state.lock();
         state.active_requests -= 1;
         state.idle_since = Instant::now();
     }

@@ -8,14 +8,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::Either;
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, Version};
-use http_body_util::BodyExt as _;
-use hyper::body::{Body as HttpBody, Incoming};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -26,13 +24,15 @@ use tokio::time::Instant;
 
 use super::activity::{Activity, RequestGuard};
 use super::drain_body::{DrainBody, DrainableBody};
+use super::reply_body::ReplyBody;
 use super::stream::ConnectionStream;
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::{Handshake, Tls};
+use crate::clients::{Outbox, Peer};
 use crate::pipeline;
-use crate::pipeline::body::{BoxError, RequestBody};
-use crate::{App, Body, ClientAddress, Current};
+use crate::pipeline::body::RequestBody;
+use crate::{App, Body, Current};
 
 /// The parser accepts heads this many times larger than the application's limit, so that the application can refuse
 /// them with an error reply.
@@ -90,19 +90,19 @@ pub(super) fn http_builder(app: &App, timeouts: &Timeouts) -> auto::Builder<Toki
 impl ConnectionHandler {
     /// Serves an accepted connection to its end.
     #[cfg(feature = "tls")]
-    pub(super) async fn accept(mut self, stream: TcpStream, address: ClientAddress) {
-        let Some(tls) = self.tls.take() else { return self.serve_app(stream, address).await };
+    pub(super) async fn accept(mut self, stream: TcpStream, peer: Peer) {
+        let Some(tls) = self.tls.take() else { return self.serve_app(stream, peer).await };
         let mut shutdown = self.shutdown.clone();
         let handshake = tokio::select! {
             handshake = tokio::time::timeout(self.timeouts.handshake, tls.handshake(stream)) => handshake,
             _ = shutdown.wait_for(|phase| *phase >= Shutdown::Closing) => return,
         };
         match handshake {
-            Ok(Ok(Handshake::Tls(stream))) => self.serve_app(*stream, address).await,
+            Ok(Ok(Handshake::Tls(stream))) => self.serve_app(*stream, peer).await,
             Ok(Ok(Handshake::PlainHttp(stream))) => {
                 let refuse =
                     |app: Arc<App>, head: Parts, _| ready(pipeline::refuse_plain(&app.shared, &head));
-                self.serve_connection(stream, refuse).await;
+                self.serve_connection(stream, peer.outbox, refuse).await;
             }
             Ok(Err(error)) => tracing::debug!("TLS handshake failed: {error}"),
             Err(_) => tracing::debug!("TLS handshake not completed within {:?}", self.timeouts.handshake),
@@ -111,29 +111,31 @@ impl ConnectionHandler {
 
     /// Serves an accepted connection to its end.
     #[cfg(not(feature = "tls"))]
-    pub(super) async fn accept(self, stream: TcpStream, address: ClientAddress) {
-        self.serve_app(stream, address).await;
+    pub(super) async fn accept(self, stream: TcpStream, peer: Peer) {
+        self.serve_app(stream, peer).await;
     }
 
-    /// Answers the requests on a connection from an address.
-    async fn serve_app<S>(self, stream: S, address: ClientAddress)
+    /// Answers the requests on a connection from a peer.
+    async fn serve_app<S>(self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let answer = move |app: Arc<App>, head: Parts, body: RequestBody| async move {
-            pipeline::handle(&app.shared, &head, Some(address), body).await
+        let outbox = peer.outbox.clone();
+        let answer = move |app: Arc<App>, head: Parts, body: RequestBody| {
+            let peer = peer.clone();
+            async move { pipeline::handle(&app.shared, &head, Some(&peer), body).await }
         };
-        self.serve_connection(stream, answer).await;
+        self.serve_connection(stream, outbox, answer).await;
     }
 
     /// Answers each request on a connection with `respond`.
-    async fn serve_connection<S, R, F>(self, stream: S, respond: R)
+    async fn serve_connection<S, R, F>(self, stream: S, outbox: Option<Arc<Outbox>>, respond: R)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         R: Fn(Arc<App>, Parts, RequestBody) -> F,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
-        let activity = Arc::new(Activity::new());
+        let activity = Arc::new(Activity::new(outbox.unwrap_or_default()));
         let stream = ConnectionStream::new(stream, Arc::clone(&activity), self.timeouts.write);
         let (app, request_activity) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
         let space = RefCell::new(None);
@@ -151,7 +153,7 @@ impl ConnectionHandler {
         let mut shutdown = self.shutdown.clone();
         let mut is_closing = false;
         // At least as often as the shorter timeout can expire, so that no timeout is noticed late.
-        let interval = self.timeouts.head.min(self.timeouts.idle);
+        let interval = self.timeouts.head.min(self.timeouts.idle).min(self.timeouts.write);
         let mut check = std::pin::pin!(tokio::time::sleep(interval));
         loop {
             tokio::select! {
@@ -172,6 +174,11 @@ impl ConnectionHandler {
                     }
                 }
                 () = check.as_mut() => {
+                    let remaining_stall = activity.remaining_stall(&self.timeouts);
+                    if remaining_stall == Some(Duration::ZERO) {
+                        tracing::debug!("connection closed: the client does not accept a reply");
+                        return;
+                    }
                     let remaining = activity.remaining(&self.timeouts);
                     let next_check = if remaining != Some(Duration::ZERO) {
                         remaining.map_or(interval, |remaining| remaining.min(interval))
@@ -183,6 +190,7 @@ impl ConnectionHandler {
                         connection.as_mut().graceful_shutdown();
                         CLOSE_TIMEOUT
                     };
+                    let next_check = remaining_stall.map_or(next_check, |stall| next_check.min(stall));
                     check.as_mut().reset(Instant::now() + next_check);
                 }
             }
@@ -218,7 +226,7 @@ async fn finish(
     drain: Option<DrainBody>,
     guard: RequestGuard,
     version: Version,
-) -> Response<impl HttpBody<Data = Bytes, Error = BoxError> + Send> {
+) -> Response<ReplyBody> {
     let mut reply = reply.await;
     let is_reusable = match drain {
         Some(drain) => drain.finish().await,
@@ -227,13 +235,7 @@ async fn finish(
     if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
         reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    // The request is active until the body is sent.
-    reply.map(|body| {
-        body.map_err(move |error| {
-            let _guard = &guard;
-            error
-        })
-    })
+    reply.map(|body| ReplyBody::new(body, guard, version))
 }
 
 #[cfg(test)]

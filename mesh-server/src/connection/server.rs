@@ -1,6 +1,7 @@
 //! The listener: accepts connections, assigns them to threads, and shuts down gracefully.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::Tls;
 use super::workers::{Scheduler, Workers};
+use crate::clients::{Held, Outbox, Peer};
 use crate::{ClientAddress, Current, Metrics};
 
 /// Pause after a failure to accept a connection, for example for lack of file descriptors.
@@ -109,6 +111,7 @@ impl Server {
         let (shutdown_sender, shutdown_state) = watch::channel(Shutdown::Running);
         let acceptor = Acceptor {
             permits: Arc::clone(&permits),
+            max_connections: self.max_connections,
             listener,
             handler: ConnectionHandler {
                 builder: Arc::new(serve_connection::http_builder(&self.app.get(), &self.timeouts)),
@@ -170,10 +173,14 @@ impl Server {
     }
 }
 
+/// An address has as many connections as it may have.
+struct TooMany;
+
 /// Accepts connections and starts a task for each.
 struct Acceptor {
     listener: TcpListener,
     permits: Arc<Semaphore>,
+    max_connections: usize,
     handler: ConnectionHandler,
     metrics: Option<Metrics>,
     scheduler: Scheduler,
@@ -185,9 +192,10 @@ impl Acceptor {
         let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
         match self.listener.accept().await {
             Ok((stream, address)) => {
+                let Ok(share) = self.share_of(address.ip()) else { return };
                 // Replies are written at once; Nagle's algorithm would only delay them.
                 let _ = stream.set_nodelay(true);
-                if let Err(error) = self.spawn(stream, ClientAddress(address.ip()), permit) {
+                if let Err(error) = self.spawn(stream, ClientAddress(address.ip()), (permit, share)) {
                     tracing::warn!("cannot serve a connection: {error}");
                 }
             }
@@ -198,33 +206,55 @@ impl Acceptor {
         }
     }
 
+    /// Counts a connection for its address. A trusted proxy is not counted.
+    ///
+    /// # Errors
+    /// The address has as many connections as it may have.
+    fn share_of(&self, peer: IpAddr) -> Result<Option<Held<IpAddr>>, TooMany> {
+        let shared = self.handler.app.get().shared;
+        if shared.proxies.contains(peer) {
+            return Ok(None);
+        }
+        let others = self.max_connections.saturating_sub(self.permits.available_permits() + 1);
+        let held = shared.clients.connect(peer, others, self.max_connections);
+        if held.is_none() {
+            tracing::debug!("connection closed: {peer} has too many");
+            self.metrics.as_ref().inspect(|metrics| metrics.connection_refused());
+        }
+        held.map(Some).ok_or(TooMany)
+    }
+
     /// Serves a connection in a task on the thread that the scheduler chooses.
     fn spawn(
         &self,
         stream: TcpStream,
         address: ClientAddress,
-        permit: OwnedSemaphorePermit,
+        counted: (OwnedSemaphorePermit, Option<Held<IpAddr>>),
     ) -> std::io::Result<()> {
         let handler = self.handler.clone();
         let metrics = self.metrics.as_ref().map(Metrics::connected);
         let (runtime, count) = self.scheduler.assign(&stream);
-        let guards = (permit, metrics, count);
+        let guards = (counted, metrics, count);
+        let outbox = Arc::new(Outbox::default());
+        let peer = Peer { address, outbox: Some(Arc::clone(&outbox)) };
         let Some(runtime) = runtime else {
-            tokio::spawn(async move {
-                handler.accept(stream, address).await;
+            let task = tokio::spawn(async move {
+                handler.accept(stream, peer).await;
                 drop(guards);
             });
+            outbox.set_connection(task.abort_handle());
             return Ok(());
         };
         // A socket is registered with one runtime, so it is taken out of this one.
         let stream = stream.into_std()?;
-        runtime.spawn(async move {
+        let task = runtime.spawn(async move {
             match TcpStream::from_std(stream) {
-                Ok(stream) => handler.accept(stream, address).await,
+                Ok(stream) => handler.accept(stream, peer).await,
                 Err(error) => tracing::warn!("cannot serve a connection: {error}"),
             }
             drop(guards);
         });
+        outbox.set_connection(task.abort_handle());
         Ok(())
     }
 }

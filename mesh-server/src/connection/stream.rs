@@ -67,11 +67,16 @@ impl<S> ConnectionStream<S> {
     /// Passes the result of a write on, or fails once writes have been pending for the whole timeout.
     fn limit_stall<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if result.is_ready() {
-            self.stalled = None;
+            if self.stalled.take().is_some() {
+                self.activity.outbox.set_blocked(false);
+            }
             return result;
         }
         let timeout = self.write_timeout;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        let stalled = self.stalled.get_or_insert_with(|| {
+            self.activity.outbox.set_blocked(true);
+            Box::pin(tokio::time::sleep(timeout))
+        });
         stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -159,7 +164,7 @@ mod tests {
     use super::*;
 
     fn lingering(stream: DuplexStream) -> ConnectionStream<DuplexStream> {
-        ConnectionStream::new(stream, Arc::new(Activity::new()), Duration::from_secs(60))
+        ConnectionStream::new(stream, Arc::new(Activity::new(Arc::default())), Duration::from_secs(60))
     }
 
     #[tokio::test(start_paused = true)]

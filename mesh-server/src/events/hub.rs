@@ -14,6 +14,7 @@ use super::registry::Registry;
 use super::sessions::{SessionCheck, Sessions};
 use super::shared_reading::{Reader, SharedReading, SubscriptionKey};
 use super::subscription::Subscription;
+use crate::clients::UnsentAccount;
 
 /// The client of an event stream.
 #[derive(Clone, Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Subscriber {
     pub(crate) principal: Option<Arc<Principal>>,
     /// Reports whether the principal's session is still valid.
     pub(crate) session_check: Option<SessionCheck>,
+    /// Counts what the server keeps for the client.
+    pub(crate) account: UnsentAccount,
 }
 
 /// Creates event streams and ends them.
@@ -64,9 +67,9 @@ impl Hub {
         // Results are shared between principals unless they can depend on the principal.
         let principal = subscriber.principal.clone().filter(|_| self.reader.mesh.is_personal(&plan));
         let key = SubscriptionKey { plan: plan.key(), principal };
-        let membership = self
-            .registry
-            .join(key.clone(), || SharedReading::new(Arc::clone(&self.reader), key, plan, request_id));
+        let membership = self.registry.join(key.clone(), || {
+            SharedReading::new(Arc::clone(&self.reader), key, plan, request_id, subscriber.account)
+        });
         let latest = membership.reading.subscribe(deadline).await?;
         let session = subscriber.principal.zip(subscriber.session_check);
         let mut heartbeat =

@@ -9,6 +9,7 @@ use mesh_wire::{RequestId, WireError, sse};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
 
+use crate::clients::UnsentAccount;
 use crate::observability::error_log;
 
 /// Concurrent readings of all subscriptions; a change can affect many of them, and requests have priority.
@@ -61,6 +62,8 @@ pub(super) struct SharedReading {
     plan: Plan,
     /// The id of the request that created the reading, for the log.
     request_id: Arc<str>,
+    /// Counts the latest outcome and those that slow clients still have.
+    account: UnsentAccount,
     progress: Mutex<Progress>,
     /// The number of the last reading that has finished.
     finished: watch::Sender<u64>,
@@ -78,12 +81,19 @@ struct Progress {
 }
 
 impl SharedReading {
-    pub(super) fn new(reader: Arc<Reader>, key: SubscriptionKey, plan: Plan, request_id: &RequestId) -> Self {
+    pub(super) fn new(
+        reader: Arc<Reader>,
+        key: SubscriptionKey,
+        plan: Plan,
+        request_id: &RequestId,
+        account: UnsentAccount,
+    ) -> Self {
         Self {
             reader,
             key,
             plan,
             request_id: request_id.as_str().into(),
+            account,
             progress: Mutex::default(),
             finished: watch::Sender::new(0),
             latest: watch::Sender::new(None),
@@ -146,28 +156,28 @@ impl SharedReading {
         body.unwrap_or(Err(ResolveError::TimedOut)).map(|body| body.bytes)
     }
 
-    /// Stores an outcome and wakes the subscriptions, unless the data has not changed.
-    fn publish(&self, result: Result<Bytes, ResolveError>) {
+    /// Stores an outcome and wakes the subscriptions, unless the data has not changed. Returns whether there is data.
+    fn publish(&self, result: Result<Bytes, ResolveError>) -> bool {
         let outcome = match result {
             Ok(body) => {
                 let digest = sse::id(&body);
-                Outcome::Update { event: sse::update(&digest, &body), digest: digest.into() }
+                if matches!(&*self.latest.borrow(), Some(Outcome::Update { digest: old, .. }) if **old == *digest)
+                {
+                    return true;
+                }
+                match self.account.keep(sse::update(&digest, &body)) {
+                    Ok(event) => Outcome::Update { event, digest: digest.into() },
+                    Err(error) => Outcome::Failed(Arc::new(error)),
+                }
             }
             Err(error) => {
                 error_log::resolve_error(&self.request_id, &error);
                 Outcome::Failed(Arc::new(Error::Resolve(error).into()))
             }
         };
-        self.latest.send_if_modified(|latest| {
-            let is_unchanged = matches!(
-                (&*latest, &outcome),
-                (Some(Outcome::Update { digest: old, .. }), Outcome::Update { digest: new, .. }) if old == new
-            );
-            if !is_unchanged {
-                *latest = Some(outcome);
-            }
-            !is_unchanged
-        });
+        let is_update = matches!(outcome, Outcome::Update { .. });
+        self.latest.send_replace(Some(outcome));
+        is_update
     }
 }
 
@@ -191,8 +201,7 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         };
         let result = current.read().await;
         drop(permit);
-        let succeeded = result.is_ok();
-        current.publish(result);
+        let succeeded = current.publish(result);
         let is_running = {
             let mut progress = current.progress.lock();
             current.finished.send_replace(number);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use hyper::body::Frame;
 use mesh_wire::{RequestId, WireError, sse};
 use tokio::sync::watch;
@@ -36,17 +36,13 @@ impl Subscription {
         last_event_id: Option<&str>,
     ) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static {
         self.sent = last_event_id.map(Into::into);
-        let mut first = sse::retry(sse::RETRY_MILLIS).to_vec();
-        if let Some(event) = self.unsent_event() {
-            first.extend_from_slice(&event);
-        }
-        stream::unfold((self, Some(Bytes::from(first))), |(mut subscription, first)| async move {
-            let frame = match first {
-                Some(first) => first,
-                None => subscription.next().await?,
-            };
-            Some((Ok(Frame::data(frame)), (subscription, None)))
-        })
+        // The event is a frame of its own, because its bytes are shared by all subscriptions.
+        let first = [Some(sse::retry(sse::RETRY_MILLIS)), self.unsent_event()];
+        let later = stream::unfold(self, |mut subscription| async move {
+            let frame = subscription.next().await?;
+            Some((frame, subscription))
+        });
+        stream::iter(first.into_iter().flatten()).chain(later).map(|frame| Ok(Frame::data(frame)))
     }
 
     /// Returns the latest outcome as an event, unless the client has it.

@@ -370,6 +370,7 @@ async fn a_failing_reading_is_reported_and_retried() {
 fn subscriber(session: &str, end: &Arc<Mutex<Option<WireError>>>) -> Subscriber {
     let end = Arc::clone(end);
     Subscriber {
+        account: Default::default(),
         principal: Some(Arc::new(Principal::new("7", session))),
         session_check: Some(Arc::new(move || {
             let error = end.lock().unwrap().clone();
@@ -411,7 +412,7 @@ async fn results_that_depend_on_the_principal_are_not_shared() {
         let mut clients = Vec::new();
         for user in ["7", "8", "7"] {
             let principal = Some(Arc::new(Principal::new(user, format!("session of {user}"))));
-            let subscriber = Subscriber { principal, session_check: None };
+            let subscriber = Subscriber { principal, ..Subscriber::default() };
             let subscription = setup.subscribe("{ post who }", "1", subscriber).await.unwrap();
             clients.push(Client::new(subscription, None));
             shown.push(clients.last_mut().unwrap().data().await);

@@ -40,6 +40,8 @@ struct Shared {
     requests: RequestCounters,
     /// Connections that were accepted.
     accepted: AtomicU64,
+    /// Connections that were closed because their address had too many.
+    refused_connections: AtomicU64,
     /// Connections that have ended.
     ended: AtomicU64,
     /// Refusals by limit.
@@ -102,6 +104,11 @@ impl Metrics {
         self.shared.panics.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a connection that was closed because its address had too many.
+    pub(crate) fn connection_refused(&self) {
+        self.shared.refused_connections.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Counts a connection, which is open until the value is dropped.
     pub(crate) fn connected(&self) -> Connected {
         self.shared.accepted.fetch_add(1, Ordering::Relaxed);
@@ -122,6 +129,9 @@ impl Metrics {
         out.counter("mesh_panics_total", "Requests whose handler panicked.", &[(&[], panics)]);
         let (ended, accepted) = (load(&shared.ended), load(&shared.accepted));
         out.counter("mesh_connections_total", "Connections accepted.", &[(&[], accepted as f64)]);
+        let refused = load(&shared.refused_connections) as f64;
+        let help = "Connections closed because their client address had too many.";
+        out.counter("mesh_connections_refused_total", help, &[(&[], refused)]);
         let open = accepted.saturating_sub(ended) as f64;
         out.gauge("mesh_connections_open", "Open connections.", &[(&[], open)]);
         let version = [("version", env!("CARGO_PKG_VERSION"))];

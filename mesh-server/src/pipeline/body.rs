@@ -14,6 +14,7 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Frame, SizeHint};
 
+use crate::clients::Counted;
 pub(crate) use pace::Pace;
 pub(crate) use request::RequestBody;
 
@@ -38,8 +39,18 @@ impl Body {
         Self(Kind::Stream(body.map_err(Into::into).boxed_unsync()))
     }
 
+    /// Keeps a value until the body is sent or dropped.
+    pub(crate) fn until_sent<T: Send + 'static>(self, value: T) -> Self {
+        match self.0 {
+            Kind::Bytes(bytes) => Self::from(Bytes::from_owner(Counted { bytes, _permit: value })),
+            Kind::Stream(body) => Self::stream(body.map_err(move |error| {
+                let _value = &value;
+                error
+            })),
+        }
+    }
+
     /// Returns the bytes of a body that is in memory.
-    #[cfg(feature = "compression")]
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         match &self.0 {
             Kind::Bytes(bytes) => Some(bytes),

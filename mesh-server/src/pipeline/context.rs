@@ -13,9 +13,9 @@ use mesh_wire::{MeshHeaders, RequestHead, RequestId};
 use tracing::Span;
 
 use crate::app::shared::Shared;
+use crate::clients::{Outbox, Peer};
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
-use crate::rates::client_address::ClientAddress;
 
 /// Returns the trace that a request belongs to. If spans are collected, a request without one starts a trace.
 pub(super) fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<TraceContext> {
@@ -38,6 +38,8 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) uri: &'r Uri,
     /// The client's address if it is known: the peer of the connection, or what a trusted proxy reports.
     pub(crate) address: Option<IpAddr>,
+    /// The sender: a client or a proxy.
+    peer: Option<&'r Peer>,
     /// What is reported about the request at its end.
     pub(crate) record: &'r RequestRecord,
     /// When the request times out.
@@ -45,20 +47,21 @@ pub(crate) struct RequestContext<'r> {
 }
 
 impl<'r> RequestContext<'r> {
-    /// Returns the context of a request from the peer `address`.
+    /// Returns the context of a request from a peer.
     pub(super) fn new(
         shared: &'r Arc<Shared>,
         head: &'r Parts,
         request_id: &'r RequestId,
         record: &'r RequestRecord,
-        address: Option<ClientAddress>,
+        peer: Option<&'r Peer>,
     ) -> Self {
         Self {
             shared,
             head: RequestHead { method: &head.method, headers: &head.headers, request_id },
             mesh_headers: MeshHeaders::scan(&head.headers),
             uri: &head.uri,
-            address: address.map(|address| shared.proxies.client(address.0, &head.headers)),
+            address: peer.map(|peer| shared.proxies.client(peer.address.0, &head.headers)),
+            peer,
             record,
             deadline: record.start + shared.limits.request_timeout,
         }
@@ -70,6 +73,17 @@ impl<'r> RequestContext<'r> {
             .with_deadline(self.deadline)
             .with_trace_parent(self.record.trace.map(|trace| trace.to_string().into()))
             .with_principal(caller.principal())
+    }
+
+    /// Returns the client that a trusted proxy has forwarded the request for.
+    pub(super) fn forwarded_for(&self) -> Option<IpAddr> {
+        let peer = self.peer?.address.0;
+        self.address.filter(|client| self.shared.proxies.contains(peer) && *client != peer.to_canonical())
+    }
+
+    /// Returns the replies that wait on the request's connection.
+    pub(super) fn outbox(&self) -> Option<&Arc<Outbox>> {
+        self.peer?.outbox.as_ref()
     }
 
     pub(crate) fn request_id(&self) -> &str {

@@ -91,6 +91,28 @@ pub(crate) fn plan(
     Ok(plan)
 }
 
+/// Plans a query so that all texts of it share a plan, whatever their format and white space.
+pub(crate) fn plan_by_meaning(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    query: Query<'_>,
+    Target { entity, id }: Target<'_>,
+) -> Result<Plan, WireError> {
+    let mesh = &cx.shared.mesh;
+    let (format, text) = query.into_text(cx)?;
+    let parsed = mesh_ql::parse(format, &text, &mesh.limits().query);
+    let source = match &parsed {
+        Ok(query) => mesh_plan::QuerySource::Parsed(query),
+        // Planning reports the error in its turn: after that of a wrong path.
+        Err(_) => mesh_plan::QuerySource::Text { format, text: &text },
+    };
+    let principal = caller.principal();
+    let mut request = Request::new(source).with_principal(principal.as_deref());
+    (request.entity, request.id) = (entity, id);
+    let plan = mesh.plan(&request).map_err(|error| error.with_position_in(&text));
+    Ok(plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?)
+}
+
 impl Query<'_> {
     /// Returns format and text.
     ///

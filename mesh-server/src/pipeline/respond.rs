@@ -3,11 +3,16 @@
 use std::any::Any;
 use std::thread;
 
+use bytes::Bytes;
 use http::Response;
 use mesh_wire::{WireError, response};
 
 use super::context::RequestContext;
+use crate::clients::SMALL;
 use crate::pipeline::body::Body;
+
+/// Bytes that are unread on a connection before small bodies count, too.
+const UNREAD: usize = 4 * SMALL;
 
 /// Turns the outcome of the other stages, which may be a panic, into a reply.
 pub(super) async fn reply(
@@ -15,17 +20,41 @@ pub(super) async fn reply(
     outcome: thread::Result<Result<Response<Body>, WireError>>,
 ) -> Response<Body> {
     let outcome = outcome.unwrap_or_else(|payload| Err(panicked(cx, &*payload)));
-    let mut reply = outcome.unwrap_or_else(|error| {
-        cx.shared.metrics.as_ref().inspect(|metrics| metrics.refused(&error));
-        tracing::debug!(request = %cx.head.request_id, status = error.status.as_u16(), "{error}");
-        response::error(&cx.head, &error).map(Body::from)
-    });
+    let mut reply = outcome.unwrap_or_else(|error| refusal(cx, &error));
+    let mut permit = None;
+    if let Some(length) = counted_length(cx, reply.body()) {
+        match cx.shared.clients.unsent.admit(cx.address, cx.outbox(), length).await {
+            Ok(admitted) => permit = Some(admitted),
+            Err(error) => reply = refusal(cx, &error),
+        }
+    }
     if let Some(cors) = &cx.shared.cors {
         cors.apply(cx.head.method, cx.head.headers, reply.headers_mut());
     }
     #[cfg(feature = "compression")]
     let reply = super::compress::compress(cx.head.headers, reply).await;
-    reply
+    match permit {
+        Some(mut permit) => {
+            permit.shrink_to(reply.body().whole().map_or(0, Bytes::len));
+            reply.map(|body| body.until_sent(permit))
+        }
+        None => reply,
+    }
+}
+
+/// Returns the reply for an error.
+pub(crate) fn refusal(cx: &RequestContext<'_>, error: &WireError) -> Response<Body> {
+    cx.shared.metrics.as_ref().inspect(|metrics| metrics.refused(error));
+    tracing::debug!(request = %cx.head.request_id, status = error.status.as_u16(), "{error}");
+    response::error(&cx.head, error).map(Body::from)
+}
+
+/// Returns the length of a body that counts against the budget of unread replies: a large one, or one on a connection
+/// with others that are not read.
+fn counted_length(cx: &RequestContext<'_>, body: &Body) -> Option<usize> {
+    let length = body.whole()?.len();
+    let unsent = || cx.outbox().map_or(0, |outbox| outbox.unsent());
+    (length > SMALL || length > 0 && unsent() > UNREAD).then_some(length)
 }
 
 /// Logs and counts a panic.

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
+use http::header::{CONNECTION, HeaderValue};
 use http::{Method, Response};
 use http_body_util::StreamBody;
 use mesh_integrity::IntegrityError;
 use mesh_wire::{WireError, sse};
 
+use crate::clients::UnsentAccount;
 use crate::events::{SessionCheck, Subscriber};
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query::{self, Target};
+use crate::pipeline::respond;
 
 /// Starts a stream. It is planned like a point read.
 pub(crate) async fn stream(
@@ -25,8 +28,15 @@ pub(crate) async fn stream(
     let Some(hub) = &cx.shared.hub else { return Err(WireError::not_found()) };
     let caller = authenticate::without_body(cx).await?;
     let query = query::decode(cx).await?;
-    let plan = query::plan(cx, &caller, query, Target { entity: Some(entity), id: Some(id) })?;
-    let subscriber = Subscriber { principal: caller.principal(), session_check: session_check(cx, &caller) };
+    let plan = query::plan_by_meaning(cx, &caller, query, Target { entity: Some(entity), id: Some(id) })?;
+    let session = caller.session().map(|session| session.session);
+    let open = match cx.shared.clients.open_stream(cx.address, session) {
+        Ok(open) => open,
+        Err(error) => return Ok(refuse_and_close(cx, &error)),
+    };
+    let account = UnsentAccount { unsent: Arc::clone(&cx.shared.clients.unsent), address: cx.address };
+    let subscriber =
+        Subscriber { principal: caller.principal(), session_check: session_check(cx, &caller), account };
     let _permit = admission::admit(cx)?;
     let subscription = hub.subscribe(plan, subscriber, cx.head.request_id, cx.deadline).await?;
     let head = sse::head(&cx.head);
@@ -34,7 +44,14 @@ pub(crate) async fn stream(
         return Ok(head.map(|()| Body::from(bytes::Bytes::new())));
     }
     let frames = subscription.into_frames(sse::last_event_id(cx.head.headers));
-    Ok(head.map(|()| Body::stream(StreamBody::new(frames))))
+    Ok(head.map(|()| Body::stream(StreamBody::new(frames)).until_sent(open)))
+}
+
+/// Refuses a stream and, in HTTP/1.1, closes the connection, which has no other use for a client of streams.
+fn refuse_and_close(cx: &RequestContext<'_>, error: &WireError) -> Response<Body> {
+    let mut reply = respond::refusal(cx, error);
+    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    reply
 }
 
 /// Returns a check of the session for as long as the stream is open. An unavailable store does not end the stream.

@@ -1,16 +1,20 @@
-//! The cost of many streams, in a smaller version of `cargo xtask bench events`.
+//! The cost of many streams; `cargo xtask bench events` measures the times.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use mesh_tests::{Database, PATIENCE, Server, command, wait_until};
+use mesh_tests::{Database, PATIENCE, Server, command, raise_file_limit, skip, wait_until};
 
 use super::{TITLE, request, write};
 
 /// Streams of one record.
-const STREAMS: usize = 400;
+const STREAMS: usize = 5_000;
+/// Files that the server and this process may have to open.
+const FILES: u64 = 8_000;
+/// Settings that let one address hold that many streams.
+const LIMITS: &str = "[limits]\nconnections_per_address = 6000\nstreams_per_address = 6000\n";
 
 /// Opens a stream and reads its first event.
 fn idle(server: &Server) -> TcpStream {
@@ -31,17 +35,12 @@ fn read_until(socket: &mut TcpStream, text: &str) {
     }
 }
 
-/// Returns the resident memory of a process in bytes.
-fn resident(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or_default() * 1024
-}
-
 /// Starts a server and returns it with a function that counts its readings, taken from the log.
 fn serve_with_readings(database: &Database) -> (Server, impl Fn() -> usize + use<>) {
     let log = database.dir.path().join("log");
+    let config = database.dir.write("mesh.toml", LIMITS);
     let mut serve = command(&["serve", "--listen", "127.0.0.1:0", "--database", &database.url()]);
+    serve.args(["--config", &config]);
     serve.args(["--log", "mesh_server::events=debug"]).stderr(File::create(&log).unwrap());
     let readings = move || std::fs::read_to_string(&log).unwrap().matches("events: record read").count();
     (Server::spawn(&mut serve), readings)
@@ -81,11 +80,14 @@ fn disconnected_clients_cost_nothing() {
 
 #[test]
 fn all_streams_of_a_record_get_a_change_from_one_reading() {
+    if !raise_file_limit(FILES) {
+        return skip("a limit of 8,000 open files", "raise it with `ulimit -n`");
+    }
     let database = Database::blog();
     let (server, readings) = serve_with_readings(&database);
-    let before = resident(server.process());
+    let before = server.memory();
     let mut sockets: Vec<_> = (0..STREAMS).map(|_| idle(&server)).collect();
-    let each = resident(server.process()).saturating_sub(before) / STREAMS as u64;
+    let each = server.memory().saturating_sub(before) / STREAMS as u64;
     assert!(each < 48 * 1024, "{each} bytes for a stream");
     let known = settled(&readings);
     assert!(known < STREAMS / 4, "{known} readings for {STREAMS} streams that were opened in sequence");
@@ -111,13 +113,13 @@ fn clients_that_do_not_read_delay_no_others_and_use_no_memory() {
         .collect();
     let mut reading = idle(&server);
     read_until(&mut reading, "\n\n");
-    let before = resident(server.process());
+    let before = server.memory();
     for round in 0..30 {
         let title = format!("'Round {round};' || hex(zeroblob(100000))");
         write(&database, &format!("UPDATE posts SET title = {title} WHERE id = 1"));
         read_until(&mut reading, &format!("Round {round};"));
     }
-    let grown = resident(server.process()).saturating_sub(before);
+    let grown = server.memory().saturating_sub(before);
     // Queueing 30 changes of 200 kB for 20 clients would take 120 MB.
     assert!(grown < 40 << 20, "{grown} bytes more");
 }

@@ -106,7 +106,11 @@ impl Ground {
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--mutations", "--database", &database.url()]);
         command.args(["--schema", &schema, "--log", "mesh_server::events=debug"]);
-        command.env("MESH_LIMITS__CONNECTIONS", (IDLE + 100).to_string());
+        // One address may use three quarters of all connections.
+        command.env("MESH_LIMITS__CONNECTIONS", ((IDLE + 100) * 4 / 3).to_string());
+        for limit in ["CONNECTIONS_PER_ADDRESS", "STREAMS_PER_ADDRESS"] {
+            command.env(format!("MESH_LIMITS__{limit}"), (IDLE + 100).to_string());
+        }
         command.stdin(Stdio::null()).stderr(file);
         let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;
         Ok(Self { server, database, log })

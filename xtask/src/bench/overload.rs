@@ -49,7 +49,9 @@ fn start(program: &Path) -> Result<Server, String> {
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", &database.url()]);
     // Cached responses would cost no work.
     command.env("MESH_CACHE__RESPONSES", "0").env("MESH_REQUEST_TIMEOUT", format!("{}s", DEADLINE.as_secs()));
-    command.env("MESH_LIMITS__CONNECTIONS", (CONNECTIONS + 100).to_string());
+    // One address may use three quarters of all connections.
+    command.env("MESH_LIMITS__CONNECTIONS", ((CONNECTIONS + 100) * 4 / 3).to_string());
+    command.env("MESH_LIMITS__CONNECTIONS_PER_ADDRESS", (CONNECTIONS + 100).to_string());
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))
 }

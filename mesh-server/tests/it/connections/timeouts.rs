@@ -7,7 +7,7 @@ use mesh_server::{Limits, Server, Timeouts};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::frames::{Frame, PING, Raw};
+use super::frames::{ACK, DATA, Frame, PING, Raw, SETTINGS, WINDOW_UPDATE};
 use super::served::{ANSWER, Served, app, app_with_limits, ask, text, within};
 
 const SHORT: Duration = Duration::from_millis(150);
@@ -140,6 +140,38 @@ async fn a_client_that_stops_reading_is_closed_and_a_slow_one_is_not() {
     while length < 16 << 20 {
         length += within(LONG, stream.read(&mut block)).await.unwrap();
         tokio::time::sleep(SHORT / 10).await;
+    }
+}
+
+#[tokio::test]
+async fn an_http2_client_with_a_closed_window_is_closed_and_a_slow_one_is_not() {
+    let served = serve(Timeouts { write: 4 * SHORT, ..long_timeouts() }).await;
+    // Large and small replies, with a window that is closed from the start, and one that closes within a reply.
+    for (entity, window) in [("large", 0_u32), ("quick", 0), ("large", 100_000)] {
+        let mut raw = Raw::open(&served).await;
+        let window = [&[0, 4], &window.to_be_bytes()[..]].concat();
+        raw.send(&Frame::new(SETTINGS, 0, 0, &window)).await;
+        raw.send(&Frame::request(1, entity)).await;
+        // The client answers all other streams and pings.
+        while let Some(frame) = raw.next().await {
+            if frame.kind == PING && frame.flags == 0 {
+                raw.send(&Frame { flags: ACK, ..frame }).await;
+            }
+        }
+        assert_serves(&served).await;
+    }
+    let mut raw = Raw::open(&served).await;
+    raw.send(&Frame::request(1, "large")).await;
+    let mut length = 0;
+    while length < 1 << 20 {
+        let frame = raw.next().await.expect("more of the reply");
+        if frame.kind == DATA {
+            length += frame.payload.len();
+            tokio::time::sleep(SHORT / 30).await;
+            let more = u32::try_from(frame.payload.len()).unwrap().to_be_bytes();
+            raw.send(&Frame::new(WINDOW_UPDATE, 0, 0, &more)).await;
+            raw.send(&Frame::new(WINDOW_UPDATE, 0, 1, &more)).await;
+        }
     }
 }
 

@@ -1,0 +1,229 @@
+//! What each client makes the server hold: connections, event streams and replies that it has not read. `SPEC §12.6`
+
+mod counts;
+mod outbox;
+mod unsent;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use mesh_integrity::SessionId;
+use mesh_wire::WireError;
+
+use crate::rates::client_address::{ClientAddress, counted_address};
+use counts::Counts;
+pub(crate) use counts::Held;
+pub(crate) use outbox::Outbox;
+pub(crate) use unsent::{Counted, SMALL, Unsent, UnsentAccount};
+
+/// Seconds after which a client should repeat a request beyond its share.
+const RETRY_AFTER: u32 = 1;
+/// Seconds after which a client should try again to open a stream.
+const STREAM_RETRY_AFTER: u32 = 5;
+/// The share of the connections that is reserved for addresses with few of them, as a divisor.
+const RESERVED: usize = 4;
+/// The share of the connections up to which an address uses the reserve, as a divisor.
+const FEW: usize = 16;
+
+/// Limits of what one client may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share what is counted,
+/// so pass clones of one value to applications that replace each other.
+///
+/// ```
+/// use mesh_server::ClientLimits;
+///
+/// let limits = ClientLimits::new().connections_per_address(50).streams_per_address(10).unsent_bytes(1 << 27, 1 << 25);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClientLimits {
+    connections_per_address: usize,
+    streams_per_address: usize,
+    streams_per_session: usize,
+    connections: Arc<Counts<IpAddr>>,
+    address_streams: Arc<Counts<IpAddr>>,
+    session_streams: Arc<Counts<SessionId>>,
+    pub(crate) unsent: Arc<Unsent>,
+}
+
+impl ClientLimits {
+    /// The connections of one address unless another number is set.
+    pub const CONNECTIONS_PER_ADDRESS: usize = 2_500;
+    /// The event streams of one address unless another number is set.
+    pub const STREAMS_PER_ADDRESS: usize = 100;
+    /// The event streams of one session unless another number is set.
+    pub const STREAMS_PER_SESSION: usize = 20;
+    /// The bytes of unread replies of all clients unless another number is set.
+    pub const UNSENT_BYTES: usize = unsent::ALL;
+    /// The bytes of unread replies of one address unless another number is set.
+    pub const UNSENT_BYTES_PER_ADDRESS: usize = unsent::PER_ADDRESS;
+
+    /// Creates the default limits.
+    pub fn new() -> Self {
+        Self {
+            connections_per_address: Self::CONNECTIONS_PER_ADDRESS,
+            streams_per_address: Self::STREAMS_PER_ADDRESS,
+            streams_per_session: Self::STREAMS_PER_SESSION,
+            connections: Arc::default(),
+            address_streams: Arc::default(),
+            session_streams: Arc::default(),
+            unsent: Arc::default(),
+        }
+    }
+
+    /// Sets the number of open connections of one client address; in IPv6, of each /64 network. Connections of trusted
+    /// proxies are not counted; instead, each request under way counts as a connection of the address that the proxy
+    /// reports.
+    #[must_use]
+    pub fn connections_per_address(mut self, connections: usize) -> Self {
+        self.connections_per_address = connections.max(1);
+        self
+    }
+
+    /// Sets the number of open event streams of one client address.
+    #[must_use]
+    pub fn streams_per_address(mut self, streams: usize) -> Self {
+        self.streams_per_address = streams.max(1);
+        self
+    }
+
+    /// Sets the number of open event streams of one session.
+    #[must_use]
+    pub fn streams_per_session(mut self, streams: usize) -> Self {
+        self.streams_per_session = streams.max(1);
+        self
+    }
+
+    /// Sets how many bytes of large replies may wait for their readers, of all clients and of one client address. A
+    /// single reply is accepted whatever its size.
+    #[must_use]
+    pub fn unsent_bytes(mut self, all: usize, per_address: usize) -> Self {
+        self.unsent = Arc::new(Unsent::new(all, per_address));
+        self
+    }
+
+    /// Counts a connection of a peer until the returned value is dropped. `open` is the number of other open connections,
+    /// and `max` the limit for all.
+    ///
+    /// Returns `None` if the address has its share. The last quarter of all connections is reserved for addresses that
+    /// hold few, so that one address cannot use up the connections of a small server.
+    pub(crate) fn connect(&self, peer: IpAddr, open: usize, max: usize) -> Option<Held<IpAddr>> {
+        let is_reserve = open >= max - max / RESERVED;
+        let share = if is_reserve { (max / FEW).max(1) } else { usize::MAX };
+        self.connections.hold(counted_address(peer), 1, self.connections_per_address.min(share))
+    }
+
+    /// Counts a request that a trusted proxy forwards for a client.
+    ///
+    /// # Errors
+    /// 429 if the client has as many requests under way as it may have connections.
+    pub(crate) fn start_forwarded(&self, client: IpAddr) -> Result<Held<IpAddr>, WireError> {
+        let held = self.connections.hold(counted_address(client), 1, self.connections_per_address);
+        held.ok_or_else(|| WireError::rate_limit(RETRY_AFTER))
+    }
+
+    /// Counts an event stream until the returned value is dropped.
+    ///
+    /// # Errors
+    /// 429 if the address or the session has as many streams as it may have.
+    pub(crate) fn open_stream(
+        &self,
+        address: Option<IpAddr>,
+        session: Option<SessionId>,
+    ) -> Result<OpenStream, WireError> {
+        let refused = |message| WireError { message, ..WireError::rate_limit(STREAM_RETRY_AFTER) };
+        let address = address.map(|address| {
+            let held = self.address_streams.hold(counted_address(address), 1, self.streams_per_address);
+            held.ok_or_else(|| {
+                refused("Too many event streams of this address; close one, or retry later".into())
+            })
+        });
+        let session = session.map(|session| {
+            let held = self.session_streams.hold(session, 1, self.streams_per_session);
+            held.ok_or_else(|| {
+                refused("Too many event streams of this session; close one, or retry later".into())
+            })
+        });
+        Ok(OpenStream { _address: address.transpose()?, _session: session.transpose()? })
+    }
+}
+
+impl Default for ClientLimits {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// An open event stream of an address and a session.
+pub(crate) struct OpenStream {
+    _address: Option<Held<IpAddr>>,
+    _session: Option<Held<SessionId>>,
+}
+
+/// The sender of a request.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) address: ClientAddress,
+    /// The replies of the connection, if the request arrived over one of [`crate::Server`].
+    pub(crate) outbox: Option<Arc<Outbox>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADA: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    const BO: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
+
+    /// Opens connections until one is refused.
+    fn connect_all(limits: &ClientLimits, peer: IpAddr, open: &mut Vec<Held<IpAddr>>, max: usize) -> usize {
+        let before = open.len();
+        while open.len() < max {
+            let Some(held) = limits.connect(peer, open.len(), max) else { break };
+            open.push(held);
+        }
+        open.len() - before
+    }
+
+    #[test]
+    fn one_address_cannot_use_up_all_connections() {
+        let mut open = Vec::new();
+        let limits = ClientLimits::new();
+        assert_eq!(connect_all(&limits, ADA, &mut open, 200), 150);
+        assert_eq!(connect_all(&limits, BO, &mut open, 200), 12);
+        open.truncate(100);
+        assert_eq!(connect_all(&limits, ADA, &mut open, 200), 50, "closed connections no longer count");
+    }
+
+    #[test]
+    fn the_limit_of_an_address_is_exact() {
+        let mut open = Vec::new();
+        let limits = ClientLimits::new().connections_per_address(7);
+        assert_eq!(connect_all(&limits, ADA, &mut open, 10_000), 7);
+        assert_eq!(connect_all(&limits, BO, &mut open, 10_000), 7);
+        assert_eq!(limits.start_forwarded(ADA).err().and_then(|error| error.retry_after), Some(1));
+        open.pop();
+        assert!(limits.start_forwarded(BO).is_ok());
+    }
+
+    #[test]
+    fn small_servers_reserve_nothing() {
+        for max in 1..4 {
+            assert_eq!(connect_all(&ClientLimits::new(), ADA, &mut Vec::new(), max), max);
+        }
+    }
+
+    #[test]
+    fn streams_are_counted_by_network_and_by_session() {
+        let limits = ClientLimits::new().streams_per_address(3).streams_per_session(2);
+        let open = |address: &str, session: u8| {
+            limits.open_stream(Some(address.parse().unwrap()), Some(SessionId([session; 16])))
+        };
+        let first = [open("2001:db8::1", 1), open("2001:db8::2", 1)];
+        assert!(first.iter().all(Result::is_ok));
+        assert!(open("2001:db8::3", 1).is_err(), "the session has two");
+        let _third = open("2001:db8::3", 2).unwrap();
+        assert!(open("2001:db8::4", 3).is_err(), "the network has three");
+        assert!(open("2001:db8:0:1::1", 3).is_ok());
+        drop(first);
+        assert!(open("2001:db8::4", 1).is_ok());
+    }
+}

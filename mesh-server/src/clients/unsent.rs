@@ -1,0 +1,250 @@
+//! The budget of replies that wait for their readers: of the whole process, and of each client address.
+//!
+//! Only bodies above [`SMALL`] are counted, and those of a connection on which others wait already. A client beyond its
+//! share is refused. When the budget of the process is used up, the client that has stalled longest loses its connection.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mesh_wire::WireError;
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::counts::{Counts, Held};
+use super::outbox::Outbox;
+use crate::rates::client_address::counted_address;
+
+/// The largest body that is not counted.
+pub(crate) const SMALL: usize = 16 * 1024;
+/// The default budget of the process.
+pub(super) const ALL: usize = 256 << 20;
+/// The default budget of one client address.
+pub(super) const PER_ADDRESS: usize = 64 << 20;
+/// Seconds until a client should repeat a refused request.
+const RETRY_AFTER: u32 = 1;
+/// How long a client must have stalled before it is closed in favor of another one.
+const STALLED: Duration = Duration::from_secs(1);
+/// How long a reply waits for the memory of others.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// The bytes of replies that are in memory until their clients read them.
+pub(crate) struct Unsent {
+    all: Arc<Semaphore>,
+    max_all: u32,
+    by_address: Arc<Counts<IpAddr>>,
+    max_per_address: usize,
+    /// The connections of counted replies, in the order of the replies.
+    waiting: Mutex<Vec<Weak<Waiting>>>,
+}
+
+impl Unsent {
+    pub(super) fn new(all: usize, per_address: usize) -> Self {
+        let max_all = u32::try_from(all).unwrap_or(u32::MAX);
+        Self {
+            all: Arc::new(Semaphore::new(max_all as usize)),
+            max_all,
+            by_address: Arc::default(),
+            max_per_address: per_address,
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Counts a reply. If the budget of the process is used up, waits a moment for the memory of a closed connection.
+    ///
+    /// # Errors
+    /// 429 if the address has its share, 503 if no memory becomes free.
+    pub(crate) async fn admit(
+        &self,
+        address: Option<IpAddr>,
+        outbox: Option<&Arc<Outbox>>,
+        length: usize,
+    ) -> Result<UnsentPermit, WireError> {
+        let by_address = self.share_of(address, length)?;
+        let all = match self.try_all(length) {
+            Some(all) => all,
+            None => {
+                self.close_stalled();
+                let acquired = Arc::clone(&self.all).acquire_many_owned(self.counted(length));
+                match tokio::time::timeout(WAIT, acquired).await {
+                    Ok(Ok(all)) => all,
+                    Ok(Err(_)) | Err(_) => return Err(WireError::unavailable(RETRY_AFTER)),
+                }
+            }
+        };
+        let waiting = outbox.map(|outbox| self.register(Arc::clone(outbox)));
+        Ok(UnsentPermit { all, by_address, _waiting: waiting })
+    }
+
+    /// Registers a counted reply of a connection.
+    fn register(&self, outbox: Arc<Outbox>) -> Arc<Waiting> {
+        let reply = Arc::new(Waiting(outbox));
+        let mut waiting = self.waiting.lock();
+        if waiting.len() == waiting.capacity() {
+            waiting.retain(|reply| reply.strong_count() > 0);
+        }
+        waiting.push(Arc::downgrade(&reply));
+        reply
+    }
+
+    /// Counts bytes without waiting.
+    ///
+    /// # Errors
+    /// 429 if the address has its share, 503 if the budget of the process is used up.
+    fn try_admit(&self, address: Option<IpAddr>, length: usize) -> Result<UnsentPermit, WireError> {
+        let by_address = self.share_of(address, length)?;
+        let all = self.try_all(length).ok_or_else(|| {
+            self.close_stalled();
+            WireError::unavailable(RETRY_AFTER)
+        })?;
+        Ok(UnsentPermit { all, by_address, _waiting: None })
+    }
+
+    fn share_of(&self, address: Option<IpAddr>, length: usize) -> Result<Option<Held<IpAddr>>, WireError> {
+        let Some(address) = address else { return Ok(None) };
+        let held = self.by_address.hold(counted_address(address), length, self.max_per_address);
+        let message = "Too many replies to this address wait to be read; read them, or retry later";
+        let refused = || WireError { message: message.into(), ..WireError::rate_limit(RETRY_AFTER) };
+        held.map(Some).ok_or_else(refused)
+    }
+
+    fn try_all(&self, length: usize) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.all).try_acquire_many_owned(self.counted(length)).ok()
+    }
+
+    /// Returns what a length counts: a reply above the whole budget counts as all of it.
+    fn counted(&self, length: usize) -> u32 {
+        u32::try_from(length).unwrap_or(u32::MAX).min(self.max_all)
+    }
+
+    /// Closes the connection whose client has stalled longest.
+    fn close_stalled(&self) {
+        let replies: Vec<_> = self.waiting.lock().iter().filter_map(Weak::upgrade).collect();
+        let stalled = replies.iter().filter_map(|reply| Some((reply.0.stalled_since()?, &reply.0)));
+        if let Some((since, outbox)) = stalled.min_by_key(|(since, _)| *since)
+            && since.elapsed() >= STALLED
+        {
+            tracing::debug!("connection closed: its client reads nothing, and others need the memory");
+            outbox.close();
+        }
+    }
+}
+
+impl Default for Unsent {
+    fn default() -> Self {
+        Self::new(ALL, PER_ADDRESS)
+    }
+}
+
+impl fmt::Debug for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unsent").field("available", &self.all.available_permits()).finish_non_exhaustive()
+    }
+}
+
+/// A counted reply of a connection.
+#[derive(Debug)]
+struct Waiting(Arc<Outbox>);
+
+/// The right to keep the bytes of a reply in memory, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct UnsentPermit {
+    all: OwnedSemaphorePermit,
+    by_address: Option<Held<IpAddr>>,
+    _waiting: Option<Arc<Waiting>>,
+}
+
+impl UnsentPermit {
+    /// Reduces the permit to a length.
+    pub(crate) fn shrink_to(&mut self, length: usize) {
+        let excess = self.all.num_permits().saturating_sub(length);
+        drop(self.all.split(excess));
+        if let Some(by_address) = &mut self.by_address {
+            by_address.shrink_to(length);
+        }
+    }
+}
+
+/// Counts the bytes that event streams share, for the address that asked for them first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnsentAccount {
+    pub(crate) unsent: Arc<Unsent>,
+    pub(crate) address: Option<IpAddr>,
+}
+
+impl UnsentAccount {
+    /// Counts bytes until the last reference to them is dropped.
+    ///
+    /// # Errors
+    /// 429 or 503 if the budget is used up.
+    pub(crate) fn keep(&self, bytes: Bytes) -> Result<Bytes, WireError> {
+        if bytes.len() <= SMALL {
+            return Ok(bytes);
+        }
+        let permit = self.unsent.try_admit(self.address, bytes.len())?;
+        Ok(Bytes::from_owner(Counted { bytes, _permit: permit }))
+    }
+}
+
+/// Bytes with a value that is dropped with them.
+pub(crate) struct Counted<T> {
+    pub(crate) bytes: Bytes,
+    pub(crate) _permit: T,
+}
+
+impl<T> AsRef<[u8]> for Counted<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADA: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)));
+    const BO: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2)));
+
+    fn status(result: Result<UnsentPermit, WireError>) -> u16 {
+        result.map_or_else(|error| error.status.as_u16(), |_| 200)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_and_the_process_have_a_budget_each() {
+        let unsent = Unsent::new(100, 60);
+        let first = unsent.admit(ADA, None, 50).await.unwrap();
+        assert_eq!(status(unsent.admit(ADA, None, 11).await), 429);
+        let mut second = unsent.admit(BO, None, 50).await.unwrap();
+        assert_eq!(status(unsent.admit(ADA, None, 1).await), 503);
+        second.shrink_to(40);
+        assert_eq!(status(unsent.admit(ADA, None, 10).await), 200);
+        drop(first);
+        assert_eq!(status(unsent.admit(ADA, None, 60).await), 200);
+        drop(second);
+        assert_eq!(status(unsent.admit(ADA, None, 1_000).await), 200, "a single reply may be larger");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_client_that_stalls_longest_makes_room_for_others() {
+        let unsent = Arc::new(Unsent::new(100, 60));
+        let mut tasks = Vec::new();
+        for address in [ADA, BO] {
+            let outbox = Arc::new(Outbox::default());
+            let permit = unsent.admit(address, Some(&outbox), 50).await.unwrap();
+            outbox.set_blocked(true);
+            let connection = Arc::clone(&outbox);
+            let task = tokio::spawn(async move {
+                let _connection = (connection, permit);
+                std::future::pending::<()>().await;
+            });
+            outbox.set_connection(task.abort_handle());
+            tasks.push(task);
+            tokio::time::advance(STALLED).await;
+        }
+        assert_eq!(status(unsent.admit(Some(IpAddr::from([192, 0, 2, 3])), None, 50).await), 200);
+        assert!(tasks.remove(0).await.unwrap_err().is_cancelled());
+        assert!(!tasks.remove(0).is_finished());
+    }
+}

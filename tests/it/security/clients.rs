@@ -1,0 +1,222 @@
+//! What one client may hold: connections, event streams, and replies that it does not read. `SPEC §12.6`
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
+
+use mesh_tests::{
+    Connection, Database, PATIENCE, Request, Response, Server, connect_from, encode, wait_until,
+};
+use serde_json::json;
+
+use crate::support::sessions::{Deployment, Session, why};
+
+const ADA: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
+const BO: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
+/// Bytes of a record that no socket buffer takes in.
+const LARGE: usize = 16 << 20;
+
+fn serve(settings: &str) -> (Server, Database) {
+    let database = Database::blog();
+    let config = database.dir.write("mesh.toml", settings);
+    (Server::start(&["--config", &config, "--database", &database.url()]), database)
+}
+
+fn read() -> Request {
+    Request::get("/mesh/post/1", TITLE)
+}
+
+fn events() -> Request {
+    Request::get("/mesh/post/1/events", TITLE)
+}
+
+fn forwarded(request: Request, client: &str) -> Request {
+    request.header("X-Forwarded-For", client)
+}
+
+/// Sends a request over a new connection of a client. Returns the connection with the status of the reply; `None` if the
+/// server closes the connection instead.
+fn begin(client: Ipv4Addr, server: &Server, request: &Request) -> Option<(TcpStream, u16)> {
+    let mut socket = connect_from(client, server.address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let _ = socket.write_all(&request.bytes());
+    let mut line = [0; 12];
+    match socket.read_exact(&mut line) {
+        Ok(()) => Some((socket, String::from_utf8_lossy(&line[9..]).parse().unwrap())),
+        Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => None,
+        Err(error) => panic!("neither a reply nor the end of the connection: {error}"),
+    }
+}
+
+/// Returns the status of a request over a new connection, 0 if the server closes the connection.
+fn status(client: Ipv4Addr, server: &Server, request: &Request) -> u16 {
+    begin(client, server, request).map_or(0, |(_, status)| status)
+}
+
+fn refusal(server: &Server, request: &Request) -> (u16, String) {
+    let reply: Response = server.send(request);
+    assert!(reply.header("retry-after").is_some(), "{reply:?}");
+    why(&reply)
+}
+
+#[test]
+fn streams_of_one_address_do_not_lock_others_out() {
+    let (server, _database) = serve("[limits]\nconnections = 200\n");
+    let streams: Vec<_> = (0..200).map(|_| begin(ADA, &server, &events())).collect();
+    let open = streams.iter().flatten().filter(|(_, status)| *status == 200).count();
+    assert_eq!(open, 100, "streams of one address");
+    for client in [ADA, BO] {
+        assert_eq!(status(client, &server, &read()), 200, "{client}");
+    }
+}
+
+#[test]
+fn idle_connections_of_one_address_do_not_lock_others_out() {
+    let (server, _database) = serve("[limits]\nconnections = 40\n");
+    let idle: Vec<_> = (0..60).map(|_| begin(ADA, &server, &read())).collect();
+    assert_eq!(idle.iter().flatten().count(), 30, "a quarter of the connections is reserved for others");
+    assert_eq!(status(BO, &server, &read()), 200);
+    drop(idle);
+    wait_until("closed connections no longer count", || status(ADA, &server, &read()) == 200);
+}
+
+#[test]
+fn connections_of_an_address_are_limited() {
+    let (server, _database) = serve("[limits]\nconnections_per_address = 5\n");
+    let mut open: Vec<_> = (0..7).filter_map(|_| begin(ADA, &server, &read())).collect();
+    assert_eq!(open.len(), 5);
+    let mut other: Vec<_> = (0..7).filter_map(|_| begin(BO, &server, &read())).collect();
+    assert_eq!(other.len(), 5);
+    open.truncate(4);
+    wait_until("another connection is served", || {
+        other.extend(begin(ADA, &server, &read()));
+        other.len() == 6
+    });
+    assert_eq!(status(ADA, &server, &read()), 0);
+}
+
+#[test]
+fn requests_that_a_proxy_forwards_count_for_their_client() {
+    let (server, _database) =
+        serve("trusted_proxies = ['127.0.0.1']\n[limits]\nconnections_per_address = 2\n");
+    let one = "2001:db8::1";
+    let stream = || begin(ADA, &server, &forwarded(events(), one)).unwrap();
+    let streams = [stream(), stream()];
+    assert!(streams.iter().all(|(_, status)| *status == 200));
+    for same in [one, "2001:db8::ffff:2"] {
+        let refusal = refusal(&server, &forwarded(read(), same));
+        assert_eq!(refusal, (429, "RateLimitError".to_owned()), "{same}");
+    }
+    assert_eq!(server.send(&forwarded(read(), "2001:db8:0:1::1")).status, 200, "another network");
+    let proxy: Vec<_> = (0..6).map(|_| begin(ADA, &server, &read()).unwrap().1).collect();
+    assert_eq!(proxy, [200; 6], "the proxy itself has no limit");
+    drop(streams);
+    wait_until("ended requests no longer count", || server.send(&forwarded(read(), one)).status == 200);
+}
+
+#[test]
+fn streams_of_an_address_are_limited() {
+    let (server, _database) = serve("[limits]\nstreams_per_address = 3\n");
+    let mut streams: Vec<_> = (0..3).map(|_| begin(ADA, &server, &events()).unwrap()).collect();
+    assert!(streams.iter().all(|(_, status)| *status == 200));
+    assert_eq!(refusal(&server, &events()), (429, "RateLimitError".to_owned()));
+    assert_eq!(status(BO, &server, &events()), 200);
+    streams.pop();
+    wait_until("an ended stream no longer counts", || status(ADA, &server, &events()) == 200);
+}
+
+#[test]
+fn streams_of_a_session_are_limited() {
+    let deployment = Deployment::new("[limits]\nstreams_per_session = 2\n");
+    let server = deployment.start();
+    let [first, second] = [Session::begin(&server), Session::begin(&server)];
+    let stream = |session: &Session| begin(ADA, &server, &session.sign(events(), &encode(TITLE))).unwrap();
+    let streams = [stream(&first), stream(&first), stream(&second)];
+    assert!(streams.iter().all(|(_, status)| *status == 200));
+    let third = first.sign(events(), &encode(TITLE));
+    assert_eq!(refusal(&server, &third), (429, "RateLimitError".to_owned()));
+    assert_eq!(stream(&second).1, 200);
+}
+
+/// A server with a large record, and budgets that two large replies exceed.
+fn serve_large(budgets: &str) -> (Server, Database) {
+    let (server, database) = serve(&format!("[limits]\n{budgets}\n"));
+    let update = format!("UPDATE posts SET title = printf('%.*c', {LARGE}, 'x') WHERE id = 2");
+    database.connect().execute_batch(&update).unwrap();
+    (server, database)
+}
+
+fn large() -> Request {
+    Request::get("/mesh/post/2", r#"{"post":{"$select":{"title":true}}}"#)
+}
+
+#[test]
+fn unread_replies_count_against_a_budget_of_their_address() {
+    let (server, _database) = serve_large("unsent_bytes_per_address = 20000000");
+    let unread = begin(ADA, &server, &large()).unwrap();
+    assert_eq!(unread.1, 200);
+    assert_eq!(refusal(&server, &large()), (429, "RateLimitError".to_owned()));
+    assert_eq!(server.send(&read()).status, 200, "small replies are not refused");
+    assert_eq!(status(BO, &server, &large()), 200, "other addresses have a budget of their own");
+    drop(unread);
+    wait_until("replies that are sent no longer count", || {
+        Connection::connect(server.address).send(&large()).status == 200
+    });
+}
+
+#[test]
+fn the_reader_that_stalls_longest_makes_room_for_others() {
+    let (server, _database) = serve_large("unsent_bytes = 20000000\nunsent_bytes_per_address = 20000000");
+    let (mut unread, status) = begin(ADA, &server, &large()).unwrap();
+    assert_eq!(status, 200);
+    wait_until("another client is answered", || {
+        let mut connection = Connection::from_stream(connect_from(BO, server.address).unwrap());
+        let reply = connection.send(&large());
+        assert!(matches!(reply.status, 200 | 503), "{}", reply.status);
+        reply.status == 200
+    });
+    let mut received = Vec::new();
+    let _ = unread.read_to_end(&mut received);
+    assert!(received.len() < LARGE, "the connection is closed within the reply");
+}
+
+#[test]
+fn event_streams_that_differ_in_white_space_share_a_reading() {
+    let (server, database) = serve("");
+    let update = "UPDATE posts SET title = printf('%.*c', 2000000, 'x') WHERE id = 1";
+    database.connect().execute_batch(update).unwrap();
+    let before = server.memory();
+    let streams: Vec<_> = (0..100)
+        .map(|spaces| {
+            let query = format!(r#"{{"post":{{"$select":{{{}"title":true}}}}}}"#, " ".repeat(spaces));
+            begin(ADA, &server, &Request::get("/mesh/post/1/events", &query)).unwrap()
+        })
+        .collect();
+    assert!(streams.iter().all(|(_, status)| *status == 200));
+    let metrics = server.send(&Request::new("GET", "/metrics")).text();
+    assert!(
+        metrics.contains("mesh_event_streams 100\n") && metrics.contains("mesh_event_topics 1\n"),
+        "{metrics}"
+    );
+    let grown = server.memory().saturating_sub(before);
+    // A copy for each stream would take 200 MB.
+    assert!(grown < 60 << 20, "{grown} bytes for 100 unread streams");
+}
+
+#[test]
+fn event_streams_of_different_queries_count_against_the_budget() {
+    let (server, database) = serve("[limits]\nunsent_bytes_per_address = 5000000\n");
+    let update = "UPDATE posts SET title = printf('%.*c', 2000000, 'x') WHERE id = 1";
+    database.connect().execute_batch(update).unwrap();
+    let stream = |more: &str| {
+        let query = json!({"post": {"$select": {"title": true, more: true}}}).to_string();
+        Request::get("/mesh/post/1/events", &query)
+    };
+    let _open = ["id", "likes"].map(|more| {
+        let (socket, status) = begin(ADA, &server, &stream(more)).unwrap();
+        assert_eq!(status, 200);
+        socket
+    });
+    assert_eq!(refusal(&server, &stream("published")), (429, "RateLimitError".to_owned()));
+    assert_eq!(status(BO, &server, &stream("published")), 200);
+}
