@@ -107,17 +107,20 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
         }
     });
     let uploads = one_of(fields.clone().filter(|field| field.upload.is_some()));
-    let writable = fields.filter(|field| entity.id.is_some() && field.writable);
-    let required = one_of(writable.clone().filter(|field| field.required));
-    let writable = one_of(writable);
+    let has_id = entity.id.is_some();
+    let creatable = fields.clone().filter(|field| has_id && field.writable.create);
+    let required = one_of(creatable.clone().filter(|field| field.required));
+    let creatable = one_of(creatable);
+    let updatable = one_of(fields.filter(|field| has_id && field.writable.update));
+    let deletable = has_id && entity.deletable;
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  {}: {{\n    fields: {name};", key(&entity.key));
     let id = members::id_name(entity).map_or_else(|| "null".to_owned(), text);
     let _ = writeln!(out, "    id: {id};");
     let _ = writeln!(out, "    kinds: {};", members(kinds));
     let _ = writeln!(out, "    relations: {};", members(relations));
-    let _ =
-        writeln!(out, "    uploads: {uploads};\n    writable: {writable};\n    required: {required};\n  }};");
+    let _ = writeln!(out, "    uploads: {uploads};\n    creatable: {creatable};\n    updatable: {updatable};");
+    let _ = writeln!(out, "    deletable: {deletable};\n    required: {required};\n  }};");
 }
 
 /// Returns the union of the required fields of the target that a new record in the relation gets from it.
@@ -125,7 +128,7 @@ fn link(relation: &Relation, target: &Entity) -> Option<String> {
     let Link::Direct { pairs } = &relation.link else { return None };
     let columns: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
     let fields = members::fields(target)
-        .filter(|field| field.writable && field.required && columns.contains(&field.column.as_str()));
+        .filter(|field| field.writable.create && field.required && columns.contains(&field.column.as_str()));
     Some(one_of(fields)).filter(|fields| fields != "never")
 }
 

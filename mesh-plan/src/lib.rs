@@ -45,8 +45,8 @@ pub use futures_util::future::Either;
 pub use generations::{Generations, LocalGenerations};
 pub use mesh::{BuildError, BuildFault, Mesh, MeshBuilder, Request, WriteReply};
 pub use mutation::{
-    Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, RelatedRecord, Subject,
-    WriteOutcome,
+    Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, Reference,
+    ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, WriteOutcome,
 };
 pub use persisted::{
     Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError, Registration,

@@ -18,6 +18,7 @@ pub use fields::{Fields, FieldsError};
 pub struct Mutation {
     pub(crate) subject: Subject,
     pub(crate) action: Action,
+    pub(crate) references: Vec<Reference>,
     pub(crate) reply: Option<Plan>,
 }
 
@@ -30,6 +31,12 @@ impl Mutation {
     /// Returns what the write does.
     pub fn action(&self) -> &Action {
         &self.action
+    }
+
+    /// Returns the records that values of the body refer to and that policies might hide. The mutator has to check that
+    /// they exist ([`Reference`]).
+    pub fn references(&self) -> &[Reference] {
+        &self.references
     }
 
     /// Returns the read that shapes the reply, for the record with that id; `None` if the reply has no body. A mutator that
@@ -124,6 +131,37 @@ pub struct Assignment {
     pub column: String,
     /// The value in the form of the storage.
     pub value: Value,
+}
+
+/// A record that values of the body refer to. One of the targets must have a record that fulfills [`Subject::guard`] and has
+/// these values, else the write fails with [`WriteError::NoReferred`]. Only references to targets that the principal cannot
+/// see completely are listed.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The field of the body, for messages.
+    pub field: String,
+    /// The entities that the columns may refer to.
+    pub targets: Vec<ReferenceTarget>,
+}
+
+/// An entity that a reference may lead to.
+#[derive(Clone, Debug)]
+pub struct ReferenceTarget {
+    /// The entity.
+    pub subject: Subject,
+    /// The columns that a record of it is found by.
+    pub columns: Vec<ReferenceColumn>,
+}
+
+/// A column that is compared to find the record of a reference.
+#[derive(Clone, Debug)]
+pub struct ReferenceColumn {
+    /// The column of the target.
+    pub target: String,
+    /// The column of the record that is written.
+    pub column: String,
+    /// The value of the body; `None` if the record keeps the one that it has.
+    pub value: Option<Value>,
 }
 
 /// An entity with records to write, which are found by their ids.

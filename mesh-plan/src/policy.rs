@@ -76,7 +76,9 @@ pub struct Access {
     except: BTreeSet<String>,
     dropped: BTreeSet<String>,
     conditions: Vec<Condition>,
-    writable: Option<BTreeSet<String>>,
+    create: Option<BTreeSet<String>>,
+    update: Option<BTreeSet<String>>,
+    keep: bool,
 }
 
 impl Access {
@@ -115,9 +117,27 @@ impl Access {
         self
     }
 
-    /// Restricts writes to these fields, including uploads. They must also be writable in the schema.
+    /// Restricts writes to creating and updating records with these fields, including uploads; nothing is deleted. They
+    /// must also be writable in the schema.
     pub fn writing<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        Self { writable: both(self.writable, Some(owned(names))), ..self }
+        let names = owned(names);
+        let names = || names.iter().map(String::as_str);
+        self.creating(names()).updating(names()).keeping()
+    }
+
+    /// Restricts the fields of records that are created, including files. Without any, none is created.
+    pub fn creating<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        Self { create: both(self.create, Some(owned(names))), ..self }
+    }
+
+    /// Restricts the fields that are updated, including files. Without any, none is.
+    pub fn updating<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        Self { update: both(self.update, Some(owned(names))), ..self }
+    }
+
+    /// Refuses deletions.
+    pub fn keeping(self) -> Self {
+        Self { keep: true, ..self }
     }
 
     /// Refuses writes and uploads.
@@ -129,7 +149,9 @@ impl Access {
     pub fn and(mut self, other: Self) -> Self {
         self.allowed &= other.allowed;
         self.only = both(self.only, other.only);
-        self.writable = both(self.writable, other.writable);
+        self.create = both(self.create, other.create);
+        self.update = both(self.update, other.update);
+        self.keep |= other.keep;
         self.except.extend(other.except);
         self.dropped.extend(other.dropped);
         self.conditions.extend(other.conditions);

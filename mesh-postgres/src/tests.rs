@@ -51,7 +51,7 @@ impl Served {
         let keys: Vec<String> = document.entities.iter().map(|(key, _)| key.to_owned()).collect();
         for key in keys {
             if let Some(entity) = document.entities.get_mut(&key) {
-                entity.writable = mesh_schema::Writable::All;
+                entity.writable = mesh_schema::Writable::all();
             }
         }
         let schema: Schema = document.load(Some(&catalog)).unwrap();

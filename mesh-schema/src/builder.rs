@@ -100,15 +100,19 @@ impl EntityBuilder {
         self
     }
 
-    /// Makes every field writable.
-    pub fn writable(mut self) -> Self {
-        self.document.writable = Writable::All;
-        self
+    /// Permits all writes: records can be created and updated, with all fields, and deleted.
+    pub fn writable(self) -> Self {
+        self.writes(Writable::all())
     }
 
-    /// Makes these fields writable.
-    pub fn writable_fields<'n>(mut self, fields: impl IntoIterator<Item = &'n str>) -> Self {
-        self.document.writable = Writable::Fields(fields.into_iter().map(str::to_owned).collect());
+    /// Makes these fields writable in records that are created or updated.
+    pub fn writable_fields<'n>(self, fields: impl IntoIterator<Item = &'n str>) -> Self {
+        self.writes(Writable::fields(fields))
+    }
+
+    /// Sets which records can be created, updated and deleted.
+    pub fn writes(mut self, writable: Writable) -> Self {
+        self.document.writable = writable;
         self
     }
 
@@ -172,7 +176,9 @@ mod tests {
             ["slug", "created_at"]
         );
         assert_eq!(post.id, Some(crate::FieldId(0)));
-        assert_eq!(post.fields.iter().map(|field| field.writable).collect::<Vec<_>>(), [true, false]);
+        let writable = post.fields.iter().map(|field| (field.writable.create, field.writable.update));
+        assert_eq!(writable.collect::<Vec<_>>(), [(true, true), (false, false)]);
+        assert!(!post.deletable);
         let Some(Member::Relation(author)) = post.member("author") else { panic!("no relation") };
         assert_eq!(post.relation(author).cardinality, Cardinality::One);
         let event = schema.entity(schema.find("event").unwrap());

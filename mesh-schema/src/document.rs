@@ -5,13 +5,15 @@ pub(crate) mod join_condition;
 mod read;
 mod table_name;
 pub(crate) mod template;
+mod writable;
 
 use std::collections::HashSet;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 pub use self::entries::Entries;
 use self::read::Reading;
+pub use self::writable::{FieldList, Writable};
 use crate::fault::Positions;
 use crate::policy::RoleDocument;
 use crate::serialize::is_default;
@@ -116,7 +118,7 @@ pub struct EntityDocument {
     /// Field → which files it accepts.
     #[serde(skip_serializing_if = "is_default")]
     pub uploads: Entries<Upload>,
-    /// The fields that writes may set.
+    /// The writes that are permitted.
     #[serde(skip_serializing_if = "is_default")]
     pub writable: Writable,
     /// Name → computed field.
@@ -135,18 +137,6 @@ pub enum IdField {
     Null,
     /// The field of that name.
     Field(String),
-}
-
-/// The property `writable`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Writable {
-    /// `false` or absent.
-    #[default]
-    None,
-    /// `true`.
-    All,
-    /// The fields listed.
-    Fields(Vec<String>),
 }
 
 /// A computed field of the document. `SPEC §13.5`
@@ -206,16 +196,6 @@ impl ThroughDocument {
     /// Creates a junction table with its columns for the parent and for the target.
     pub fn new(table: impl Into<String>, from: impl Into<String>, to: impl Into<String>) -> Self {
         Self { table: table.into(), from: from.into(), to: to.into() }
-    }
-}
-
-impl Serialize for Writable {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::None => serializer.serialize_bool(false),
-            Self::All => serializer.serialize_bool(true),
-            Self::Fields(fields) => fields.serialize(serializer),
-        }
     }
 }
 

@@ -19,11 +19,13 @@ mod serialize;
 pub use builder::{EntityBuilder, SchemaBuilder};
 pub use catalog::{Catalog, Column, ForeignKey, NativeKind, NativeType, Table, TimeForm};
 pub use document::{
-    ComputedDocument, Document, EntityDocument, Entries, IdField, JoinDocument, ThroughDocument, Writable,
+    ComputedDocument, Document, EntityDocument, Entries, FieldList, IdField, JoinDocument, ThroughDocument,
+    Writable,
 };
 pub use fault::{Fault, Faults, nearest};
 pub use infer::{Inference, Note, infer};
 pub use model::{
-    Cardinality, ColumnPair, Computed, ComputedError, Entity, EntityId, Field, FieldId, FieldType, KeyColumn,
-    Link, Member, Piece, Relation, RelationId, Schema, TableName, Upload,
+    Cardinality, ColumnPair, Computed, ComputedError, Entity, EntityId, Field, FieldId, FieldType,
+    FieldWrites, KeyColumn, KeyReference, Link, Member, Piece, Relation, RelationId, Schema, TableName,
+    Upload,
 };

@@ -77,11 +77,24 @@ pub struct Entity {
     pub relations: Vec<Relation>,
     /// Its computed fields.
     pub computed: Vec<Computed>,
+    /// Whether its records may be deleted.
+    pub deletable: bool,
     /// The description shown by introspection.
     pub description: Option<String>,
     /// The storage types of all columns of its table, including columns that are not fields; empty if unknown.
     pub native: Arc<HashMap<String, NativeType>>,
+    /// The foreign keys of its table; empty if unknown.
+    pub foreign_keys: Vec<KeyReference>,
     pub(crate) members: HashMap<String, Member>,
+}
+
+/// A foreign key with the columns that it refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyReference {
+    /// The referenced table.
+    pub table: TableName,
+    /// Its columns as `target`, and those that refer to them as `parent`.
+    pub pairs: Vec<ColumnPair>,
 }
 
 /// What a name inside an entity refers to.
@@ -111,6 +124,21 @@ impl Entity {
     #[expect(clippy::indexing_slicing, reason = "ids are made by the loader of the same entity")]
     pub fn relation(&self, id: RelationId) -> &Relation {
         &self.relations[id.0 as usize]
+    }
+
+    /// Whether its records may be created, which requires a field that can be set then.
+    pub fn is_creatable(&self) -> bool {
+        self.fields.iter().any(|field| field.writable.create)
+    }
+
+    /// Whether its records may be updated.
+    pub fn is_updatable(&self) -> bool {
+        self.fields.iter().any(|field| field.writable.update)
+    }
+
+    /// Whether any write of its records is permitted.
+    pub fn is_writable(&self) -> bool {
+        self.deletable || self.is_creatable() || self.is_updatable()
     }
 
     /// Iterates over the visible names in document order: fields, relations, computed fields.
@@ -151,12 +179,23 @@ pub struct Field {
     pub required: bool,
     /// How its column stores times, if known.
     pub time_form: Option<TimeForm>,
-    /// Whether writes may set it.
-    pub writable: bool,
+    /// The writes whose bodies may set it.
+    pub writable: FieldWrites,
     /// Set if the field accepts files.
     pub upload: Option<Upload>,
+    /// The writes and uploads that a restriction of the schema takes away, such as a policy.
+    pub denied: FieldWrites,
     /// The description shown by introspection.
     pub description: Option<String>,
+}
+
+/// The kinds of writes that set a field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FieldWrites {
+    /// When a record is created.
+    pub create: bool,
+    /// When a record is updated.
+    pub update: bool,
 }
 
 /// A storage column that is part of an order without being a field.

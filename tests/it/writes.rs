@@ -2,6 +2,8 @@
 
 mod durability;
 mod engines;
+mod links;
+mod races;
 mod relations;
 mod values;
 
@@ -42,7 +44,7 @@ INSERT INTO notes VALUES (1, 'fixed');
 
 const SCHEMA: &str = r#"{
   "entities": {
-    "user": {"fields": ["id", "name", "email", "age", "active"], "writable": ["name", "email", "age", "active"]},
+    "user": {"fields": ["id", "name", "email", "age", "active"], "writable": {"create": ["name", "email", "age", "active"], "update": ["name", "email", "age", "active"], "delete": true}},
     "profile": {"fields": ["id", "bio"], "writable": true},
     "badge": {"fields": ["id", "name"], "writable": ["name"]},
     "post": {
@@ -50,7 +52,7 @@ const SCHEMA: &str = r#"{
       "columns": {"createdAt": "created_at", "authorId": "author_id"},
       "types": {"data": "json"},
       "computed": {"heading": {"from": ["title", "status"], "template": "{title} ({status})"}},
-      "writable": ["title", "data", "picture", "balance", "createdAt", "authorId"]
+      "writable": {"create": ["title", "data", "picture", "balance", "createdAt", "authorId"], "update": ["title", "data", "picture", "balance", "createdAt", "authorId"], "delete": true}
     },
     "tag": {"fields": ["slug", "label"], "idField": "slug", "writable": true},
     "note": {"fields": ["id", "text"]}

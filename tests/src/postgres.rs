@@ -5,10 +5,11 @@
 //! `MESH_REQUIRE_SERVICES` is set.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{eventually, skip, wait_for, wait_until};
@@ -192,11 +193,41 @@ impl Cluster {
     }
 
     fn psql(&self, arguments: &[&str]) -> Command {
-        let psql = self.programs.join("psql");
-        let mut command = if psql.exists() { self.command("psql") } else { Command::new("psql") };
-        command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", &self.host(), "-U", USER, "-d", "postgres"]);
+        let mut command = self.psql_of("postgres");
         command.args(arguments);
         command
+    }
+
+    fn psql_of(&self, database: &str) -> Command {
+        let psql = self.programs.join("psql");
+        let mut command = if psql.exists() { self.command("psql") } else { Command::new("psql") };
+        command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", &self.host(), "-U", USER, "-d", database]);
+        command
+    }
+
+    /// Begins a transaction in a database, runs statements in it and leaves it open.
+    ///
+    /// # Panics
+    /// The statements fail.
+    #[must_use]
+    pub fn transaction(&self, database: &str, statements: &str) -> Transaction {
+        let mut command = self.psql_of(database);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("psql runs");
+        let mut input = child.stdin.take().expect("the input of psql");
+        let marker = format!("open {}", child.id());
+        writeln!(input, "BEGIN;\n{statements};\nSET LOCAL application_name = '{marker}';")
+            .expect("psql reads");
+        let open = format!(
+            "SELECT 1 FROM pg_stat_activity WHERE application_name = '{marker}' AND state = 'idle in transaction'"
+        );
+        wait_until("the statements have run", || self.query(&open).is_some_and(|found| !found.is_empty()));
+        Transaction { child, input }
+    }
+
+    /// Waits until a session waits for a lock of another one.
+    pub fn wait_for_lock(&self) {
+        let waiting = "SELECT 1 FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0";
+        wait_until("a session waits", || self.query(waiting).is_some_and(|found| !found.is_empty()));
     }
 
     fn host(&self) -> String {
@@ -219,6 +250,23 @@ impl Cluster {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+}
+
+/// An open transaction, which is rolled back when this value is dropped.
+#[derive(Debug)]
+pub struct Transaction {
+    child: Child,
+    input: ChildStdin,
+}
+
+impl Transaction {
+    /// Commits the transaction.
+    pub fn commit(self) {
+        let Self { mut child, mut input } = self;
+        writeln!(input, "COMMIT;").expect("psql reads");
+        drop(input);
+        assert!(child.wait().expect("psql ends").success(), "the transaction is committed");
     }
 }
 

@@ -13,9 +13,14 @@ pub(super) const GROUP: &str = "mesh.group";
 pub(super) const UPLOADED: &str = "mesh.uploaded";
 pub(super) const LINK: &str = "mesh.link";
 
-/// Whether an entity has any write route.
-pub(super) fn takes_writes(entity: &Entity) -> bool {
-    entity.id.is_some() && entity.fields.iter().any(|field| field.writable)
+/// Whether records of an entity can be created.
+pub(super) fn is_creatable(entity: &Entity) -> bool {
+    entity.id.is_some() && entity.is_creatable()
+}
+
+/// Whether records of an entity can be updated.
+pub(super) fn is_updatable(entity: &Entity) -> bool {
+    entity.id.is_some() && entity.is_updatable()
 }
 
 /// Returns the type of an entity's ids in paths.

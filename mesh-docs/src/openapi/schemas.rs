@@ -3,7 +3,7 @@
 use mesh_schema::{Cardinality, Entity, Field, FieldType};
 use serde_json::{Map, Value, json};
 
-use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, takes_writes};
+use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, is_creatable, is_updatable};
 use super::{Api, component};
 use crate::json::set;
 use crate::members;
@@ -13,8 +13,11 @@ impl Api<'_> {
         let mut all = Map::new();
         for (entity, name) in self.names.entities() {
             all.insert(name.to_owned(), self.record(entity));
-            if self.options.mutations && takes_writes(entity) {
-                all.insert(format!("{name}.written"), written(entity));
+            if self.options.mutations && is_creatable(entity) {
+                all.insert(format!("{name}.created"), written(entity, |field| field.writable.create));
+            }
+            if self.options.mutations && is_updatable(entity) {
+                all.insert(format!("{name}.updated"), written(entity, |field| field.writable.update));
             }
         }
         all.insert(PAGE_INFO.to_owned(), page_info());
@@ -57,9 +60,9 @@ impl Api<'_> {
     }
 }
 
-/// Returns the schema of the body of a write.
-fn written(entity: &Entity) -> Value {
-    let writable = members::fields(entity).filter(|field| field.writable);
+/// Returns the schema of the body of a write, with the fields that it may set.
+fn written(entity: &Entity, is_writable: fn(&Field) -> bool) -> Value {
+    let writable = members::fields(entity).filter(|field| is_writable(field));
     let properties: Map<_, _> = writable.map(|field| (field.name.clone(), value(field))).collect();
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }

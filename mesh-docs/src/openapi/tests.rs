@@ -6,7 +6,8 @@ use super::*;
 
 const BLOG: &str = r#"{
     "entities": {
-        "post": {"fields": ["id", "title"], "types": {"id": "integer"}, "writable": ["title"], "uploads": {"title": {}}},
+        "post": {"fields": ["id", "title"], "types": {"id": "integer"}, "writable": {"create": ["title"], "update": ["title"], "delete": true},
+                 "uploads": {"title": {}}},
         "a log": {"fields": ["text"], "idField": null}
     },
     "joins": {"post.next": {"entity": "post", "on": "posts.id = posts.next_id", "type": "one"}}

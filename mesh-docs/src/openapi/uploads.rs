@@ -23,7 +23,7 @@ impl Api<'_> {
         let failures = ["403", "404", "409", "413", "415"];
         let stored = component("schemas", UPLOADED);
         let body = json!({"required": true, "content": {FORM: form()}});
-        for field in fields {
+        for field in fields.iter().filter(|field| !field.denied.update) {
             let attach = json!({
                 "operationId": format!("{name}.{}.upload", field.name),
                 "tags": [key],
@@ -33,6 +33,9 @@ impl Api<'_> {
                 "responses": self.ok("The file is stored", &stored, &failures),
             });
             self.add(&format!("{path}/{{id}}/{}", segment(&field.name)), "post", attach);
+        }
+        if fields.iter().all(|field| field.denied.create) {
+            return;
         }
         // With write routes enabled, the path also accepts JSON; the content type decides.
         let create =

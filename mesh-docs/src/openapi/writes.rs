@@ -3,7 +3,7 @@
 use mesh_schema::{Cardinality, Entity, Link, Relation};
 use serde_json::{Value, json};
 
-use super::components::{LINK, created, id, json_body, takes_writes};
+use super::components::{LINK, created, id, is_creatable, is_updatable, json_body};
 use super::parameters::in_path;
 use super::{Api, component, segment};
 use crate::members;
@@ -17,27 +17,31 @@ impl Api<'_> {
         let path = self.path(key);
         let record_path = format!("{path}/{{id}}");
         let parent = in_path("id", &id(entity));
-        if takes_writes(entity) {
-            let body = json_body(&component("schemas", &format!("{name}.written")));
-            let record = component("schemas", name);
+        let record = component("schemas", name);
+        let body = |kind: &str| json_body(&component("schemas", &format!("{name}.{kind}")));
+        if is_creatable(entity) {
             let create = json!({
                 "operationId": format!("{name}.create"),
                 "tags": [key],
                 "summary": format!("Creates a `{key}`"),
                 "parameters": self.shaped(None),
-                "requestBody": body,
+                "requestBody": body("created"),
                 "responses": self.responses(created(&record), &FAILURES),
             });
             self.add(&path, "post", create);
+        }
+        if is_updatable(entity) {
             let update = json!({
                 "operationId": format!("{name}.update"),
                 "tags": [key],
                 "summary": format!("Updates a `{key}`; without a body, reads it"),
                 "parameters": self.shaped(Some(&parent)),
-                "requestBody": body,
+                "requestBody": body("updated"),
                 "responses": self.ok("The record", &record, &FAILURES),
             });
             self.add(&record_path, "put", update);
+        }
+        if entity.id.is_some() && entity.deletable {
             let delete =
                 self.removal(&format!("{name}.delete"), key, "Deletes the record", vec![parent.clone()]);
             self.add(&record_path, "delete", delete);
@@ -81,9 +85,11 @@ impl Api<'_> {
         let (key, own) = (&entity.key, &relation.name);
         let target = self.schema.entity(relation.target);
         let is_junction = matches!(relation.link, Link::Through { .. });
-        if !takes_writes(if is_junction { entity } else { target }) {
-            return;
-        }
+        let (can_add, can_remove) = if is_junction {
+            (is_updatable(entity), is_updatable(entity))
+        } else {
+            (is_creatable(target) && can_be_linked(relation, target), target.deletable)
+        };
         let child = in_path("childId", &id(target));
         let target = self.names.get(relation.target);
         let (schema, good, summary, removal) = if is_junction {
@@ -97,19 +103,23 @@ impl Api<'_> {
         } else {
             let good = created(&component("schemas", target));
             let summary = format!("Creates a record in the `{own}` of a `{key}`");
-            (format!("{target}.written"), good, summary, "Deletes the child")
+            (format!("{target}.created"), good, summary, "Deletes the child")
         };
-        let add = json!({
-            "operationId": format!("{name}.{own}.add"),
-            "tags": [key],
-            "summary": summary,
-            "parameters": self.shaped(Some(&parent)),
-            "requestBody": json_body(&component("schemas", &schema)),
-            "responses": self.responses(good, &FAILURES),
-        });
-        self.add(path, "post", add);
-        let remove = self.removal(&format!("{name}.{own}.remove"), key, removal, vec![parent, child]);
-        self.add(&format!("{path}/{{childId}}"), "delete", remove);
+        if can_add {
+            let add = json!({
+                "operationId": format!("{name}.{own}.add"),
+                "tags": [key],
+                "summary": summary,
+                "parameters": self.shaped(Some(&parent)),
+                "requestBody": json_body(&component("schemas", &schema)),
+                "responses": self.responses(good, &FAILURES),
+            });
+            self.add(path, "post", add);
+        }
+        if can_remove {
+            let remove = self.removal(&format!("{name}.{own}.remove"), key, removal, vec![parent, child]);
+            self.add(&format!("{path}/{{childId}}"), "delete", remove);
+        }
     }
 
     /// Returns the parameters of a write: that of the path, then the headers.
@@ -128,12 +138,20 @@ impl Api<'_> {
     }
 }
 
+/// Whether policies let a new child have its link to the parent.
+fn can_be_linked(relation: &Relation, target: &Entity) -> bool {
+    let Link::Direct { pairs } = &relation.link else { return true };
+    let is_denied =
+        |column: &str| target.field_of_column(column).is_some_and(|id| target.field(id).denied.create);
+    !pairs.iter().any(|pair| is_denied(&pair.target))
+}
+
 /// Whether the columns that store a to-one relation are writable.
 fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
-    let Link::Direct { pairs } = &relation.link else { return takes_writes(entity) };
+    let Link::Direct { pairs } = &relation.link else { return is_updatable(entity) };
     let writable = |entity: &Entity, column: &str| {
         let field = entity.field_of_column(column);
-        takes_writes(entity) && field.is_none_or(|id| entity.field(id).writable)
+        is_updatable(entity) && field.is_none_or(|id| entity.field(id).writable.update)
     };
     pairs.iter().any(|pair| writable(entity, &pair.parent) || writable(target, &pair.target))
 }

@@ -20,6 +20,8 @@ pub enum WriteFault {
     WrongCardinality { relation: String, many: bool, junction: bool },
     #[error("Entity '{entity}' is not writable")]
     EntityNotWritable { entity: String },
+    #[error("Records of entity '{entity}' cannot be {action}")]
+    NotPermitted { entity: String, action: &'static str },
     #[error("Field '{field}' on entity '{entity}' is not writable")]
     NotWritable { entity: String, field: String },
     #[error("'{relation}' on entity '{entity}' is a relation; write it at the path of the relation")]
@@ -62,6 +64,12 @@ pub enum WriteError {
         entity: String,
         /// Its id, as text.
         id: String,
+    },
+    /// A field's value refers to a record that does not exist, or that the principal cannot see.
+    #[error("'{field}' refers to a record that does not exist")]
+    NoReferred {
+        /// The field.
+        field: String,
     },
     /// The write violates a rule of the storage.
     #[error("{}", conflict(*.rule, .fields))]

@@ -34,7 +34,7 @@ impl Mesh {
     /// [`Error::Syntax`] and [`Error::Plan`] as for reads, and [`WriteError::NotFound`] for an id that no record can have.
     pub fn plan_write(&self, request: &WriteRequest<'_>) -> Result<Mutation, Error> {
         let view = self.views.find(request.principal);
-        let (subject, action) = planner::write::plan(&view, request)?;
+        let (subject, action, references) = planner::write::plan(&view, request)?;
         if self.mutators.find(subject.key()).is_none() {
             let entity = subject.key().to_owned();
             return Err(PlanError::new(WriteFault::EntityNotWritable { entity }, subject.key()).into());
@@ -45,7 +45,7 @@ impl Mesh {
             _ => None,
         };
         let reply = shown.map(|shown| self.plan_reply(shown, request)).transpose()?;
-        Ok(Mutation { subject, action, reply })
+        Ok(Mutation { subject, action, references, reply })
     }
 
     /// Plans the read of the record that the reply shows. Its id is set when the record has been written.

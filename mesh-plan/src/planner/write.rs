@@ -1,6 +1,8 @@
 //! Planning of writes, checked against the schema. `SPEC §11`
 
 mod link;
+mod reference;
+mod rights;
 #[cfg(test)]
 pub(crate) mod tests;
 mod value;
@@ -9,9 +11,11 @@ use std::sync::Arc;
 
 use mesh_schema::{Cardinality, Entity, EntityId, Link, Member};
 
+pub(crate) use self::reference::References;
+use self::rights::{Kind, not_writable};
 use super::context::{NodeContext, nearest};
 use super::{find_entity, literal, policy_condition};
-use crate::mutation::{Action, Assignment, Fields, LinkKey, RelatedRecord, Subject};
+use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
 use crate::policy::View;
 use crate::{Error, PlanError, PlanErrorKind, Principal, QuerySource, Value, WriteError, WriteFault};
 
@@ -97,52 +101,67 @@ impl<'a> WriteRequest<'a> {
     }
 }
 
-/// Plans a write. Returns the entity and the action on a record of it.
-pub(crate) fn plan(view: &View, request: &WriteRequest<'_>) -> Result<(Subject, Action), Error> {
+/// Plans a write. Returns the entity, the action on a record of it, and the records that its values refer to.
+pub(crate) fn plan(
+    view: &View,
+    request: &WriteRequest<'_>,
+) -> Result<(Subject, Action, Vec<Reference>), Error> {
     let planner = WritePlanner { view, request };
     let subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
+    let mut references = Vec::new();
     let action = match request.target {
-        WriteTarget::Create { .. } => Action::Create { values: planner.values(&subject, None)? },
+        WriteTarget::Create { .. } => {
+            let values = planner.values(&subject, None, Kind::Create)?;
+            references = planner.references(&subject, &values, Kind::Create)?;
+            Action::Create { values }
+        }
         WriteTarget::Update { id, .. } => {
-            let values = planner.values(&subject, None)?;
+            let values = planner.values(&subject, None, Kind::Update)?;
+            references = planner.references(&subject, &values, Kind::Update)?;
             Action::Update { id: parse_id(&subject, id)?, values }
         }
         WriteTarget::Delete { id, .. } => {
-            check_entity(subject.entity())?;
+            rights::check_delete(subject.entity())?;
             Action::Delete { id: parse_id(&subject, id)? }
         }
         WriteTarget::Attach { id, relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::Many)?;
             if let LinkKey::Junction { .. } = other.key {
-                check_link(&subject, &other)?;
+                rights::check_junction(view, &subject, &other, Kind::Create)?;
                 let to = planner.entity_id(&other)?;
                 Action::Link { id: parse_id(&subject, id)?, to: parse_id(&other.subject, &to)?, other }
             } else {
-                let values = planner.values(&other.subject, Some(&other))?;
+                let values = planner.values(&other.subject, Some(&other), Kind::Create)?;
+                rights::check_child_link(&other)?;
+                references = planner.references(&other.subject, &values, Kind::Create)?;
                 Action::CreateChild { id: parse_id(&subject, id)?, other, values }
             }
         }
         WriteTarget::Connect { id, relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::One)?;
-            check_link(&subject, &other)?;
+            rights::check_link(view, &subject, &other)?;
             let to = planner.entity_id(&other)?;
             Action::Connect { id: parse_id(&subject, id)?, to: parse_id(&other.subject, &to)?, other }
         }
         WriteTarget::Disconnect { id, relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::One)?;
-            check_link(&subject, &other)?;
+            rights::check_link(view, &subject, &other)?;
             Action::Disconnect { id: parse_id(&subject, id)?, other }
         }
         WriteTarget::Remove { id, relation, child, .. } => {
             let other = planner.related(&subject, relation, Cardinality::Many)?;
             match &other.key {
-                LinkKey::Junction { .. } => check_link(&subject, &other)?,
-                LinkKey::InSubject(_) | LinkKey::InRelated(_) => check_entity(other.subject.entity())?,
+                LinkKey::Junction { .. } => {
+                    rights::check_junction(view, &subject, &other, Kind::Update)?;
+                }
+                LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
+                    rights::check_delete(other.subject.entity())?;
+                }
             }
             Action::Remove { id: parse_id(&subject, id)?, child: parse_id(&other.subject, child)?, other }
         }
     };
-    Ok((subject, action))
+    Ok((subject, action, references))
 }
 
 struct WritePlanner<'a> {
@@ -210,13 +229,14 @@ impl<'a> WritePlanner<'a> {
         &self,
         subject: &Subject,
         parent: Option<&RelatedRecord>,
+        kind: Kind,
     ) -> Result<Vec<Assignment>, PlanError> {
         let entity = subject.entity();
         let context = NodeContext { entity, path: &entity.key };
         let mut values = Vec::new();
         for (name, text) in self.members() {
             let (field, key) = (name.to_owned(), || entity.key.clone());
-            let kind: PlanErrorKind = match entity.member(name) {
+            let fault: PlanErrorKind = match entity.member(name) {
                 None => return Err(context.unknown_field(name, None)),
                 Some(Member::Relation(_)) => {
                     WriteFault::RelationWritten { entity: key(), relation: field }.into()
@@ -226,7 +246,7 @@ impl<'a> WritePlanner<'a> {
                     let known = entity.field(id);
                     if let Some(parent) = parent.filter(|parent| parent.stores_link_in(&known.column)) {
                         WriteFault::LinkWritten { field, relation: parent.relation.clone() }.into()
-                    } else if !known.writable {
+                    } else if !kind.permits(known.writable) {
                         WriteFault::NotWritable { entity: key(), field }.into()
                     } else {
                         match value::parse(known, text) {
@@ -239,10 +259,10 @@ impl<'a> WritePlanner<'a> {
                     }
                 }
             };
-            return Err(context.error(None, kind));
+            return Err(context.error(None, fault));
         }
         if self.request.set.is_empty() {
-            check_entity(entity)?;
+            kind.check_entity(entity)?;
         }
         for (name, value) in self.request.set {
             // The server may set fields that policies hide, but files only in fields that they let the principal upload to.
@@ -250,7 +270,7 @@ impl<'a> WritePlanner<'a> {
             let Some(Member::Field(id)) = whole.member(name) else {
                 return Err(context.unknown_field(name, None));
             };
-            if whole.field(id).upload.is_some() && entity.field(id).upload.is_none() {
+            if whole.field(id).upload.is_some() && kind.permits(entity.field(id).denied) {
                 return Err(match entity.member(name) {
                     Some(_) => not_writable(entity, name),
                     None => context.unknown_field(name, None),
@@ -293,41 +313,6 @@ fn parse_id(subject: &Subject, text: &str) -> Result<Value, Error> {
         .ok_or_else(|| WriteError::NotFound { entity: subject.key().to_owned(), id: text.to_owned() }.into())
 }
 
-/// Refuses writes of an entity that has no writable field.
-fn check_entity(entity: &Entity) -> Result<(), PlanError> {
-    if entity.fields.iter().any(|field| field.writable) {
-        return Ok(());
-    }
-    Err(error(entity, WriteFault::EntityNotWritable { entity: entity.key.clone() }))
-}
-
-/// Checks that the entity that stores a link is writable, and the fields of the columns that store it. The link of a
-/// junction counts as part of the entity of the path.
-fn check_link(subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError> {
-    let (entity, columns): (_, Vec<&String>) = match &other.key {
-        LinkKey::InSubject(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
-        LinkKey::InRelated(key) => {
-            (other.subject.entity(), key.set.iter().map(|pair| &pair.target).collect())
-        }
-        LinkKey::Junction { .. } => (subject.entity(), Vec::new()),
-    };
-    for id in columns.into_iter().filter_map(|column| entity.field_of_column(column)) {
-        let field = entity.field(id);
-        if !field.writable {
-            // An error must not name a field that a policy hides.
-            return Err(match entity.member(&field.name) {
-                Some(_) => not_writable(entity, &field.name),
-                None => error(entity, WriteFault::LinkNotWritable { relation: other.relation.clone() }),
-            });
-        }
-    }
-    check_entity(entity)
-}
-
 fn error(entity: &Entity, kind: impl Into<PlanErrorKind>) -> PlanError {
     PlanError::new(kind, entity.key.as_str())
-}
-
-fn not_writable(entity: &Entity, field: &str) -> PlanError {
-    error(entity, WriteFault::NotWritable { entity: entity.key.clone(), field: field.to_owned() })
 }

@@ -6,7 +6,7 @@ use mesh_ql::{FilterOp, Literal};
 use mesh_schema::policy::{
     ANY_ROLE, ConditionDocument, Constant, ListedDocument, OperandDocument, RoleDocument, RuleDocument,
 };
-use mesh_schema::{Entity, Entries, Fault, Faults, Schema, Writable};
+use mesh_schema::{Entity, Entries, Fault, Faults, FieldList, Schema, Writable};
 
 use super::{Access, Condition, Operand, Policy};
 use crate::planner::policy_condition;
@@ -69,11 +69,24 @@ fn access(listed: &ListedDocument) -> Access {
     if let Some(condition) = &listed.condition {
         access = access.when(read(condition));
     }
-    match &listed.writable {
-        Writable::All => access,
-        Writable::None => access.read_only(),
-        Writable::Fields(fields) => access.writing(fields.iter().map(String::as_str)),
+    let Writable { create, update, delete } = &listed.writable;
+    if let Some(fields) = names(create) {
+        access = access.creating(fields);
     }
+    if let Some(fields) = names(update) {
+        access = access.updating(fields);
+    }
+    if *delete { access } else { access.keeping() }
+}
+
+/// Returns the names of a list; `None` for all fields.
+fn names(list: &FieldList) -> Option<impl Iterator<Item = &str>> {
+    let names = match list {
+        FieldList::All => return None,
+        FieldList::None => &[][..],
+        FieldList::Fields(names) => names,
+    };
+    Some(names.iter().map(String::as_str))
 }
 
 /// Converts a condition. The loader of documents bounds the depth of the recursion.

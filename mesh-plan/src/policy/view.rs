@@ -1,7 +1,7 @@
 //! The schema as each class of principals sees it.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use mesh_schema::policy::{Restriction, SessionValue};
 use mesh_schema::{Entity, EntityId, FieldType, Schema, TimeForm};
 
 use super::{Access, Condition, Policy, Sight};
+use crate::planner::write::References;
 use crate::planner::{literal, policy_condition};
 use crate::{Generations, PlanError, Principal, Value};
 
@@ -23,6 +24,8 @@ pub(crate) struct View {
     pub(crate) whole: Arc<Schema>,
     /// Identifies the class; empty without policies.
     pub(crate) class: Box<str>,
+    /// The references between the records of the whole schema.
+    pub(crate) references: Arc<References>,
     conditions: HashMap<EntityId, Condition>,
     dropped: HashSet<(EntityId, String)>,
 }
@@ -31,6 +34,7 @@ impl View {
     /// Creates the view of a schema without policies.
     fn unrestricted(schema: Arc<Schema>) -> Self {
         Self {
+            references: Arc::new(References::new(&schema)),
             whole: Arc::clone(&schema),
             schema,
             class: Box::default(),
@@ -39,8 +43,17 @@ impl View {
         }
     }
 
-    fn new(whole: &Arc<Schema>, class: &str, access: impl Fn(&Entity) -> Access) -> Self {
-        let mut view = Self { class: class.into(), ..Self::unrestricted(Arc::clone(whole)) };
+    /// Creates the view of a class from that of the whole schema.
+    fn new(unrestricted: &Self, class: &str, access: impl Fn(&Entity) -> Access) -> Self {
+        let whole = &unrestricted.whole;
+        let mut view = Self {
+            schema: Arc::clone(whole),
+            whole: Arc::clone(whole),
+            class: class.into(),
+            references: Arc::clone(&unrestricted.references),
+            conditions: HashMap::new(),
+            dropped: HashSet::new(),
+        };
         let mut restrictions = HashMap::new();
         for (id, entity) in whole.entities() {
             let access = access(entity);
@@ -67,10 +80,11 @@ impl View {
                 restriction.without.insert(name.to_owned());
             }
         }
-        if let Some(writable) = &access.writable {
-            let fixed = entity.fields.iter().filter(|field| !writable.contains(&field.name));
-            restriction.fixed = fixed.map(|field| field.name.clone()).collect();
-        }
+        let allowed =
+            |names: &Option<BTreeSet<String>>| names.as_ref().map(|it| it.iter().cloned().collect());
+        restriction.create = allowed(&access.create);
+        restriction.update = allowed(&access.update);
+        restriction.keep = access.keep;
         restriction
     }
 
@@ -149,7 +163,7 @@ impl Views {
             let each = self.policies.iter().zip(&classes).map(|(policy, class)| policy.access(class, entity));
             each.fold(Access::all(), Access::and)
         };
-        let view = Arc::new(View::new(&self.unrestricted.whole, &key, access));
+        let view = Arc::new(View::new(&self.unrestricted, &key, access));
         self.by_class.insert(key.into(), Arc::clone(&view), 1);
         view
     }

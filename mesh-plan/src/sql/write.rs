@@ -13,8 +13,10 @@ use super::dialect::Dialect;
 use super::links::{table, table_operand};
 use super::predicate;
 use super::statement::{Params, Statement};
-use crate::mutation::{Action, Assignment, KeyColumns, LinkKey, Mutation, RelatedRecord, Subject};
-use crate::plan::ColumnSource;
+use crate::mutation::{
+    Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject,
+};
+use crate::plan::{ColumnSource, CompareOp};
 use crate::{Rule, Value, WriteError};
 
 /// The alias of the record that the path names.
@@ -44,6 +46,8 @@ pub enum Missing {
     Rule(Rule),
     /// The record that would result may not be written.
     Guard,
+    /// The record does not exist that a reference of that index is to.
+    Reference(usize),
 }
 
 impl<P> Step<P> {
@@ -56,6 +60,10 @@ impl<P> Step<P> {
                 .written()
                 .not_found(action.other_id().or_else(|| action.id()).unwrap_or(&Value::Null)),
             Missing::Rule(rule) => WriteError::conflict(rule),
+            Missing::Reference(index) => {
+                let field = mutation.references.get(index).map(|it| it.field.clone()).unwrap_or_default();
+                WriteError::NoReferred { field }
+            }
             Missing::Guard => {
                 WriteError::Refused("The record that would result is none that you may write".to_owned())
             }
@@ -83,26 +91,10 @@ struct Parent<'a> {
 /// Lowers a write.
 pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::Param>> {
     let mut steps = Steps { dialect, params: Params::new(None), list: Vec::new() };
-    let subject = &mutation.subject;
-    match &mutation.action {
-        Action::Create { values } => steps.create(subject, values, None),
-        Action::Update { id, values } => steps.update(subject, id, values),
-        Action::Delete { id } => {
-            steps.delete(subject, id, Vec::new(), Missing::Subject);
-            steps.list.iter_mut().for_each(|step| step.returns_id = true);
-        }
-        Action::CreateChild { id, other, values } => {
-            steps.find(subject, id, Missing::Subject);
-            steps.create(&other.subject, values, Some(&Parent { subject, id, other }));
-        }
-        Action::Link { id, other, to } => {
-            steps.find(subject, id, Missing::Subject);
-            steps.find(&other.subject, to, Missing::Other);
-            steps.link(&Parent { subject, id, other }, to);
-        }
-        Action::Connect { id, other, to } => steps.connect(&Parent { subject, id, other }, to),
-        Action::Disconnect { id, other } => steps.disconnect(&Parent { subject, id, other }),
-        Action::Remove { id, other, child } => steps.remove(&Parent { subject, id, other }, child),
+    steps.references(mutation);
+    steps.write(mutation);
+    if D::RECHECKS {
+        steps.recheck(mutation);
     }
     steps.list
 }
@@ -115,6 +107,117 @@ struct Steps<D: Dialect> {
 }
 
 impl<D: Dialect> Steps<D> {
+    /// Adds the statements of the action.
+    fn write(&mut self, mutation: &Mutation) {
+        let subject = &mutation.subject;
+        match &mutation.action {
+            Action::Create { values } => self.create(subject, values, None),
+            Action::Update { id, values } => self.update(subject, id, values),
+            Action::Delete { id } => {
+                self.delete(subject, id, Vec::new(), Missing::Subject);
+                self.list.iter_mut().for_each(|step| step.returns_id = true);
+            }
+            Action::CreateChild { id, other, values } => {
+                self.find(subject, id, Missing::Subject);
+                self.create(&other.subject, values, Some(&Parent { subject, id, other }));
+            }
+            Action::Link { id, other, to } => {
+                self.find(subject, id, Missing::Subject);
+                self.find(&other.subject, to, Missing::Other);
+                self.link(&Parent { subject, id, other }, to);
+            }
+            Action::Connect { id, other, to } => self.connect(&Parent { subject, id, other }, to),
+            Action::Disconnect { id, other } => self.disconnect(&Parent { subject, id, other }),
+            Action::Remove { id, other, child } => self.remove(&Parent { subject, id, other }, child),
+        }
+    }
+
+    /// Adds the checks of the records that the write needs but does not lock, again. A concurrent transaction may have
+    /// changed them while a statement waited for it.
+    fn recheck(&mut self, mutation: &Mutation) {
+        self.references(mutation);
+        let Some(other) = mutation.action.other() else { return };
+        if let Some(id) = mutation.action.id()
+            && mutation.subject.guard.is_some()
+            && !matches!(
+                (&mutation.action, &other.key),
+                (Action::Connect { .. } | Action::Disconnect { .. }, LinkKey::InSubject(_))
+            )
+        {
+            self.find(&mutation.subject, id, Missing::Subject);
+        }
+        let is_written = matches!(
+            (&mutation.action, &other.key),
+            (Action::Connect { .. }, LinkKey::InRelated(_))
+                | (Action::Remove { .. }, LinkKey::InRelated(_) | LinkKey::InSubject(_))
+        );
+        if let Some(id) = mutation.action.other_id()
+            && other.subject.guard.is_some()
+            && !is_written
+        {
+            self.find(&other.subject, id, Missing::Other);
+        }
+    }
+
+    /// Adds checks that the records exist and are visible that the values of the body refer to.
+    fn references(&mut self, mutation: &Mutation) {
+        let (subject, id) = match &mutation.action {
+            Action::CreateChild { other, .. } => (&other.subject, None),
+            action => (&mutation.subject, action.id()),
+        };
+        for (index, reference) in mutation.references.iter().enumerate() {
+            let mut found = Vec::new();
+            for target in &reference.targets {
+                let mut select = self.writable(&target.subject);
+                for column in &target.columns {
+                    let exists = self.refers(subject, id, &target.subject, column);
+                    select.and_where(exists);
+                }
+                found.push(Expr::exists(select));
+                // A key with NULL refers to nothing.
+                for column in target.columns.iter().filter(|column| column.value.is_none()) {
+                    let kept = self.kept(subject, id, &column.column);
+                    found.push(kept.is_null());
+                }
+            }
+            let mut select = Query::select();
+            select.expr(Expr::Constant(1.into()));
+            if let Some(found) = found.into_iter().reduce(Expr::or) {
+                select.and_where(found);
+            }
+            self.push(&select, Some(Missing::Reference(index)));
+        }
+    }
+
+    /// Returns the condition that a column of the target has the value that refers to it.
+    fn refers(
+        &mut self,
+        subject: &Subject,
+        id: Option<&Value>,
+        target: &Subject,
+        column: &ReferenceColumn,
+    ) -> Expr {
+        let source = ColumnSource::Column(column.target.clone());
+        let left = table_operand(&self.dialect, &target.entity().native, PARENT, &source);
+        match &column.value {
+            Some(value) => self.dialect.compare(&mut self.params, left, CompareOp::Eq, value),
+            None => {
+                let kept = self.kept(subject, id, &column.column);
+                let native = subject.entity().native.get(&column.column);
+                let kept = self.dialect.operand(kept, native);
+                self.dialect.equal(left, kept)
+            }
+        }
+    }
+
+    /// Returns the value of a column that the written record has already.
+    fn kept(&mut self, subject: &Subject, id: Option<&Value>, column: &str) -> Expr {
+        match id {
+            Some(id) => self.cell(subject, id, TARGET, column),
+            None => Expr::null(),
+        }
+    }
+
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<Missing>) {
         let params = std::mem::replace(&mut self.params, Params::new(None));
         let statement = params.render(statement, self.dialect.builder());
@@ -236,10 +339,8 @@ impl<D: Dialect> Steps<D> {
     fn writable(&mut self, subject: &Subject) -> SelectStatement {
         let mut select = Query::select();
         select.expr(column(PARENT, subject.id_column())).from_as(table(subject.table()), PARENT);
-        if let Some(guard) = &subject.guard {
-            let native = &subject.entity().native;
-            let operands = |source: &ColumnSource| table_operand(&self.dialect, native, PARENT, source);
-            select.and_where(predicate::lower(&self.dialect, &mut self.params, &operands, guard));
+        if let Some(guard) = self.guard(subject, PARENT) {
+            select.and_where(guard);
         }
         select
     }
@@ -247,11 +348,20 @@ impl<D: Dialect> Steps<D> {
     /// Returns the condition that a row of a statement without alias is that record, and one that may be written.
     fn is_record(&mut self, subject: &Subject, id: &Value) -> Expr {
         let has_id = Expr::col(subject.id_column().to_owned()).eq(self.value(id));
-        if subject.guard.is_none() {
-            return has_id;
+        match self.guard(subject, &subject.table().name) {
+            Some(guard) => has_id.and(guard),
+            None => has_id,
         }
-        let id = self.value(id);
-        has_id.and(Expr::exists(self.guarded(subject, id)))
+    }
+
+    /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies it to
+    /// them directly, not in a subquery: after waiting for a concurrent transaction, PostgreSQL checks the conditions on the
+    /// row again, but not its subqueries.
+    fn guard(&mut self, subject: &Subject, alias: &str) -> Option<Expr> {
+        let native = &subject.entity().native;
+        let operands = |source: &ColumnSource| table_operand(&self.dialect, native, alias, source);
+        let guard = subject.guard.as_ref()?;
+        Some(predicate::lower(&self.dialect, &mut self.params, &operands, guard))
     }
 
     /// Returns a subquery for a column of one record.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use self::json::{Json, Node};
 use crate::{
-    Cardinality, ComputedDocument, Document, EntityDocument, Entries, Fault, FieldType, IdField,
+    Cardinality, ComputedDocument, Document, EntityDocument, Entries, Fault, FieldList, FieldType, IdField,
     JoinDocument, ThroughDocument, Upload, Writable,
 };
 
@@ -109,14 +109,37 @@ impl<'t> Reader<'t> {
     }
 
     fn writable(&mut self, node: Option<Node<'t>>) -> Writable {
-        let Some(node) = node else { return Writable::None };
+        let Some(node) = node else { return Writable::default() };
+        if !node.is_object() {
+            let fields = self.field_list(
+                &node,
+                "true, false, a list of fields, or an object of create, update and delete",
+            );
+            return Writable { create: fields.clone(), delete: fields == FieldList::All, update: fields };
+        }
+        let members = self.json.members(&node, ["create", "update", "delete"], 0).unwrap_or_default();
+        let [create, update, delete] = members;
+        let mut fields = |node: Option<Node<'t>>| {
+            node.map(|node| self.field_list(&node, "true, false or a list of fields")).unwrap_or_default()
+        };
+        let (create, update) = (fields(create), fields(update));
+        let delete = delete.is_some_and(|node| {
+            node.boolean().unwrap_or_else(|| {
+                self.json.wrong_kind(&node, "true or false");
+                false
+            })
+        });
+        Writable { create, update, delete }
+    }
+
+    fn field_list(&mut self, node: &Node<'t>, expected: &str) -> FieldList {
         match node.boolean() {
-            Some(true) => Writable::All,
-            Some(false) => Writable::None,
-            None if node.is_array() => Writable::Fields(self.json.texts(&node)),
+            Some(true) => FieldList::All,
+            Some(false) => FieldList::None,
+            None if node.is_array() => FieldList::Fields(self.json.texts(node)),
             None => {
-                self.json.wrong_kind(&node, "true, false or a list of fields");
-                Writable::None
+                self.json.wrong_kind(node, expected);
+                FieldList::None
             }
         }
     }

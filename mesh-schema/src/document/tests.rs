@@ -6,6 +6,7 @@ mod random;
 use expect_test::{Expect, expect};
 
 use super::*;
+use crate::Field;
 
 fn check(text: &str, expected: Expect) {
     let shown = match Document::parse(text) {
@@ -92,6 +93,31 @@ fn every_property_is_parsed_in_order() {
     assert_eq!(document.to_json(), text);
     assert_eq!(document.entities.get("post").unwrap().uploads.get("cover").unwrap().max_bytes, Some(1000));
     assert_eq!(Document::parse(&document.to_json()), Ok(document));
+}
+
+#[test]
+fn each_kind_of_write_has_its_rights() {
+    let entity = |writable: &str| {
+        let text =
+            format!(r#"{{"entities": {{"post": {{"fields": ["id", "title"], "writable": {writable}}}}}}}"#);
+        let document = Document::parse(&text).unwrap();
+        assert_eq!(Document::parse(&document.to_json()).as_ref(), Ok(&document));
+        let schema = document.load(None).unwrap();
+        let post = schema.entity(schema.find("post").unwrap());
+        let names = |has_right: fn(&Field) -> bool| {
+            let fields = post.fields.iter().filter(|field| has_right(field));
+            fields.map(|field| field.name.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        let (create, update) = (names(|field| field.writable.create), names(|field| field.writable.update));
+        format!("{create}/{update}/{}", post.deletable)
+    };
+    assert_eq!(entity("true"), "id title/id title/true");
+    assert_eq!(entity("false"), "//false");
+    assert_eq!(entity("[\"title\"]"), "title/title/false", "a list permits no deletion");
+    assert_eq!(entity("{}"), "//false");
+    assert_eq!(entity(r#"{"create": true, "update": ["title"]}"#), "id title/title/false");
+    assert_eq!(entity(r#"{"update": ["title"], "delete": true}"#), "/title/true");
+    assert_eq!(entity(r#"{"delete": true}"#), "//true");
 }
 
 #[test]

@@ -9,8 +9,9 @@ use super::tie_break::tie_break;
 use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
 use crate::{
-    Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId, FieldType,
-    IdField, Member, NativeType, Piece, Table, TableName, Writable,
+    ColumnPair, Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId,
+    FieldList, FieldType, ForeignKey, IdField, KeyReference, Member, NativeType, Piece, Table, TableName,
+    Writable,
 };
 
 impl<'a> Loader<'a> {
@@ -29,6 +30,7 @@ impl<'a> Loader<'a> {
             table: stored.map_or(table, Table::full_name),
             description: stored.and_then(|table| table.description.clone()),
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
+            foreign_keys: stored.map(|table| self.foreign_keys(table)).unwrap_or_default(),
             ..Entity::default()
         };
         self.fields(&path, document, stored, &mut entity);
@@ -43,6 +45,22 @@ impl<'a> Loader<'a> {
         self.schema.by_key.insert(key.to_owned(), EntityId(self.schema.entities.len() as u32));
         self.schema.entities.push(entity);
         self.stored.push(stored);
+    }
+
+    fn foreign_keys(&self, table: &Table) -> Vec<KeyReference> {
+        let key = |key: &ForeignKey| {
+            let name = TableName { schema: key.target_schema.clone(), name: key.target.clone() };
+            let target = self.tables.as_ref()?.find(&name)?;
+            let columns =
+                if key.target_columns.is_empty() { &target.primary_key } else { &key.target_columns };
+            let pair = |(parent, target): (&String, &String)| ColumnPair {
+                parent: parent.clone(),
+                target: target.clone(),
+            };
+            let pairs = key.columns.iter().zip(columns).map(pair).collect();
+            Some(KeyReference { table: target.full_name(), pairs })
+        };
+        table.foreign_keys.iter().filter_map(key).collect()
     }
 
     fn check_entity_key(&mut self, path: &str, key: &str) {
@@ -151,14 +169,34 @@ impl<'a> Loader<'a> {
     }
 
     fn writable(&mut self, path: &str, writable: &Writable, entity: &mut Entity) {
-        match writable {
-            Writable::None => {}
-            Writable::All => entity.fields.iter_mut().for_each(|field| field.writable = true),
-            Writable::Fields(names) => {
+        entity.deletable = writable.delete;
+        let path = format!("{path}.writable");
+        if writable.listed().is_some() {
+            self.field_list(&path, &writable.create, entity, |field| &mut field.writable.create);
+            entity.fields.iter_mut().for_each(|field| field.writable.update = field.writable.create);
+        } else {
+            let create = format!("{path}.create");
+            self.field_list(&create, &writable.create, entity, |field| &mut field.writable.create);
+            let update = format!("{path}.update");
+            self.field_list(&update, &writable.update, entity, |field| &mut field.writable.update);
+        }
+    }
+
+    fn field_list(
+        &mut self,
+        path: &str,
+        list: &FieldList,
+        entity: &mut Entity,
+        right: fn(&mut Field) -> &mut bool,
+    ) {
+        match list {
+            FieldList::None => {}
+            FieldList::All => entity.fields.iter_mut().for_each(|field| *right(field) = true),
+            FieldList::Fields(names) => {
                 for (index, name) in names.iter().enumerate() {
-                    let inner = format!("{path}.writable[{index}]");
+                    let inner = format!("{path}[{index}]");
                     let Some(field) = self.field(&inner, name, entity) else { continue };
-                    if mem::replace(&mut field.writable, true) {
+                    if mem::replace(right(field), true) {
                         self.fault(inner, format!("The field '{name}' is listed twice"));
                     }
                 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Loader;
 use crate::policy::{ANY_ROLE, ConditionDocument, ListedDocument, RoleDocument, RuleDocument};
-use crate::{Entity, Entries, Member, Writable};
+use crate::{Entity, Entries, Field, FieldList, Member, Writable};
 
 impl Loader<'_> {
     pub(super) fn policies(&mut self, roles: &Entries<RoleDocument>) {
@@ -64,9 +64,23 @@ impl Loader<'_> {
                 }
             }
         }
-        if let Writable::Fields(names) = &listed.writable {
-            for (index, name) in names.iter().enumerate() {
-                self.writable_by_role(format!("{path}.writable[{index}]"), name, entity, listed);
+        let path_of_list = format!("{path}.writable");
+        if listed.writable.listed().is_some() {
+            self.field_list_of_role(&path_of_list, &listed.writable.create, (entity, listed), |field| {
+                field.writable.create || field.writable.update
+            });
+        } else {
+            let Writable { create, update, delete } = &listed.writable;
+            self.field_list_of_role(&format!("{path_of_list}.create"), create, (entity, listed), |field| {
+                field.writable.create
+            });
+            self.field_list_of_role(&format!("{path_of_list}.update"), update, (entity, listed), |field| {
+                field.writable.update
+            });
+            // `true` stands for what the entity permits.
+            if *delete && listed.writable != Writable::all() && !entity.deletable {
+                let message = format!("The records of entity '{}' cannot be deleted", entity.key);
+                self.fault(format!("{path_of_list}.delete"), message);
             }
         }
         if let Some(condition) = &listed.condition {
@@ -74,15 +88,30 @@ impl Loader<'_> {
         }
     }
 
-    fn writable_by_role(&mut self, path: String, name: &str, entity: &Entity, listed: &ListedDocument) {
-        let Some(Member::Field(id)) = entity.member(name) else { return self.no_field(path, name, entity) };
-        let field = entity.field(id);
-        if !field.writable && field.upload.is_none() {
-            self.fault(path, format!("The field '{name}' is not writable on entity '{}'", entity.key));
-        } else if listed.fields.as_ref().is_some_and(|fields| !fields.contains(&field.name)) {
-            let message =
-                format!("The field '{name}' can be written only where it can be read; add it to 'fields'");
-            self.fault(path, message);
+    /// Checks the fields of a list: each must have the right that a role gets, or accept files.
+    fn field_list_of_role(
+        &mut self,
+        path: &str,
+        list: &FieldList,
+        (entity, listed): (&Entity, &ListedDocument),
+        has_right: fn(&Field) -> bool,
+    ) {
+        let FieldList::Fields(names) = list else { return };
+        for (index, name) in names.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            let Some(Member::Field(id)) = entity.member(name) else {
+                self.no_field(path, name, entity);
+                continue;
+            };
+            let field = entity.field(id);
+            if !has_right(field) && field.upload.is_none() {
+                self.fault(path, format!("The field '{name}' is not writable on entity '{}'", entity.key));
+            } else if listed.fields.as_ref().is_some_and(|fields| !fields.contains(&field.name)) {
+                let message = format!(
+                    "The field '{name}' can be written only where it can be read; add it to 'fields'"
+                );
+                self.fault(path, message);
+            }
         }
     }
 

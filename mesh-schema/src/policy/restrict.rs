@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Entity, Member, Schema};
+use crate::{Entity, FieldWrites, Member, Schema};
 
 /// What a role may not do with an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,8 +11,12 @@ pub struct Restriction {
     pub hidden: bool,
     /// Hidden names of the entity: fields, relations, computed fields.
     pub without: HashSet<String>,
-    /// Fields that cannot be written and accept no files.
-    pub fixed: HashSet<String>,
+    /// The fields that a new record may have, in its body or as a file; `None` for all that the schema permits.
+    pub create: Option<HashSet<String>>,
+    /// The fields that may be changed; `None` for all that the schema permits.
+    pub update: Option<HashSet<String>>,
+    /// Whether records cannot be deleted.
+    pub keep: bool,
 }
 
 impl Schema {
@@ -27,6 +31,7 @@ impl Schema {
             if restriction.hidden {
                 schema.by_key.remove(&entity.key);
             }
+            entity.deletable &= !restriction.hidden && !restriction.keep;
             let Entity { members, fields, relations, .. } = entity;
             members.retain(|name, member| {
                 let leads_nowhere = match member {
@@ -39,8 +44,16 @@ impl Schema {
                 !leads_nowhere && !restriction.without.contains(name)
             });
             for field in fields {
-                if !members.contains_key(&field.name) || restriction.fixed.contains(&field.name) {
-                    field.writable = false;
+                let is_hidden = restriction.hidden || !members.contains_key(&field.name);
+                let is_denied = |allowed: &Option<HashSet<String>>| {
+                    is_hidden || allowed.as_ref().is_some_and(|allowed| !allowed.contains(&field.name))
+                };
+                let create = field.denied.create || is_denied(&restriction.create);
+                let update = field.denied.update || is_denied(&restriction.update);
+                field.denied = FieldWrites { create, update };
+                field.writable.create &= !create;
+                field.writable.update &= !update;
+                if create && update {
                     field.upload = None;
                 }
             }
@@ -52,7 +65,7 @@ impl Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FieldType, JoinDocument};
+    use crate::{Field, FieldType, JoinDocument};
 
     #[test]
     fn hidden_names_cannot_be_looked_up_but_ids_do_not_change() {
@@ -69,7 +82,8 @@ mod tests {
         let seen = schema.restricted(|entity| match entity.key.as_str() {
             "user" => Restriction { hidden: true, ..Restriction::default() },
             _ => {
-                Restriction { without: names(&["ownerId"]), fixed: names(&["id"]), ..Restriction::default() }
+                let title = || Some(names(&["title"]));
+                Restriction { without: names(&["ownerId"]), update: title(), ..Restriction::default() }
             }
         });
         assert_eq!(seen.find("user"), None);
@@ -80,8 +94,12 @@ mod tests {
         assert_eq!((post.member("ownerId"), post.member("owner")), (None, None));
         assert!(post.member("title").is_some());
         assert!(post.field_of_column("ownerId").is_some(), "storage columns are found as before");
-        let writable: Vec<_> =
-            post.fields.iter().filter(|field| field.writable).map(|field| field.name.as_str()).collect();
-        assert_eq!(writable, ["title"]);
+        let rights = |of: fn(&Field) -> bool| {
+            post.fields.iter().filter(|field| of(field)).map(|field| field.name.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(rights(|field| field.writable.create), ["id", "title"]);
+        assert_eq!(rights(|field| field.writable.update), ["title"]);
+        assert_eq!(rights(|field| field.denied.create), ["ownerId"]);
+        assert!(post.deletable);
     }
 }

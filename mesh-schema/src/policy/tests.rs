@@ -65,6 +65,22 @@ fn missing_policies_are_none() {
 }
 
 #[test]
+fn rights_that_the_entity_does_not_permit_are_faults() {
+    check(
+        r#"{
+            "a": {"post": {"writable": {"create": ["title", "label"], "update": ["ownerId"], "delete": true}}},
+            "b": {"post": {"writable": {"create": true, "delete": false}}},
+            "c": {"post": {"writable": true}}
+        }"#,
+        expect![[r#"
+            policies.a.post.writable.create[1]: Field 'label' not found on entity 'post'
+            policies.a.post.writable.update[0]: The field 'ownerId' is not writable on entity 'post'
+            policies.a.post.writable.delete: The records of entity 'post' cannot be deleted
+        "#]],
+    );
+}
+
+#[test]
 fn unknown_names_are_faults() {
     check(
         r#"{

@@ -18,7 +18,7 @@ use mesh_server::mesh_integrity::{
 use mesh_server::mesh_plan::{
     Mesh, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Registration,
 };
-use mesh_server::mesh_schema::{JoinDocument, Schema, ThroughDocument, Upload};
+use mesh_server::mesh_schema::{JoinDocument, Schema, ThroughDocument, Upload, Writable};
 use mesh_server::mesh_uploads::FileStore;
 use mesh_server::mesh_wire::client::{
     self, Client, Endpoint, ReplyError, StreamEvent, UploadFile, UploadForm, UploadTarget,
@@ -99,11 +99,15 @@ impl Site {
                 it.untyped("id")
                     .untyped("title")
                     .untyped("cover")
-                    .writable_fields(["title"])
+                    .writes(Writable { delete: true, ..Writable::fields(["title"]) })
                     .upload("cover", cover)
             })
             .entity("author", |it| it.untyped("id").untyped("name"))
-            .entity("comment", |it| it.untyped("id").untyped("text").writable_fields(["text"]))
+            .entity("comment", |it| {
+                it.untyped("id")
+                    .untyped("text")
+                    .writes(Writable { delete: true, ..Writable::fields(["text"]) })
+            })
             .entity("tag", |it| it.untyped("id").untyped("label"))
             .relation("post.author", JoinDocument::one("author", "authors.id = posts.author_id"))
             .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"))

@@ -50,7 +50,9 @@ impl From<PlanError> for WireError {
 impl From<WriteError> for WireError {
     fn from(error: WriteError) -> Self {
         match error {
-            WriteError::NotFound { .. } => Self::new(ErrorKind::NotFound, error.to_string()),
+            WriteError::NotFound { .. } | WriteError::NoReferred { .. } => {
+                Self::new(ErrorKind::NotFound, error.to_string())
+            }
             WriteError::Conflict { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
             WriteError::Value => Self::validation(error.to_string()),
             WriteError::Refused(message) => Self::integrity(Code::Forbidden, message),

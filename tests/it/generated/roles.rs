@@ -72,8 +72,8 @@ fn role_can_write_what_its_policy_lists() {
         let output = run(&["openapi", "--config", &config, "--role", role]);
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    assert!(described("author")["components"]["schemas"]["post.written"]["properties"]["ownerId"].is_null());
-    assert!(described("admin")["components"]["schemas"]["post.written"]["properties"]["ownerId"].is_object());
+    assert!(described("author")["components"]["schemas"]["post.created"]["properties"]["ownerId"].is_null());
+    assert!(described("admin")["components"]["schemas"]["post.updated"]["properties"]["ownerId"].is_object());
     assert!(described("*")["paths"]["/mesh/post"]["post"].is_null());
 }
 

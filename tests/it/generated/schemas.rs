@@ -112,7 +112,7 @@ fn enabled_profiles_are_described() {
     let Some(tools) = node_tools() else { return };
     let schema = json!({
         "entities": {
-            "account": {"fields": ["id", "email", "avatar"], "writable": ["email"], "uploads": {"avatar": {}}},
+            "account": {"fields": ["id", "email", "avatar"], "writable": {"create": ["email"], "update": ["email"], "delete": true}, "uploads": {"avatar": {}}},
             "post": {"fields": ["id", "title", "banner"], "uploads": {"banner": {}}},
         },
         "joins": {

@@ -26,8 +26,11 @@ fn shop() -> (Database, String) {
     invoice["types"]["number"] = json!("bigint");
     invoice["uploads"] = json!({"scan": {}});
     invoice["computed"] = json!({"label": {"from": ["id", "total"], "template": "{id}: {total}"}});
-    document["entities"]["post"]["writable"] = json!(["title", "likes", "attributes", "authorId"]);
-    document["entities"]["comment"]["writable"] = json!(["text", "userId"]);
+    let post = json!(["title", "likes", "attributes", "authorId"]);
+    document["entities"]["post"]["writable"] = json!({"create": post, "update": post, "delete": true});
+    let comment = json!(["text", "userId"]);
+    document["entities"]["comment"]["writable"] =
+        json!({"create": comment, "update": comment, "delete": true});
     let schema = database.dir.write("schema.json", &document.to_string());
     (database, schema)
 }

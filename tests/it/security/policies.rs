@@ -13,7 +13,7 @@ fn schema() -> Value {
             "post": {
                 "fields": ["id", "title", "published", "ownerId"],
                 "columns": {"ownerId": "author_id"},
-                "writable": ["title", "published", "ownerId"]
+                "writable": {"create": ["title", "published", "ownerId"], "update": ["title", "published", "ownerId"], "delete": true}
             },
             "user": {"fields": ["id", "name", "age"], "writable": ["name"]},
             "comment": {"fields": ["id", "text"]}
@@ -26,7 +26,10 @@ fn schema() -> Value {
         "policies": {
             "admin": true,
             "editor": {
-                "post": {"$where": own, "writable": ["title", "ownerId"]},
+                "post": {
+                    "$where": own,
+                    "writable": {"create": ["title", "ownerId"], "update": ["title", "ownerId"], "delete": true}
+                },
                 "user": {"fields": ["id", "name"]}
             },
             "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}

@@ -187,7 +187,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Creates a record. Like all writes of records, it returns the selection of the query, by default all fields. */
-  async create<E extends Writable<S>, const Q extends Query<S> = never>(
+  async create<E extends Writable<S, "creatable">, const Q extends Query<S> = never>(
     entity: E,
     fields: NewFields<S, E>,
     query?: Q & Shape<S, E, Q>,
@@ -197,10 +197,10 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Updates fields of a record. */
-  async update<E extends Writable<S>, const Q extends Query<S> = never>(
+  async update<E extends Writable<S, "updatable">, const Q extends Query<S> = never>(
     entity: E,
     id: string | number,
-    fields: Fields<S, E>,
+    fields: Fields<S, E, "updatable">,
     query?: Q & Shape<S, E, Q>,
     call?: Call,
   ): Promise<Written<S, E, Q>> {
@@ -208,7 +208,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Deletes a record. */
-  async delete(entity: Writable<S>, id: string | number, call?: Call): Promise<void> {
+  async delete(entity: Deletable<S>, id: string | number, call?: Call): Promise<void> {
     await this.#write("DELETE", [entity, id], undefined, undefined, call);
   }
 

@@ -17,9 +17,13 @@ export interface EntityTypes {
   relations: object;
   /** The names of fields that accept files. */
   uploads: string;
-  /** The names of writable fields. */
-  writable: string;
-  /** The writable fields that a new record must have. */
+  /** The names of the fields that new records may have. */
+  creatable: string;
+  /** The names of the fields that may be changed. */
+  updatable: string;
+  /** Whether records may be deleted. */
+  deletable: boolean;
+  /** The fields that a new record must have. */
   required: string;
 }
 /** The types of all entities of a schema. */
@@ -231,16 +235,19 @@ interface Taken extends Literals {
   json: Json;
   binary: string;
 }
-/** The writable fields of a record. */
-export type Fields<S, E> = {
-  readonly [F in keyof Part<S, E, "kinds"> & Part<S, E, "writable">]?:
+/** The fields that a write may set: those of a new record, or those that may be changed. */
+export type Fields<S, E, Kind extends "creatable" | "updatable"> = {
+  readonly [F in keyof Part<S, E, "kinds"> & Part<S, E, Kind>]?:
     | Taken[Part<S, E, "kinds">[F] & keyof Taken]
     | (F extends keyof Part<S, E, "fields"> ? Extract<Part<S, E, "fields">[F], null> : never);
 };
 /** The fields of a new record. Those that a relation sets may be left out. */
-export type NewFields<S, E, Set = never> = Fields<S, E> & Required<Pick<Fields<S, E>, Exclude<Part<S, E, "required">, Set> & keyof Fields<S, E>>>;
-/** Entities with records that can be created, updated and deleted. */
-export type Writable<S> = { [E in keyof S]: [Part<S, E, "writable">] extends [never] ? never : Text<E> }[keyof S];
+export type NewFields<S, E, Set = never> = Fields<S, E, "creatable"> &
+  Required<Pick<Fields<S, E, "creatable">, Exclude<Part<S, E, "required">, Set> & keyof Fields<S, E, "creatable">>>;
+/** Entities with records that can be created, or updated. */
+export type Writable<S, Kind extends "creatable" | "updatable"> = { [E in keyof S]: [Part<S, E, Kind>] extends [never] ? never : Text<E> }[keyof S];
+/** Entities with records that can be deleted. */
+export type Deletable<S> = { [E in keyof S]: Part<S, E, "deletable"> extends true ? Text<E> : never }[keyof S];
 type Relation<S, E, Kind> = { [R in keyof Part<S, E, "relations">]: Part<S, E, "relations">[R] extends Kind ? Text<R> : never }[keyof Part<S, E, "relations">];
 type Link<S, E, R> = R extends keyof Part<S, E, "relations"> ? (Part<S, E, "relations">[R] extends Many<unknown, infer F> ? Extract<F, string> : never) : never;
 type To<S, E, R> = R extends keyof Part<S, E, "relations"> ? Target<Part<S, E, "relations">[R]> & keyof S : never;

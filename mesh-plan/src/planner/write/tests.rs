@@ -1,7 +1,7 @@
 //! Invalid writes are refused with helpful messages, and values are checked against their fields.
 
 use expect_test::{Expect, expect};
-use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
+use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument, Writable};
 
 use super::{WriteRequest, WriteTarget};
 use crate::{Context, Fields, Mesh, Mutation, WriteError, WriteOutcome};
@@ -42,7 +42,7 @@ pub(crate) fn blog() -> Mesh {
                 .field("status", FieldType::String)
                 .field("authorId", FieldType::Integer)
                 .column("authorId", "author_id")
-                .writable_fields(["title", "authorId"])
+                .writes(Writable { delete: true, ..Writable::fields(["title", "authorId"]) })
         })
         .entity("tag", |tag| tag.field("id", FieldType::String).field("label", FieldType::String))
         .entity("log", |log| log.field("line", FieldType::String).no_id().writable())

@@ -36,7 +36,9 @@ fn the_condition_guards_the_record() {
     let create = WriteTarget::Create { entity: "post" };
     assert_eq!(guard(write(Some(&who("author", 8)), create, title).unwrap()), Some(owned_by(8)));
     let delete = WriteTarget::Delete { entity: "post", id: "1" };
-    assert_eq!(guard(write(Some(&who("author", 8)), delete, "{}").unwrap()), Some(owned_by(8)));
+    let refused = write(Some(&who("author", 8)), delete, "{}").unwrap_err();
+    assert_eq!(refused, "Records of entity 'post' cannot be deleted", "a list of fields permits no deletion");
+    assert!(guard(write(None, delete, "{}").unwrap()).is_some());
     // No record belongs to a user whose id the column cannot hold.
     let stranger = Principal::new("x", "s").with_role("author");
     let guarded = guard(write(Some(&stranger), UPDATE, title).unwrap()).unwrap();

@@ -34,6 +34,7 @@ impl Dialect for Postgres {
     type Operand = Operand;
 
     const NULL_IS_SMALLEST: bool = false;
+    const RECHECKS: bool = true;
 
     fn builder(&self) -> impl QueryBuilder {
         PostgresQueryBuilder

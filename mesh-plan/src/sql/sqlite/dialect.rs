@@ -22,6 +22,8 @@ impl Dialect for Sqlite {
     type Operand = Expr;
 
     const NULL_IS_SMALLEST: bool = true;
+    // A write holds the lock of the file from its first statement on.
+    const RECHECKS: bool = false;
 
     fn builder(&self) -> impl QueryBuilder {
         SqliteQueryBuilder

@@ -99,8 +99,8 @@ impl<D: Dialect> Steps<D> {
         if let Some(kept) = kept {
             update.and_where(Expr::col(other.id_column().to_owned()).ne(self.value(kept)));
         }
-        if other.guard.is_some() {
-            update.and_where(Expr::col(other.id_column().to_owned()).in_subquery(self.writable(other)));
+        if let Some(guard) = self.guard(other, &other.table().name) {
+            update.and_where(guard);
         }
         update.values(key.set.iter().map(|pair| (pair.target.clone(), Expr::null())));
         self.push(&update, None);

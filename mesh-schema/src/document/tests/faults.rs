@@ -155,8 +155,17 @@ fn wrong_values_of_entities_are_refused() {
     check(
         &entity("\"writable\": \"all\""),
         expect![[r#"
-        2:13 entities.post.writable: Expected true, false or a list of fields, found text
+        2:13 entities.post.writable: Expected true, false, a list of fields, or an object of create, update and delete, found text
     "#]],
+    );
+    check(
+        &entity("\"writable\": {\"create\": 1, \"update\": [2], \"delete\": [], \"read\": true}"),
+        expect![[r#"
+            2:64 entities.post.writable.read: Unknown key 'read'; expected one of create, update, delete
+            2:24 entities.post.writable.create: Expected true, false or a list of fields, found a number
+            2:38 entities.post.writable.update[0]: Expected text, found a number
+            2:52 entities.post.writable.delete: Expected true or false, found a list
+        "#]],
     );
     check(
         &entity("\"computed\": {\"x\": {}, \"y\": {\"from\": {}, \"template\": []}}"),

@@ -25,7 +25,13 @@ fn entities() -> impl Strategy<Value = Entries<EntityDocument>> {
     let uploads = map((prop::option::of(1..u64::MAX), content_types)
         .prop_map(|(max_bytes, content_types)| Upload { max_bytes, content_types }));
     let names = || prop::collection::vec(name(), 0..3);
-    let writable = prop_oneof![Just(Writable::None), Just(Writable::All), names().prop_map(Writable::Fields)];
+    let list =
+        || prop_oneof![Just(FieldList::None), Just(FieldList::All), names().prop_map(FieldList::Fields)];
+    let writable = (list(), list(), any::<bool>()).prop_map(|(create, update, delete)| Writable {
+        create,
+        update,
+        delete,
+    });
     let computed = map((names(), name()).prop_map(|(from, template)| ComputedDocument { from, template }));
     map((names(), prop::option::of(name()), map(name()), id, types, uploads, writable, computed).prop_map(
         |(fields, table, columns, id_field, types, uploads, writable, computed)| EntityDocument {

@@ -195,7 +195,7 @@ proptest! {
             let entity = crate::EntityDocument {
                 fields: names.clone(),
                 table: names.first().cloned(),
-                writable: crate::Writable::Fields(keys.clone()),
+                writable: crate::Writable::fields(keys.iter().map(String::as_str)),
                 ..crate::EntityDocument::default()
             };
             document.entities.push(key, entity);

@@ -89,9 +89,9 @@ impl AppFactory {
         let has_field = |is_such: fn(&Field) -> bool| {
             schema.entities().any(|(_, entity)| entity.fields.iter().any(is_such))
         };
-        if config.mutations.enabled && !has_field(|field| field.writable) {
+        if config.mutations.enabled && !schema.entities().any(|(_, entity)| entity.is_writable()) {
             tracing::warn!(
-                "write routes are enabled, but no field is writable: list the writable fields under 'writable' in the schema \
+                "write routes are enabled, but nothing is writable: list the writable fields under 'writable' in the schema \
                  document (`mesh-server introspect` writes a document to start from)"
             );
         }

@@ -52,7 +52,9 @@ fn policy(role: &str, entity: &Entity) -> Access {
     let own = || Condition::equal("ownerId", SessionValue::UserId);
     match (role, entity.key.as_str()) {
         ("admin", _) => Access::all(),
-        ("author", "post") => Access::all().when(own()).writing(["title", "ownerId"]),
+        ("author", "post") => {
+            Access::all().when(own()).creating(["title", "ownerId"]).updating(["title", "ownerId"])
+        }
         ("author", "note" | "card") => Access::all().when(own()),
         ("author", "tag") => Access::all().read_only(),
         ("guest", "card") => Access::all().except(["postId"]).when(own()),

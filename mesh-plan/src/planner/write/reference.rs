@@ -1,0 +1,182 @@
+//! Records that the values of a write refer to. `SPEC §11`
+//!
+//! A foreign key that a client may write is a link, so its target must be visible to the client: otherwise it could link
+//! hidden records, and learn from the response of the database which ones exist.
+
+use std::collections::HashMap;
+
+use mesh_schema::{Cardinality, Entity, EntityId, Link, Schema, TableName};
+
+use super::rights::Kind;
+use super::{WritePlanner, link};
+use crate::mutation::{Assignment, LinkKey, Reference, ReferenceColumn, ReferenceTarget, Subject};
+use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::{Error, Value, WriteError};
+
+/// The references between the records of a schema, and the entities of each table.
+#[derive(Debug, Default)]
+pub(crate) struct References {
+    by_entity: HashMap<EntityId, Vec<ColumnGroup>>,
+    by_table: HashMap<TableName, Vec<EntityId>>,
+}
+
+/// Columns of an entity that refer to a record together.
+#[derive(Debug)]
+struct ColumnGroup {
+    /// In order.
+    columns: Vec<String>,
+    /// The entities that they may refer to, with the columns there.
+    targets: Vec<(EntityId, Vec<Pair>)>,
+}
+
+/// A column of the record that is written, and that of the target.
+#[derive(Clone, Debug, PartialEq)]
+struct Pair {
+    column: String,
+    target: String,
+}
+
+impl References {
+    /// Finds the references: those of relations, from both sides, and those of the foreign keys of the database.
+    pub(crate) fn new(schema: &Schema) -> Self {
+        let mut references = Self::default();
+        for (id, entity) in schema.entities() {
+            references.by_table.entry(entity.table.clone()).or_default().push(id);
+        }
+        for (id, entity) in schema.entities() {
+            for relation in &entity.relations {
+                if let Link::Through { .. } = relation.link {
+                    continue;
+                }
+                let other = relation.target;
+                let (from, to, pairs): (_, _, Vec<Pair>) =
+                    match link::stored_key(entity, relation, schema.entity(other)) {
+                        LinkKey::InSubject(key) => (id, other, key.all().map(Pair::in_parent).collect()),
+                        LinkKey::InRelated(key) => (other, id, key.all().map(Pair::in_target).collect()),
+                        LinkKey::Junction { .. } => continue,
+                    };
+                if is_reference(schema.entity(from), schema.entity(to), relation.cardinality, &pairs) {
+                    references.add(from, to, pairs);
+                }
+            }
+            for key in &entity.foreign_keys {
+                let targets = references.by_table.get(&key.table).cloned().unwrap_or_default();
+                for target in targets {
+                    references.add(id, target, key.pairs.iter().map(Pair::in_parent).collect());
+                }
+            }
+        }
+        references
+    }
+
+    fn add(&mut self, entity: EntityId, target: EntityId, pairs: Vec<Pair>) {
+        let mut columns: Vec<String> = pairs.iter().map(|pair| pair.column.clone()).collect();
+        columns.sort();
+        columns.dedup();
+        let groups = self.by_entity.entry(entity).or_default();
+        let target = (target, pairs);
+        match groups.iter_mut().find(|group| group.columns == columns) {
+            Some(group) if group.targets.contains(&target) => {}
+            Some(group) => group.targets.push(target),
+            None => groups.push(ColumnGroup { columns, targets: vec![target] }),
+        }
+    }
+
+    /// Returns the entities of a table.
+    pub(super) fn stored_in(&self, table: &TableName) -> &[EntityId] {
+        self.by_table.get(table).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Returns whether a relation shows that the columns of `entity` are a key of `target`. A relation to many records may also
+/// compare columns that identify no record, and one between two ids does not say which of them follows the other.
+fn is_reference(entity: &Entity, target: &Entity, cardinality: Cardinality, pairs: &[Pair]) -> bool {
+    let is_id = |entity: &Entity, column: &str| {
+        entity.id.is_some_and(|id| entity.field(id).column.eq_ignore_ascii_case(column))
+    };
+    let identifies =
+        |column: &str| is_id(target, column) || target.native.get(column).is_some_and(|native| native.unique);
+    let is_shared = pairs.iter().any(|pair| is_id(entity, &pair.column) && is_id(target, &pair.target));
+    !is_shared && (cardinality == Cardinality::One || pairs.iter().any(|pair| identifies(&pair.target)))
+}
+
+impl Pair {
+    fn in_parent(pair: &mesh_schema::ColumnPair) -> Self {
+        Self { column: pair.parent.clone(), target: pair.target.clone() }
+    }
+
+    fn in_target(pair: &mesh_schema::ColumnPair) -> Self {
+        Self { column: pair.target.clone(), target: pair.parent.clone() }
+    }
+}
+
+impl WritePlanner<'_> {
+    /// Returns the records that the values of the body refer to and that the principal might not see.
+    pub(super) fn references(
+        &self,
+        subject: &Subject,
+        values: &[Assignment],
+        kind: Kind,
+    ) -> Result<Vec<Reference>, Error> {
+        let mut references = Vec::new();
+        let Some(groups) = self.view.references.by_entity.get(&subject.entity) else {
+            return Ok(references);
+        };
+        let is_set_by_server = |field: &str| self.request.set.iter().any(|(name, _)| *name == field);
+        for group in groups {
+            let assigned = |column: &str| values.iter().find(|value| value.column == column);
+            let mut written = group.columns.iter().filter_map(|column| assigned(column));
+            let of_client = |value: &&Assignment| {
+                !is_set_by_server(&value.field) && !is_required(subject.guard.as_ref(), value)
+            };
+            let Some(field) = written.clone().find(of_client).map(|value| value.field.clone()) else {
+                continue;
+            };
+            // A key with NULL refers to nothing.
+            if written.any(|value| value.value == Value::Null) {
+                continue;
+            }
+            let mut targets = Vec::new();
+            let mut is_free = false;
+            for (id, pairs) in &group.targets {
+                let entity = self.view.whole.entity(*id);
+                if self.view.schema.find(&entity.key).is_none() || entity.id.is_none() {
+                    continue;
+                }
+                let target = self.subject(*id)?;
+                is_free |= target.guard.is_none();
+                let columns = pairs.iter().filter_map(|pair| {
+                    let value = assigned(&pair.column).map(|value| value.value.clone());
+                    let (target, column) = (pair.target.clone(), pair.column.clone());
+                    // A new record has no values besides those that it gets.
+                    (value.is_some() || kind == Kind::Update).then_some(ReferenceColumn {
+                        target,
+                        column,
+                        value,
+                    })
+                });
+                targets.push(ReferenceTarget { subject: target, columns: columns.collect() });
+            }
+            if is_free {
+                continue;
+            }
+            if targets.is_empty() {
+                return Err(WriteError::NoReferred { field }.into());
+            }
+            references.push(Reference { field, targets });
+        }
+        Ok(references)
+    }
+}
+
+/// Returns whether the condition of the record requires this value, such as the id of the session's user. Then it is no
+/// choice of the client.
+fn is_required(guard: Option<&Predicate>, assigned: &Assignment) -> bool {
+    match guard {
+        Some(Predicate::All(parts)) => parts.iter().any(|part| is_required(Some(part), assigned)),
+        Some(Predicate::Compare { source: ColumnSource::Column(column), op: CompareOp::Eq, value }) => {
+            *column == assigned.column && *value == assigned.value
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,126 @@
+//! The rights that writes need beyond those of the fields in their bodies. `SPEC §6`, `SPEC §11`
+
+use mesh_schema::{Entity, EntityId, FieldWrites};
+
+use super::error;
+use crate::mutation::{LinkKey, RelatedRecord, Subject};
+use crate::policy::View;
+use crate::{PlanError, WriteFault};
+
+/// Whether a record is created or updated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Create,
+    Update,
+}
+
+impl Kind {
+    /// Returns the part of the rights that is about this kind of write.
+    pub(super) fn permits(self, rights: FieldWrites) -> bool {
+        match self {
+            Self::Create => rights.create,
+            Self::Update => rights.update,
+        }
+    }
+
+    /// Refuses an entity without fields that such a write may set.
+    pub(super) fn check_entity(self, entity: &Entity) -> Result<(), PlanError> {
+        let (is_permitted, action) = match self {
+            Self::Create => (entity.is_creatable(), "created"),
+            Self::Update => (entity.is_updatable(), "updated"),
+        };
+        if is_permitted { Ok(()) } else { Err(not_permitted(entity, action)) }
+    }
+}
+
+/// Refuses deletions of an entity that permits none.
+pub(super) fn check_delete(entity: &Entity) -> Result<(), PlanError> {
+    if entity.deletable { Ok(()) } else { Err(not_permitted(entity, "deleted")) }
+}
+
+/// Checks that a child may be created with its link to the parent. The relation of the path stands for the right to set
+/// a field that the schema makes writable for nobody, or a column that is no field; what a policy takes away is refused.
+pub(super) fn check_child_link(other: &RelatedRecord) -> Result<(), PlanError> {
+    let LinkKey::InRelated(key) = &other.key else { return Ok(()) };
+    let child = other.subject.entity();
+    for pair in key.all() {
+        let mut fields = child.fields.iter().filter(|field| field.column == pair.target).peekable();
+        if fields.peek().is_some() && fields.all(|field| field.denied.create) {
+            return Err(link_not_writable(child, &pair.target, other));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the fields of the columns that store a to-one relation may be updated, and the entity that has them.
+pub(super) fn check_link(view: &View, subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError> {
+    let (entity, columns): (_, Vec<&String>) = match &other.key {
+        LinkKey::InSubject(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
+        LinkKey::InRelated(key) => {
+            (other.subject.entity(), key.set.iter().map(|pair| &pair.target).collect())
+        }
+        LinkKey::Junction { .. } => {
+            check_junction(view, subject, other, Kind::Create)?;
+            return check_junction(view, subject, other, Kind::Update);
+        }
+    };
+    for column in columns {
+        let mut fields = entity.fields.iter().filter(|field| field.column == *column).peekable();
+        if fields.peek().is_some() && fields.all(|field| !field.writable.update) {
+            return Err(link_not_writable(entity, column, other));
+        }
+    }
+    Kind::Update.check_entity(entity)
+}
+
+/// Checks that pairs may be added to a junction ([`Kind::Create`]) or removed from it. They belong to the record of the
+/// path, which must be updatable. If the junction is an entity whose records can be created or deleted by themselves, that
+/// right is needed too, so that the relation does not get around a policy about them.
+pub(super) fn check_junction(
+    view: &View,
+    subject: &Subject,
+    other: &RelatedRecord,
+    kind: Kind,
+) -> Result<(), PlanError> {
+    let LinkKey::Junction { table, from, to, .. } = &other.key else { return Ok(()) };
+    Kind::Update.check_entity(subject.entity())?;
+    let refused = |id: &EntityId| {
+        let (whole, seen) = (view.whole.entity(*id), view.schema.entity(*id));
+        match kind {
+            Kind::Update => whole.deletable && !seen.deletable,
+            Kind::Create => {
+                let is_end = |column: &String| column == from || column == to;
+                let ends = seen.fields.iter().filter(|field| is_end(&field.column));
+                whole.is_creatable()
+                    && (!seen.is_creatable() || ends.into_iter().any(|field| field.denied.create))
+            }
+        }
+    };
+    if view.references.stored_in(table).iter().any(refused) {
+        let relation = other.relation.clone();
+        return Err(error(subject.entity(), WriteFault::LinkNotWritable { relation }));
+    }
+    Ok(())
+}
+
+fn not_permitted(entity: &Entity, action: &'static str) -> PlanError {
+    let key = entity.key.clone();
+    if entity.is_writable() {
+        error(entity, WriteFault::NotPermitted { entity: key, action })
+    } else {
+        error(entity, WriteFault::EntityNotWritable { entity: key })
+    }
+}
+
+/// Returns the error for a link that may not be written. It does not name a field that a policy hides.
+fn link_not_writable(entity: &Entity, column: &str, other: &RelatedRecord) -> PlanError {
+    let mut names = entity.fields.iter().filter(|field| field.column == column).map(|field| &field.name);
+    match names.find(|name| entity.member(name).is_some()) {
+        Some(name) => not_writable(entity, name),
+        None => error(entity, WriteFault::LinkNotWritable { relation: other.relation.clone() }),
+    }
+}
+
+pub(super) fn not_writable(entity: &Entity, field: &str) -> PlanError {
+    error(entity, WriteFault::NotWritable { entity: entity.key.clone(), field: field.to_owned() })
+}
