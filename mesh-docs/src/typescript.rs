@@ -119,7 +119,8 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
     let _ = writeln!(out, "    id: {id};");
     let _ = writeln!(out, "    kinds: {};", members(kinds));
     let _ = writeln!(out, "    relations: {};", members(relations));
-    let _ = writeln!(out, "    uploads: {uploads};\n    creatable: {creatable};\n    updatable: {updatable};");
+    let _ =
+        writeln!(out, "    uploads: {uploads};\n    creatable: {creatable};\n    updatable: {updatable};");
     let _ = writeln!(out, "    deletable: {deletable};\n    required: {required};\n  }};");
 }
 

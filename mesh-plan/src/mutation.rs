@@ -134,13 +134,15 @@ pub struct Assignment {
 }
 
 /// A record that values of the body refer to. One of the targets must have a record that fulfills [`Subject::guard`] and has
-/// these values, else the write fails with [`WriteError::NoReferred`]. Only references to targets that the principal cannot
-/// see completely are listed.
+/// these values, else the write fails with [`WriteError::NoReferred`], also if there is no target. Only references to
+/// targets that the principal cannot see completely are listed.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The field of the body, for messages.
     pub field: String,
-    /// The entities that the columns may refer to.
+    /// Whether the condition of the written record excludes the value. Then the write is refused instead.
+    pub is_excluded: bool,
+    /// The entities that the columns may refer to and that the principal may see.
     pub targets: Vec<ReferenceTarget>,
 }
 

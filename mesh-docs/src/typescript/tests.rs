@@ -56,7 +56,9 @@ fn fields_of_every_kind() {
                 kinds: { id: "integer"; s: "string"; i: "integer"; big: "bigint"; n: "number"; b: "boolean"; at: "datetime"; day: "date"; j: "json"; bytes: "binary"; u: "uuid"; d: "decimal"; unknown: "scalar"; "not plain": "scalar" };
                 relations: {};
                 uploads: "s" | "not plain";
-                writable: never;
+                creatable: never;
+                updatable: never;
+                deletable: false;
                 required: never;
               };
             }
@@ -90,7 +92,9 @@ fn to_one_and_to_many() {
                 kinds: { id: "scalar" };
                 relations: { author: mesh.One<"user"> };
                 uploads: never;
-                writable: never;
+                creatable: never;
+                updatable: never;
+                deletable: false;
                 required: never;
               };
               user: {
@@ -99,7 +103,9 @@ fn to_one_and_to_many() {
                 kinds: { id: "scalar" };
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
-                writable: never;
+                creatable: never;
+                updatable: never;
+                deletable: false;
                 required: never;
               };
             }
@@ -135,7 +141,9 @@ fn many_to_many() {
                 kinds: { id: "scalar" };
                 relations: { tags: mesh.Many<"tag"> };
                 uploads: never;
-                writable: never;
+                creatable: never;
+                updatable: never;
+                deletable: false;
                 required: never;
               };
               tag: {
@@ -144,7 +152,9 @@ fn many_to_many() {
                 kinds: { label: "scalar" };
                 relations: { posts: mesh.Many<"post"> };
                 uploads: never;
-                writable: never;
+                creatable: never;
+                updatable: never;
+                deletable: false;
                 required: never;
               };
             }
@@ -173,7 +183,9 @@ fn self_relation() {
                 kinds: { id: "scalar" };
                 relations: { manager: mesh.One<"user">; staff: mesh.Many<"user"> };
                 uploads: never;
-                writable: never;
+                creatable: never;
+                updatable: never;
+                deletable: false;
                 required: never;
               };
             }

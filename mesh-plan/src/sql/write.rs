@@ -60,15 +60,19 @@ impl<P> Step<P> {
                 .written()
                 .not_found(action.other_id().or_else(|| action.id()).unwrap_or(&Value::Null)),
             Missing::Rule(rule) => WriteError::conflict(rule),
-            Missing::Reference(index) => {
-                let field = mutation.references.get(index).map(|it| it.field.clone()).unwrap_or_default();
-                WriteError::NoReferred { field }
-            }
-            Missing::Guard => {
-                WriteError::Refused("The record that would result is none that you may write".to_owned())
-            }
+            Missing::Reference(index) => match mutation.references.get(index) {
+                Some(reference) if !reference.is_excluded => {
+                    WriteError::NoReferred { field: reference.field.clone() }
+                }
+                _ => refused(),
+            },
+            Missing::Guard => refused(),
         })
     }
+}
+
+fn refused() -> WriteError {
+    WriteError::Refused("The record that would result is none that you may write".to_owned())
 }
 
 impl Mutation {
@@ -165,6 +169,9 @@ impl<D: Dialect> Steps<D> {
             Action::CreateChild { other, .. } => (&other.subject, None),
             action => (&mutation.subject, action.id()),
         };
+        if let (false, Action::Update { id, .. }) = (mutation.references.is_empty(), &mutation.action) {
+            self.find(subject, id, Missing::Subject);
+        }
         for (index, reference) in mutation.references.iter().enumerate() {
             let mut found = Vec::new();
             for target in &reference.targets {
@@ -182,9 +189,8 @@ impl<D: Dialect> Steps<D> {
             }
             let mut select = Query::select();
             select.expr(Expr::Constant(1.into()));
-            if let Some(found) = found.into_iter().reduce(Expr::or) {
-                select.and_where(found);
-            }
+            let found = found.into_iter().reduce(Expr::or);
+            select.and_where(found.unwrap_or_else(|| Expr::Constant(false.into())));
             self.push(&select, Some(Missing::Reference(index)));
         }
     }

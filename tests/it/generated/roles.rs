@@ -65,7 +65,10 @@ fn role_can_write_what_its_policy_lists() {
     let schema = schema(&dir, Some(policies()));
     for (role, writable) in [("admin", "\"title\" | \"ownerId\""), ("author", "\"title\""), ("*", "never")] {
         let text = written("types", &schema, role);
-        assert!(text.contains(&format!("    writable: {writable};\n")), "{role}: {text}");
+        assert!(
+            text.contains(&format!("    creatable: {writable};\n    updatable: {writable};\n")),
+            "{role}: {text}"
+        );
     }
     let config = dir.write("mesh.toml", &format!("schema = \"{schema}\"\n[mutations]\nenabled = true\n"));
     let described = |role: &str| -> Value {

@@ -204,9 +204,10 @@ const CASES: &[Case] = &[
     ("blind", "PUT", "/key/1", r#"{"secretId": T}"#, [404, 404, 404]),
     ("blind", "UPLOAD", "/post/1/image", r#"{"ownerId": T}"#, [404, 404, 404]),
     // A role whose records are its own: only the session's value is accepted.
-    ("self", "POST", "/post", r#"{"title": "x", "ownerId": T}"#, [404, 404, 404]),
+    ("self", "POST", "/post", r#"{"title": "x", "ownerId": T}"#, [403, 403, 403]),
     ("self", "POST", "/post", r#"{"title": "x", "ownerId": 7}"#, [201, 201, 201]),
-    ("self", "PUT", "/post/6", r#"{"ownerId": T}"#, [404, 404, 404]),
+    ("self", "PUT", "/post/6", r#"{"ownerId": T}"#, [403, 403, 403]),
+    ("self", "PUT", "/post/1", r#"{"ownerId": T}"#, [404, 404, 404]),
     ("self", "PUT", "/post/6", r#"{"ownerId": 7}"#, [200, 200, 200]),
     ("self", "PUT", "/post/6", r#"{"ownerId": null}"#, [403, 403, 403]),
     // A role that only updates.

@@ -11,7 +11,7 @@ use super::rights::Kind;
 use super::{WritePlanner, link};
 use crate::mutation::{Assignment, LinkKey, Reference, ReferenceColumn, ReferenceTarget, Subject};
 use crate::plan::{ColumnSource, CompareOp, Predicate};
-use crate::{Error, Value, WriteError};
+use crate::{PlanError, Value};
 
 /// The references between the records of a schema, and the entities of each table.
 #[derive(Debug, Default)]
@@ -117,7 +117,7 @@ impl WritePlanner<'_> {
         subject: &Subject,
         values: &[Assignment],
         kind: Kind,
-    ) -> Result<Vec<Reference>, Error> {
+    ) -> Result<Vec<Reference>, PlanError> {
         let mut references = Vec::new();
         let Some(groups) = self.view.references.by_entity.get(&subject.entity) else {
             return Ok(references);
@@ -126,12 +126,11 @@ impl WritePlanner<'_> {
         for group in groups {
             let assigned = |column: &str| values.iter().find(|value| value.column == column);
             let mut written = group.columns.iter().filter_map(|column| assigned(column));
-            let of_client = |value: &&Assignment| {
-                !is_set_by_server(&value.field) && !is_required(subject.guard.as_ref(), value)
-            };
-            let Some(field) = written.clone().find(of_client).map(|value| value.field.clone()) else {
-                continue;
-            };
+            let guard = subject.guard.as_ref();
+            let of_client =
+                |value: &&Assignment| !is_set_by_server(&value.field) && fulfills(guard, value) != Some(true);
+            let Some(chosen) = written.clone().find(of_client) else { continue };
+            let (field, is_excluded) = (chosen.field.clone(), fulfills(guard, chosen) == Some(false));
             // A key with NULL refers to nothing.
             if written.any(|value| value.value == Value::Null) {
                 continue;
@@ -160,23 +159,20 @@ impl WritePlanner<'_> {
             if is_free {
                 continue;
             }
-            if targets.is_empty() {
-                return Err(WriteError::NoReferred { field }.into());
-            }
-            references.push(Reference { field, targets });
+            references.push(Reference { field, is_excluded, targets });
         }
         Ok(references)
     }
 }
 
-/// Returns whether the condition of the record requires this value, such as the id of the session's user. Then it is no
-/// choice of the client.
-fn is_required(guard: Option<&Predicate>, assigned: &Assignment) -> bool {
-    match guard {
-        Some(Predicate::All(parts)) => parts.iter().any(|part| is_required(Some(part), assigned)),
-        Some(Predicate::Compare { source: ColumnSource::Column(column), op: CompareOp::Eq, value }) => {
-            *column == assigned.column && *value == assigned.value
+/// Returns whether a value is the one that the condition of the record requires, such as the id of the session's user;
+/// `None` if it requires no certain value. A value that is required is no choice of the client.
+fn fulfills(guard: Option<&Predicate>, assigned: &Assignment) -> Option<bool> {
+    match guard? {
+        Predicate::All(parts) => parts.iter().find_map(|part| fulfills(Some(part), assigned)),
+        Predicate::Compare { source: ColumnSource::Column(column), op: CompareOp::Eq, value } => {
+            (*column == assigned.column).then(|| *value == assigned.value)
         }
-        _ => false,
+        _ => None,
     }
 }

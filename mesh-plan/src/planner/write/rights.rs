@@ -39,7 +39,7 @@ pub(super) fn check_delete(entity: &Entity) -> Result<(), PlanError> {
 }
 
 /// Checks that a child may be created with its link to the parent. The relation of the path stands for the right to set
-/// a field that the schema makes writable for nobody, or a column that is no field; what a policy takes away is refused.
+/// a field that the schema makes writable for no role, or a column that is no field; what a policy takes away is refused.
 pub(super) fn check_child_link(other: &RelatedRecord) -> Result<(), PlanError> {
     let LinkKey::InRelated(key) = &other.key else { return Ok(()) };
     let child = other.subject.entity();
