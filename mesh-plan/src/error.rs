@@ -113,6 +113,11 @@ pub enum PlanErrorKind {
     Operator { field: String, op: FilterOp, ty: FieldType },
     #[error("'{field}' takes {ty}, not {found}")]
     Literal { field: String, ty: &'static str, found: String },
+    #[error(
+        "The pattern for '{field}' has {chars} characters; a pattern has at most {}",
+        crate::Pattern::MAX_CHARS
+    )]
+    Pattern { field: String, chars: usize },
     #[error("{control} cannot use '{field}'; values of type {} have no order", .ty.name())]
     Unordered { field: String, ty: FieldType, control: &'static str },
     #[error("`{}` cannot be computed over '{field}', which is of type {}", .function.name(), .ty.name())]
@@ -158,6 +163,14 @@ pub enum ResolveError {
     TooLarge {
         /// The bound.
         rows: usize,
+    },
+    /// The response has more bytes than the bound allows. `SPEC §3.11`
+    #[error(
+        "The answer has more than {bytes} bytes (bound `response_bytes`); select less, or read fewer records with `$page`"
+    )]
+    TooManyBytes {
+        /// The bound.
+        bytes: usize,
     },
     /// A sum does not fit 64 bits: one of integers, or one of reals if the database has no infinity. `SPEC §3.12`
     #[error("A sum does not fit 64 bits; narrow it with `$where`, or use `avg` for integers")]

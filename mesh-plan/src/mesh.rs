@@ -270,6 +270,9 @@ impl fmt::Debug for Mesh {
 
 fn shape(answer: Answer, plan: &Plan) -> Result<JsonBody, ResolveError> {
     match answer {
+        Answer::Json(body) if body.bytes.len() > plan.bytes_max() => {
+            Err(ResolveError::TooManyBytes { bytes: plan.bytes_max() })
+        }
         Answer::Json(body) => Ok(body),
         Answer::Rows(rows) => plan.nest(rows),
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, FieldId, Schema, TableName};
 
 use crate::plan::{Plan, Predicate, Target};
-use crate::{BoxFuture, Context, JsonBody, Value, WriteError};
+use crate::{BoxFuture, Context, JsonBody, ResolveError, Value, WriteError};
 pub use fields::{Fields, FieldsError};
 
 /// A checked write. Only the planner creates mutations, so every name in one is in the schema, and values have the types of
@@ -279,12 +279,13 @@ impl KeyColumns {
 }
 
 /// The result of a mutator.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct WriteOutcome {
     /// The id of the record that the reply shows: the created, updated or connected one.
     pub id: Value,
-    /// The reply's body, if the mutator has read it in the transaction of the write ([`Mutation::reply`]).
-    pub body: Option<JsonBody>,
+    /// The reply's body, if the mutator has read it ([`Mutation::reply`]). It must not do so before the write is committed:
+    /// a slow reply would hold the locks of the write. Without it, [`crate::Mesh`] reads the reply with the resolver.
+    pub body: Option<Result<JsonBody, ResolveError>>,
 }
 
 impl WriteOutcome {

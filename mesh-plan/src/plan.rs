@@ -40,6 +40,8 @@ pub(crate) struct PlannedQuery {
     pub(crate) seal: CursorMac,
     /// The largest number of objects in a response.
     pub(crate) rows: usize,
+    /// The largest number of bytes of a response.
+    pub(crate) bytes: usize,
     /// The session values that conditions need, by slot.
     pub(crate) slots: Vec<SessionBinding>,
 }
@@ -102,6 +104,11 @@ impl Plan {
     /// Returns the largest number of objects that the response may contain. `SPEC §3.11`
     pub fn rows_max(&self) -> usize {
         self.query.rows
+    }
+
+    /// Returns the largest number of bytes that the response may have. `SPEC §3.11`
+    pub fn bytes_max(&self) -> usize {
+        self.query.bytes
     }
 
     /// Returns the session value of a slot ([`Predicate::Session`]); NULL if the session lacks it.

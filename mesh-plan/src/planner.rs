@@ -65,7 +65,8 @@ pub(crate) fn plan(
         after = Some(typed(&node.columns, &node.order, values));
     }
     let id = PlanId::default();
-    Ok((PlannedQuery { node, id, seal, rows: limits.rows, slots: planner.slots }, after))
+    let (rows, bytes) = (limits.rows, limits.response_bytes);
+    Ok((PlannedQuery { node, id, seal, rows, bytes, slots: planner.slots }, after))
 }
 
 /// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.

@@ -11,7 +11,7 @@ mod scalar;
 mod tests;
 
 use bytes::Bytes;
-use mesh_schema::Cardinality;
+use mesh_schema::{Cardinality, FieldType};
 
 use crate::plan::cursor::CursorValues;
 use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
@@ -78,14 +78,16 @@ impl Plan {
     /// in bytes, or 0 if it is unknown. `SPEC §5`
     ///
     /// # Errors
-    /// Errors of the source, and [`ResolveError::TooLarge`] for a response of more objects than [`Plan::rows_max`].
+    /// Errors of the source, [`ResolveError::TooLarge`] for a response of more objects than [`Plan::rows_max`], and
+    /// [`ResolveError::TooManyBytes`] for one of more bytes than [`Plan::bytes_max`].
     pub fn shape<S: RowSource>(&self, source: &mut S, size_hint: usize) -> Result<JsonBody, ResolveError> {
         let out = Vec::with_capacity(size_hint.clamp(SIZE_MIN, SIZE_MAX));
-        let mut shaper = Shaper { out, rows: 0, rows_max: self.rows_max() };
+        let mut shaper = Shaper { out, rows: 0, rows_max: self.rows_max(), bytes_max: self.bytes_max() };
         match self.target {
             Target::Point(_) => shaper.one(self.node(), source, None)?,
             Target::Collection => self.collection(&mut shaper, source)?,
         }
+        shaper.check_length()?;
         Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows, digest: None })
     }
 
@@ -110,11 +112,12 @@ impl Plan {
             if count > 0 {
                 shaper.out.push(b',');
             }
-            let keys = node.order.iter().filter_map(|key| key.column).map(|column| row.cell(column));
+            let keys = || node.order.iter().filter_map(|key| key.column).map(|column| row.cell(column));
+            keys().try_for_each(|key| shaper.check_cell(Some(FieldType::Binary), key))?;
             match &mut ends {
-                Some((_, end)) => end.replace(keys),
+                Some((_, end)) => end.replace(keys()),
                 None => {
-                    let start = CursorValues::new(keys);
+                    let start = CursorValues::new(keys());
                     ends = Some((start.clone(), start));
                 }
             }
@@ -144,9 +147,30 @@ struct Shaper {
     out: Vec<u8>,
     rows: usize,
     rows_max: usize,
+    bytes_max: usize,
 }
 
 impl Shaper {
+    fn too_many_bytes(&self) -> ResolveError {
+        ResolveError::TooManyBytes { bytes: self.bytes_max }
+    }
+
+    /// Refuses a response that is too long already.
+    fn check_length(&self) -> Result<(), ResolveError> {
+        if self.out.len() > self.bytes_max { Err(self.too_many_bytes()) } else { Ok(()) }
+    }
+
+    /// Refuses text or bytes that would make the response too long, before they are written.
+    #[inline]
+    fn check_cell(&self, ty: Option<FieldType>, cell: ValueRef<'_>) -> Result<(), ResolveError> {
+        let (ValueRef::Text(bytes) | ValueRef::Bytes(bytes)) = cell else { return Ok(()) };
+        let room = self.bytes_max.saturating_sub(self.out.len());
+        if bytes.len().saturating_mul(json::LONGEST_ESCAPE) > room && scalar::least_length(ty, cell) > room {
+            return Err(self.too_many_bytes());
+        }
+        Ok(())
+    }
+
     /// Writes the first row as an object, or `null` if there is none.
     fn one<S: RowSource>(
         &mut self,
@@ -212,7 +236,9 @@ impl Shaper {
                     key.write(&mut self.out);
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
-                    scalar::write(&mut self.out, ty, form, row.cell(*column));
+                    let cell = row.cell(*column);
+                    self.check_cell(ty, cell)?;
+                    scalar::write(&mut self.out, ty, form, cell);
                 }
                 Output::Join { key, join } => {
                     key.write(&mut self.out);
@@ -226,19 +252,26 @@ impl Shaper {
                 }
                 Output::Computed { key, template } => {
                     key.write(&mut self.out);
-                    self.computed(node, row, template);
+                    self.computed(node, row, template)?;
                 }
             }
         }
         self.out.push(b'}');
-        Ok(())
+        self.check_length()
     }
 
     /// Writes the text of a template or the result of a function. `SPEC §13.5`
-    fn computed(&mut self, node: &Node, row: &impl Cells, template: &[TemplatePiece]) {
+    fn computed(
+        &mut self,
+        node: &Node,
+        row: &impl Cells,
+        template: &[TemplatePiece],
+    ) -> Result<(), ResolveError> {
         if let [TemplatePiece::Code { function, columns }] = template {
             let value = function.call(&ComputedInputs::new(row, function, columns));
-            return scalar::write(&mut self.out, None, None, value.as_ref());
+            self.check_cell(None, value.as_ref())?;
+            scalar::write(&mut self.out, None, None, value.as_ref());
+            return Ok(());
         }
         let mut text = Vec::new();
         for piece in template {
@@ -247,11 +280,15 @@ impl Shaper {
                 TemplatePiece::Column(column) => {
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
-                    write_text(&mut text, ty, form, row.cell(*column));
+                    let cell = row.cell(*column);
+                    self.check_cell(ty, cell)?;
+                    write_text(&mut text, ty, form, cell);
                 }
                 TemplatePiece::Code { .. } => {}
             }
+            self.check_cell(None, ValueRef::Text(&text))?;
         }
         json::write_bytes(&mut self.out, &text);
+        Ok(())
     }
 }

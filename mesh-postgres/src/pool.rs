@@ -3,6 +3,7 @@
 pub(crate) mod connect_url;
 pub(crate) mod link;
 pub(crate) mod replicas;
+pub(crate) mod row_budget;
 mod tls;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio_postgres::{Error, Notification, Row};
 
 use self::connect_url::ConnectUrl;
 use self::link::Link;
+use self::row_budget::{BudgetExceeded, RowBudget};
 use crate::error::with_causes;
 use crate::settings::Settings;
 use crate::sql::TextParam;
@@ -62,6 +64,9 @@ pub(crate) enum PoolError {
     /// No connection could be opened.
     #[error("cannot connect to the database: {}", with_causes(.0))]
     Refused(Error),
+    /// The statement returns more rows or bytes than it may.
+    #[error(transparent)]
+    Exceeded(#[from] BudgetExceeded),
     /// The connection or the statement failed.
     #[error("{}", with_causes(.0))]
     Failed(Error),
@@ -77,7 +82,7 @@ impl PoolError {
     /// Whether the server cannot be reached, so that another one may give the answer.
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
-            Self::Exhausted => false,
+            Self::Exhausted | Self::Exceeded(_) => false,
             Self::TimedOut | Self::Refused(_) => true,
             Self::Failed(error) => is_stale(error),
         }
@@ -157,14 +162,24 @@ impl Pool {
 
     /// Runs an idempotent statement in a transaction, a second time on a new connection if the first one is stale.
     pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
+        self.run_within(sql, params, RowBudget::UNLIMITED).await
+    }
+
+    /// Does the same, and stops to read when the rows exceed the budget.
+    pub(crate) async fn run_within(
+        &self,
+        sql: &str,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+    ) -> Result<Vec<Row>, PoolError> {
         let mut fresh = false;
         loop {
-            match self.take(fresh).await?.query_in_transaction(sql, params).await {
-                Err(error) if !fresh && is_stale(&error) => {
+            match self.take(fresh).await?.query_in_transaction(sql, params, budget).await {
+                Err(PoolError::Failed(error)) if !fresh && is_stale(&error) => {
                     tracing::debug!("running a statement again on a new connection: {error}");
                     fresh = true;
                 }
-                result => return Ok(result?),
+                result => return result,
             }
         }
     }

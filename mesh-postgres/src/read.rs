@@ -11,6 +11,7 @@ use tokio_postgres::error::SqlState;
 use self::statement_cache::StatementCache;
 use crate::cells::{Fetched, Source};
 use crate::pool::link::Link;
+use crate::pool::row_budget::RowBudget;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
 
@@ -20,7 +21,11 @@ impl From<PoolError> for ResolveError {
             tracing::warn!("the database cannot be reached: {error}");
             return Self::Busy;
         }
-        let PoolError::Failed(cause) = &error else { return Self::Busy };
+        let cause = match &error {
+            PoolError::Failed(cause) => cause,
+            PoolError::Exceeded(exceeded) => return (*exceeded).into(),
+            _ => return Self::Busy,
+        };
         match cause.code() {
             Some(&SqlState::QUERY_CANCELED) => Self::TimedOut,
             Some(&SqlState::TOO_MANY_CONNECTIONS) => Self::Busy,
@@ -39,21 +44,11 @@ pub(crate) async fn run(
     statements: &StatementCache,
 ) -> Result<Result<JsonBody, ResolveError>, PoolError> {
     let statement = statements.of_plan(plan);
-    match pool.run(&statement.statement.sql, &params(plan, &statement)).await {
+    let budget = RowBudget::of_plan(plan);
+    match pool.run_within(&statement.statement.sql, &params(plan, &statement), budget).await {
         Err(error) if error.is_unreachable() => Err(error),
         rows => Ok(shape(plan, &statement, rows)),
     }
-}
-
-/// Reads a plan inside an open transaction.
-pub(crate) async fn run_in_transaction(
-    link: &Link,
-    plan: &Plan,
-    statements: &StatementCache,
-) -> Result<JsonBody, ResolveError> {
-    let statement = statements.of_plan(plan);
-    let rows = link.query(&statement.statement.sql, &params(plan, &statement)).await;
-    shape(plan, &statement, rows.map_err(PoolError::Failed))
 }
 
 /// Returns the parameters of a plan's statement.

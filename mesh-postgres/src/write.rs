@@ -4,10 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::future::join;
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::postgres;
 use mesh_plan::{
-    BoxFuture, Context, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError, WriteOutcome,
+    BoxFuture, Context, JsonBody, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError,
+    WriteOutcome,
 };
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
@@ -15,7 +17,7 @@ use tokio_postgres::error::{DbError, SqlState};
 use crate::cells;
 use crate::database::Database;
 use crate::error::with_causes;
-use crate::other_servers::OtherServers;
+use crate::other_servers::{Announcement, OtherServers};
 use crate::pool::link::Link;
 use crate::pool::{Pool, is_stale};
 use crate::read;
@@ -30,6 +32,8 @@ const TRIES: usize = 5;
 #[derive(Clone)]
 pub struct Writer {
     pool: Arc<Pool>,
+    /// Connections to the same server for reads.
+    reads: Arc<Pool>,
     statements: Arc<StatementCache>,
     other_servers: Arc<OtherServers>,
 }
@@ -42,11 +46,16 @@ impl Database {
         }
         Writer {
             pool: Arc::clone(&self.writes),
+            reads: Arc::clone(&self.pool),
             statements: Arc::clone(&self.statements),
             other_servers: Arc::clone(&self.other_servers),
         }
     }
 }
+
+/// A write that is committed: the id of the record that the reply shows, and the announcement to other servers with
+/// their number.
+type Written<'w> = (Value, Option<(Announcement<'w>, i64)>);
 
 /// Why a try of a write failed.
 enum Failure {
@@ -69,36 +78,57 @@ impl Writer {
                 }
             }
         };
-        match tokio::time::timeout_at(deadline.into(), writing).await {
-            Ok(result) => result,
-            Err(_) => Err(ResolveError::TimedOut.into()),
-        }
+        let written = tokio::time::timeout_at(deadline.into(), writing).await;
+        let (id, announced) = written.map_err(|_| ResolveError::TimedOut)??;
+        let acknowledged = async {
+            if let Some((announcement, others)) = announced {
+                announcement.acknowledged_by(others).await;
+            }
+        };
+        let acknowledged = tokio::time::timeout_at(deadline.into(), acknowledged);
+        let (body, acknowledged) = join(self.read_reply(&mutation, &id, deadline), acknowledged).await;
+        acknowledged.map_err(|_| ResolveError::TimedOut)?;
+        Ok(WriteOutcome { id, body })
     }
 
-    /// Runs a write in a transaction.
-    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<WriteOutcome, Failure> {
+    /// Reads the reply of a write on a connection for reads of the primary, since replicas may be behind.
+    async fn read_reply(
+        &self,
+        mutation: &Mutation,
+        id: &Value,
+        deadline: Instant,
+    ) -> Option<Result<JsonBody, ResolveError>> {
+        let plan = mutation.reply(id)?;
+        let reading = read::run(&self.reads, &plan, &self.statements);
+        Some(match tokio::time::timeout_at(deadline.into(), reading).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(ResolveError::TimedOut),
+        })
+    }
+
+    /// Runs a write in a transaction. Returns the id of the record that the reply shows.
+    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<Written<'_>, Failure> {
         let link = self.pool.take(fresh).await;
         let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         link.begin().await.map_err(|error| try_failure(&error, mutation))?;
-        let written = self.run_steps(&link, mutation).await;
-        if written.is_err() {
-            // If this fails, the connection is closed with its transaction.
-            let _ = link.end("ROLLBACK").await;
-            return written;
-        }
+        let id = match self.run_steps(&link, mutation).await {
+            Ok(id) => id,
+            Err(failure) => {
+                // If this fails, the connection is closed with its transaction.
+                let _ = link.end("ROLLBACK").await;
+                return Err(failure);
+            }
+        };
         // A commit whose response was lost may have succeeded, so the write is not tried again.
         let committed = link.end("COMMIT").await;
         committed.map_err(|error| Failure::Final(write_error(&error, mutation)))?;
         let announced = self.other_servers.announce_write(&link).await;
-        drop(link);
-        if let Some((announcement, others)) = announced {
-            announcement.acknowledged_by(others).await;
-        }
-        written
+        Ok((id, announced))
     }
 
-    /// Runs the statements of a write and the read of its reply, inside the transaction.
-    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
+    /// Runs the statements of a write inside the transaction, and returns the id of the record that the reply shows.
+    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<Value, Failure> {
         let mut id = mutation.expected_id();
         for step in postgres::write_steps(mutation, self.statements.features) {
             let Statement { sql, params } = &step.statement;
@@ -121,12 +151,7 @@ impl Writer {
                 }
             }
         }
-        let mut written = WriteOutcome::new(id.clone());
-        if let Some(plan) = mutation.reply(&id) {
-            let body = read::run_in_transaction(link, &plan, &self.statements).await;
-            written.body = Some(body.map_err(|error| Failure::Final(error.into()))?);
-        }
-        Ok(written)
+        Ok(id)
     }
 }
 

@@ -150,6 +150,7 @@ impl Config {
             },
             page_default: limits.page_default,
             rows: limits.rows,
+            response_bytes: limits.response_bytes,
             plans: self.cache.plans,
         }
     }

@@ -3,29 +3,66 @@
 //! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
 //! sum overflows, even if the total does not.
 
-use mesh_plan::Pattern;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use mesh_plan::sql::sqlite::functions;
+use mesh_plan::{Pattern, PatternTooLong};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{FromSqlError, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
 
-/// Registers the functions on a connection.
-pub(crate) fn add_functions(connection: &Connection) -> Result<()> {
+use crate::pool::interrupt::Interrupt;
+
+/// Steps of matching between two checks of the budget, each about a nanosecond.
+const STEPS_PER_CHECK: usize = 64 * 1_024;
+/// Bytes of a text that are checked for valid encoding in a step.
+const ENCODING_BYTES_PER_STEP: usize = 8;
+
+/// Registers the functions on a connection. Long calls end with an interrupt.
+pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
-        connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case))?;
+        let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
+        connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case, &work))?;
     }
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
 }
 
-/// Calls `mesh_like` or `mesh_ilike` with a text and a pattern, which is parsed once for each run of a statement.
-fn like(call: &Context<'_>, ignore_case: bool) -> Result<Option<bool>> {
+/// The work of a function on one connection. SQLite counts a call as one step, however long it takes.
+struct Work {
+    interrupt: Arc<Interrupt>,
+    /// The steps since the last check, of all calls.
+    steps: AtomicUsize,
+}
+
+impl Work {
+    /// Counts steps, and fails if the budget of the statement is used up.
+    fn spend(&self, steps: usize) -> Result<()> {
+        // A connection is used by one thread at a time, so no addition is lost.
+        let total = self.steps.load(Ordering::Relaxed).saturating_add(steps);
+        if total < STEPS_PER_CHECK {
+            self.steps.store(total, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.steps.store(0, Ordering::Relaxed);
+        self.interrupt.check()
+    }
+}
+
+/// Calls `mesh_like` or `mesh_ilike` with a text and a pattern, which is compiled once for each run of a statement.
+fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<bool>> {
     let pattern = call.get_or_create_aux(1, |value| -> std::result::Result<Pattern, FromSqlError> {
-        Ok(Pattern::new(value.as_str()?, ignore_case))
+        let pattern = value.as_str()?;
+        Pattern::new(pattern, ignore_case)
+            .map_err(|error: PatternTooLong| FromSqlError::Other(Box::new(error)))
     })?;
     Ok(match call.get_raw(0) {
         ValueRef::Null => None,
-        ValueRef::Text(text) => Some(pattern.matches(&String::from_utf8_lossy(text))),
+        ValueRef::Text(text) => {
+            work.spend(text.len() / ENCODING_BYTES_PER_STEP)?;
+            Some(pattern.try_matches(&String::from_utf8_lossy(text), |steps| work.spend(steps))?)
+        }
         _ => Some(false),
     })
 }

@@ -111,8 +111,8 @@ impl Reader {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "mmap_size", if mapped { MAPPED_BYTES } else { 0 })?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        add_functions(&connection)?;
         let interrupt = Interrupt::new(&mut connection)?;
+        add_functions(&connection, &interrupt)?;
         Ok(Self { connection, interrupt })
     }
 

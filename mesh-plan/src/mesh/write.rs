@@ -14,14 +14,16 @@ use crate::planner::write::WriteRequest;
 use crate::{Change, Context, Error, JsonBody, PlanError, ResolveError, Rule, Value, WriteError, WriteFault};
 
 /// The result of a write.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct WriteReply {
     /// The entity of the record that the reply shows.
     pub entity: String,
     /// The id of that record as in a URL, before percent encoding; empty if the reply has no body.
     pub id: String,
-    /// The record in the requested shape; `None` if the reply has no body.
+    /// The record in the requested shape; `None` if the reply has no body, or if the record could not be read.
     pub body: Option<JsonBody>,
+    /// Why the record could not be read, although it was written.
+    pub unread: Option<ResolveError>,
     /// The written records.
     pub changes: Vec<Change>,
 }
@@ -66,10 +68,10 @@ impl Mesh {
         Ok(Plan { query: Arc::new(query), target, session, after })
     }
 
-    /// Executes a write and reads its reply.
+    /// Executes a write, and reads its reply after it is committed.
     ///
     /// # Errors
-    /// Errors and panics of the mutator. If reading the reply fails after the write, that is the error.
+    /// Errors and panics of the mutator.
     pub async fn write(&self, mutation: Mutation, context: &Context) -> Result<WriteReply, WriteError> {
         let entity = mutation.subject.key();
         let mutator = self.mutators.find(entity).ok_or_else(|| ResolveError::Missing(entity.to_owned()))?;
@@ -80,11 +82,16 @@ impl Mesh {
         let reply = mutation.reply(&id);
         let shown = mutation.written();
         let text = if reply.is_some() { shown.id_text(&id) } else { String::new() };
-        let body = match (body, reply) {
-            (None, Some(plan)) => Some(self.read(&plan, context).await?),
+        let read = match (body, reply) {
+            (None, Some(plan)) => Some(self.read(&plan, context).await),
             (body, _) => body,
         };
-        Ok(WriteReply { entity: shown.key().to_owned(), id: text, body, changes: mutation.changes(&id) })
+        let (body, unread) = match read.transpose() {
+            Ok(body) => (body, None),
+            Err(error) => (None, Some(error)),
+        };
+        let changes = mutation.changes(&id);
+        Ok(WriteReply { entity: shown.key().to_owned(), id: text, body, unread, changes })
     }
 }
 

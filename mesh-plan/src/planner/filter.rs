@@ -7,7 +7,7 @@ use super::context::NodeContext;
 use super::literal;
 use super::subject::Comparable;
 use crate::plan::{CompareOp, Predicate};
-use crate::{PlanError, PlanErrorKind, Value};
+use crate::{Pattern, PatternTooLong, PlanError, PlanErrorKind, Value};
 
 /// Finds the left side of a condition.
 type Lookup<'f, 'q> = dyn Fn(&'q Subject) -> Result<Comparable<'q>, PlanError> + 'f;
@@ -63,7 +63,11 @@ pub(super) fn comparison(
             }
         }
         (FilterOp::Like | FilterOp::Ilike, operand) => match operand {
-            Operand::One(Spanned { value: Literal::Text(pattern), .. }) => {
+            Operand::One(Spanned { value: Literal::Text(pattern), span }) => {
+                let too_long = |PatternTooLong { chars }| {
+                    node.error(*span, PlanErrorKind::Pattern { field: left.name.value.clone(), chars })
+                };
+                Pattern::check(pattern).map_err(too_long)?;
                 Predicate::Like { source, pattern: pattern.clone(), ignore_case: *op == FilterOp::Ilike }
             }
             Operand::One(other) => {

@@ -9,12 +9,20 @@ pub struct Limits {
     pub page_default: u32,
     /// The number of objects in one response.
     pub rows: usize,
+    /// The number of bytes of one response.
+    pub response_bytes: usize,
     /// The number of entries of the plan cache.
     pub plans: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { query: mesh_ql::Limits::default(), page_default: 50, rows: 100_000, plans: 1_024 }
+        Self {
+            query: mesh_ql::Limits::default(),
+            page_default: 50,
+            rows: 100_000,
+            response_bytes: 32 * 1_024 * 1_024,
+            plans: 1_024,
+        }
     }
 }

@@ -14,7 +14,7 @@ impl Plan {
     ///
     /// # Errors
     /// A table lacks a column that the response or a control needs, the declaration is incomplete, or the response has
-    /// more objects than [`Plan::rows_max`].
+    /// more objects than [`Plan::rows_max`] or more bytes than [`Plan::bytes_max`].
     pub fn nest(&self, mut rows: Rows) -> Result<JsonBody, ResolveError> {
         let (node, applied) = (self.node(), rows.applied);
         check_declared(node, applied)?;

@@ -1,5 +1,18 @@
 //! Writing of JSON strings.
 
+/// The largest number of bytes that a byte of text takes in a JSON string: a control character takes `\u0000`.
+pub(super) const LONGEST_ESCAPE: usize = 6;
+
+/// Returns the length of text as a JSON string, or less if it is not UTF-8.
+pub(super) fn length(text: &[u8]) -> usize {
+    let escaped = |byte: &u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+        0..0x20 => LONGEST_ESCAPE,
+        _ => 1,
+    };
+    2 + text.iter().map(escaped).sum::<usize>()
+}
+
 /// Writes text as a JSON string. Invalid UTF-8 becomes U+FFFD.
 pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_plain(bytes) {
@@ -56,6 +69,17 @@ fn special_in(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_written_text() {
+        for byte in 0..0x80 {
+            let text = [b'x', byte, b'y'];
+            let mut out = Vec::new();
+            write_bytes(&mut out, &text);
+            assert_eq!(length(&text), out.len(), "{byte:#x}");
+        }
+        assert_eq!(length("é".as_bytes()), 4);
+    }
 
     #[test]
     fn special_bytes_are_found_at_every_index() {

@@ -25,6 +25,18 @@ pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeF
     }
 }
 
+/// Returns a number of bytes that text or bytes take at least as JSON, whatever the type of their field.
+#[cold]
+pub(super) fn least_length(ty: Option<FieldType>, cell: ValueRef<'_>) -> usize {
+    match (ty, cell) {
+        // JSON is written as it is stored, and text in a field of bytes as base64.
+        (Some(FieldType::Json | FieldType::Binary), ValueRef::Text(text)) => text.len(),
+        (_, ValueRef::Text(text)) => json::length(text),
+        (_, ValueRef::Bytes(bytes)) => bytes.len(),
+        _ => 0,
+    }
+}
+
 fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
     match ty {
         Some(FieldType::Json) if is_json(text) => out.extend_from_slice(text),

@@ -1,19 +1,22 @@
 //! A connection with its prepared statements.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::TryStreamExt as _;
-use futures_util::future::join3;
+use futures_util::future::try_join3;
 use mesh_plan::Generations;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_postgres::types::Type;
-use tokio_postgres::{AsyncMessage, Client, Error, Notification, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Error, Notification, Row, RowStream, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::pool::PoolError;
 use crate::pool::connect_url::ConnectUrl;
+use crate::pool::row_budget::{BudgetExceeded, RowBudget};
 use crate::sql::TextParam;
 
 /// The maximum number of prepared statements of a connection.
@@ -79,36 +82,82 @@ impl Link {
         if self.has_pooler {
             return self.query_once(sql, params).await;
         }
-        let running = async {
-            let statement = self.prepare(sql).await?;
-            self.client.query_raw(&statement, params).await?.try_collect().await
-        };
+        let running = async { self.stream(sql, params).await?.try_collect().await };
         self.track(running).await
     }
 
     /// Runs a statement without preparing it.
     pub(crate) async fn query_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
-        let typed = params.iter().map(|param| (param, Type::UNKNOWN));
-        self.track(async { self.client.query_typed_raw(sql, typed).await?.try_collect().await }).await
+        self.track(async { self.stream_once(sql, params).await?.try_collect().await }).await
     }
 
-    /// Runs a statement in a separate transaction. Behind a pooler, the settings of a session apply only there.
+    /// Runs a statement in a separate transaction, and collects its rows. Behind a pooler, the settings of a session apply
+    /// only there.
+    ///
+    /// # Errors
+    /// [`PoolError::Exceeded`] when the rows exceed the budget. The statement then still counts as running, so that
+    /// it is cancelled when the connection is returned.
     pub(super) async fn query_in_transaction(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
-    ) -> Result<Vec<Row>, Error> {
+        budget: RowBudget,
+    ) -> Result<Vec<Row>, PoolError> {
         if !self.has_pooler {
-            return self.query(sql, params).await;
+            return Ok(self.query_within(sql, params, budget).await??);
         }
-        // The futures send their requests when they are first polled, which is in order.
-        let (begin, query, commit) =
-            (self.execute(&self.begin), self.query(sql, params), self.execute("COMMIT"));
-        let (begun, rows, committed) = join3(begin, query, commit).await;
+        // The futures send their requests when they are first polled, which is in order. Those that follow an exceeded
+        // budget are not awaited, because their results arrive after all rows.
+        let begin = async { Ok(self.execute(&self.begin).await) };
+        let query = self.query_within(sql, params, budget);
+        let commit = async { Ok(self.execute("COMMIT").await) };
+        let (begun, rows, committed) = try_join3(begin, query, commit).await?;
         begun?;
         let rows = rows?;
         committed?;
         Ok(rows)
+    }
+
+    /// Runs a statement, and collects its rows while they are within the budget.
+    async fn query_within(
+        &self,
+        sql: &str,
+        params: &[TextParam<'_>],
+        mut budget: RowBudget,
+    ) -> Result<Result<Vec<Row>, Error>, BudgetExceeded> {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let rows = async {
+            let stream = match self.has_pooler {
+                true => self.stream_once(sql, params).await,
+                false => self.stream(sql, params).await,
+            };
+            let mut stream = pin!(stream?);
+            let mut rows = Vec::new();
+            while let Some(row) = stream.try_next().await? {
+                if let Err(exceeded) = budget.spend(&row) {
+                    return Ok(Err(exceeded));
+                }
+                rows.push(row);
+            }
+            Ok(Ok(rows))
+        };
+        let rows = match rows.await {
+            Ok(Err(exceeded)) => return Err(exceeded),
+            Ok(Ok(rows)) => Ok(rows),
+            Err(error) => Err(error),
+        };
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        Ok(rows)
+    }
+
+    async fn stream(&self, sql: &str, params: &[TextParam<'_>]) -> Result<RowStream, Error> {
+        let statement = self.prepare(sql).await?;
+        self.client.query_raw(&statement, params).await
+    }
+
+    async fn stream_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<RowStream, Error> {
+        let typed = params.iter().map(|param| (param, Type::UNKNOWN));
+        self.client.query_typed_raw(sql, typed).await
     }
 
     /// Begins a transaction with the settings of a session.

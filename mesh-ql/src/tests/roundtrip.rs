@@ -54,6 +54,18 @@ fn printed_text() {
 }
 
 #[test]
+fn null_is_no_value_for_operators_that_take_none() {
+    for op in ["isNull", "isNotNull"] {
+        let query = |value: &str| {
+            format!(r#"{{"user":{{"$select":{{"id":true}},"$where":{{"field":"id","op":"{op}"{value}}}}}}}"#)
+        };
+        let parsed = |value: &str| parse(Format::Json, &query(value), &Limits::default()).unwrap();
+        assert_eq!(parsed(r#","value":null"#), parsed(""));
+        assert_eq!(print_json(&parsed(r#","value":null"#)), query(""));
+    }
+}
+
+#[test]
 fn ql_refuses_controls_and_other_names() {
     let refuse = |json: &str| print_ql(&parse(Format::Json, json, &Limits::default()).unwrap()).unwrap_err();
     let shown = [

@@ -77,7 +77,8 @@ fn operands() {
             r#""$where": {"field": "id", "op": "in", "value": [1, [2]]}"#,
             r#""$where": {"field": "id", "op": "nin", "value": ["a", {}]}"#,
             r#""$where": {"field": "id", "op": "isNull", "value": true}"#,
-            r#""$where": {"field": "id", "op": "isNotNull", "value": null}"#,
+            r#""$where": {"field": "id", "op": "isNotNull", "value": [null]}"#,
+            r#""$where": {"value": null, "op": "like", "field": "id"}"#,
         ],
         expect![[r#"
             "$where": {"field": "id", "op": "eq", "value": null}
@@ -98,8 +99,10 @@ fn operands() {
                 A value to compare with must be a string, a number or a boolean, not an object @ 2:55 (user)
             "$where": {"field": "id", "op": "isNull", "value": true}
                 Operator 'isNull' takes no 'value' @ 2:43 (user)
-            "$where": {"field": "id", "op": "isNotNull", "value": null}
-                null cannot be compared; use the operator 'isNull' or 'isNotNull' @ 2:55 (user)
+            "$where": {"field": "id", "op": "isNotNull", "value": [null]}
+                null cannot be compared; use the operator 'isNull' or 'isNotNull' @ 2:56 (user)
+            "$where": {"value": null, "op": "like", "field": "id"}
+                null cannot be compared; use the operator 'isNull' or 'isNotNull' @ 2:21 (user)
         "#]],
     );
 }

@@ -32,7 +32,7 @@ fn policies_are_parsed_and_printed() {
                 "$where": {"and": [
                     {"field": "ownerId", "op": "eq", "value": {"session": "userId"}},
                     {"not": {"or": [{"field": "id", "op": "in", "value": [1, 2.5, "x", true]},
-                        {"field": "title", "op": "isNull"}, {"field": "title", "op": "like", "value": "a%"}]}}
+                        {"field": "title", "op": "isNull", "value": null}, {"field": "title", "op": "like", "value": "a%"}]}}
                 ]}
             }},
             "*": {}

@@ -26,6 +26,8 @@ settings! {
         fields: usize = mesh_ql::Limits::default().fields, parse::count(1, 100_000);
         /// Objects of one answer
         rows: usize = mesh_plan::Limits::default().rows, parse::count(1, 100_000_000);
+        /// Bytes of one answer, before compression
+        response_bytes: usize = mesh_plan::Limits::default().response_bytes, parse::size(1, 16 * GIBIBYTE);
         /// Bytes of query text
         query_bytes: usize = mesh_ql::Limits::default().query_bytes, parse::size(1, GIBIBYTE);
         /// Bytes of a JSON body

@@ -40,7 +40,7 @@ fn defaults_are_within_their_bounds() {
     let file = format!(
         "listen = '{}'\nbase = '{}'\nthreads = {}\nrequest_timeout = '10s'\nbody_timeout = '15s'\nidle_timeout = '60s'\nshutdown_timeout = '10s'\n\
          log = '{}'\nlog_format = 'pretty'\n\
-         [limits]\npage_default = {}\npage_max = {}\ndepth = {}\nfields = {}\nrows = {}\nquery_bytes = {}\n\
+         [limits]\npage_default = {}\npage_max = {}\ndepth = {}\nfields = {}\nrows = {}\nresponse_bytes = {}\nquery_bytes = {}\n\
          body_bytes = {}\nheader_bytes = {}\nconnections = {}\nrequests = {}\nlogin_per_minute = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
          in_values = {}\ngroup_keys = {}\naggregates = {}\n[cache]\nplans = {}\nresponses = {}\n",
         default.listen,
@@ -52,6 +52,7 @@ fn defaults_are_within_their_bounds() {
         limits.depth,
         limits.fields,
         limits.rows,
+        limits.response_bytes,
         limits.query_bytes,
         limits.body_bytes,
         limits.header_bytes,

@@ -7,7 +7,7 @@ use mesh_plan::{Action, WriteReply, WriteRequest, WriteTarget};
 use mesh_ql::Format;
 use mesh_wire::{WireError, response};
 
-use self::commit::{commit, fields};
+use self::commit::{commit_and_read, fields};
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
@@ -57,7 +57,7 @@ pub(crate) async fn answer(
     let creates = matches!(mutation.action(), Action::Create { .. } | Action::CreateChild { .. });
     let context = cx.resolver_context(&caller);
     let WriteReply { entity, id, body, .. } =
-        commit(&cx.shared.mesh, &cx.shared.changes, mutation, context).await?;
+        commit_and_read(&cx.shared.mesh, &cx.shared.changes, mutation, context).await?;
     let location = creates.then(|| response::location(&cx.shared.base, &entity, &id));
     Ok(response::written(&cx.head, location, body.map(|body| body.bytes)).map(Body::from))
 }

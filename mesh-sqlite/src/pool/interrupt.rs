@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
 
 /// Steps of SQLite's virtual machine between two checks of the budget, some ten microseconds.
 const STEPS_PER_CHECK: i32 = 1_000;
@@ -47,6 +47,16 @@ impl Interrupt {
         let handler = Arc::clone(&interrupt);
         connection.progress_handler(STEPS_PER_CHECK, Some(move || handler.state.lock().is_over()))?;
         Ok(interrupt)
+    }
+
+    /// Counts a check of a function that runs inside a statement, and fails with SQLite's error for interrupted
+    /// statements if it has to stop.
+    pub(crate) fn check(&self) -> rusqlite::Result<()> {
+        if self.state.lock().is_over() {
+            // With a message, the code would be a general one.
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
+        }
+        Ok(())
     }
 
     /// Sets the budget of the connection's next run.

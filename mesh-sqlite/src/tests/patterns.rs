@@ -116,7 +116,7 @@ fn plan(mesh: &Mesh, filter: &Json) -> Plan {
 
 /// Returns the ids of the matching rows, found by a scan.
 fn matching(connection: &Connection, column: &str, pattern: &str) -> Vec<i64> {
-    let pattern = Pattern::new(pattern, false);
+    let pattern = Pattern::new(pattern, false).unwrap();
     let mut all = connection.prepare(&format!("SELECT id, {column} FROM t ORDER BY id")).unwrap();
     let rows = all.query_map([], |row| {
         let text = match row.get_ref(1)? {

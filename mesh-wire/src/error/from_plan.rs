@@ -65,7 +65,7 @@ impl From<WriteError> for WireError {
 impl From<ResolveError> for WireError {
     fn from(error: ResolveError) -> Self {
         match error {
-            ResolveError::TooLarge { .. } => {
+            ResolveError::TooLarge { .. } | ResolveError::TooManyBytes { .. } => {
                 Self::validation(error.to_string()).with_code(Code::ResultTooLarge)
             }
             ResolveError::SumOverflow => Self::validation(error.to_string()).with_code(Code::SumOverflow),

@@ -9,44 +9,71 @@ use crate::{Pattern, ResolveError, Value};
 
 /// Keeps the rows for which the predicate is true.
 pub(super) fn filter(records: &mut Records<'_>, predicate: &Predicate) -> Result<(), ResolveError> {
-    let mut kept = Vec::with_capacity(records.rows.len());
-    for row in std::mem::take(&mut records.rows) {
-        if holds(records, &row, predicate)? == Some(true) {
-            kept.push(row);
-        }
+    if records.rows.is_empty() {
+        return Ok(());
     }
-    records.rows = kept;
+    let condition = Condition::new(records, predicate)?;
+    records.rows.retain(|row| condition.holds(row) == Some(true));
     Ok(())
 }
 
-/// Returns whether the predicate holds; `None` means unknown. The parser bounds the depth of predicates.
-fn holds(records: &Records<'_>, row: &[Value], predicate: &Predicate) -> Result<Option<bool>, ResolveError> {
-    let cell = |source: &ColumnSource| {
-        records.position(source).map(|position| row.get(position).unwrap_or(&Value::Null))
-    };
-    Ok(match predicate {
-        Predicate::All(parts) => parts
-            .iter()
-            .try_fold(Some(true), |all, part| Ok::<_, ResolveError>(and(all, holds(records, row, part)?)))?,
-        Predicate::Any(parts) => parts
-            .iter()
-            .try_fold(Some(false), |any, part| Ok::<_, ResolveError>(or(any, holds(records, row, part)?)))?,
-        Predicate::Not(part) => not(holds(records, row, part)?),
-        Predicate::Compare { source, op, value } => compares(cell(source)?, *op, value),
-        // `Plan::bound` replaces it before.
-        Predicate::Session { .. } => None,
-        Predicate::In { source, values, negated } => {
-            let left = cell(source)?;
-            let is_one = |value| compares(left, CompareOp::Eq, value) == Some(true);
-            (*left != Value::Null).then(|| values.iter().any(is_one) != *negated)
+/// A predicate with the positions of its cells, and with compiled patterns.
+enum Condition<'p> {
+    All(Vec<Self>),
+    Any(Vec<Self>),
+    Not(Box<Self>),
+    Compare(usize, CompareOp, &'p Value),
+    In(usize, &'p [Value], bool),
+    Like(usize, Pattern),
+    IsNull(usize, bool),
+    Unknown,
+}
+
+impl<'p> Condition<'p> {
+    /// Prepares a predicate for rows with these sources. The parser bounds the depth of predicates.
+    fn new(records: &Records<'_>, predicate: &'p Predicate) -> Result<Self, ResolveError> {
+        let all = |parts: &'p [Predicate]| -> Result<Vec<Self>, ResolveError> {
+            parts.iter().map(|part| Self::new(records, part)).collect()
+        };
+        let cell = |source: &ColumnSource| records.position(source);
+        Ok(match predicate {
+            Predicate::All(parts) => Self::All(all(parts)?),
+            Predicate::Any(parts) => Self::Any(all(parts)?),
+            Predicate::Not(part) => Self::Not(Box::new(Self::new(records, part)?)),
+            Predicate::Compare { source, op, value } => Self::Compare(cell(source)?, *op, value),
+            // `Plan::bound` replaces it before.
+            Predicate::Session { .. } => Self::Unknown,
+            Predicate::In { source, values, negated } => Self::In(cell(source)?, values, *negated),
+            Predicate::Like { source, pattern, ignore_case } => {
+                let pattern = Pattern::new(pattern, *ignore_case).map_err(ResolveError::new)?;
+                Self::Like(cell(source)?, pattern)
+            }
+            Predicate::IsNull { source, negated } => Self::IsNull(cell(source)?, *negated),
+        })
+    }
+
+    /// Returns whether it holds for a row; `None` means unknown.
+    fn holds(&self, row: &[Value]) -> Option<bool> {
+        let cell = |position: usize| row.get(position).unwrap_or(&Value::Null);
+        match self {
+            Self::All(parts) => parts.iter().map(|part| part.holds(row)).reduce(and).unwrap_or(Some(true)),
+            Self::Any(parts) => parts.iter().map(|part| part.holds(row)).reduce(or).unwrap_or(Some(false)),
+            Self::Not(part) => not(part.holds(row)),
+            Self::Compare(position, op, value) => compares(cell(*position), *op, value),
+            Self::In(position, values, negated) => {
+                let left = cell(*position);
+                let is_one = |value| compares(left, CompareOp::Eq, value) == Some(true);
+                (*left != Value::Null).then(|| values.iter().any(is_one) != *negated)
+            }
+            Self::Like(position, pattern) => match cell(*position) {
+                Value::Null => None,
+                Value::Text(text) => Some(pattern.matches(text)),
+                _ => Some(false),
+            },
+            Self::IsNull(position, negated) => Some((*cell(*position) == Value::Null) != *negated),
+            Self::Unknown => None,
         }
-        Predicate::Like { source, pattern, ignore_case } => match cell(source)? {
-            Value::Null => None,
-            Value::Text(text) => Some(Pattern::new(pattern, *ignore_case).matches(text)),
-            _ => Some(false),
-        },
-        Predicate::IsNull { source, negated } => Some((*cell(source)? == Value::Null) != *negated),
-    })
+    }
 }
 
 fn and(left: Option<bool>, right: Option<bool>) -> Option<bool> {

@@ -13,7 +13,6 @@ use crate::sql::custom;
 use crate::sql::dialect::Dialect;
 use crate::sql::predicate::compare;
 use crate::sql::statement::Params;
-use crate::value::like;
 
 pub(super) struct Sqlite;
 
@@ -65,7 +64,7 @@ impl Dialect for Sqlite {
     fn like(&self, params: &mut Params<Param>, left: Expr, pattern: &str, ignore_case: bool) -> Expr {
         let range = if ignore_case { None } else { prefix::range(params, &left, pattern) };
         let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
-        let pattern = params.add(Param::Value(like::escape_end(pattern).into()));
+        let pattern = params.add(Param::Value(pattern.into()));
         let matches: Expr = Func::cust(function).arg(left).arg(pattern).into();
         match range {
             Some(range) => range.and(matches),

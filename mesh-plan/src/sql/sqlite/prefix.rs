@@ -13,7 +13,7 @@ use crate::sql::statement::Params;
 /// The collation is that of bytes whatever the column's is, because no other one keeps texts with one beginning
 /// together. An index of another collation is not used, which does not change the result.
 pub(super) fn range(params: &mut Params<Param>, text: &Expr, pattern: &str) -> Option<Expr> {
-    let (from, to) = bounds(&Pattern::new(pattern, false).literal_prefix())?;
+    let (from, to) = bounds(&Pattern::new(pattern, false).ok()?.literal_prefix())?;
     let mut bound = |text: String| params.add(Param::Value(text.into()));
     let text = || collate(text.clone(), "BINARY");
     Some(text().gte(bound(from)).and(text().lt(bound(to))))

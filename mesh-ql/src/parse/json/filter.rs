@@ -172,8 +172,11 @@ impl Tree {
             return Err(parser.error(start, format!("Operator '{name}' needs 'value'")));
         };
         let is_many = matches!(operand, Operand::Many(_));
-        let (span, message) = if takes_none {
+        let is_null = matches!(operand, Operand::None);
+        let (span, message) = if takes_none && !is_null {
             (key, format!("Operator '{name}' takes no 'value'"))
+        } else if is_null && !takes_none {
+            (span, NULL_COMPARED.to_owned())
         } else if takes_many && !is_many {
             (span, format!("Operator '{name}' needs an array as 'value'"))
         } else if is_many && !takes_many {
@@ -200,8 +203,14 @@ impl ConditionParts {
     }
 }
 
-/// Parses the value of a condition: one scalar or a list of them.
+const NULL_COMPARED: &str = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
+
+/// Parses the value of a condition: one scalar, a list of them, or `null` for none.
 fn operand(parser: &mut Parser<'_>) -> Result<Operand, SyntaxError> {
+    if *parser.token() == Token::Name("null") {
+        parser.advance();
+        return Ok(Operand::None);
+    }
     if *parser.token() != Token::OpenBracket {
         return literal(parser).map(Operand::One);
     }
@@ -230,10 +239,7 @@ fn literal(parser: &mut Parser<'_>) -> Result<Spanned<Literal>, SyntaxError> {
     let literal = match *parser.token() {
         Token::Integer(value) => Literal::Integer(value),
         Token::Number(value) => Literal::Number(value),
-        Token::Name("null") => {
-            let message = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
-            return Err(parser.error(None, message));
-        }
+        Token::Name("null") => return Err(parser.error(None, NULL_COMPARED)),
         _ => return Err(mismatch(parser, "A value to compare with must be a string, a number or a boolean")),
     };
     parser.advance();

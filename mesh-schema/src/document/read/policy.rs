@@ -95,6 +95,7 @@ impl<'t> Reader<'t> {
     fn operand(&mut self, path: &str, op: &str, node: Option<Node<'t>>) -> Option<OperandDocument> {
         match (op, node) {
             ("isNull" | "isNotNull", None) => Some(OperandDocument::None),
+            ("isNull" | "isNotNull", Some(node)) if node.is_null() => Some(OperandDocument::None),
             ("isNull" | "isNotNull", Some(node)) => {
                 self.json.fault(node.path, format!("'{op}' takes no value"));
                 None

@@ -13,7 +13,7 @@ use mesh_ql::Format;
 use mesh_wire::{BasePath, WireError, response};
 
 use crate::observability::error_log;
-use crate::routes::write::commit::{commit, fields};
+use crate::routes::write::commit::{commit_and_read, fields};
 
 /// A request to a route of the application, authenticated, with its whole body.
 pub struct Call {
@@ -105,7 +105,7 @@ impl Call {
         let mutation = self.mesh.plan_write(&request.with_principal(self.principal()));
         let mutation =
             mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
-        commit(&self.mesh, &self.changes, mutation, self.context.clone()).await
+        commit_and_read(&self.mesh, &self.changes, mutation, self.context.clone()).await
     }
 
     /// Returns the query of the headers that shapes the reply, if there is one and it is not the signed body.

@@ -20,10 +20,27 @@ pub(crate) fn fields(headers: &HeaderMap, body: &[u8]) -> Result<Fields, WireErr
     Fields::parse(body).map_err(|error| WireError::transport(error.to_string()))
 }
 
-/// Runs a write and announces the changes that it makes.
+/// Runs a write, announces the changes that it makes, and reads its reply.
 ///
 /// # Errors
-/// Those of a write route.
+/// Those of a write route. If only the reply cannot be read, the write is in effect nevertheless.
+pub(crate) async fn commit_and_read(
+    mesh: &Mesh,
+    changes: &Changes,
+    mutation: Mutation,
+    context: Context,
+) -> Result<WriteReply, WireError> {
+    let mut reply = commit(mesh, changes, mutation, context).await?;
+    match reply.unread.take() {
+        Some(error) => Err(Error::Resolve(error).into()),
+        None => Ok(reply),
+    }
+}
+
+/// Runs a write and announces the changes that it makes. If only its reply cannot be read, the write has succeeded.
+///
+/// # Errors
+/// Those of the write itself.
 pub(crate) async fn commit(
     mesh: &Mesh,
     changes: &Changes,
@@ -43,6 +60,9 @@ pub(crate) async fn commit(
         Ok(reply) => {
             reply.changes.iter().cloned().for_each(|change| changes.notify(change));
             tracing::debug!(request = %request_id, entity = reply.entity, id = reply.id, "written");
+            if let Some(error) = &reply.unread {
+                error_log::resolve_error(&request_id, error);
+            }
             Ok(reply)
         }
         Err(error) => {

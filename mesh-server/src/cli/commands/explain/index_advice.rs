@@ -55,7 +55,7 @@ fn useful_index(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
                 columns.push(column.clone());
             }
             Predicate::Like { source: ColumnSource::Column(column), pattern, ignore_case }
-                if !Pattern::new(pattern, *ignore_case).literal_prefix().is_empty() =>
+                if Pattern::new(pattern, *ignore_case).is_ok_and(|it| !it.literal_prefix().is_empty()) =>
             {
                 ranges.push(column.clone());
             }

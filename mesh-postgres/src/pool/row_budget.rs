@@ -1,0 +1,61 @@
+//! The rows that a statement may return.
+
+use mesh_plan::{Plan, ResolveError};
+use tokio_postgres::Row;
+
+/// Bytes of a row that the response does not show: the numbers of its level, its parent and itself, and lengths.
+const ROW_OVERHEAD: usize = 64;
+/// The length of rows in relation to that of the response. A number takes up to twice the bytes of its text.
+const BYTES_PER_RESPONSE_BYTE: usize = 2;
+
+/// What is left of the rows and bytes that a statement may return.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowBudget {
+    rows: usize,
+    bytes: usize,
+    limits: (usize, usize),
+}
+
+/// More rows or bytes than the budget allows.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("more rows than the response may show")]
+pub(crate) enum BudgetExceeded {
+    /// With the limit of objects in a response.
+    Rows(usize),
+    /// With the limit of bytes of a response.
+    Bytes(usize),
+}
+
+impl From<BudgetExceeded> for ResolveError {
+    fn from(exceeded: BudgetExceeded) -> Self {
+        match exceeded {
+            BudgetExceeded::Rows(rows) => Self::TooLarge { rows },
+            BudgetExceeded::Bytes(bytes) => Self::TooManyBytes { bytes },
+        }
+    }
+}
+
+impl RowBudget {
+    pub(crate) const UNLIMITED: Self =
+        Self { rows: usize::MAX, bytes: usize::MAX, limits: (usize::MAX, usize::MAX) };
+
+    /// Returns a budget that suffices for every response that the limits of the plan allow. Each row is an object, except
+    /// the one that shows that another page follows.
+    pub(crate) fn of_plan(plan: &Plan) -> Self {
+        let (rows, bytes) = (plan.rows_max(), plan.bytes_max());
+        Self {
+            rows: rows.saturating_add(1),
+            bytes: bytes.saturating_mul(BYTES_PER_RESPONSE_BYTE),
+            limits: (rows, bytes),
+        }
+    }
+
+    /// Takes a row from the budget.
+    pub(super) fn spend(&mut self, row: &Row) -> Result<(), BudgetExceeded> {
+        let (rows, bytes) = self.limits;
+        self.rows = self.rows.checked_sub(1).ok_or(BudgetExceeded::Rows(rows))?;
+        let size = row.raw_size_bytes().saturating_sub(ROW_OVERHEAD);
+        self.bytes = self.bytes.checked_sub(size).ok_or(BudgetExceeded::Bytes(bytes))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! Exhaustion by single requests: patterns that take long to match, and answers of many bytes.
+
+use mesh_tests::{Cluster, Database, Request, Response, Server, command, wait_until};
+use serde_json::{Value, json};
+
+/// A pattern that matches up to its last character wherever a text consists of one letter.
+fn hostile_pattern() -> String {
+    format!("%{}b%", "a_".repeat(450))
+}
+
+/// A filter with this many hostile conditions.
+fn hostile_filter(conditions: usize) -> Value {
+    let condition = json!({"field": "body", "op": "like", "value": hostile_pattern()});
+    json!({"or": vec![condition; conditions]})
+}
+
+/// Starts a server with one thread for requests.
+fn on_one_thread(arguments: &[&str]) -> Server {
+    let mut all = vec!["serve", "--listen", "127.0.0.1:0", "--log", "off"];
+    all.extend_from_slice(arguments);
+    Server::spawn(command(&all).env("MESH_THREADS", "1").env("MESH_REQUEST_TIMEOUT", "2s"))
+}
+
+/// A post with a text of 8 MB, which its owner links too.
+const LONG_TEXT: &str = "
+    CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE posts (id INTEGER PRIMARY KEY, body TEXT, user_id INTEGER);
+    INSERT INTO users VALUES (1, 'Ada');
+    INSERT INTO posts VALUES (1, replace(hex(zeroblob(4000000)), '0', 'a'), 1);";
+
+const USER: &str = r#"{"user":{"$select":{"name":true}}}"#;
+
+/// Sends a request and meanwhile runs `meanwhile` until it is answered; returns the answer and the number of runs.
+fn beside(server: &Server, request: &Request, mut meanwhile: impl FnMut()) -> (Response, usize) {
+    let mut runs = 0;
+    let reply = std::thread::scope(|scope| {
+        let hostile = scope.spawn(|| server.send(request));
+        while !hostile.is_finished() {
+            meanwhile();
+            runs += 1;
+        }
+        hostile.join().unwrap()
+    });
+    (reply, runs)
+}
+
+#[test]
+fn a_hostile_pattern_is_interrupted_and_does_not_delay_others() {
+    let database = Database::new(LONG_TEXT);
+    let server = on_one_thread(&["--database", &database.url()]);
+    let mut connection = server.connect();
+    for op in ["like", "ilike"] {
+        let filter = hostile_filter(60).to_string().replace("like", op);
+        let query = format!(r#"{{"post":{{"$select":{{"id":true}},"$where":{filter}}}}}"#);
+        let body = json!({"query": query}).to_string();
+        let (reply, reads) = beside(&server, &Request::post("/mesh", &body), || {
+            assert_eq!(connection.send(&Request::get("/mesh/user/1", USER)).status, 200);
+        });
+        assert_eq!((reply.status, &reply.json()["code"]), (500, &json!("TIMEOUT")), "{}", reply.text());
+        assert!(reads > 20, "{reads} reads were answered beside {op}");
+    }
+}
+
+#[test]
+fn a_slow_reply_of_a_write_holds_no_lock() {
+    let database = Database::new(LONG_TEXT);
+    let schema = database.dir.write(
+        "schema.json",
+        r#"{"entities": {"user": {"fields": ["id", "name"], "writable": true}, "post": {"fields": ["id", "body"]}},
+            "joins": {"user.posts": {"entity": "post", "type": "many", "on": "posts.user_id = users.id"}}}"#,
+    );
+    let server = on_one_thread(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
+    let posts = json!({"$select": {"id": true}, "$where": hostile_filter(6)});
+    let shape = json!({"user": {"$select": {"name": true, "posts": posts}}}).to_string();
+    let other = database.connect();
+    other.busy_timeout(std::time::Duration::ZERO).unwrap();
+    for (number, method, path) in [(1, "PUT", "/mesh/user/1"), (2, "POST", "/mesh/user")] {
+        let name = format!("written {number}");
+        let body = json!({"name": name}).to_string();
+        let mut request =
+            Request::new(method, path).query(&shape).header("Content-Type", "application/json").body(body);
+        if method == "POST" {
+            // The new record owns the text, so that its reply takes long.
+            database.connect().execute("UPDATE posts SET user_id = 1000000000", []).unwrap();
+            request = request.body(json!({"id": 1_000_000_000, "name": name}).to_string());
+        }
+        let mut written = 0;
+        let (reply, _) = beside(&server, &request, || {
+            let found: i64 = other
+                .query_row("SELECT count(*) FROM users WHERE name = ?", [&name], |row| row.get(0))
+                .unwrap();
+            if found == 1 {
+                other.execute("INSERT INTO users (name) VALUES ('another process')", []).unwrap();
+                written += 1;
+            }
+        });
+        assert!(written > 1, "{method}: {written} writes of another process beside the reply");
+        // The write is in effect, whether its reply can be read in time or not.
+        assert!(reply.status < 300 || reply.json()["code"] == "TIMEOUT", "{}", reply.text());
+    }
+}
+
+/// The most memory that the server has used, in MiB.
+fn peak_memory(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1_024
+}
+
+/// The most memory that a refused answer may cost in addition: the bytes up to the limit, some of them twice.
+const REFUSED_ANSWER_MIB: u64 = 200;
+
+const PAGES: &str = r#"{"page":{"$select":{"id":true,"body":true},"$page":{"first":200}}}"#;
+const CHILDREN: &str =
+    r#"{"parent":{"$select":{"children":{"$select":{"parent":{"$select":{"body":true}}}}}}}"#;
+
+const HUGE_SCHEMA: &str = r#"{"entities": {
+        "page": {"table": "pages", "fields": ["id", "body"]},
+        "parent": {"table": "parents", "fields": ["id", "body"]},
+        "child": {"table": "children", "fields": ["id"]}},
+    "joins": {
+        "parent.children": {"entity": "child", "type": "many", "on": "children.parent_id = parents.id"},
+        "child.parent": {"entity": "parent", "type": "one", "on": "children.parent_id = parents.id"}}}"#;
+
+/// 200 texts of 2 MB, and one of 1 MB that 2,500 children lead to.
+fn check_huge_answers(database: &str) {
+    let folder = mesh_tests::TempDir::new();
+    let schema = folder.write("schema.json", HUGE_SCHEMA);
+    let server = Server::start(&["--database", database, "--schema", &schema]);
+    let small = r#"{"child":{"$select":{"id":true}}}"#;
+    assert_eq!(server.get("/child", small).status, 200);
+    let before = peak_memory(&server);
+    for (path, query) in [("/page", PAGES), ("/parent", CHILDREN), ("/parent/1", CHILDREN)] {
+        let reply = server.get(path, query);
+        assert_eq!(reply.status, 400, "{path}: {} bytes", reply.body.len());
+        assert_eq!(reply.json()["code"], "RESULT_TOO_LARGE");
+        assert!(
+            reply.text().contains("$page") && reply.text().contains("response_bytes"),
+            "{}",
+            reply.text()
+        );
+    }
+    let grown = peak_memory(&server) - before;
+    assert!(grown < REFUSED_ANSWER_MIB, "{grown} MiB for refused answers");
+    assert_eq!(server.get("/child", small).status, 200);
+}
+
+#[test]
+fn answers_of_many_bytes_are_refused_before_they_are_built() {
+    let database = Database::new(
+        "CREATE TABLE parents (id INTEGER PRIMARY KEY, body TEXT);
+         CREATE TABLE children (id INTEGER PRIMARY KEY, parent_id INTEGER REFERENCES parents (id));
+         CREATE INDEX children_parent ON children (parent_id);
+         INSERT INTO parents VALUES (1, replace(hex(zeroblob(500000)), '0', 'a'));
+         WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2500)
+            INSERT INTO children SELECT i, 1 FROM c;
+         CREATE VIEW pages AS SELECT id, replace(hex(zeroblob(1000000)), '0', 'a') AS body FROM children;",
+    );
+    check_huge_answers(&database.url());
+}
+
+#[test]
+fn answers_of_many_bytes_are_not_read_to_the_end_from_postgres() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE parents (id integer PRIMARY KEY, body text);
+         CREATE TABLE children (id integer PRIMARY KEY, parent_id integer REFERENCES parents (id));
+         CREATE INDEX children_parent ON children (parent_id);
+         INSERT INTO parents VALUES (1, repeat('a', 1000000));
+         INSERT INTO children SELECT i, 1 FROM generate_series(1, 2500) i;
+         CREATE VIEW pages AS SELECT id, repeat('a', 2000000) AS body FROM children;",
+    );
+    check_huge_answers(&cluster.url());
+    // Statements whose rows are not read any more are cancelled.
+    let active = "SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() \
+                  AND backend_type = 'client backend'";
+    wait_until("no statement runs", || cluster.query(active).as_deref() == Some("0"));
+}
+
+/// Every route that answers with records, below and above the same bound.
+fn check_bound(database: &str, schema: &str) {
+    let folder = mesh_tests::TempDir::new();
+    let schema = folder.write("schema.json", schema);
+    let text = "x\"\n\u{1}é".repeat(100);
+    let query = r#"{"note":{"$select":{"text":true}}}"#;
+    let expected = json!({"text": text}).to_string();
+    let start = |bytes: usize| {
+        let config = folder.write(
+            "mesh.toml",
+            &format!("[limits]\nresponse_bytes = {bytes}\n[mutations]\nenabled = true\n"),
+        );
+        Server::start(&["--config", &config, "--database", database, "--schema", &schema, "--docs"])
+    };
+    for (bytes, allowed) in [(expected.len(), true), (expected.len() - 1, false)] {
+        let server = start(bytes);
+        let written = json!({"text": text}).to_string();
+        let change = |method: &str, path: &str| {
+            Request::new(method, path).header("Content-Type", "application/json").body(&written).query(query)
+        };
+        let registered =
+            server.send(&Request::post("/mesh/queries", &json!({"query": query}).to_string())).json()["id"]
+                .clone();
+        let by_id =
+            Request::new("GET", "/mesh/note/1").header("X-Mesh-Query-Id", registered.as_str().unwrap());
+        let posted = Request::post("/mesh", &json!({"query": query, "id": 1}).to_string());
+        let executed = Request::post("/docs/execute", &json!({"query": query, "id": 1}).to_string());
+        let events = Request::get("/mesh/note/1/events", query);
+        let requests = [
+            change("PUT", "/mesh/note/1"),
+            change("POST", "/mesh/note"),
+            Request::get("/mesh/note/1", query),
+            by_id,
+            posted,
+            executed,
+        ];
+        for request in &requests {
+            let reply = server.send(request);
+            let shown = format!("{} {} {bytes}: {}", request.method, request.target, reply.text());
+            if allowed {
+                assert!(reply.status < 300 && reply.text().contains(&expected), "{shown}");
+            } else {
+                assert_eq!(
+                    (reply.status, &reply.json()["code"]),
+                    (400, &json!("RESULT_TOO_LARGE")),
+                    "{shown}"
+                );
+            }
+        }
+        let mut stream = server.connect();
+        stream.write(&events.bytes());
+        let head = stream.read_head().unwrap().unwrap();
+        assert_eq!(head.status, if allowed { 200 } else { 400 });
+    }
+    // What was written stays written, although the reply was refused.
+    let server = start(1 << 20);
+    let notes = server.get("/note", query).json();
+    assert_eq!(notes["items"], json!(vec![json!({"text": text}); 3]));
+}
+
+const NOTES: &str =
+    r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text"], "writable": ["text"]}}}"#;
+
+#[test]
+fn the_bound_on_bytes_is_exact_on_every_route() {
+    let database = Database::new(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes VALUES (1, 'short');",
+    );
+    check_bound(&database.url(), NOTES);
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE notes (id integer PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY, text text);
+         INSERT INTO notes (text) VALUES ('short');",
+    );
+    check_bound(&cluster.url(), NOTES);
+}
