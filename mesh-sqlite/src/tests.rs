@@ -225,3 +225,29 @@ async fn views_use_the_built_in_window_functions() {
     let body = mesh.read(&plan, &Context::default()).await.unwrap().bytes;
     assert!(body.starts_with(br#"{"items":[{"total":1},{"total":3},{"total":6}],"#), "{body:?}");
 }
+
+/// SQLite counts a call of a function as one step, however long its text is.
+#[tokio::test]
+async fn matching_of_long_texts_is_moved_to_a_slow_read_and_interrupted() {
+    let file = File::new(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT);
+         INSERT INTO t VALUES (1, replace(hex(zeroblob(4000000)), '0', 'a'));",
+    );
+    let database = file.database();
+    let mesh = mesh(&database);
+    for pattern in ["%b%".to_owned(), format!("%{}b%", "a_".repeat(450))] {
+        let condition = format!(r#"{{"field": "body", "op": "like", "value": "{pattern}"}}"#);
+        let matching = |conditions: usize| {
+            let conditions = vec![condition.as_str(); conditions].join(",");
+            let text =
+                format!(r#"{{"t": {{"$select": {{"id": true}}, "$where": {{"or": [{conditions}]}}}}}}"#);
+            mesh.plan(&Request::collection(Format::Json, &text)).unwrap()
+        };
+        let once = matching(3);
+        let body = mesh.read(&once, &until(Duration::from_secs(600))).await.unwrap().bytes;
+        assert!(body.starts_with(br#"{"items":[]"#), "{body:?}");
+        assert!(database.file.last().heavy.get(once.id()).is_some(), "{pattern:.10}");
+        let result = mesh.read(&matching(60), &until(Duration::from_millis(20))).await;
+        assert!(matches!(result, Err(ResolveError::TimedOut)), "{pattern:.10}: {result:?}");
+    }
+}
