@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mesh_plan::memory::Tables;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Context, Limits, Mesh, Plan, Request, Value};
+use mesh_plan::{Context, Limits, Mesh, Pattern, Plan, Request, Value};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_sqlite::Database;
@@ -203,7 +203,8 @@ fn the_statement_of_a_condition_does_not_depend_on_its_value() {
             conditions(op, tame).map(|query| sql(&world.plan(&Request::collection(Format::Json, &query))))
         });
         assert_eq!(tame[0] == tame[1], op != "like", "{op}");
-        for text in hostile() {
+        let is_pattern = op.ends_with("like");
+        for text in hostile().into_iter().filter(|text| !is_pattern || Pattern::new(text, false).is_ok()) {
             for (place, query) in conditions(op, &text).iter().enumerate() {
                 let request = Request::collection(Format::Json, query);
                 let known = tame.each_ref().map(|tame| &tame[place]);
@@ -278,7 +279,9 @@ fn equality_compares_the_exact_text() {
         assert_eq!(ids("eq", json!(text)), only, "{text:?}");
         assert_eq!(ids("in", json!([text])), only, "{text:?}");
         let escaped: String = text.chars().flat_map(|c| ['\\', c]).collect();
-        assert_eq!(ids("like", json!(escaped)), only, "{text:?}");
+        if Pattern::new(&escaped, false).is_ok() {
+            assert_eq!(ids("like", json!(escaped)), only, "{text:?}");
+        }
     }
 }
 
