@@ -11,6 +11,8 @@ pub(crate) mod policy_condition;
 mod query_source;
 mod select;
 mod subject;
+#[cfg(test)]
+mod tests;
 pub(crate) mod write;
 
 use std::fmt::Write as _;
@@ -139,7 +141,6 @@ impl<'a> Planner<'a> {
         };
         let order = match role {
             Role::Point => Vec::new(),
-            Role::Relation(_, Cardinality::One) => order::tie_break(entity),
             _ => order::plan(&context, &read.controls.order, grouping.as_ref(), &columns)?,
         };
         let mut node = Node {

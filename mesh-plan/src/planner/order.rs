@@ -42,7 +42,7 @@ pub(super) fn plan(
 }
 
 /// Returns the keys that distinguish an entity's rows, ascending.
-pub(super) fn tie_break(entity: &Entity) -> Vec<SortKey> {
+fn tie_break(entity: &Entity) -> Vec<SortKey> {
     let id = entity.id.map(|id| {
         let field = entity.field(id);
         tie_breaker(&ColumnSource::Column(field.column.clone()), field.nullable)

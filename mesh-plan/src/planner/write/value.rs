@@ -82,3 +82,18 @@ fn literal_of(text: &str) -> Option<Literal> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_texts_or_numbers() {
+        let id = |text| id_text(text).unwrap_or_else(|| "refused".to_owned());
+        assert_eq!(id("\"a,b\""), "a,b");
+        assert_eq!(id("-7"), "-7");
+        assert_eq!([id("7.0"), id("7e2")], ["7", "700"]);
+        assert_eq!([id("7.5"), id("9e15"), id("9e18")], ["7.5", "9e15", "9e18"]);
+        assert_eq!([id("true"), id("null"), id("[7]")], ["refused"; 3]);
+    }
+}
