@@ -44,6 +44,14 @@ fn reference(name: &str, part: &str) -> String {
     format!("#/$defs/{name}.{part}")
 }
 
+/// Returns the definition of one of these names. No value satisfies it if there are none: an empty `enum` is invalid.
+fn one_of(names: &[impl AsRef<str>]) -> Value {
+    if names.is_empty() {
+        return Value::Bool(false);
+    }
+    json!({"enum": names.iter().map(AsRef::as_ref).collect::<Vec<&str>>()})
+}
+
 /// Writes the definitions of one entity.
 struct Writer<'s> {
     schema: &'s Schema,
@@ -115,7 +123,7 @@ impl Writer<'_> {
     fn root(&self) -> Value {
         let groupable = controls::groupable(self.entity);
         let keys: Map<_, _> = groupable.iter().map(|name| (name.clone(), json!(true))).collect();
-        let names = controls::names(groupable, self.limits);
+        let names = controls::names(&groupable, self.limits);
         let mut root = node(json!({
             "$select": self.part("select"),
             "$where": self.part("where"),

@@ -21,6 +21,53 @@ pub struct UsersTable {
     pub tenant: Option<String>,
 }
 
+impl UsersTable {
+    /// Checks the names against the columns of the table, of which there are none if it does not exist. `is_column` compares
+    /// a column of the table with a name.
+    ///
+    /// # Errors
+    /// The table or some of its columns are missing.
+    pub fn check(
+        &self,
+        columns: &[String],
+        is_column: impl Fn(&str, &str) -> bool,
+    ) -> Result<(), UsersTableError> {
+        let table = &self.table;
+        if columns.is_empty() {
+            let fault = format!("there is no table '{table}' for 'integrity.users.table'");
+            return Err(UsersTableError { faults: vec![fault] });
+        }
+        let names = [
+            ("id", Some(&self.id)),
+            ("login", Some(&self.login)),
+            ("password", Some(&self.password)),
+            ("role", self.role.as_ref()),
+            ("tenant", self.tenant.as_ref()),
+        ];
+        let missing = names.into_iter().filter_map(|(setting, name)| Some((setting, name?)));
+        let missing = missing.filter(|(_, name)| !columns.iter().any(|column| is_column(column, name)));
+        let fault = |(setting, name)| {
+            format!("the table '{table}' has no column '{name}' for 'integrity.users.{setting}'")
+        };
+        let faults: Vec<_> = missing.map(fault).collect();
+        if faults.is_empty() { Ok(()) } else { Err(UsersTableError { faults }) }
+    }
+}
+
+/// The table of accounts does not match the settings.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", faults.join("; "))]
+pub struct UsersTableError {
+    /// Each fault, at least one.
+    pub faults: Vec<String>,
+}
+
+impl From<String> for UsersTableError {
+    fn from(fault: String) -> Self {
+        Self { faults: vec![fault] }
+    }
+}
+
 /// One account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {

@@ -25,9 +25,11 @@ impl Database {
     /// Returns the accounts of a table.
     ///
     /// # Errors
-    /// The table or one of its columns is missing.
+    /// The table or some of its columns are missing ([`OpenError::faults`]).
     pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
         let table = TableName::parse(&users.table).map_err(|error| self.open_error(error))?;
+        let columns = self.columns(&table).await.map_err(|error| self.open_error(error))?;
+        users.check(&columns, |column, name| column == name).map_err(|error| self.open_error(error))?;
         let column = |name: &str| Expr::col(("u", name.to_owned()));
         let text = |name: &str| column(name).cast_as("text");
         let optional = |name: &Option<String>| match name {
@@ -57,6 +59,15 @@ impl Database {
             self.open_error(format!("'integrity.users' does not fit the table '{table}': {error}"))
         })?;
         Ok(accounts)
+    }
+
+    /// Returns the names of a table's columns; empty if there is no such table.
+    async fn columns(&self, table: &TableName) -> Result<Vec<String>, PoolError> {
+        const COLUMNS: &str = "SELECT attname::text FROM pg_catalog.pg_attribute \
+            WHERE attrelid = pg_catalog.to_regclass($1) AND attnum > 0 AND NOT attisdropped";
+        let table = sql::table(table);
+        let rows = self.pool.take(false).await?.query_once(COLUMNS, &[TextParam::text(&table)]).await;
+        Ok(rows.map_err(PoolError::Failed)?.iter().map(|row| row.get(0)).collect())
     }
 }
 

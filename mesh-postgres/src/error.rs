@@ -2,6 +2,8 @@
 
 use std::error::Error as StdError;
 
+use mesh_integrity::UsersTableError;
+
 /// An error with its sources.
 pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -11,6 +13,16 @@ pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 pub struct OpenError {
     pub(crate) database: String,
     pub(crate) cause: BoxError,
+}
+
+impl OpenError {
+    /// Returns each fault on its own, if there are several.
+    pub fn faults(&self) -> Vec<String> {
+        match self.cause.downcast_ref::<UsersTableError>() {
+            Some(error) => error.faults.clone(),
+            None => vec![self.to_string()],
+        }
+    }
 }
 
 /// Returns the message of an error followed by those of its sources.

@@ -109,6 +109,12 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
             notes.push(note(&name, "omitted: a table without a name cannot be referred to"));
             continue;
         }
+        if table.columns.iter().any(|column| column.name.is_empty()) {
+            notes.push(note(
+                &format_args!("{name}.\"\""),
+                "omitted: a column without a name cannot be referred to",
+            ));
+        }
         let mut names = HashSet::new();
         let usable =
             table.columns.iter().filter(|column| !column.name.is_empty() && names.insert(&column.name));

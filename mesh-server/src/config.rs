@@ -10,10 +10,11 @@ use mesh_server::{ClientLimits, Proxies, Timeouts};
 use mesh_wire::BasePath;
 
 use define::settings;
+pub(crate) use location::Location;
 use parse::{HOUR, MILLISECOND, SECOND};
 pub(crate) use print::EffectiveSettings;
 use reader::Reader;
-pub(crate) use reader::{FILE_VARIABLE, PASSWORD_VARIABLE};
+pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
     Admin, Cache, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres, Sqlite, State,
     Tls, Uploads,
@@ -22,6 +23,7 @@ pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
 
 mod define;
+mod location;
 pub(crate) mod parse;
 mod print;
 mod reader;
@@ -41,9 +43,9 @@ settings! {
         /// Path that all routes are under; empty: the root.
         base: BasePath = BasePath::default(), parse::base;
         /// URL of the database, such as `sqlite:blog.db`.
-        database: Option<String> = None, parse::present;
+        database: Option<Location> = None, parse::present;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.
-        replicas: Vec<String> = Vec::new(), parse::list;
+        replicas: Vec<Location> = Vec::new(), parse::locations;
         /// PostgreSQL schemas to infer the entities from; empty: the default schema.
         schemas: Vec<String> = Vec::new(), parse::list;
         /// Schema document; without one the schema is inferred from the database.

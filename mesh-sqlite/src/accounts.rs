@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable};
+use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable, UsersTableError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use sea_query::{BinOper, Expr, ExprTrait as _, Query, SqliteQueryBuilder};
@@ -29,27 +29,12 @@ impl Database {
     /// Returns the accounts of a table.
     ///
     /// # Errors
-    /// The table or one of its columns is missing.
+    /// The table or some of its columns are missing.
     pub fn accounts(&self, users: &UsersTable) -> Result<Accounts, UsersTableError> {
-        let failed = |error: rusqlite::Error| UsersTableError(error.to_string());
         let path = self.path();
-        let columns =
-            open(&path).and_then(|connection| columns(&connection, &users.table)).map_err(failed)?;
-        if columns.is_empty() {
-            let table = &users.table;
-            return Err(UsersTableError(format!("there is no table '{table}' for 'integrity.users.table'")));
-        }
-        let required = [("id", &users.id), ("login", &users.login), ("password", &users.password)];
-        let optional = [("role", users.role.as_ref()), ("tenant", users.tenant.as_ref())];
-        let optional = optional.into_iter().filter_map(|(setting, column)| Some((setting, column?)));
-        for (setting, column) in required.into_iter().chain(optional) {
-            if !columns.iter().any(|known| known.eq_ignore_ascii_case(column)) {
-                return Err(UsersTableError(format!(
-                    "the table '{}' has no column '{column}' for 'integrity.users.{setting}'",
-                    users.table
-                )));
-            }
-        }
+        let columns = open(&path).and_then(|connection| columns(&connection, &users.table));
+        let columns = columns.map_err(|error| UsersTableError::from(error.to_string()))?;
+        users.check(&columns, str::eq_ignore_ascii_case)?;
         // Columns are qualified: SQLite reads a quoted name alone that is not a column as text.
         let column = |name: &str| Expr::col(("u", name.to_owned()));
         let or_null = |name: &Option<String>| name.as_deref().map_or_else(|| Expr::cust("NULL"), column);
@@ -84,18 +69,6 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
     let names = statement.query_map([table], |row| row.get(0))?;
     names.collect()
 }
-
-/// The table of accounts does not match the settings.
-#[derive(Debug)]
-pub struct UsersTableError(String);
-
-impl fmt::Display for UsersTableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for UsersTableError {}
 
 impl Accounts {
     /// Reads on a thread that may block: the table may be large, without an index on its logins.

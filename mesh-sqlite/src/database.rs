@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage};
-use mesh_schema::Catalog;
+use mesh_schema::{Catalog, TableName};
 
 use crate::catalog;
 use crate::error::OpenError;
@@ -109,6 +109,18 @@ impl Database {
         let steps = read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)?;
         pool.give(reader);
         Ok(steps)
+    }
+
+    /// Returns the number of rows of a table, counted up to `most`, or `None` for a view.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn row_count(&self, table: &TableName, most: u64) -> Result<Option<u64>, ResolveError> {
+        let pool = &self.file.current()?.pool;
+        let reader = pool.take().map_err(failed)?;
+        let count = read::row_count(&reader.connection, table, most).map_err(failed)?;
+        pool.give(reader);
+        Ok(count)
     }
 
     /// Returns the path of the file.

@@ -25,7 +25,7 @@ mod state;
 mod tests;
 mod write;
 
-pub use accounts::{Accounts, UsersTableError};
+pub use accounts::Accounts;
 pub use database::{Contents, Database};
 pub use error::OpenError;
 pub use pool::thread_connection::before_park;

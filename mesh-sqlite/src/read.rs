@@ -9,7 +9,9 @@ use mesh_plan::{
     Cells as _, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, TracedStatement, Value,
     ValueRef,
 };
+use mesh_schema::TableName;
 use rusqlite::{CachedStatement, Connection, ErrorCode};
+use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
 use crate::cells::{Bound, SqliteRow};
 use crate::functions;
@@ -168,6 +170,27 @@ impl RowSource for StatementTree<'_> {
             }
         }
     }
+}
+
+/// Returns the number of rows of a table, counted up to `most`, or `None` for a view.
+pub(crate) fn row_count(
+    connection: &Connection,
+    table: &TableName,
+    most: u64,
+) -> rusqlite::Result<Option<u64>> {
+    const IS_TABLE: &str =
+        "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
+    let is_table: i64 = connection.query_row(IS_TABLE, [&table.name], |row| row.get(0))?;
+    if is_table == 0 {
+        return Ok(None);
+    }
+    let rows = Query::select().expr(Expr::value(1)).from(("main", table.name.clone())).limit(most).take();
+    let count = Query::select()
+        .expr(Func::count(Expr::col(Asterisk)))
+        .from_subquery(rows, "rows")
+        .to_string(SqliteQueryBuilder);
+    let count: i64 = connection.query_row(&count, [], |row| row.get(0))?;
+    Ok(Some(count.unsigned_abs()))
 }
 
 /// Returns the SQL text of each statement with the steps in which SQLite runs it, parents before children.

@@ -4,6 +4,7 @@ use mesh_ql::{Direction, Limits, Nulls};
 use mesh_schema::{Entity, FieldType};
 use serde_json::{Value, json};
 
+use super::one_of;
 use crate::json::set;
 use crate::members;
 
@@ -19,8 +20,8 @@ pub(super) fn groupable(entity: &Entity) -> Vec<String> {
 }
 
 /// Returns the definition of `$groupBy` and `$distinct`.
-pub(super) fn names(fields: Vec<String>, limits: &Limits) -> Value {
-    list(&json!({"enum": fields}), 1, limits.group_keys)
+pub(super) fn names(fields: &[String], limits: &Limits) -> Value {
+    list(&one_of(fields), 1, limits.group_keys)
 }
 
 fn list(items: &Value, at_least: usize, at_most: usize) -> Value {
@@ -29,7 +30,7 @@ fn list(items: &Value, at_least: usize, at_most: usize) -> Value {
 
 /// Returns the definition of `$orderBy`, which at roots accepts aggregates.
 pub(super) fn order(entity: &Entity, limits: &Limits, at_root: bool) -> Value {
-    let field = json!({"enum": groupable(entity)});
+    let field = one_of(&groupable(entity));
     let direction = json!({"enum": Direction::ALL.map(Direction::name)});
     let nulls = json!({"enum": Nulls::ALL.map(Nulls::name)});
     let mut properties = json!({"field": field, "direction": direction, "nulls": nulls});
@@ -65,13 +66,13 @@ pub(super) fn aggregate(entity: &Entity, limits: &Limits) -> Value {
     let numeric = fields(entity, &[String, Boolean, Datetime, Date, Json, Binary, Uuid]);
     let ordered = fields(entity, &[Boolean, Json, Binary, Uuid]);
     let counted = json!({
-        "properties": {"fn": {"const": "count"}, "field": {"enum": countable}, "distinct": {"const": false}},
+        "properties": {"fn": {"const": "count"}, "field": one_of(&countable), "distinct": {"const": false}},
     });
     let each_counted = json!({
-        "properties": {"fn": {"const": "count"}, "field": {"enum": groupable(entity)}, "distinct": {"const": true}},
+        "properties": {"fn": {"const": "count"}, "field": one_of(&groupable(entity)), "distinct": {"const": true}},
         "required": ["field", "distinct"],
     });
-    let over = |functions: [&str; 2], fields: Vec<std::string::String>| json!({"properties": {"fn": {"enum": functions}, "field": {"enum": fields}}, "required": ["field"]});
+    let over = |functions: [&str; 2], fields: &[std::string::String]| json!({"properties": {"fn": {"enum": functions}, "field": one_of(fields)}, "required": ["field"]});
     json!({
         "type": "object",
         "minProperties": 1,
@@ -86,7 +87,7 @@ pub(super) fn aggregate(entity: &Entity, limits: &Limits) -> Value {
             },
             "required": ["fn"],
             "additionalProperties": false,
-            "oneOf": [counted, each_counted, over(["sum", "avg"], numeric), over(["min", "max"], ordered)],
+            "oneOf": [counted, each_counted, over(["sum", "avg"], &numeric), over(["min", "max"], &ordered)],
         },
     })
 }

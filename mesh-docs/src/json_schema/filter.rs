@@ -4,6 +4,7 @@ use mesh_ql::{FilterOp, Limits};
 use mesh_schema::{Entity, FieldType};
 use serde_json::{Map, Value, json};
 
+use super::one_of;
 use crate::json::set;
 use crate::members;
 
@@ -15,7 +16,7 @@ pub(super) fn tree(entity: &Entity, reference: &str, having: bool) -> Value {
     let list = json!({"type": "array", "items": below, "minItems": 1});
     let operators = FilterOp::ALL.map(FilterOp::name);
     let mut properties = json!({
-        "field": {"enum": names},
+        "field": one_of(&names),
         "op": {"enum": operators},
         "value": true,
         "and": list,

@@ -98,3 +98,34 @@ fn filter_values_by_type() {
     expect![[r#"{"oneOf":[{"properties":{"op":{"enum":["isNull","isNotNull"]},"value":false}}]}"#]]
         .assert_eq(&written["$defs"]["is.json"].to_string());
 }
+
+/// Panics if an enumeration in a value is empty, which validators refuse.
+fn assert_enumerations(value: &Value, path: &str) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                assert!(name != "enum" || member.as_array().is_none_or(|names| !names.is_empty()), "{path}");
+                assert_enumerations(member, &format!("{path}/{name}"));
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| assert_enumerations(item, path)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_enumeration_is_empty() {
+    let related = r#""joins": {"only.next": {"entity": "only", "on": "onlys.a = onlys.b", "type": "many"}}"#;
+    for ty in FieldType::ALL {
+        for joins in ["", &format!(", {related}")] {
+            let document = format!(
+                r#"{{"entities": {{"only": {{"fields": ["f"], "types": {{"f": "{}"}}, "idField": null}}}}{joins}}}"#,
+                ty.name()
+            );
+            let schema = Schema::read(&document, None).unwrap_or_else(|faults| panic!("{faults:?}"));
+            assert_enumerations(&of_queries(&schema, &Limits::default()), ty.name());
+        }
+    }
+    let nothing = Schema::read(r#"{"entities": {}}"#, None).unwrap_or_else(|faults| panic!("{faults:?}"));
+    assert_enumerations(&of_queries(&nothing, &Limits::default()), "no entities");
+}

@@ -31,6 +31,16 @@ async fn accounts_are_found_by_their_login() {
     }
     assert_eq!(accounts.any_hash().await.unwrap().as_deref(), Some("$argon2id$v"));
     users.role = Some("roles".to_owned());
-    let error = database.accounts(&users).await.unwrap_err().to_string();
-    assert!(error.contains("'integrity.users' does not fit the table 'app.user'"), "{error}");
+    users.id = "key".to_owned();
+    let faults = database.accounts(&users).await.unwrap_err().faults();
+    assert_eq!(
+        faults,
+        [
+            "the table 'app.user' has no column 'key' for 'integrity.users.id'",
+            "the table 'app.user' has no column 'roles' for 'integrity.users.role'"
+        ]
+    );
+    users.table = "user".to_owned();
+    let faults = database.accounts(&users).await.unwrap_err().faults();
+    assert_eq!(faults, ["there is no table 'user' for 'integrity.users.table'"]);
 }

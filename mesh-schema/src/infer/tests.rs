@@ -334,6 +334,19 @@ fn tables_with_equal_names_in_several_schemas_get_distinct_keys() {
 }
 
 #[test]
+fn columns_without_a_name_are_omitted_with_a_note() {
+    let mut odd = table("odd", "id* name", &[]);
+    odd.columns.push(Column::default());
+    check(
+        vec![odd],
+        expect![[r#"
+            odd <odd> [id]: id, name
+            ! odd."": omitted: a column without a name cannot be referred to
+        "#]],
+    );
+}
+
+#[test]
 fn secrets_and_unusable_tables_are_omitted_with_a_note() {
     check(
         vec![

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::failure::Failure;
 use crate::cli::output::remark;
-use crate::config::{Config, EffectiveSettings, FILE_VARIABLE, Flags, SettingsFile};
+use crate::config::{Config, EffectiveSettings, FILE_VARIABLE, Flags, Loaded, SettingsFile};
 
 /// Reads the settings.
 pub(crate) fn settings(flags: Flags, file: Option<&Path>) -> Result<Config, Failure> {
@@ -13,6 +13,13 @@ pub(crate) fn settings(flags: Flags, file: Option<&Path>) -> Result<Config, Fail
 
 /// Reads the settings, and returns them also in the form for `--print-config`.
 pub(crate) fn load(flags: Flags, file: Option<&Path>) -> Result<(Config, EffectiveSettings), Failure> {
+    let loaded = load_all(flags, file)?;
+    let faults = |faults: Vec<_>| Failure::faults(faults.iter().map(ToString::to_string).collect());
+    Ok((loaded.config.map_err(faults)?, loaded.effective))
+}
+
+/// Reads the settings, also if some are at fault. Fails if the file cannot be read.
+pub(crate) fn load_all(flags: Flags, file: Option<&Path>) -> Result<Loaded, Failure> {
     let file = file.map(Path::to_owned).or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
     let file = file.as_deref().map(read).transpose()?;
     let environment = std::env::vars_os()
@@ -21,13 +28,12 @@ pub(crate) fn load(flags: Flags, file: Option<&Path>) -> Result<(Config, Effecti
     for warning in &loaded.warnings {
         remark(format_args!("warning: {warning}"));
     }
-    let faults = |faults: Vec<_>| Failure::faults(faults.iter().map(ToString::to_string).collect());
-    Ok((loaded.config.map_err(faults)?, loaded.effective))
+    Ok(loaded)
 }
 
 fn read(path: &Path) -> Result<SettingsFile, Failure> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::start(format!("cannot read the configuration {name}: {error}")))?;
-    Ok(SettingsFile { name, text })
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::start(format!("cannot read the configuration {}: {error}", path.display()))
+    })?;
+    Ok(SettingsFile { path: path.to_owned(), text })
 }

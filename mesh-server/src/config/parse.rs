@@ -12,6 +12,7 @@ use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
 use tracing_subscriber::filter::Targets;
 
+use crate::config::location::Location;
 use crate::config::sources::Value;
 
 /// One millisecond.
@@ -62,7 +63,7 @@ pub(crate) fn present<T: From<String>>(value: &Value) -> Result<Option<T>, Strin
 }
 
 /// Parses text that must not be blank.
-pub(crate) fn filled(value: &Value) -> Result<String, String> {
+pub(crate) fn filled<T: From<String>>(value: &Value) -> Result<T, String> {
     present(value)?.ok_or_else(|| "must not be empty".to_owned())
 }
 
@@ -104,6 +105,11 @@ pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
+/// Parses a list of URLs that may name files.
+pub(crate) fn locations(value: &Value) -> Result<Vec<Location>, String> {
+    Ok(list(value)?.into_iter().map(Location::from).collect())
+}
+
 /// Parses a secret; the message does not quote it.
 pub(crate) fn secret(value: &Value) -> Result<Option<SecretText>, String> {
     present(value).map_err(|_| "must be a quoted string".to_owned())
@@ -136,7 +142,7 @@ pub(crate) fn log_filter(value: &Value) -> Result<String, String> {
 
 /// Parses one path segment.
 pub(crate) fn segment(value: &Value) -> Result<String, String> {
-    let text = filled(value)?;
+    let text: String = filled(value)?;
     match BasePath::parse(&format!("/{text}")) {
         Ok(_) if !text.contains('/') => Ok(text),
         _ => Err(format!("must be one segment of a path, such as 'files', not {value}")),

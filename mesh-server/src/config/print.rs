@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mesh_server::otlp::Endpoint;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
 
+use crate::config::location::Location;
 use crate::config::parse::{Choice, DisplayDuration, SecretText};
 use crate::config::sources::Origin;
 
@@ -18,6 +19,8 @@ use crate::config::sources::Origin;
 pub(crate) enum PrintedValue {
     /// The value.
     Toml(String),
+    /// A value that names files: as it is, and with absolute paths.
+    Path(String, String),
     /// No value is set.
     Unset,
     /// A value is set and must not be printed.
@@ -25,9 +28,17 @@ pub(crate) enum PrintedValue {
 }
 
 /// A type of setting values.
-pub(crate) trait SettingValue {
+pub(crate) trait SettingValue: Sized {
+    /// Whether values of this type may name files.
+    const NAMES_FILES: bool = false;
+
     /// Returns the value in TOML.
     fn printed(&self) -> PrintedValue;
+
+    /// Returns the value from another folder: relative paths in it are relative to `folder`.
+    fn relative_to(self, _folder: &Path) -> Self {
+        self
+    }
 }
 
 /// One setting in effect.
@@ -36,6 +47,9 @@ pub(crate) struct EffectiveSetting {
     /// What the setting is for.
     #[cfg_attr(not(test), expect(dead_code, reason = "the reference page is written by a test"))]
     pub(crate) description: &'static str,
+    /// Whether the value may name files.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test lists the settings that name files"))]
+    pub(crate) names_files: bool,
     /// The value.
     pub(crate) value: PrintedValue,
     /// Where the value is written; `None` for a default.
@@ -48,18 +62,20 @@ pub(crate) struct EffectiveSettings(pub(super) BTreeMap<&'static str, EffectiveS
 
 impl EffectiveSettings {
     /// Adds a setting.
-    pub(super) fn add(
+    pub(super) fn add<T: SettingValue>(
         &mut self,
         path: &'static str,
         description: &'static str,
-        value: &impl SettingValue,
+        value: &T,
         origin: Option<&Origin>,
     ) {
-        let setting = EffectiveSetting { description, value: value.printed(), origin: origin.cloned() };
+        let (value, origin) = (value.printed(), origin.cloned());
+        let setting = EffectiveSetting { description, names_files: T::NAMES_FILES, value, origin };
         self.0.insert(path, setting);
     }
 
-    /// Returns the file: first the settings without a section, then each section.
+    /// Returns the file: first the settings without a section, then each section. Paths are absolute, so that the file
+    /// means the same wherever it is.
     pub(crate) fn to_toml(&self) -> String {
         let mut out = String::new();
         let mut sections = BTreeMap::<&str, Vec<_>>::new();
@@ -75,7 +91,9 @@ impl EffectiveSettings {
             for (name, EffectiveSetting { value, origin, .. }) in settings {
                 let origin = origin.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string);
                 let _ = match value {
-                    PrintedValue::Toml(value) => writeln!(out, "{name} = {value} # {origin}"),
+                    PrintedValue::Toml(value) | PrintedValue::Path(_, value) => {
+                        writeln!(out, "{name} = {value} # {origin}")
+                    }
                     PrintedValue::Unset => writeln!(out, "# {name} is not set"),
                     PrintedValue::Secret => writeln!(out, "# {name} = \"********\" # {origin}, not shown"),
                 };
@@ -99,9 +117,14 @@ fn has_password(text: &str) -> bool {
     account.contains(':') || more.to_ascii_lowercase().contains("password=")
 }
 
-fn list(items: impl Iterator<Item = String>) -> PrintedValue {
+fn list(items: impl Iterator<Item = String>) -> String {
     let items: Vec<_> = items.map(|item| quoted(&item)).collect();
-    PrintedValue::Toml(format!("[{}]", items.join(", ")))
+    format!("[{}]", items.join(", "))
+}
+
+/// Returns the working directory, or no path where it is gone.
+fn current_folder() -> PathBuf {
+    std::env::current_dir().unwrap_or_default()
 }
 
 impl SettingValue for String {
@@ -117,27 +140,80 @@ impl SettingValue for SecretText {
 }
 
 impl<T: SettingValue> SettingValue for Option<T> {
+    const NAMES_FILES: bool = T::NAMES_FILES;
+
     fn printed(&self) -> PrintedValue {
         self.as_ref().map_or(PrintedValue::Unset, SettingValue::printed)
+    }
+
+    fn relative_to(self, folder: &Path) -> Self {
+        self.map(|value| value.relative_to(folder))
+    }
+}
+
+impl SettingValue for PathBuf {
+    const NAMES_FILES: bool = true;
+
+    fn printed(&self) -> PrintedValue {
+        let absolute = self.clone().relative_to(&current_folder());
+        PrintedValue::Path(quoted(&self.display().to_string()), quoted(&absolute.display().to_string()))
+    }
+
+    fn relative_to(self, folder: &Path) -> Self {
+        folder.join(self)
+    }
+}
+
+impl SettingValue for Location {
+    const NAMES_FILES: bool = true;
+
+    fn printed(&self) -> PrintedValue {
+        let absolute = self.clone().relative_to(&current_folder());
+        if has_password(self) {
+            PrintedValue::Secret
+        } else {
+            PrintedValue::Path(quoted(self), quoted(&absolute))
+        }
+    }
+
+    fn relative_to(self, folder: &Path) -> Self {
+        self.relative_to(folder)
+    }
+}
+
+impl SettingValue for Vec<Location> {
+    const NAMES_FILES: bool = true;
+
+    fn printed(&self) -> PrintedValue {
+        if self.iter().any(|item| has_password(item)) {
+            return PrintedValue::Secret;
+        }
+        let folder = current_folder();
+        let absolute = self.iter().map(|item| item.clone().relative_to(&folder).to_string());
+        PrintedValue::Path(list(self.iter().map(ToString::to_string)), list(absolute))
+    }
+
+    fn relative_to(self, folder: &Path) -> Self {
+        self.into_iter().map(|item| item.relative_to(folder)).collect()
     }
 }
 
 impl SettingValue for Vec<String> {
     fn printed(&self) -> PrintedValue {
         let secret = self.iter().any(|item| has_password(item));
-        if secret { PrintedValue::Secret } else { list(self.iter().cloned()) }
+        if secret { PrintedValue::Secret } else { PrintedValue::Toml(list(self.iter().cloned())) }
     }
 }
 
 impl SettingValue for Vec<SecretText> {
     fn printed(&self) -> PrintedValue {
-        if self.is_empty() { list(std::iter::empty()) } else { PrintedValue::Secret }
+        if self.is_empty() { PrintedValue::Toml(list(std::iter::empty())) } else { PrintedValue::Secret }
     }
 }
 
 impl SettingValue for Proxies {
     fn printed(&self) -> PrintedValue {
-        list(self.texts())
+        PrintedValue::Toml(list(self.texts()))
     }
 }
 
@@ -168,7 +244,6 @@ printed! {
     BasePath: |path| quoted(path.as_str());
     Duration: |time| quoted(&DisplayDuration(*time).to_string());
     Endpoint: |url| quoted(&url.to_string());
-    PathBuf: |path| quoted(&path.display().to_string());
     Rate: |rate| quoted(&rate.to_string());
     SocketAddr: |address| quoted(&address.to_string());
 }

@@ -21,6 +21,10 @@ pub(crate) const PASSWORD_VARIABLE: &str = "MESH_PASSWORD";
 pub(crate) struct Loaded {
     /// The settings, or everything that is wrong with them.
     pub(crate) config: Result<Config, Vec<ConfigFault>>,
+    /// The settings, with the defaults of those that are at fault.
+    pub(crate) partial: Config,
+    /// Paths of the settings that are at fault.
+    pub(crate) faulty: BTreeSet<&'static str>,
     /// Variables that were ignored.
     pub(crate) warnings: Vec<ConfigFault>,
     /// The settings for `--print-config`.
@@ -44,9 +48,11 @@ impl Config {
             reader.find_unknown();
         }
         let warnings = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE]);
-        let Reader { mut faults, effective, .. } = reader;
+        let Reader { mut faults, faulty, effective, .. } = reader;
         faults.sort();
-        Loaded { config: if faults.is_empty() { Ok(config) } else { Err(faults) }, warnings, effective }
+        let partial = config.clone();
+        let config = if faults.is_empty() { Ok(config) } else { Err(faults) };
+        Loaded { config, partial, faulty, warnings, effective }
     }
 }
 
@@ -85,7 +91,10 @@ impl<'a> Reader<'a> {
             return default;
         };
         match parse(&written.value) {
-            Ok(value) => {
+            Ok(mut value) => {
+                if matches!(written.origin, Origin::File(..)) {
+                    value = value.relative_to(&self.sources.folder);
+                }
                 self.effective.add(path, description, &value, Some(&written.origin));
                 value
             }

@@ -28,7 +28,7 @@ fn tables() -> [(&'static str, Vec<Row>); 5] {
     let setting = |prefix: &str, path: &str| {
         let setting = &defaults().0[path];
         let default = match &setting.value {
-            PrintedValue::Toml(value) => format!("`{value}`"),
+            PrintedValue::Toml(value) | PrintedValue::Path(value, _) => format!("`{value}`"),
             PrintedValue::Unset | PrintedValue::Secret => String::new(),
         };
         let name = path.strip_prefix(prefix).unwrap();

@@ -11,6 +11,7 @@ use mesh_server::otlp::Endpoint;
 use mesh_server::{ClientLimits, Rate};
 
 use super::define::settings;
+use super::location::Location;
 use super::parse::{self, Choice, GIBIBYTE, HOUR, MEBIBYTE, SECOND, SecretText};
 
 settings! {
@@ -144,7 +145,7 @@ settings! {
         /// Whether files are accepted and served.
         enabled: bool = false, parse::boolean;
         /// Where files are kept: `file:FOLDER` or `s3://bucket/prefix`.
-        store: String = "file:uploads".to_owned(), parse::filled;
+        store: Location = "file:uploads".to_owned().into(), parse::filled;
         /// Path segment under the base at which files are served.
         path: String = "files".to_owned(), parse::segment;
         /// Largest file, unless the schema sets another limit for the field.
@@ -210,7 +211,7 @@ settings! {
         /// Whether a pooler assigns a connection to each transaction.
         pooler: bool = mesh_postgres::Settings::default().pooler, parse::boolean;
         /// URL of the primary itself, for connections that listen for changes past a pooler.
-        listen_url: Option<String> = None, parse::present;
+        listen_url: Option<Location> = None, parse::present;
     }
 
     /// Reads of a SQLite file.

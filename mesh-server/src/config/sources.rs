@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
@@ -11,8 +12,8 @@ pub(crate) type Flags = Vec<(&'static str, String)>;
 /// The text of a configuration file.
 #[derive(Clone, Debug)]
 pub(crate) struct SettingsFile {
-    /// Name of the file in messages.
-    pub(crate) name: String,
+    /// The file. Relative paths in it are relative to its folder.
+    pub(crate) path: PathBuf,
     /// The whole text.
     pub(crate) text: String,
 }
@@ -31,6 +32,8 @@ pub(crate) struct Sources {
     pub(super) file: BTreeMap<String, WrittenValue>,
     /// Tables of the file by dotted path, empty ones included.
     pub(super) tables: BTreeMap<String, Origin>,
+    /// The folder of the file.
+    pub(super) folder: PathBuf,
     /// Lines of the file that are not valid TOML.
     pub(super) broken: BTreeSet<usize>,
 }
@@ -65,12 +68,14 @@ impl Sources {
         self.flags.get(path).or_else(|| self.environment.get(&variable(path))).or_else(|| self.file.get(path))
     }
 
-    fn add_file(&mut self, SettingsFile { name, text }: &SettingsFile, faults: &mut Vec<ConfigFault>) {
+    fn add_file(&mut self, SettingsFile { path, text }: &SettingsFile, faults: &mut Vec<ConfigFault>) {
+        path.parent().unwrap_or_else(|| Path::new("")).clone_into(&mut self.folder);
+        let name = path.display().to_string();
         let line = |offset: usize| {
             let before = text.as_bytes().iter().take(offset);
             1 + before.filter(|byte| **byte == b'\n').count()
         };
-        let origin = |line: usize| Origin::File(name.to_owned(), line);
+        let origin = |line: usize| Origin::File(name.clone(), line);
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let line = line(error.span().map_or(0, |span| span.start));

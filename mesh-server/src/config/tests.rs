@@ -9,7 +9,7 @@ use crate::config::sources::ConfigFault;
 fn load(flags: &[(&'static str, &str)], environment: &[(&str, &str)], file: &str) -> Loaded {
     let flags = flags.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
     let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-    let file = SettingsFile { name: "mesh.toml".to_owned(), text: file.to_owned() };
+    let file = SettingsFile { path: "mesh.toml".into(), text: file.to_owned() };
     Config::load(flags, environment, Some(&file))
 }
 
@@ -111,7 +111,7 @@ fn file_sets_every_value() {
     let expected = Config {
         listen: "[::1]:0".parse().unwrap(),
         base: BasePath::parse("/api/v1").unwrap(),
-        database: Some("sqlite:blog.db".to_owned()),
+        database: Some("sqlite:blog.db".to_owned().into()),
         schema: Some(PathBuf::from("schema.json")),
         threads: 4,
         pin_threads: true,

@@ -63,6 +63,16 @@ fn errors_name_the_setting() {
         fault(UsersTable { role: Some("rank".to_owned()), ..users() }),
         "the table 'my users' has no column 'rank' for 'integrity.users.role'"
     );
+    assert_eq!(
+        fault(UsersTable {
+            id: "key".to_owned(),
+            password: "hash".to_owned(),
+            tenant: Some("org".to_owned()),
+            ..users()
+        }),
+        "the table 'my users' has no column 'key' for 'integrity.users.id'; the table 'my users' has no column 'hash' for \
+         'integrity.users.password'; the table 'my users' has no column 'org' for 'integrity.users.tenant'"
+    );
     assert!(fault(UsersTable { login: "name\" --".to_owned(), ..users() }).contains("has no column"));
 }
 

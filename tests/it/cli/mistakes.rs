@@ -37,16 +37,107 @@ fn assert_faults(database: &Database, settings: &str, faults: &[&str]) {
 #[test]
 fn check_finds_faults_that_prevent_the_start() {
     let blog = Database::blog();
+    blog.connect().execute_batch("CREATE TABLE accounts (id INTEGER PRIMARY KEY, hash TEXT)").unwrap();
     let secret = "secret = \"0123456789abcdef0123456789abcdef\"\n";
-    assert_faults(&blog, "[integrity]\nenabled = true\n", &["'integrity.enabled' needs a secret"]);
-    assert_faults(&blog, "[integrity]\nenabled = true\nsecret = \"short\"\n", &["needs at least 32"]);
+    let columns =
+        "[integrity.users]\ntable = \"accounts\"\nlogin = \"id\"\npassword = \"hash\"\nrole = \"\"\n";
+    let integrity = |secret: &str| format!("[integrity]\nenabled = true\n{secret}{columns}");
+    assert_faults(&blog, &integrity(""), &["'integrity.enabled' needs a secret"]);
+    assert_faults(&blog, &integrity("secret = \"short\"\n"), &["needs at least 32"]);
     let accounts = format!("[integrity]\nenabled = true\n{secret}[integrity.users]\ntable = \"people\"\n");
     assert_faults(&blog, &accounts, &["there is no table 'people' for 'integrity.users.table'"]);
-    let several = "[integrity]\nenabled = true\n[uploads]\nenabled = true\nstore = \"/srv/files\"\n";
-    assert_faults(&blog, several, &["'integrity.enabled'", "'uploads.store' must be 'file:FOLDER'"]);
+    let several = integrity("") + "[uploads]\nenabled = true\nstore = \"/srv/files\"\n";
+    assert_faults(&blog, &several, &["'integrity.enabled'", "'uploads.store' must be 'file:FOLDER'"]);
     let queries = blog.dir.write("queries.json", r#"[{"query": "{ post titel }", "format": "ql"}]"#);
     let loaded = format!("[persisted]\nenabled = true\npreload = \"{queries}\"\n");
     assert_faults(&blog, &loaded, &["query 1: Field 'titel' not found on entity 'post'"]);
+}
+
+#[test]
+fn check_shows_every_fault_in_one_run() {
+    let blog = Database::blog();
+    let dir = &blog.dir;
+    let schema = dir.write("schema.json", r#"{"entities": {"post": {"fields": ["id", "titel", "rank"]}}}"#);
+    dir.write("queries.json", "{}");
+    let settings = |database: &str| {
+        format!(
+            "database = \"{database}\"\nschema = \"{schema}\"\nthread = 1\ndocs.theme = \"drak\"\n\
+             persisted.preload = \"queries.json\"\n\
+             [tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n\
+             [uploads]\nenabled = true\nstore = \"ftp:files\"\n\
+             [integrity]\nenabled = true\nsecret = \"short\"\nprevious_secrets = [\"old\", \"older\"]\n\
+             users.role = \"rank\"\n"
+        )
+    };
+    let check =
+        |database: &str| said(&run(&["check", "--config", &dir.write("mesh.toml", &settings(database))]), 1);
+    let expected = [
+        "there is no setting 'thread'",
+        "'docs.theme' must be 'dark' or 'light'",
+        "no column 'titel'",
+        "no column 'rank'",
+        "[tls]: ",
+        "'integrity.secret': ",
+        "'integrity.previous_secrets': ",
+        "'integrity.previous_secrets': ",
+        "the table 'users' has no column 'email' for 'integrity.users.login'",
+        "the table 'users' has no column 'password_hash' for 'integrity.users.password'",
+        "the table 'users' has no column 'rank' for 'integrity.users.role'",
+        "'uploads.store' must be",
+        "queries.json: not an array of {query, format?}",
+        "13 faults",
+    ];
+    let shown = check(&blog.url());
+    assert_eq!(shown.lines().count(), expected.len(), "{shown}");
+    for (line, fault) in shown.lines().zip(expected) {
+        assert!(line.contains(fault), "{fault} expected in: {shown}");
+    }
+
+    // A database that cannot be opened hides only what depends on it.
+    dir.write("schema.json", r#"{"entities": {"post": {"fields": ["id", "id"]}}}"#);
+    let shown = check("sqlite:missing.db");
+    for fault in
+        ["'thread'", "'docs.theme'", "missing.db", "schema.json:1:", "'integrity.secret'", "queries.json"]
+    {
+        assert!(shown.contains(fault), "{fault} expected in: {shown}");
+    }
+    assert!(!shown.contains("integrity.users"), "{shown}");
+
+    // What the faulty settings would have named is not reported in addition.
+    let file = dir.write("faulty.toml", "database = 7\n[integrity]\nenabled = true\nsecret = 7\n");
+    let shown = said(&run(&["check", "--config", &file]), 1);
+    assert_eq!(shown.lines().count(), 3, "{shown}");
+    let file = dir.write("misspelled.toml", "databse = \"sqlite:data.db\"\n");
+    assert!(said(&run(&["check", "--config", &file]), 1).ends_with("\n1 fault\n"));
+}
+
+#[test]
+fn every_preloaded_query_with_a_fault_is_shown() {
+    let blog = Database::blog();
+    let queries = r#"[{"query": "{ post titel }", "format": "ql"}, {"query": "{ post title }", "format": "ql"}, {"query": "{}", "format": "xml"}]"#;
+    blog.dir.write("queries.json", queries);
+    assert_faults(
+        &blog,
+        "[persisted]\npreload = \"queries.json\"\n",
+        &["query 1: Field 'titel' not found on entity 'post'", "query 3: 'format' must be"],
+    );
+}
+
+#[test]
+fn columns_without_a_name_have_a_note() {
+    let database = Database::new(r#"CREATE TABLE odd (id INTEGER PRIMARY KEY, "" TEXT)"#);
+    let note = "odd.\"\": omitted: a column without a name cannot be referred to";
+    for arguments in [&["check", "--database"][..], &["introspect", "--database"]] {
+        let shown = said(&run(&[arguments, &[&database.url()]].concat()), 0);
+        assert!(shown.contains(&format!("note: {note}\n")), "{arguments:?}: {shown}");
+    }
+    let log = std::fs::File::create(database.dir.path().join("log")).unwrap();
+    let server = Server::spawn(
+        command(&["serve", "--listen", "127.0.0.1:0", "--database", &database.url()]).stderr(log),
+    );
+    drop(server);
+    let log = std::fs::read_to_string(database.dir.path().join("log")).unwrap();
+    assert!(log.contains(note), "{log}");
 }
 
 #[test]

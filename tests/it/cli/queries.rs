@@ -31,6 +31,34 @@ fn explain_shows_the_plan_and_runs_nothing() {
 }
 
 #[test]
+fn explain_recommends_no_index_that_cannot_exist_or_is_not_needed() {
+    let database = Database::new(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, author TEXT, body TEXT);
+         CREATE VIEW signed_notes AS SELECT id, author, body FROM notes WHERE author IS NOT NULL;
+         INSERT INTO notes VALUES (1, 'a', 'x'), (2, NULL, 'y');",
+    );
+    let explain = |query: &str| {
+        let output = run(&["explain", "--database", &database.url(), query]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let filtered = |entity: &str| {
+        let filter = json!({"field": "author", "op": "eq", "value": "a"});
+        json!({entity: {"$select": {"body": true}, "$where": filter}}).to_string()
+    };
+    let view = explain(&filtered("signedNote"));
+    assert!(view.contains("of the view signed_notes, so whole tables are scanned"), "{view}");
+    assert!(!view.contains("an index on"), "{view}");
+    assert!(!explain(&filtered("note")).contains("warning:"), "two rows in key order");
+    let many = "WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 1100) \
+        INSERT INTO notes SELECT i, 'b', 'z' FROM n";
+    database.connect().execute_batch(many).unwrap();
+    let scanned = explain(&filtered("note"));
+    assert!(scanned.contains("warning: no index matches these rows of notes"), "{scanned}");
+    assert!(scanned.contains("an index on (author, id) would help"), "{scanned}");
+}
+
+#[test]
 fn query_prints_the_answer_of_a_server() {
     let server = Server::with_database(&Database::blog());
     let url = format!("http://{}{}", server.address, server.base);

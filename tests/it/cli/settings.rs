@@ -1,8 +1,8 @@
 //! Settings files, variables and flags.
 
-use mesh_tests::{Database, Server, command, run};
+use mesh_tests::{Database, Server, TempDir, command, run};
 
-use super::{assert_fails, stderr, stdout};
+use super::{assert_fails, assert_finds, stderr, stdout};
 
 #[test]
 fn unknown_key_suggests_the_nearest() {
@@ -54,6 +54,58 @@ fn flag_overrides_variable_overrides_file() {
     assert_eq!(count(&Server::spawn(command(&["serve"]).envs(variables.clone()))), 4, "no flag at all");
     let wrong = command(&["serve"]).envs(variables).env("MESH_LIMITS__DEPTH", "deep").output().unwrap();
     assert_fails(&wrong, 2, &["MESH_LIMITS__DEPTH", "deep"]);
+}
+
+#[test]
+fn paths_of_a_file_are_relative_to_it_and_paths_of_flags_to_the_working_directory() {
+    let dir = TempDir::new();
+    let conf = dir.path().join("conf");
+    std::fs::create_dir_all(conf.join("data")).unwrap();
+    std::fs::create_dir(dir.path().join("work")).unwrap();
+    let blog = Database::blog();
+    blog.connect().execute("VACUUM INTO ?1", [conf.join("data/blog.db").display().to_string()]).unwrap();
+    dir.write("conf/schema.json", r#"{"entities": {"post": {"fields": ["id", "title"]}}}"#);
+    dir.write("work/schema.json", r#"{"entities": {"post": {"fields": ["id", "likes"]}}}"#);
+    dir.write("conf/queries.json", r#"[{"query": "{ post title }", "format": "ql"}]"#);
+    dir.write(
+        "conf/mesh.toml",
+        "database = \"sqlite:data/blog.db\"\nschema = \"schema.json\"\npersisted.preload = \"queries.json\"\n\
+         state.path = \"data/state.db\"\n[uploads]\nenabled = true\nstore = \"file:files\"\n",
+    );
+    let work = dir.path().join("work");
+    let run = |arguments: &[&str]| command(arguments).current_dir(&work).output().unwrap();
+    for config in ["../conf/mesh.toml".to_owned(), conf.join("mesh.toml").display().to_string()] {
+        let checked = run(&["check", "--config", &config]);
+        assert!(checked.status.success(), "{}", stderr(&checked));
+    }
+    // The flag's schema is the one of the working directory, which lacks the field of the preloaded query.
+    assert_finds(
+        &run(&["check", "--config", "../conf/mesh.toml", "--schema", "schema.json"]),
+        &["Field 'title' not found"],
+    );
+    let variable = command(&["check"])
+        .current_dir(&work)
+        .envs([("MESH_CONFIG", "../conf/mesh.toml"), ("MESH_SCHEMA", "schema.json")])
+        .output()
+        .unwrap();
+    assert_finds(&variable, &["Field 'title' not found"]);
+
+    let mut serve =
+        command(&["serve", "--config", "../conf/mesh.toml", "--listen", "127.0.0.1:0", "--log", "off"]);
+    let server = Server::spawn(serve.current_dir(&work));
+    assert_eq!(server.get("/post/1", r#"{"post":{"$select":{"title":true}}}"#).status, 200);
+    assert!(conf.join("files").is_dir() && conf.join("data/state.db").is_file());
+
+    // Printed settings mean the same in every folder.
+    let printed = run(&["serve", "--config", "../conf/mesh.toml", "--print-config"]);
+    dir.write("printed.toml", &stdout(&printed));
+    let again = run(&["serve", "--config", "../printed.toml", "--print-config"]);
+    let values = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.split(" # ").next().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(values(&stdout(&printed)), values(&stdout(&again)));
+    let state = format!("path = \"{}/../conf/data/state.db\"", work.canonicalize().unwrap().display());
+    assert!(values(&stdout(&printed)).contains(&state), "{state}: {}", stdout(&printed));
 }
 
 #[test]

@@ -7,13 +7,14 @@ use mesh_plan::Mesh;
 use mesh_server::Tls;
 
 use crate::cli::args::SourceArgs;
+use crate::cli::commands::serve;
 use crate::cli::failure::Failure;
 use crate::cli::output::{print, remark};
 use crate::cli::server::app_factory;
-use crate::cli::server::data_source::DataSource;
+use crate::cli::server::data_source::{DataSource, OpenedParts};
 use crate::cli::server::database::block_on;
-use crate::cli::settings::settings;
-use crate::config::Config;
+use crate::cli::settings::load_all;
+use crate::config::{Config, Loaded};
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -26,61 +27,85 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let settings = settings(args.source.flags(), args.source.config.as_deref());
-    let config = settings.map_err(|failure| found(&failure.faults))?;
-    let tls = config.tls.files().map_or(Ok(()), |(certificate, key)| {
-        Tls::open(certificate, key).map(drop).map_err(|error| Failure::start(format!("[tls]: {error}")))
-    });
-    let (source, checks) = match DataSource::open_with_progress(&config) {
-        Ok(source) => {
-            let checks = dry_run(&config, &source);
-            (Some(source), checks)
-        }
-        Err(failure) => (None, vec![Err(failure)]),
+    let settings = load_all(args.source.flags(), args.source.config.as_deref());
+    let settings = settings.map_err(|failure| found(&failure.faults))?;
+    let config = &settings.partial;
+    let mut faults: Vec<String> =
+        settings.config.as_ref().err().into_iter().flatten().map(ToString::to_string).collect();
+    let is_faulty = |path: &str| settings.faulty.contains(path);
+    // What a setting with a fault names is unknown, so it is not checked.
+    let parts = if is_faulty("database") || is_faulty("schema") || !faults.is_empty() && names_nothing(config)
+    {
+        OpenedParts::default()
+    } else {
+        DataSource::open_parts_with_progress(config)
     };
-    let failures = checks.into_iter().chain([tls]).filter_map(Result::err);
-    let faults: Vec<String> = failures.flat_map(|failure| failure.faults).collect();
-    let Some(source) = source.filter(|_| faults.is_empty()) else { return Err(found(&faults)) };
-    for note in &source.notes {
+    faults.extend(parts.faults.iter().cloned());
+    let checks = dry_run(&settings, &parts);
+    faults.extend(checks.into_iter().filter_map(Result::err).flat_map(|failure| failure.faults));
+    let Some(schema) = parts.schema.filter(|_| faults.is_empty()) else { return Err(found(&faults)) };
+    for note in &parts.notes {
         remark(format_args!("note: {note}"));
+    }
+    if let Err(failure) = serve::refuse_open_docs(config) {
+        remark(format_args!("note: {}", failure.faults.join("; ")));
     }
     if let Some(how) = &args.install_triggers {
         let database =
-            source.database.as_ref().ok_or_else(|| Failure::start("--install-triggers needs a database"))?;
-        return match database.triggers(&source.schema, how == "run")? {
+            parts.database.as_ref().ok_or_else(|| Failure::start("--install-triggers needs a database"))?;
+        return match database.triggers(&schema, how == "run")? {
             Some(statements) => print(statements.trim_end()),
             None => print("-- SQLite needs no triggers: the server notices changes of the file"),
         };
     }
-    let entities = counted(source.schema.entities().count(), "entity", "entities");
-    let relations = source.schema.entities().map(|(_, entity)| entity.relations.len()).sum();
+    let entities = counted(schema.entities().count(), "entity", "entities");
+    let relations = schema.entities().map(|(_, entity)| entity.relations.len()).sum();
     print(format_args!("no faults: {entities}, {}", counted(relations, "relation", "relations")))
 }
 
-/// Builds the optional parts of a server as `serve` would, but creates and changes nothing: the secret, the accounts, the
-/// store of files and the preloaded queries.
-fn dry_run(config: &Config, source: &DataSource) -> Vec<Result<(), Failure>> {
-    let secret = app_factory::secret(config);
-    let accounts = match (&secret, &source.database) {
-        (Ok(Some(secret)), Some(database)) => {
-            let accounts = app_factory::integrity(config, secret, Some(database), None);
-            block_on(accounts).unwrap_or_else(|error| Err(error.into())).map(drop)
+/// Whether there is neither a database nor a schema document.
+fn names_nothing(config: &Config) -> bool {
+    config.database.is_none() && config.schema.is_none()
+}
+
+/// Builds the optional parts of a server as `serve` would, but creates and changes nothing: the certificate, the secrets,
+/// the accounts, the store of files and the preloaded queries.
+fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
+    let config = &settings.partial;
+    let are_sound = |paths: &[&str]| !paths.iter().any(|path| settings.faulty.contains(path));
+    let mut checks = Vec::new();
+    if let Some((certificate, key)) = config.tls.files() {
+        let tls = Tls::open(certificate, key).map_err(|error| Failure::start(format!("[tls]: {error}")));
+        checks.push(tls.map(drop));
+    }
+    if config.integrity.enabled {
+        if are_sound(&["integrity.secret", "integrity.secret_file"]) {
+            checks.push(app_factory::secret(config).map(drop));
         }
-        _ => Ok(()),
-    };
-    let store = match config.uploads.store.strip_prefix("file:") {
-        _ if !config.uploads.enabled => Ok(()),
+        checks.push(app_factory::previous_secrets(config).map(drop));
+        // Without a database that could be opened, a fault of the database is reported already.
+        if parts.database.is_some() || config.database.is_none() && are_sound(&["database"]) {
+            let accounts = app_factory::accounts(config, parts.database.as_ref());
+            checks.push(block_on(accounts).unwrap_or_else(|error| Err(error.into())).map(drop));
+        }
+    }
+    match config.uploads.store.strip_prefix("file:") {
+        _ if !config.uploads.enabled => {}
         // `serve` creates a missing folder.
-        Some(folder) if !folder.is_empty() && !Path::new(folder).exists() => Ok(()),
-        _ => app_factory::uploads(config).map(drop),
-    };
-    let mesh = Mesh::builder(source.schema.clone()).limits(config.plan_limits()).build();
-    let queries = match mesh {
-        _ if !config.persisted.enabled => Ok(()),
-        Ok(mesh) => app_factory::persisted(config, &mesh, None).map(drop),
-        Err(error) => Err(error.into()),
-    };
-    vec![secret.map(drop), accounts, store, queries]
+        Some(folder) if !folder.is_empty() && !Path::new(folder).exists() => {}
+        _ => checks.push(app_factory::uploads(config).map(drop)),
+    }
+    match (&parts.schema, &config.persisted.preload) {
+        _ if !config.persisted.enabled => {}
+        (Some(schema), _) => {
+            let mesh = Mesh::builder(schema.clone()).limits(config.plan_limits()).build();
+            let mesh = mesh.map_err(Failure::from);
+            checks.push(mesh.and_then(|mesh| app_factory::persisted(config, &mesh, None)).map(drop));
+        }
+        (None, Some(path)) => checks.push(app_factory::preloaded_queries(path).map(drop)),
+        (None, None) => {}
+    }
+    checks
 }
 
 /// Returns the faults as the result of the check.

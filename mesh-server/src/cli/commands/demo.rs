@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
         Some(path) => Sample::kept(path)?,
         None => Sample::temporary()?,
     };
-    config.database = Some(format!("sqlite:{}", sample.path.display()));
+    config.database = Some(format!("sqlite:{}", sample.path.display()).into());
     config.schema = None;
     config.docs.enabled = config.listen.ip().is_loopback();
     if config.docs.title.is_empty() {
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn printed_calls_fit_the_sample() {
         let sample = Sample::temporary().unwrap();
-        let database = Some(format!("sqlite:{}", sample.path.display()));
+        let database = Some(format!("sqlite:{}", sample.path.display()).into());
         let source = DataSource::open(&Config { database, ..Config::default() }).unwrap();
         let mesh = Mesh::builder(source.schema).build().unwrap();
         mesh.plan(&Request::point(Format::Ql, POST, "1")).unwrap();

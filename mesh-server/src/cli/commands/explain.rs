@@ -8,13 +8,14 @@ use std::io;
 use clap::Args;
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Error, Join, Mesh, Node, Request};
+use mesh_schema::TableName;
 
 use crate::cli::args::{QueryTextArgs, SourceArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::database::Database;
 use crate::cli::terminal::{Colors, Look, excerpt};
-use index_advice::index_advice;
+use index_advice::{Rows, SMALL, index_advice};
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
@@ -48,7 +49,15 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         }
     } else {
         let statements = Statements::from_plan(&plan);
-        write_statements(&mut out, &statements, (plan.node(), None), &mut steps.into_iter());
+        let rows = |table: &TableName| match &source.database {
+            Some(database) => Ok(match database.row_count(table, SMALL + 1)? {
+                None => Rows::View,
+                Some(count) if count <= SMALL => Rows::Few,
+                Some(_) => Rows::Many,
+            }),
+            None => Ok(Rows::Many),
+        };
+        write_statements(&mut out, &statements, (plan.node(), None), &mut steps.into_iter(), &rows)?;
     }
     print(colored(out.trim_end()))
 }
@@ -94,14 +103,16 @@ fn write_statements(
     tree: &Statements,
     (node, join): (&Node, Option<&Join>),
     steps: &mut impl Iterator<Item = (String, Vec<String>)>,
-) {
+    rows: &impl Fn(&TableName) -> Result<Rows, Failure>,
+) -> Result<(), Failure> {
     let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
     write_statement(out, node, &tree.statement, &query_plan);
-    if let Some(advice) = index_advice(node, join, &query_plan) {
+    if let Some(advice) = index_advice(node, join, &query_plan, rows)? {
         let _ = writeln!(out, "  {advice}");
     }
     out.push('\n');
     for (tree, join) in tree.joins.iter().zip(&node.joins) {
-        write_statements(out, tree, (&join.node, Some(join)), steps);
+        write_statements(out, tree, (&join.node, Some(join)), steps, rows)?;
     }
+    Ok(())
 }

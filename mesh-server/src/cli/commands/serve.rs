@@ -77,7 +77,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// Refuses a playground that is open to everyone, or that shows SQL, at an address other than loopback.
-fn refuse_open_docs(config: &Config) -> Result<(), Failure> {
+pub(crate) fn refuse_open_docs(config: &Config) -> Result<(), Failure> {
     let docs = &config.docs;
     if !docs.enabled || config.listen.ip().is_loopback() {
         return Ok(());

@@ -1,6 +1,5 @@
 //! Builds the application from settings, once at start and again for each new schema.
 
-use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use mesh_integrity::{Binding, Gate, Keys, Secret, UsersTable};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_ql::Format;
 use mesh_schema::{Field, Schema};
+use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
 use mesh_server::{Admin, App, ClientLimits, Events, Integrity, Rates, Uploads};
 use mesh_sqlite::StateLimits;
@@ -191,21 +191,34 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     Secret::new(bytes).map(Some).map_err(|error| Failure::start(format!("'integrity.secret': {error}")))
 }
 
+/// Returns the earlier secrets of the deployment, or all faults of them.
+pub(crate) fn previous_secrets(config: &Config) -> Result<Vec<Secret>, Failure> {
+    let mut faults = Vec::new();
+    let mut secrets = Vec::new();
+    for previous in &config.integrity.previous_secrets {
+        match Secret::new(previous.0.clone().into_bytes()) {
+            Ok(secret) => secrets.push(secret),
+            Err(error) => faults.push(format!("'integrity.previous_secrets': {error}")),
+        }
+    }
+    if faults.is_empty() { Ok(secrets) } else { Err(Failure::faults(faults)) }
+}
+
+/// Returns the accounts of the database.
+pub(crate) async fn accounts(config: &Config, database: Option<&Database>) -> Result<Accounts, Failure> {
+    let database = database.ok_or_else(|| Failure::start("'integrity.users' needs a database"))?;
+    database.accounts(&users(&config.integrity.users)).await
+}
+
 /// Builds logins and the verification of signed requests.
-pub(crate) async fn integrity(
+async fn integrity(
     config: &Config,
     secret: &Secret,
     database: Option<&Database>,
     state: Option<&State>,
 ) -> Result<Integrity, Failure> {
     let settings = &config.integrity;
-    let mut keys = Keys::new(secret);
-    for previous in &settings.previous_secrets {
-        let previous = Secret::new(previous.0.clone().into_bytes());
-        let previous =
-            previous.map_err(|error| Failure::start(format!("'integrity.previous_secrets': {error}")))?;
-        keys = keys.with_previous(&previous);
-    }
+    let keys = previous_secrets(config)?.iter().fold(Keys::new(secret), Keys::with_previous);
     let mut gate = Gate::new(keys)
         .lifetime(settings.ttl)
         .binding(settings.binding)
@@ -213,8 +226,7 @@ pub(crate) async fn integrity(
     if let Some(state) = state {
         gate = gate.revocations(Arc::clone(&state.revocations)).nonces(Arc::clone(&state.nonces));
     }
-    let database = database.ok_or_else(|| Failure::start("'integrity.users' needs a database"))?;
-    let accounts = database.accounts(&users(&settings.users)).await?;
+    let accounts = accounts(config, database).await?;
     let integrity = Integrity::new(gate, accounts).login_per_minute(config.limits.login_per_minute);
     Ok(match state.and_then(|state| state.attempts.clone()) {
         Some(store) => integrity.attempts(store),
@@ -278,26 +290,35 @@ pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> 
 
 /// A query of the file of preloaded queries.
 #[derive(Deserialize)]
-struct PreloadedQuery {
+pub(crate) struct PreloadedQuery {
     query: String,
     format: Option<String>,
 }
 
-/// Registers the queries of a file.
-fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Failure> {
+/// Reads a file of queries.
+pub(crate) fn preloaded_queries(path: &Path) -> Result<Vec<PreloadedQuery>, Failure> {
     let name = path.display();
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::start(format!("cannot read the queries in {name}: {error}")))?;
-    let queries: Vec<PreloadedQuery> = serde_json::from_str(&text)
-        .map_err(|error| Failure::start(format!("{name}: not an array of {{query, format?}}: {error}")))?;
-    for (number, PreloadedQuery { query, format }) in (1..).zip(queries) {
-        let refuse = |why: &dyn Display| Failure::start(format!("{name}: query {number}: {why}"));
-        let format = Format::parse(format.as_deref().unwrap_or("json"));
-        let format = format.ok_or_else(|| refuse(&"'format' must be \"json\" or \"ql\""))?;
-        let id = persisted.preload(mesh, format, &query).map_err(|error| refuse(&error))?;
-        tracing::info!("{name}: query {number} is {id}");
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::start(format!("{name}: not an array of {{query, format?}}: {error}")))
+}
+
+/// Registers the queries of a file, or returns all faults of them.
+fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Failure> {
+    let name = path.display();
+    let mut faults = Vec::new();
+    for (number, PreloadedQuery { query, format }) in (1..).zip(preloaded_queries(path)?) {
+        let id = match Format::parse(format.as_deref().unwrap_or("json")) {
+            Some(format) => persisted.preload(mesh, format, &query).map_err(|error| error.to_string()),
+            None => Err("'format' must be \"json\" or \"ql\"".to_owned()),
+        };
+        match id {
+            Ok(id) => tracing::info!("{name}: query {number} is {id}"),
+            Err(why) => faults.push(format!("{name}: query {number}: {why}")),
+        }
     }
-    Ok(())
+    if faults.is_empty() { Ok(()) } else { Err(Failure::faults(faults)) }
 }
 
 /// Opens the store of files.

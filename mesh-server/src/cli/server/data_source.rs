@@ -16,6 +16,16 @@ pub(crate) struct DataSource {
     pub(crate) notes: Vec<String>,
 }
 
+/// The parts of a data source that could be opened, and the faults of the others.
+#[derive(Default)]
+pub(crate) struct OpenedParts {
+    /// `None` if there are faults.
+    pub(crate) schema: Option<Schema>,
+    pub(crate) database: Option<Database>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) faults: Vec<String>,
+}
+
 /// Why the schema could not be loaded again.
 #[derive(Debug)]
 pub(crate) enum ReloadError {
@@ -41,20 +51,44 @@ impl DataSource {
         Self::open(config)
     }
 
+    /// Opens what can be opened, with a spinner on the terminal.
+    pub(crate) fn open_parts_with_progress(config: &Config) -> OpenedParts {
+        let _spinner = Spinner::start(OPENING);
+        Self::open_parts(config)
+    }
+
     /// Opens the configured database, schema document, or both. Returns all faults if there are any.
     pub(crate) fn open(config: &Config) -> Result<Self, Failure> {
-        let mut notes = Vec::new();
-        let document = SchemaText::read(config)?;
-        let (database, catalog) = match &config.database {
-            None => (None, None),
-            Some(url) => {
-                let times = document.time_columns();
-                let (database, catalog) = Database::open(url, config, times, &mut notes)?;
-                (Some(database), Some(catalog))
+        let OpenedParts { schema, database, notes, faults } = Self::open_parts(config);
+        match schema {
+            Some(schema) if faults.is_empty() => Ok(Self { schema, database, notes }),
+            _ => Err(Failure::faults(faults)),
+        }
+    }
+
+    /// Opens what can be opened.
+    pub(crate) fn open_parts(config: &Config) -> OpenedParts {
+        let mut parts = OpenedParts::default();
+        let document = SchemaText::read(config);
+        let mut catalog = None;
+        if let Some(url) = &config.database {
+            let times = document.as_ref().map(SchemaText::time_columns).unwrap_or_default();
+            match Database::open(url, config, times, &mut parts.notes) {
+                Ok(opened) => (parts.database, catalog) = (Some(opened.0), Some(opened.1)),
+                Err(failure) => parts.faults.extend(failure.faults),
             }
+        }
+        let schema = match document {
+            Err(failure) => Err(failure),
+            // Without its catalog, only the document itself can be checked.
+            Ok(document) if config.database.is_some() && catalog.is_none() => document.check().map(|()| None),
+            Ok(document) => document.load(catalog.as_ref(), &mut parts.notes).map(Some),
         };
-        let schema = document.load(catalog.as_ref(), &mut notes)?;
-        Ok(Self { schema, database, notes })
+        match schema {
+            Ok(schema) => parts.schema = schema,
+            Err(failure) => parts.faults.extend(failure.faults),
+        }
+        parts
     }
 
     /// Loads the current schema of a database that is already open.
@@ -104,9 +138,19 @@ impl SchemaText {
         document.map(|document| document.time_columns()).unwrap_or_default()
     }
 
+    /// Checks the document, if there is one, without a database.
+    fn check(&self) -> Result<(), Failure> {
+        let Some(text) = &self.text else { return Ok(()) };
+        Schema::read(text, None).map(drop).map_err(|faults| self.failure(&faults))
+    }
+
+    fn failure(&self, faults: &Faults) -> Failure {
+        Failure::faults(lines(&self.file, faults))
+    }
+
     /// Loads the schema, or infers it if there is no document.
     fn load(&self, catalog: Option<&Catalog>, notes: &mut Vec<String>) -> Result<Schema, Failure> {
-        let lines = |faults: Faults| Failure::faults(lines(&self.file, &faults));
+        let lines = |faults: Faults| self.failure(&faults);
         let schema = match (&self.text, catalog) {
             (Some(text), catalog) => Schema::read(text, catalog).map_err(lines)?,
             (None, Some(catalog)) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh_integrity::{AttemptStore, NonceStore, RevocationStore, UsersTable};
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, Usage};
 use mesh_postgres::Settings;
-use mesh_schema::{Catalog, Schema};
+use mesh_schema::{Catalog, Schema, TableName};
 use mesh_server::accounts::Accounts;
 
 use crate::cli::failure::{Failure, chain};
@@ -130,8 +130,14 @@ impl Database {
     /// Returns the accounts of a table.
     pub(crate) async fn accounts(&self, users: &UsersTable) -> Result<Accounts, Failure> {
         let accounts = match self {
-            Self::Sqlite(database) => Accounts::new(database.accounts(users)?).await,
-            Self::Postgres(database) => Accounts::new(database.accounts(users).await?).await,
+            Self::Sqlite(database) => {
+                let accounts = database.accounts(users).map_err(|error| Failure::faults(error.faults))?;
+                Accounts::new(accounts).await
+            }
+            Self::Postgres(database) => {
+                let accounts = database.accounts(users).await;
+                Accounts::new(accounts.map_err(|error| Failure::faults(error.faults()))?).await
+            }
         };
         accounts.map_err(Failure::start)
     }
@@ -162,6 +168,17 @@ impl Database {
         explained.map_err(|error| Failure::found(chain(&error)))
     }
 
+    /// Returns the number of rows of a table of SQLite, counted up to `most`, or `None` for a view and for tables of other
+    /// databases.
+    pub(crate) fn row_count(&self, table: &TableName, most: u64) -> Result<Option<u64>, Failure> {
+        match self {
+            Self::Sqlite(database) => {
+                database.row_count(table, most).map_err(|error| Failure::found(chain(&error)))
+            }
+            Self::Postgres(_) => Ok(None),
+        }
+    }
+
     /// Returns the statements that install change notifications, and runs them if `install` is set. SQLite needs none.
     pub(crate) fn triggers(&self, schema: &Schema, install: bool) -> Result<Option<String>, Failure> {
         let Self::Postgres(database) = self else { return Ok(None) };
@@ -183,8 +200,8 @@ fn settings(config: &Config) -> Settings {
     settings.wait = postgres.wait;
     settings.statement_timeout = config.request_timeout;
     settings.pooler = postgres.pooler;
-    settings.listen_url.clone_from(&postgres.listen_url);
-    settings.replicas.clone_from(&config.replicas);
+    settings.listen_url = postgres.listen_url.as_ref().map(ToString::to_string);
+    settings.replicas = config.replicas.iter().map(ToString::to_string).collect();
     settings.lag = postgres.lag;
     settings.schemas.clone_from(&config.schemas);
     settings

@@ -6,7 +6,7 @@ use crate::config::{Config, SettingsFile};
 
 fn load(environment: &[(&str, &str)], file: &str) -> Loaded {
     let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-    let file = SettingsFile { name: "mesh.toml".to_owned(), text: file.to_owned() };
+    let file = SettingsFile { path: "mesh.toml".into(), text: file.to_owned() };
     Config::load(Vec::new(), environment, Some(&file))
 }
 
@@ -100,7 +100,7 @@ fn file_sets_every_value_of_optional_sections() {
         config.uploads,
         Uploads {
             enabled: true,
-            store: "s3://bucket/prefix".to_owned(),
+            store: "s3://bucket/prefix".to_owned().into(),
             path: "media".to_owned(),
             max_bytes: 1 << 30,
             content_types: vec!["image/png".to_owned(), "image/jpeg".to_owned()]

@@ -1,6 +1,6 @@
 //! The JSON Schema of queries accepts what the server accepts, and refuses the rest.
 
-use mesh_tests::{Database, Request, Server, node_tools};
+use mesh_tests::{Database, Request, Server, TempDir, node_tools};
 use serde_json::{Map, Value, json};
 
 use super::{script, written};
@@ -331,4 +331,53 @@ fn bounds_of_the_settings_are_bounds_of_the_schema() {
     let root = &schema["$defs"]["post.root"]["properties"];
     assert_eq!(root["$page"]["properties"]["first"]["maximum"], 7);
     assert_eq!(root["$aggregate"]["maxProperties"], 2);
+}
+
+#[test]
+fn schemas_of_entities_without_some_kinds_of_fields_are_valid() {
+    let Some(tools) = node_tools() else { return };
+    let types = [
+        "string", "integer", "bigint", "number", "boolean", "datetime", "date", "json", "binary", "uuid",
+        "decimal",
+    ];
+    let mut entities = Map::new();
+    for ty in types {
+        entities.insert(ty.to_owned(), json!({"fields": ["f"], "types": {"f": ty}, "idField": null}));
+    }
+    entities.insert("bare".to_owned(), json!({"fields": ["id", "name"]}));
+    let document = json!({
+        "entities": entities,
+        "joins": {"bare.child": {"entity": "json", "on": "jsons.f = bares.id", "type": "many"}},
+        "policies": {"admin": true, "related": {"bare": {"fields": []}, "json": {"fields": ["f"]}},
+                     "few": {"boolean": {"fields": ["f"]}}, "*": {}},
+    });
+    let dir = TempDir::new();
+    let schema = dir.write("schema.json", &document.to_string());
+    for role in ["admin", "related", "few", "*"] {
+        let (file, written) = written(&dir, "json-schema", &["--schema", &schema, "--role", role]);
+        let entities: Vec<_> = written["properties"].as_object().unwrap().keys().cloned().collect();
+        let with = |select: &Value, controls: Value| {
+            let mut node = json!({"$select": select});
+            node.as_object_mut().unwrap().extend(controls.as_object().unwrap().clone());
+            node
+        };
+        // Aggregates exist for the types of SPEC §3.12 only, whatever the other fields are.
+        let queries: Vec<Value> = entities
+            .iter()
+            .filter(|entity| types.contains(&entity.as_str()))
+            .flat_map(|entity| {
+                let sum = with(&json!({}), json!({"$aggregate": {"n": {"fn": "sum", "field": "f"}}}));
+                [json!({entity: with(&json!({"f": true}), json!({}))}), json!({entity: sum})]
+            })
+            .collect();
+        let file_of_queries = dir.write("queries.json", &json!(queries).to_string());
+        let said = script("queries.mjs", &tools, &[&file, &file_of_queries]);
+        let judged: Vec<bool> = said.lines().map(|line| line == "yes").collect();
+        let expected: Vec<bool> = entities
+            .iter()
+            .filter(|entity| types.contains(&entity.as_str()))
+            .flat_map(|entity| [true, ["integer", "bigint", "number", "decimal"].contains(&entity.as_str())])
+            .collect();
+        assert_eq!(judged, expected, "{role}: {said}");
+    }
 }

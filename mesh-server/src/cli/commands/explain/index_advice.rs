@@ -3,39 +3,67 @@
 use std::collections::HashSet;
 
 use mesh_plan::{ColumnSource, CompareOp, Join, Node, Pattern, Predicate};
-use mesh_schema::Link;
+use mesh_schema::{Link, TableName};
+
+/// Rows of a table up to which a scan in key order is not worth an index.
+pub(super) const SMALL: u64 = 1_000;
+
+/// What is known about the rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// At most [`SMALL`].
+    Few,
+    /// More than that, or an unknown number.
+    Many,
+    /// The rows of a view, which cannot have indexes.
+    View,
+}
 
 /// Returns a warning about the statement of a node with this query plan, if it is slow on a large table.
-pub(super) fn index_advice(node: &Node, join: Option<&Join>, steps: &[String]) -> Option<String> {
+pub(super) fn index_advice<E>(
+    node: &Node,
+    join: Option<&Join>,
+    steps: &[String],
+    rows: impl Fn(&TableName) -> Result<Rows, E>,
+) -> Result<Option<String>, E> {
     // A scan of a subquery reads only what the subquery found.
-    let scans = |step: &String| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery");
-    let sorts = |step: &String| step.contains("TEMP B-TREE FOR ORDER BY");
+    let scans = steps.iter().any(|step| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery"));
+    let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
     let filtered = node.filter.is_some() || join.is_some();
     let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
+    if !(filtered && scans || paged && sorts) {
+        return Ok(None);
+    }
     let (table, columns) = useful_index(node, join);
-    let problem = if filtered && steps.iter().any(scans) {
-        format!("no index matches these rows of {table}, so the whole table is scanned")
-    } else if paged && steps.iter().any(sorts) {
-        format!("no index provides this order of {table}, so all rows are sorted")
-    } else {
-        return None;
+    let rows = rows(table)?;
+    // A scan in the order of the page ends when the page is full.
+    if rows == Rows::Few && paged && !sorts {
+        return Ok(None);
+    }
+    let kind = if rows == Rows::View { "the view " } else { "" };
+    let problem = match (filtered && scans, rows) {
+        (true, Rows::View) => {
+            format!("no index matches these rows of {kind}{table}, so whole tables are scanned")
+        }
+        (true, _) => format!("no index matches these rows of {table}, so the whole table is scanned"),
+        (false, _) => format!("no index provides this order of {kind}{table}, so all rows are sorted"),
     };
-    let index = match columns.is_empty() {
+    let index = match columns.is_empty() || rows == Rows::View {
         true => String::new(),
         false => format!("; an index on ({}) would help", columns.join(", ")),
     };
-    Some(format!("warning: {problem}{index}"))
+    Ok(Some(format!("warning: {problem}{index}")))
 }
 
 /// Returns the table and the columns of a useful index, none if no index would help: the columns that are compared for
 /// equality, then those of the order, or of other comparisons if there are any.
-fn useful_index(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
+fn useful_index<'n>(node: &'n Node, join: Option<&'n Join>) -> (&'n TableName, Vec<String>) {
     let mut columns = Vec::new();
     match join.map(|join| &join.link) {
         Some(Link::Direct { pairs }) => columns.extend(pairs.iter().map(|pair| pair.target.clone())),
         // The junction is scanned; the target is found by its key.
         Some(Link::Through { table, from, to, .. }) => {
-            return (table.to_string(), vec![from.clone(), to.clone()]);
+            return (table, vec![from.clone(), to.clone()]);
         }
         None => {}
     }
@@ -73,11 +101,13 @@ fn useful_index(node: &Node, join: Option<&Join>) -> (String, Vec<String>) {
     }
     let mut seen = HashSet::new();
     columns.retain(|column| seen.insert(column.clone()));
-    (node.table.to_string(), columns)
+    (&node.table, columns)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use expect_test::{Expect, expect};
     use mesh_plan::{Mesh, Request};
     use mesh_ql::Format;
@@ -87,6 +117,11 @@ mod tests {
 
     #[track_caller]
     fn check(controls: &str, steps: &[&str], expected: Expect) {
+        check_rows(Rows::Many, controls, steps, expected);
+    }
+
+    #[track_caller]
+    fn check_rows(rows: Rows, controls: &str, steps: &[&str], expected: Expect) {
         let schema = Schema::builder()
             .entity("post", |post| {
                 post.field("id", FieldType::Integer)
@@ -99,7 +134,7 @@ mod tests {
         let plan =
             Mesh::builder(schema).build().unwrap().plan(&Request::collection(Format::Json, &text)).unwrap();
         let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
-        let advice = index_advice(plan.node(), None, &steps);
+        let advice = index_advice(plan.node(), None, &steps, |_| Ok::<_, Infallible>(rows)).unwrap();
         expected.assert_eq(&advice.unwrap_or_else(|| "nothing".to_owned()));
     }
 
@@ -162,6 +197,37 @@ mod tests {
             expect![
                 "warning: no index provides this order of posts, so all rows are sorted; an index on (views, id) would help"
             ],
+        );
+    }
+
+    #[test]
+    fn scan_of_a_small_table_in_the_order_of_the_page_is_no_problem() {
+        let filter = r#","$where":{"field":"title","op":"eq","value":"a"}"#;
+        check_rows(Rows::Few, filter, &["SCAN t0"], expect!["nothing"]);
+        check_rows(
+            Rows::Few,
+            r#","$where":{"field":"title","op":"eq","value":"a"},"$orderBy":[{"field":"views","direction":"asc"}]"#,
+            &["SCAN t0", "USE TEMP B-TREE FOR ORDER BY"],
+            expect![
+                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title, views, id) would help"
+            ],
+        );
+    }
+
+    #[test]
+    fn no_index_is_recommended_on_a_view() {
+        let filter = r#","$where":{"field":"title","op":"eq","value":"a"}"#;
+        check_rows(
+            Rows::View,
+            filter,
+            &["SCAN books"],
+            expect!["warning: no index matches these rows of the view posts, so whole tables are scanned"],
+        );
+        check_rows(
+            Rows::View,
+            r#","$orderBy":[{"field":"views","direction":"desc"}]"#,
+            &["SCAN books", "USE TEMP B-TREE FOR ORDER BY"],
+            expect!["warning: no index provides this order of the view posts, so all rows are sorted"],
         );
     }
 }

@@ -1,0 +1,81 @@
+//! Settings that may name a file, and the folder that a relative path is relative to.
+
+use std::fmt;
+use std::ops::Deref;
+use std::path::Path;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
+/// Characters that a path in the parameters of a URL cannot contain.
+const PARAMETER: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+');
+
+/// The text of a setting that may name a file: `sqlite:blog.db`, `blog.db`, `file:uploads`, or the file of certificates in
+/// `postgres://host/db?sslrootcert=ca.pem`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location(String);
+
+impl Location {
+    /// Returns the same location from another folder: a relative path in it is relative to `folder`.
+    pub(super) fn relative_to(self, folder: &Path) -> Self {
+        let text = &self.0;
+        let (scheme, rest) = match text.split_once(':') {
+            // A single letter is a drive, not a scheme.
+            Some((scheme, _))
+                if scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+            {
+                text.split_at(scheme.len() + 1)
+            }
+            _ => ("", text.as_str()),
+        };
+        match scheme {
+            "" | "sqlite:" | "file:" => {
+                let path = rest.strip_prefix("//").unwrap_or(rest);
+                let is_file = !path.is_empty() && path != ":memory:" && Path::new(path).is_relative();
+                if is_file { Self(format!("{scheme}{}", folder.join(path).display())) } else { self }
+            }
+            "postgres:" | "postgresql:" => {
+                let Some((url, parameters)) = text.split_once('?') else { return self };
+                let parameters: Vec<_> =
+                    parameters.split('&').map(|parameter| certificates(parameter, folder)).collect();
+                Self(format!("{url}?{}", parameters.join("&")))
+            }
+            _ => self,
+        }
+    }
+}
+
+/// Returns a parameter of a PostgreSQL URL. A relative path of certificates is relative to `folder`.
+fn certificates(parameter: &str, folder: &Path) -> String {
+    let file = parameter.strip_prefix("sslrootcert=").filter(|file| !matches!(*file, "" | "system"));
+    let file = file.and_then(|file| percent_decode_str(file).decode_utf8().ok());
+    match file.filter(|file| Path::new(file.as_ref()).is_relative()) {
+        Some(file) => {
+            let path = folder.join(file.as_ref()).display().to_string();
+            format!("sslrootcert={}", utf8_percent_encode(&path, PARAMETER))
+        }
+        None => parameter.to_owned(),
+    }
+}
+
+impl From<String> for Location {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl Deref for Location {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
