@@ -69,6 +69,11 @@ impl Gate {
         self
     }
 
+    /// Returns whether every signature must be bound to one use.
+    pub fn requires_binding(&self) -> bool {
+        self.binding == Binding::Require
+    }
+
     /// Sets how far the timestamp of a bound signature may be from the server's clock.
     #[must_use]
     pub fn replay_window(mut self, window: Duration) -> Self {
@@ -163,6 +168,23 @@ impl Gate {
         now: SystemTime,
     ) -> Result<(), IntegrityError> {
         self.verify_with(self.binding, token, message, headers, target, now).await
+    }
+
+    /// Verifies that the session of a token signed `message`, and that the signature is bound to one use. With
+    /// [`Binding::Off`] no signature is bound, and this is [`Gate::verify`].
+    ///
+    /// # Errors
+    /// Those of [`Gate::verify`]; [`IntegrityError::SignatureMissing`] if the signature is not bound.
+    pub async fn verify_bound(
+        &self,
+        token: &OpenedToken,
+        message: &Message<'_>,
+        headers: &SignatureHeaders<'_>,
+        target: &SignatureTarget<'_>,
+        now: SystemTime,
+    ) -> Result<(), IntegrityError> {
+        let binding = if self.binding == Binding::Off { Binding::Off } else { Binding::Require };
+        self.verify_with(binding, token, message, headers, target, now).await
     }
 
     /// Ends the session of a token. The token suffices; a signature that is sent must be that of the empty message.

@@ -20,7 +20,7 @@ use crate::observability::error_log;
 /// The content of a body, on which the signed bytes depend. `SPEC §7.4`
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// The fields of a write.
+    /// The fields of a write, whose signature is bound to one use.
     Fields,
     /// The fields of a PUT on a record, which without a body is a read.
     OptionalFields,
@@ -39,7 +39,15 @@ pub(crate) async fn without_body(cx: &RequestContext<'_>) -> Result<Caller, Wire
     }
     let message = Message::new(pending.headers.statement());
     // Boxed, so that reads without a signature need little memory.
-    Box::pin(pending.verify(cx, &message, None)).await
+    Box::pin(pending.verify(cx, &message, None, Use::Any)).await
+}
+
+/// Authenticates a write without a body. Its signature is bound to one use, because the plain one of a read with the
+/// same query is equal. `SPEC §7.9`
+pub(crate) async fn write_without_body(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
+    let pending = open(cx).await?;
+    let message = Message::new(pending.headers.statement());
+    pending.verify(cx, &message, None, Use::Once).await
 }
 
 /// Authenticates a request with a JSON body, and reads the body.
@@ -62,7 +70,12 @@ pub(crate) async fn with_body(
         let format = decode_body(cx.head.headers, &body).map(|posted| posted.format.name());
         format.map_or(FORMATS, |format| [format; 2])
     });
-    Ok((pending.verify(cx, &message, formats).await?, body))
+    let required = match content {
+        Content::Fields => Use::Once,
+        Content::OptionalFields if !body.is_empty() => Use::Once,
+        _ => Use::Any,
+    };
+    Ok((pending.verify(cx, &message, formats, required).await?, body))
 }
 
 /// Returns whether a request to a route of the application is signed as one without a body.
@@ -81,7 +94,7 @@ fn is_bodiless(cx: &RequestContext<'_>, statement: &[u8], body: &Bytes) -> bool 
 
 /// Authenticates the download of a stored file: the signature covers the storage key in the path. `SPEC §9.7`
 pub(crate) async fn file(cx: &RequestContext<'_>, key: &str) -> Result<Caller, WireError> {
-    open(cx).await?.verify(cx, &Message::new(key.as_bytes()), Some(JSON)).await
+    open(cx).await?.verify(cx, &Message::new(key.as_bytes()), Some(JSON), Use::Any).await
 }
 
 /// Authenticates a call of the docs surface, which needs no signature. `SPEC §13.3`
@@ -124,6 +137,15 @@ async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
 /// The formats of a signed query: the second is tried if the signature is invalid with the first.
 type Formats<'a> = [&'a str; 2];
 
+/// How often a signature may be used, unless binding is off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// As often as the setting allows.
+    Any,
+    /// Once: it is bound.
+    Once,
+}
+
 const FORMATS: Formats<'_> = ["json", "ql"];
 const JSON: Formats<'_> = ["json"; 2];
 
@@ -134,6 +156,7 @@ impl Pending<'_> {
         cx: &RequestContext<'_>,
         message: &Message<'_>,
         formats: Option<Formats<'_>>,
+        required: Use,
     ) -> Result<Caller, WireError> {
         let Some((Integrity { gate, .. }, known)) = self.token else { return Ok(PUBLIC) };
         let [format, other] = match formats {
@@ -141,9 +164,13 @@ impl Pending<'_> {
             None => header_formats(cx, &self.headers).await?,
         };
         let (proof, now) = (proof(&self.headers), SystemTime::now());
-        let mut verified = gate.verify(&known.token, message, &proof, &aim(cx, format), now).await;
+        let verify = async |format| match required {
+            Use::Any => gate.verify(&known.token, message, &proof, &aim(cx, format), now).await,
+            Use::Once => gate.verify_bound(&known.token, message, &proof, &aim(cx, format), now).await,
+        };
+        let mut verified = verify(format).await;
         if matches!(verified, Err(IntegrityError::SignatureInvalid)) && other != format {
-            verified = gate.verify(&known.token, message, &proof, &aim(cx, other), now).await;
+            verified = verify(other).await;
         }
         verified.inspect_err(|error| log_unavailable(cx, error))?;
         caller(cx, &known)

@@ -1,5 +1,7 @@
 //! Policies: each role reads and writes what the schema document allows, and nothing else.
 
+use std::time::UNIX_EPOCH;
+
 use mesh_tests::kit::encoding;
 use mesh_tests::{Cluster, Database, Request, Response, Server, encode, run};
 use serde_json::{Value, json};
@@ -115,6 +117,9 @@ impl Site {
         let body = if method == "DELETE" { String::new() } else { body.to_string() };
         let mut request = Request::new(method, &format!("/mesh{path}")).header("X-Mesh-Token", token);
         let message = if body.is_empty() { String::new() } else { format!("\n{}", encoding::sha256(&body)) };
+        let (time, nonce) = (UNIX_EPOCH.elapsed().unwrap().as_secs(), encoding::random(22));
+        let message = format!("{message}\n{method}\n/mesh{path}\njson\n{time}\n{nonce}");
+        request = request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", &nonce);
         request = request.header("X-Mesh-Signature", encoding::signature(key, &message));
         if !body.is_empty() {
             request = request.header("Content-Type", "application/json").body(&body);

@@ -1,5 +1,7 @@
 //! Fixture of the tests of sessions: a database with accounts, and a client that signs its requests.
 
+use std::time::UNIX_EPOCH;
+
 use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Response, Server, encode};
 use serde_json::{Value, json};
@@ -76,6 +78,26 @@ impl Session {
     /// Adds the token and the signature of a message.
     pub(crate) fn sign(&self, request: Request, message: &str) -> Request {
         request.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", self.signature(message))
+    }
+
+    /// Adds the token and a signature of a message that is bound to this request.
+    pub(crate) fn bind(&self, request: Request, message: &str) -> Request {
+        let (time, nonce) = (UNIX_EPOCH.elapsed().unwrap().as_secs(), encoding::random(22));
+        let path = request.target.split('?').next().unwrap_or_default().to_owned();
+        let message = format!("{message}\n{}\n{path}\njson\n{time}\n{nonce}", request.method);
+        let request = request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", nonce);
+        self.sign(request, &message)
+    }
+
+    /// Builds a write, with a bound signature.
+    pub(crate) fn write(&self, method: &str, path: &str, body: Option<&Value>) -> Request {
+        let mut request = Request::new(method, &format!("/mesh{path}"));
+        let mut message = String::new();
+        if let Some(body) = body {
+            message = format!("\n{}", encoding::sha256(body.to_string()));
+            request = request.header("Content-Type", "application/json").body(body.to_string());
+        }
+        self.bind(request, &message)
     }
 
     /// Builds a signed read by GET.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request};
@@ -194,12 +195,24 @@ impl User<'_> {
         vec![("X-Mesh-Token", self.token.clone()), ("X-Mesh-Signature", self.key.sign(message.as_bytes()))]
     }
 
-    /// Sends a request with `body`, with a signature over `signed`.
+    /// Returns the headers of a signature that is bound to one request.
+    fn bound_headers(&self, message: &str, [method, path, format]: [&str; 3]) -> Vec<(&'static str, String)> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let time = UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let nonce = format!("a-nonce-of-these-tests-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut headers =
+            self.headers(&format!("{message}\n{method}\n/mesh/{path}\n{format}\n{time}\n{nonce}"));
+        headers.extend([("X-Mesh-Timestamp", time.to_string()), ("X-Mesh-Nonce", nonce)]);
+        headers
+    }
+
+    /// Sends a request with `body`, with a bound signature over `signed`.
     async fn send_as(&self, method: &str, path: &str, query: &str, body: &str, signed: &str) -> (u16, Value) {
         let digest = ring::digest::digest(&ring::digest::SHA256, signed.as_bytes());
         let digest: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         let statement = if query.is_empty() { String::new() } else { base64::encode(query) };
-        let mut headers = self.headers(&format!("{statement}\n{digest}"));
+        let format = if query.is_empty() { "json" } else { "ql" };
+        let mut headers = self.bound_headers(&format!("{statement}\n{digest}"), [method, path, format]);
         headers.push(json_type());
         if !query.is_empty() {
             headers.push(("X-Mesh-Query", statement));
@@ -216,7 +229,7 @@ impl User<'_> {
 
     /// Sends a request without a body and returns the status.
     async fn bare(&self, method: &str, path: &str) -> u16 {
-        self.site.send(method, path, &self.headers(""), "").await.0
+        self.site.send(method, path, &self.bound_headers("", [method, path, "json"]), "").await.0
     }
 }
 
@@ -238,7 +251,7 @@ async fn writes_are_signed_over_header_and_body() {
         assert_eq!((status, reply["code"].as_str()), (401, Some("TOKEN_MISSING")), "{method} {path}");
         // The body's base64 form is for routes of the application only: here the header shapes the reply.
         let statement = base64::encode(body);
-        let mut headers = ada.headers(&statement);
+        let mut headers = ada.bound_headers(&statement, [method, path, "json"]);
         headers.extend([json_type(), ("X-Mesh-Query", statement)]);
         let (status, _, reply) = site.send(method, path, &headers, body).await;
         assert_eq!(code((status, reply)), invalid, "{method} {path}");
@@ -252,14 +265,23 @@ async fn writes_are_signed_over_header_and_body() {
     assert_eq!(site.send("PUT", "post/1", &headers, "").await.2, json!({"title": "new"}));
     headers.push(json_type());
     let (status, _, reply) = site.send("PUT", "post/1", &headers, other).await;
-    assert_eq!(code((status, reply)), invalid);
+    let unbound = (401, Some("SIGNATURE_MISSING".to_owned()));
+    assert_eq!(code((status, reply)), unbound);
+    for path in ["post/1", "post/1/card", "post/1/notes/1"] {
+        let (status, _, reply) = site.send("DELETE", path, &headers, "").await;
+        assert_eq!(code((status, reply)), unbound, "{path}");
+    }
+    assert_eq!(site.cell("SELECT count(*) FROM posts JOIN notes ON post_id = 1").as_deref(), Some("2"));
 
     assert_eq!(
         ada.bare("DELETE", "note/1").await,
         204,
         "without a query and a body the signed message is empty"
     );
-    let (status, _, reply) = site.send("DELETE", "post/1", &ada.headers("x"), "").await;
+    let (status, _, reply) = site.send("DELETE", "post/1", &ada.headers(""), "").await;
+    assert_eq!(code((status, reply)), unbound);
+    let headers = ada.bound_headers("x", ["DELETE", "post/1", "json"]);
+    let (status, _, reply) = site.send("DELETE", "post/1", &headers, "").await;
     assert_eq!(code((status, reply)), invalid);
     assert_eq!(site.cell("SELECT title FROM posts WHERE id = 1").as_deref(), Some("new"));
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::UNIX_EPOCH;
 
 use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::{self, BaseUrl, Exchange, Request, Response};
@@ -202,8 +203,12 @@ impl ProxyState {
     }
 
     /// Signs a request correctly, with the session of its token if that is known and otherwise with a session of the
-    /// proxy.
+    /// proxy. The signatures of writes are bound, and those of uploads if they were.
     pub(crate) fn sign(&self, request: &mut Request) {
+        let is_upload =
+            request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"));
+        let is_bound = request.header_value("X-Mesh-Timestamp").is_some();
+        let binds = is_write(request) || (is_upload && is_bound);
         let own = request
             .header_value("X-Mesh-Token")
             .and_then(|token| Some((token.to_owned(), self.signing_key(token)?)));
@@ -215,15 +220,22 @@ impl ProxyState {
         request.headers.retain(|(name, _)| !is_gone(name));
         let query = request.header_value("X-Mesh-Query").or_else(|| request.header_value("X-Mesh-Query-Id"));
         let query = query.unwrap_or_default().to_owned();
-        let is_upload =
-            request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"));
-        let message = match &request.body {
+        let mut message = match &request.body {
             Some(body) if !is_upload => format!("{query}\n{}", encoding::sha256(body)),
             _ if request.target.contains("/files/") => {
                 request.target.split_once("/files/").map(|(_, key)| key.to_owned()).unwrap_or_default()
             }
             _ => query,
         };
+        if binds {
+            let (time, nonce) = (UNIX_EPOCH.elapsed().unwrap_or_default().as_secs(), encoding::random(22));
+            let path = request.target.split('?').next().unwrap_or_default();
+            let has_query = request.header_value("X-Mesh-Query").is_some();
+            let format = request.header_value("X-Mesh-Format").filter(|_| has_query).unwrap_or("json");
+            message = format!("{message}\n{}\n{path}\n{format}\n{time}\n{nonce}", request.method);
+            request.add_header("X-Mesh-Timestamp", time.to_string());
+            request.add_header("X-Mesh-Nonce", nonce);
+        }
         request.add_header("X-Mesh-Token", token);
         request.add_header("X-Mesh-Signature", encoding::signature(&key, &message));
     }
@@ -236,5 +248,19 @@ impl ProxyState {
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         (text("token"), text("signingToken"))
+    }
+}
+
+/// Returns whether a request is one of a write route.
+pub(crate) fn is_write(request: &Request) -> bool {
+    let is_json =
+        request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("application/json"));
+    let path = request.target.split('?').next().unwrap_or_default();
+    let posts_a_query = ["/mesh", "/mesh/", "/mesh/queries", "/mesh/auth", "/mesh/logout"].contains(&path);
+    match request.method.as_str() {
+        "DELETE" => true,
+        "PUT" => is_json && request.body.is_some(),
+        "POST" => is_json && path.starts_with("/mesh") && !posts_a_query,
+        _ => false,
     }
 }

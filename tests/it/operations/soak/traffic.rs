@@ -82,7 +82,7 @@ impl<'s> Client<'s> {
     /// Sends a request, signed if sessions are enabled, and checks the status.
     fn expect(&mut self, request: Request, message: &str, statuses: &[u16]) -> Outcome {
         let request = match &self.session {
-            Some(session) => session.sign(request, message),
+            Some(session) => session.bind(request, message),
             None => request,
         };
         self.send(&request, statuses).map_or_else(Outcome::Fault, |_| Outcome::Expected)
@@ -258,7 +258,7 @@ impl<'s> Client<'s> {
             self.slow.clear();
         }
         let mut socket = TcpStream::connect(self.site.server.address).expect("a connection");
-        let _ = socket.write_all(b"POST /mesh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{");
+        let _ = socket.write_all(b"POST /mesh HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{");
         self.slow.push(socket);
         Outcome::Expected
     }

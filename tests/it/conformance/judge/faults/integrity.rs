@@ -4,8 +4,8 @@ use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::Request;
 use serde_json::{Value, json};
 
-use super::{Fault, NO_FAULT, edit_error, put, reply, segments, set};
-use crate::conformance::judge::proxy::ProxyState;
+use super::{Fault, NO_FAULT, edit, edit_error, put, reply, segments, set};
+use crate::conformance::judge::proxy::{ProxyState, is_write};
 
 /// Prefixes of cases that require signatures to be verified.
 const OF_SIGNATURES: &[&str] =
@@ -258,13 +258,48 @@ pub(super) const FAULTS: &[Fault] = &[
             "7.9-old",
             "7.9-early",
             "7.9-half",
+            "11-signed-read-as-delete",
         ],
-        may_fail: &["7.9-"],
+        may_fail: &["7.9-", "11-signed"],
         on_request: |request, memory| {
             let has =
                 ["X-Mesh-Timestamp", "X-Mesh-Nonce"].iter().any(|name| request.header_value(name).is_some());
             if has {
                 memory.sign(request);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "plain signatures suffice for writes",
+        requires: "mutations",
+        must_fail: &["11-signed-plain", "11-signed-read-as-delete"],
+        may_fail: &["11-signed"],
+        on_request: |request, memory| {
+            let is_plain = request.header_value("X-Mesh-Signature").is_some()
+                && request.header_value("X-Mesh-Timestamp").is_none();
+            if is_plain && is_write(request) {
+                resign(request, memory);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the content type and the fields of an upload are not covered by its statement",
+        requires: "L4",
+        must_fail: &[
+            "9.1-type-altered",
+            "9.1-meta-altered",
+            "9.1-meta-removed",
+            "9.1-open-parts-checked",
+            "9.1-type-required",
+            "9.1-meta-required",
+        ],
+        on_request: |request, memory| {
+            if request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/")) {
+                restate(request, memory);
             }
             None
         },
@@ -301,6 +336,31 @@ fn is_docs(request: &Request) -> bool {
 /// Signs a request again if its token is known.
 fn resign(request: &mut Request, memory: &ProxyState) {
     if request.header_value("X-Mesh-Token").is_some_and(|token| memory.signing_key(token).is_some()) {
+        memory.sign(request);
+    }
+}
+
+/// Makes the statement of an upload say what the form has, if it says anything about it or must.
+fn restate(request: &mut Request, memory: &ProxyState) {
+    let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
+    let part = |mark: &str| {
+        let (head, rest) = body[body.find(mark)?..].split_once("\r\n\r\n")?;
+        Some((head.to_owned(), rest.split_once("\r\n--")?.0.to_owned()))
+    };
+    let kind =
+        part("filename=\"").and_then(|(head, _)| Some(head.split_once("Content-Type: ")?.1.to_owned()));
+    let meta = part("name=\"meta\"").map(|(_, text)| format!("sha256:{}", encoding::sha256(text)));
+    let is_bound = request.header_value("X-Mesh-Timestamp").is_some();
+    edit(request, |query| {
+        let Some(members) = query.as_object_mut() else { return };
+        if is_bound || ["contentType", "metaHash"].iter().any(|name| members.contains_key(*name)) {
+            for (name, value) in [("contentType", &kind), ("metaHash", &meta)] {
+                members.remove(name);
+                members.extend(value.clone().map(|value| (name.to_owned(), Value::from(value))));
+            }
+        }
+    });
+    if request.header_value("X-Mesh-Signature").is_some() {
         memory.sign(request);
     }
 }
