@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream;
 use mesh_uploads::{
     Blob, BlobInfo, BlobStore, ContentHash, ContentType, ReceiveOptions, RecordError, RequestedRange, Sealed,
-    Staged, Statement, StorageKey, StoreError, UploadLimits, UploadPolicy, receive,
+    Staged, StatedParts, Statement, StorageKey, StoreError, UploadLimits, UploadPolicy, receive,
 };
 
 use super::cursor::now;
@@ -31,6 +31,7 @@ pub fn statement(data: &[u8]) {
     match Statement::parse(text) {
         Ok(statement) => {
             assert!(statement.check("\0 no entity", None).is_err());
+            assert_eq!(Statement::parse(&statement.to_string()), Ok(statement));
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -54,7 +55,7 @@ fn store(body: &[u8], size: usize) -> Option<(StorageKey, String)> {
     let policy = UploadPolicy { max_bytes: 10_000, ..UploadPolicy::default() };
     let incoming = ReceiveOptions {
         content_type: "multipart/form-data; boundary=b0",
-        hash: None,
+        stated: StatedParts::default(),
         policy: &policy,
         bounds: UploadLimits::default(),
     };

@@ -5,6 +5,7 @@ use std::error::Error;
 use thiserror::Error;
 
 use crate::content_hash::ContentHash;
+use crate::content_type::ContentType;
 use crate::statement::StatementError;
 
 /// The error of a body or store.
@@ -27,6 +28,23 @@ pub enum UploadError {
         stated: ContentHash,
         /// The hash of the received file.
         found: ContentHash,
+    },
+    /// The statement lacks the content type of the file, or the hash of the part `meta`, although it is required.
+    #[error("The signed statement of an upload must have '{name}'")]
+    StatementIncomplete {
+        /// The missing member.
+        name: &'static str,
+    },
+    /// The part `meta` has another hash than stated, or is missing although its hash is stated.
+    #[error("The part 'meta' is not the one whose hash is stated in 'metaHash'")]
+    MetaMismatch,
+    /// The file has another content type than stated.
+    #[error("The file has the content type '{found}', not '{stated}' as stated")]
+    TypeMismatch {
+        /// The type in the statement.
+        stated: ContentType,
+        /// The type of the part.
+        found: ContentType,
     },
     /// The file is larger than the field allows.
     #[error("The file is larger than {limit} bytes")]

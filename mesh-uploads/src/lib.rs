@@ -2,7 +2,7 @@
 //!
 //! In reading order:
 //!
-//! 1. [`Statement`]: the JSON that a client signs, with the field and the hash of the file.
+//! 1. [`Statement`]: the JSON that a client signs, with the field, and the hash and type of the file.
 //! 2. [`UploadPolicy`] and [`UploadLimits`]: the accepted files, and limits on the rest of a request.
 //! 3. [`receive`]: turns a body into a verified, durable file that is not visible yet. [`ReceivedUpload::finish`] awaits
 //!    the caller's record and then publishes the file.
@@ -11,14 +11,16 @@
 //!
 //! ```
 //! use futures_util::stream;
-//! use mesh_uploads::{UploadLimits, ContentHash, FileStore, ReceiveOptions, RecordError, UploadPolicy, receive};
+//! use mesh_uploads::{
+//!     ContentHash, FileStore, ReceiveOptions, RecordError, StatedParts, UploadLimits, UploadPolicy, receive,
+//! };
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = std::env::temp_dir().join(format!("mesh-uploads-doc-{}", std::process::id()));
 //! let store = FileStore::open(&folder)?;
 //! let options = ReceiveOptions {
 //!     content_type: "multipart/form-data; boundary=b",
-//!     hash: Some(ContentHash::digest(b"hello")),
+//!     stated: StatedParts { hash: Some(ContentHash::digest(b"hello")), ..StatedParts::default() },
 //!     policy: &UploadPolicy::default(),
 //!     bounds: UploadLimits::default(),
 //! };
@@ -65,7 +67,9 @@ pub use content_type::ContentType;
 pub use error::{BoxError, MultipartError, StoreError, UploadError};
 pub use policy::{DEFAULT_MAX_BYTES, UploadLimits, UploadPolicy};
 pub use range::RequestedRange;
-pub use receive::{FinishError, ReceiveOptions, ReceivedUpload, RecordError, StoredFile, receive};
+pub use receive::{
+    FinishError, ReceiveOptions, ReceivedUpload, RecordError, StatedParts, StoredFile, receive,
+};
 pub use statement::{Statement, StatementError};
 pub use store::{
     Blob, BlobInfo, BlobStore, FileStore, RecoveryReport, Sealed, Staged, StoreFuture, StoredBlob,

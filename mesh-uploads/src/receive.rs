@@ -27,12 +27,47 @@ const BLOCK: usize = 256 * 1024;
 pub struct ReceiveOptions<'a> {
     /// The `Content-Type` of the request, with the boundary.
     pub content_type: &'a str,
-    /// The hash that the client stated, if any.
-    pub hash: Option<ContentHash>,
+    /// What the client stated about the parts.
+    pub stated: StatedParts<'a>,
     /// The files that are accepted.
     pub policy: &'a UploadPolicy,
     /// Limits on the rest of the request.
     pub bounds: UploadLimits,
+}
+
+/// What a client stated about the parts of a form; a part must be as stated. `SPEC §9.1`
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatedParts<'a> {
+    /// The hash of the file.
+    pub hash: Option<ContentHash>,
+    /// The content type of the file.
+    pub content_type: Option<&'a ContentType>,
+    /// The hash of the part `meta`, which must then exist.
+    pub meta_hash: Option<ContentHash>,
+    /// Whether a part `meta` needs a stated hash.
+    pub is_meta_hash_required: bool,
+}
+
+impl StatedParts<'_> {
+    fn check_type(&self, found: &ContentType) -> Result<(), UploadError> {
+        match self.content_type {
+            Some(stated) if stated != found => {
+                Err(UploadError::TypeMismatch { stated: stated.clone(), found: found.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_meta(&self, meta: Option<&str>) -> Result<(), UploadError> {
+        match (self.meta_hash, meta) {
+            (None, Some(_)) if self.is_meta_hash_required => {
+                Err(UploadError::StatementIncomplete { name: "metaHash" })
+            }
+            (None, _) => Ok(()),
+            (Some(stated), Some(meta)) if ContentHash::digest(meta.as_bytes()) == stated => Ok(()),
+            (Some(_), _) => Err(UploadError::MetaMismatch),
+        }
+    }
 }
 
 /// Reads a body and stores its file without publishing it. Memory use does not depend on the size of the file.
@@ -57,8 +92,16 @@ where
     let mut parts = Parts::new(&mut body, boundary, options.bounds);
     while let Some(part) = parts.next().await? {
         match part.name() {
-            "file" if file.is_none() => file = Some(receive_file(store, options.policy, part).await?),
-            "meta" if meta.is_none() => meta = Some(receive_meta(part, options.bounds.meta_bytes).await?),
+            "file" if file.is_none() => {
+                let content_type = options.policy.check_type(part.content_type())?;
+                options.stated.check_type(&content_type)?;
+                file = Some(receive_file(store, options.policy, content_type, part).await?);
+            }
+            "meta" if meta.is_none() => {
+                let text = receive_meta(part, options.bounds.meta_bytes).await?;
+                options.stated.check_meta(Some(&text))?;
+                meta = Some(text);
+            }
             "file" => return Err(MultipartError::Twice { name: "file" }.into()),
             "meta" => return Err(MultipartError::Twice { name: "meta" }.into()),
             _ => return Err(MultipartError::Unknown { name: part.shown_name() }.into()),
@@ -67,8 +110,11 @@ where
     drop(parts);
     let HashedFile { staged, hash, size, content_type } = file.ok_or(MultipartError::NoFile)?;
     multipart::finish(&mut body, &options.bounds).await?;
-    if let Some(stated) = options.hash.filter(|stated| *stated != hash) {
+    if let Some(stated) = options.stated.hash.filter(|stated| *stated != hash) {
         return Err(UploadError::HashMismatch { stated, found: hash });
+    }
+    if meta.is_none() {
+        options.stated.check_meta(None)?;
     }
     let file = StoredFile { key: hash.key(), hash, size, content_type };
     let sealed = staged.seal(file.key).await?;
@@ -176,9 +222,9 @@ struct HashedFile {
 async fn receive_file(
     store: &dyn BlobStore,
     policy: &UploadPolicy,
+    content_type: ContentType,
     mut part: Part<'_>,
 ) -> Result<HashedFile, UploadError> {
-    let content_type = policy.check_type(part.content_type())?;
     let mut staged = store.stage(&content_type).await?;
     let (mut hasher, mut size) = (ContentHasher::new(), 0_u64);
     let mut block = BytesMut::new();

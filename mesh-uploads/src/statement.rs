@@ -6,11 +6,14 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::content_hash::ContentHash;
+use crate::content_type::ContentType;
 use crate::json;
+use crate::receive::StatedParts;
 
 /// The parsed statement of an upload: `{"<entity>": {"<field>": {"upload": true}}, "contentHash":
-/// "sha256:<64 hex digits>"}`. For a new record of an entity with one file field, the field may be omitted:
-/// `{"<entity>": {"upload": true}}` or `{"<entity>": {}}`. `SPEC §9.1`, `SPEC §9.3`
+/// "sha256:<64 hex digits>", "contentType": "<type>", "metaHash": "sha256:<64 hex digits>"}`. For a new record of an
+/// entity with one file field, the field may be omitted: `{"<entity>": {"upload": true}}` or `{"<entity>": {}}`.
+/// `SPEC §9.1`, `SPEC §9.3`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     /// The entity of the record.
@@ -19,6 +22,10 @@ pub struct Statement {
     pub field: Option<String>,
     /// The hash of the file, if stated.
     pub hash: Option<ContentHash>,
+    /// The content type of the file, if stated.
+    pub content_type: Option<ContentType>,
+    /// The hash of the part `meta`, if stated.
+    pub meta_hash: Option<ContentHash>,
 }
 
 impl Statement {
@@ -29,20 +36,37 @@ impl Statement {
     pub fn parse(text: &str) -> Result<Self, StatementError> {
         let value = json::parse(text.as_bytes()).map_err(|error| StatementError::syntax(&error))?;
         let Value::Object(root) = value else { return Err(StatementError::Form) };
-        let (mut upload, mut hash) = (None, None);
+        let (mut upload, mut hash, mut content_type, mut meta_hash) = (None, None, None, None);
+        let parse_hash = |name, value: &Value| {
+            value.as_str().and_then(ContentHash::parse).ok_or(StatementError::Hash { name })
+        };
         for (name, value) in root {
             match (name.as_str(), value) {
-                (HASH, Value::String(text)) => {
-                    hash = Some(ContentHash::parse(&text).ok_or(StatementError::Hash)?);
+                (HASH, value) => hash = Some(parse_hash(HASH, &value)?),
+                // An object may be the upload of an entity of that name.
+                (META_HASH, value) if !value.is_object() => meta_hash = Some(parse_hash(META_HASH, &value)?),
+                (TYPE, value) if !value.is_object() => {
+                    let parsed = value.as_str().and_then(ContentType::parse);
+                    content_type = Some(parsed.ok_or(StatementError::ContentType)?);
                 }
-                (HASH, _) => return Err(StatementError::Hash),
                 (_, value) if upload.is_none() => upload = Some((name, value)),
                 _ => return Err(StatementError::Form),
             }
         }
         let (entity, value) = upload.ok_or(StatementError::Form)?;
         let field = field_of(value).ok_or(StatementError::Form)?;
-        Ok(Self { entity, field, hash })
+        Ok(Self { entity, field, hash, content_type, meta_hash })
+    }
+
+    /// Returns what is stated about the parts of the form. `is_meta_hash_required` says whether a part `meta` needs a
+    /// stated hash.
+    pub fn parts(&self, is_meta_hash_required: bool) -> StatedParts<'_> {
+        StatedParts {
+            hash: self.hash,
+            content_type: self.content_type.as_ref(),
+            meta_hash: self.meta_hash,
+            is_meta_hash_required,
+        }
     }
 
     /// Checks that the statement is for the entity and field of the path, so that a statement signed for one field cannot
@@ -76,11 +100,19 @@ impl fmt::Display for Statement {
         if let Some(hash) = self.hash {
             write!(f, ",\"{HASH}\":\"{hash}\"")?;
         }
+        if let Some(content_type) = &self.content_type {
+            write!(f, ",\"{TYPE}\":\"{content_type}\"")?;
+        }
+        if let Some(hash) = self.meta_hash {
+            write!(f, ",\"{META_HASH}\":\"{hash}\"")?;
+        }
         f.write_str("}")
     }
 }
 
 const HASH: &str = "contentHash";
+const META_HASH: &str = "metaHash";
+const TYPE: &str = "contentType";
 
 /// Parses the field of a statement; `Some(None)` if it is omitted.
 fn field_of(value: Value) -> Option<Option<String>> {
@@ -123,9 +155,15 @@ pub enum StatementError {
          \"contentHash\": \"sha256:<64 hex digits>\"}}"
     )]
     Form,
-    /// The hash is malformed.
-    #[error("'contentHash' must be 'sha256:' and 64 hex digits")]
-    Hash,
+    /// A hash is malformed.
+    #[error("'{name}' must be 'sha256:' and 64 hex digits")]
+    Hash {
+        /// The name of the member.
+        name: &'static str,
+    },
+    /// The content type is malformed.
+    #[error("'contentType' must be a content type such as 'image/png'")]
+    ContentType,
     /// The statement names another entity than the path.
     #[error("The upload statement is for entity '{stated}', but the path names '{expected}'")]
     OtherEntity {
@@ -184,7 +222,17 @@ mod tests {
             assert_eq!(statement.hash, Some(hash()));
         }
         let bare = Statement::parse(r#"{"user":{"avatar":{"upload":true}}}"#).unwrap();
-        assert_eq!(bare.hash, None);
+        assert_eq!((bare.hash, bare.content_type, bare.meta_hash), (None, None, None));
+        let whole = format!(
+            r#"{{"user":{{"avatar":{{"upload":true}}}},"contentType":"Image/PNG; q=1","metaHash":"{hash_text}"}}"#
+        );
+        let whole = Statement::parse(&whole).unwrap();
+        assert_eq!(whole.content_type.map(|it| it.to_string()).as_deref(), Some("image/png"));
+        assert_eq!((whole.hash, whole.meta_hash), (None, Some(hash())));
+        for entity in ["contentType", "metaHash"] {
+            let named = Statement::parse(&format!(r#"{{"{entity}":{{"icon":{{"upload":true}}}}}}"#)).unwrap();
+            assert_eq!((named.entity.as_str(), named.field.as_deref()), (entity, Some("icon")));
+        }
         let short = Statement::parse(r#"{"user":{"upload":true}}"#).unwrap();
         assert_eq!((short.entity.as_str(), short.field.as_deref()), ("user", None));
         assert_eq!(Statement::parse(r#"{"user":{}}"#), Ok(short));
@@ -195,7 +243,9 @@ mod tests {
     #[test]
     fn displayed_statements_parse_to_themselves() {
         for (hash, field) in [(None, None), (Some(hash()), Some("c\\d".to_owned()))] {
-            let statement = Statement { entity: "a\"b".to_owned(), field, hash };
+            let content_type = hash.map(|_| ContentType::unknown());
+            let entity = "a\"b".to_owned();
+            let statement = Statement { entity, field, hash, content_type, meta_hash: hash };
             assert_eq!(Statement::parse(&statement.to_string()), Ok(statement));
         }
     }
@@ -215,6 +265,12 @@ mod tests {
             r#"{"user":{"avatar":{"upload":true}},"post":{"image":{"upload":true}}}"#,
             r#"{"user":{"avatar":{"upload":true}},"contentHash":null}"#,
             r#"{"user":{"avatar":{"upload":true}},"contentHash":"sha256:12"}"#,
+            r#"{"user":{"avatar":{"upload":true}},"metaHash":null}"#,
+            r#"{"user":{"avatar":{"upload":true}},"metaHash":"sha256:12"}"#,
+            r#"{"user":{"avatar":{"upload":true}},"contentType":null}"#,
+            r#"{"user":{"avatar":{"upload":true}},"contentType":"png"}"#,
+            r#"{"user":{"avatar":{"upload":true}},"contentType":{}}"#,
+            r#"{"user":{"avatar":{"upload":true}},"title":"x"}"#,
             r#"{"user":{"avatar":{"upload":true}},"user":{"avatar":{"upload":true}}}"#,
             r#"{"user":{"avatar":{"upload":true}}} x"#,
             "{user avatar}",
@@ -233,7 +289,8 @@ mod tests {
     #[test]
     fn a_statement_is_valid_for_its_path_only() {
         let field = Some("avatar".to_owned());
-        let statement = Statement { entity: "user".to_owned(), field, hash: None };
+        let statement =
+            Statement { entity: "user".to_owned(), field, hash: None, content_type: None, meta_hash: None };
         assert_eq!(statement.check("user", Some("avatar")), Ok(()));
         assert_eq!(statement.check("user", None), Ok(()));
         let other = statement.check("post", Some("avatar")).unwrap_err();

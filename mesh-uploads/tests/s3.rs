@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::stream::{self, TryStreamExt as _};
 use mesh_uploads::{
-    BlobStore, ContentHash, ReceiveOptions, ReceivedUpload, RecordError, S3Options, S3Store, StorageKey,
-    UploadLimits, UploadPolicy, publish_if_recorded, receive, recover, sweep_orphans,
+    BlobStore, ContentHash, ReceiveOptions, ReceivedUpload, RecordError, S3Options, S3Store, StatedParts,
+    StorageKey, UploadLimits, UploadPolicy, publish_if_recorded, receive, recover, sweep_orphans,
 };
 
 struct Moto {
@@ -99,7 +99,7 @@ async fn take(store: &S3Store, content_type: &str, bytes: &[u8]) -> ReceivedUplo
         body.chunks(100_000).map(|chunk| Ok::<_, std::io::Error>(Bytes::copy_from_slice(chunk))).collect();
     let incoming = ReceiveOptions {
         content_type: "multipart/form-data; boundary=b",
-        hash: Some(ContentHash::digest(bytes)),
+        stated: StatedParts { hash: Some(ContentHash::digest(bytes)), ..StatedParts::default() },
         policy: &UploadPolicy::default(),
         bounds: UploadLimits::default(),
     };

@@ -22,7 +22,7 @@ use thiserror::Error;
 use crate::request::is_json;
 use crate::route::percent;
 use crate::{ErrorBody, QuerySource, base64, headers};
-pub use calls::{Client, UploadFile, statement};
+pub use calls::{Client, UploadFile, UploadStatement};
 pub use operation::Operation;
 pub use pages::{Page, Pages};
 pub use session::{Session, SignatureBinding, login, logout, register};

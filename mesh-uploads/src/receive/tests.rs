@@ -70,7 +70,8 @@ fn ended(mut parts: Vec<u8>) -> Vec<u8> {
 }
 
 fn options(policy: &UploadPolicy) -> ReceiveOptions<'_> {
-    ReceiveOptions { content_type: CONTENT_TYPE, hash: None, policy, bounds: UploadLimits::default() }
+    let (stated, bounds) = (StatedParts::default(), UploadLimits::default());
+    ReceiveOptions { content_type: CONTENT_TYPE, stated, policy, bounds }
 }
 
 fn chunks(body: &[u8], size: usize) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
@@ -193,8 +194,43 @@ async fn hash_size_type_and_parts_are_checked() {
     for (parts, hash, expected) in cases {
         let folder = Folder::new();
         let store = folder.store();
-        let options = ReceiveOptions { hash, ..options(&policy) };
+        let stated = StatedParts { hash, ..StatedParts::default() };
+        let options = ReceiveOptions { stated, ..options(&policy) };
         let result = receive(&store, options, chunks(&ended(parts), 1000)).await;
+        let message = result.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+        assert!(message.contains(expected), "{message}, not {expected}");
+        if expected != "ok" {
+            assert_eq!(folder.files(), [""; 0], "after: {message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn parts_must_be_as_stated() {
+    let policy = UploadPolicy::default();
+    let (png, html) = (ContentType::parse("image/png").unwrap(), ContentType::parse("text/html").unwrap());
+    let meta_hash = Some(ContentHash::digest(b"{\"a\":1}"));
+    let file = part("name=file\r\nContent-Type: image/png", b"x");
+    let meta = part("name=meta", b"{\"a\":1}");
+    let added = part("name=meta", b"{\"a\":2}");
+    let stated = StatedParts { content_type: Some(&png), meta_hash, ..StatedParts::default() };
+    let other_type = StatedParts { content_type: Some(&html), ..stated };
+    let strict = StatedParts { meta_hash: None, is_meta_hash_required: true, ..stated };
+    for (parts, stated, expected) in [
+        ([file.clone(), meta.clone()], stated, "ok"),
+        ([meta.clone(), file.clone()], stated, "ok"),
+        ([file.clone(), meta.clone()], StatedParts::default(), "ok"),
+        ([file.clone(), vec![]], strict, "ok"),
+        ([file.clone(), meta.clone()], strict, "must have 'metaHash'"),
+        ([file.clone(), meta.clone()], other_type, "has the content type 'image/png', not 'text/html'"),
+        ([part("name=file", b"x"), meta], stated, "has the content type 'application/octet-stream'"),
+        ([added.clone(), file.clone()], stated, "not the one whose hash is stated"),
+        ([file.clone(), added], stated, "not the one whose hash is stated"),
+        ([file, vec![]], stated, "not the one whose hash is stated"),
+    ] {
+        let folder = Folder::new();
+        let options = ReceiveOptions { stated, ..options(&policy) };
+        let result = receive(&folder.store(), options, chunks(&ended(parts.concat()), 1000)).await;
         let message = result.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
         assert!(message.contains(expected), "{message}, not {expected}");
         if expected != "ok" {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use http::Request;
 use mesh_ql::Query;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     ClientError, Endpoint, Operation, Pages, Session, SignatureBinding, Subscription, UploadForm,
@@ -34,7 +34,8 @@ impl Client {
         Self { endpoint, session: None, nonces: None, persisted: false }
     }
 
-    /// Signs all requests with a session, which begins with [`super::login`].
+    /// Signs all requests with a session, which begins with [`super::login`]. Servers accept writes only with
+    /// [`Client::with_bound_signatures`], unless their setting `integrity.binding` is `off`. `SPEC §7.9`
     #[must_use]
     pub fn with_session(self, session: Session) -> Self {
         Self { session: Some(Arc::new(session)), ..self }
@@ -92,9 +93,14 @@ impl Client {
         form: &UploadForm,
     ) -> Result<Request<Bytes>, ClientError> {
         let (UploadTarget::Attach { entity, .. } | UploadTarget::Create { entity }) = target;
-        let digest = ring::digest::digest(&ring::digest::SHA256, &file.bytes);
-        let statement = statement(entity, field, Some(&HEXLOWER.encode(digest.as_ref())));
-        let mut request = upload(&self.endpoint, target, &statement, form)?;
+        let (sha256, meta_sha256) = (sha256(&file.bytes), file.meta.map(|meta| sha256(meta.as_bytes())));
+        let statement = UploadStatement {
+            sha256: Some(&sha256),
+            content_type: Some(file.content_type),
+            meta_sha256: meta_sha256.as_deref(),
+            ..UploadStatement::new(entity, field)
+        };
+        let mut request = upload(&self.endpoint, target, &statement.to_string(), form)?;
         let before = form.before(file.meta, file.name, file.content_type);
         *request.body_mut() = [before, file.bytes.clone(), form.after()].concat().into();
         self.sign(request)
@@ -139,12 +145,46 @@ pub struct UploadFile<'a> {
     pub meta: Option<&'a str>,
 }
 
-/// Returns the statement of an upload: the field and the SHA-256 of the file in 64 hex digits, which is optional if
-/// requests are not signed. `SPEC §9.1`
-pub fn statement(entity: &str, field: &str, sha256: Option<&str>) -> String {
-    let mut statement = json!({ entity: { field: { "upload": true } } });
-    if let (Some(sha256), Some(members)) = (sha256, statement.as_object_mut()) {
-        members.insert("contentHash".to_owned(), format!("sha256:{sha256}").into());
+fn sha256(bytes: &[u8]) -> String {
+    HEXLOWER.encode(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref())
+}
+
+/// The statement of an upload, which its signature covers; its text is that of [`super::upload`]. Hashes are 64 hex
+/// digits. All but the field is optional if requests are not signed; a signed upload needs the hash of the file, and if
+/// signatures must be bound, everything. `SPEC §9.1`
+#[derive(Clone, Copy, Debug)]
+pub struct UploadStatement<'a> {
+    /// The entity key.
+    pub entity: &'a str,
+    /// The field.
+    pub field: &'a str,
+    /// The SHA-256 of the file.
+    pub sha256: Option<&'a str>,
+    /// The content type of the file.
+    pub content_type: Option<&'a str>,
+    /// The SHA-256 of the part `meta`, if there is one.
+    pub meta_sha256: Option<&'a str>,
+}
+
+impl<'a> UploadStatement<'a> {
+    /// Creates a statement with neither hashes nor content type.
+    pub fn new(entity: &'a str, field: &'a str) -> Self {
+        Self { entity, field, sha256: None, content_type: None, meta_sha256: None }
     }
-    statement.to_string()
+}
+
+impl fmt::Display for UploadStatement<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut statement = json!({ self.entity: { self.field: { "upload": true } } });
+        if let Some(members) = statement.as_object_mut() {
+            let hash = |sha256: &str| Value::from(format!("sha256:{sha256}"));
+            let stated = [
+                ("contentHash", self.sha256.map(hash)),
+                ("contentType", self.content_type.map(Value::from)),
+                ("metaHash", self.meta_sha256.map(hash)),
+            ];
+            members.extend(stated.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        }
+        fmt::Display::fmt(&statement, f)
+    }
 }

@@ -10,8 +10,12 @@ impl From<UploadError> for WireError {
         let message = error.to_string();
         match error {
             UploadError::Statement(error) => error.into(),
-            UploadError::HashMissing => Self::integrity(Code::ContentHashMissing, message),
-            UploadError::HashMismatch { .. } => Self::integrity(Code::ContentHashMismatch, message),
+            UploadError::HashMissing | UploadError::StatementIncomplete { .. } => {
+                Self::integrity(Code::ContentHashMissing, message)
+            }
+            UploadError::HashMismatch { .. }
+            | UploadError::MetaMismatch
+            | UploadError::TypeMismatch { .. } => Self::integrity(Code::ContentHashMismatch, message),
             UploadError::TooLarge { .. } | UploadError::Multipart(MultipartError::MetaTooLarge { .. }) => {
                 Self::transport(message).with_status(StatusCode::PAYLOAD_TOO_LARGE)
             }
@@ -50,7 +54,7 @@ impl From<StoreError> for WireError {
 mod tests {
     use std::io;
 
-    use mesh_uploads::ContentHash;
+    use mesh_uploads::{ContentHash, ContentType};
 
     use super::*;
 
@@ -68,6 +72,15 @@ mod tests {
             (UploadError::HashMissing, "403 IntegrityError CONTENT_HASH_MISSING"),
             (
                 UploadError::HashMismatch { stated: hash, found: hash },
+                "403 IntegrityError CONTENT_HASH_MISMATCH",
+            ),
+            (
+                UploadError::StatementIncomplete { name: "metaHash" },
+                "403 IntegrityError CONTENT_HASH_MISSING",
+            ),
+            (UploadError::MetaMismatch, "403 IntegrityError CONTENT_HASH_MISMATCH"),
+            (
+                UploadError::TypeMismatch { stated: ContentType::unknown(), found: ContentType::unknown() },
                 "403 IntegrityError CONTENT_HASH_MISMATCH",
             ),
             (UploadError::TooLarge { limit: 1 }, "413 TransportError -"),

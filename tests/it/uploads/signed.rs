@@ -2,22 +2,23 @@
 
 use std::io::Write as _;
 use std::process::Stdio;
+use std::time::UNIX_EPOCH;
 
 use mesh_tests::encode;
 
 use super::*;
 
 const PASSWORD: &str = "correct horse";
-const SETTINGS: &str = "[integrity]\nenabled = true\nsecret = \"a secret of this test, of more than 32 bytes\"\n\
+pub(super) const SETTINGS: &str = "[integrity]\nenabled = true\nsecret = \"a secret of this test, of more than 32 bytes\"\n\
     [integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"login\"\npassword = \"password_hash\"\nrole = \"role\"\n";
 
-struct Session {
+pub(super) struct Session {
     token: String,
     key: String,
 }
 
 impl Session {
-    fn begin(files: &Files) -> Self {
+    pub(super) fn begin(files: &Files) -> Self {
         let body = json!({"login": "ada", "password": PASSWORD}).to_string();
         let reply = files.send(&Request::post("/mesh/auth", &body));
         assert_eq!(reply.status, 200, "{}", reply.text());
@@ -25,7 +26,7 @@ impl Session {
         Self { token: text("token"), key: text("signingToken") }
     }
 
-    fn sign(&self, request: Request, message: &str) -> Request {
+    pub(super) fn sign(&self, request: Request, message: &str) -> Request {
         let signature = encoding::signature(&self.key, message);
         request.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", signature)
     }
@@ -36,7 +37,7 @@ impl Session {
     }
 }
 
-fn refusal(reply: &Response) -> (u16, Value) {
+pub(super) fn refusal(reply: &Response) -> (u16, Value) {
     (reply.status, reply.json()["code"].clone())
 }
 
@@ -65,6 +66,60 @@ fn only_signed_files_are_stored() {
 
     let reply = files.send(&session.upload("/user/7/avatar", &right, b"hello"));
     assert_eq!((reply.status, &reply.json()["avatar"]), (200, &json!(key("hello"))));
+}
+
+/// Whoever changes a request on its way can neither add nor change fields, nor have a text shown as a page.
+#[test]
+fn the_statement_covers_the_type_and_the_fields() {
+    let files = Files::with(SETTINGS);
+    let session = Session::begin(&files);
+    let hash = |bytes: &str| format!("sha256:{}", encoding::sha256(bytes));
+    let (meta, added) = (r#"{"name":"Ada L."}"#, r#"{"name":"Mallory"}"#);
+    let stated = json!({
+        "user": {"banner": {"upload": true}}, "contentHash": hash("<b>hello"), "contentType": "text/plain",
+        "metaHash": hash(meta),
+    });
+    let send = |stated: &Value, content_type: &str, meta: Option<&str>| {
+        let file = part("file", content_type, b"<b>hello");
+        let meta = meta.map(|meta| part("meta", "application/json", meta.as_bytes())).unwrap_or_default();
+        let request = head("/user/7/banner", &stated.to_string()).body(body(&[meta, file]));
+        files.send(&session.sign(request, &encode(&stated.to_string())))
+    };
+    let altered = (403, json!("CONTENT_HASH_MISMATCH"));
+    assert_eq!(refusal(&send(&stated, "text/html", Some(meta))), altered);
+    assert_eq!(refusal(&send(&stated, "text/plain", Some(added))), altered);
+    assert_eq!(refusal(&send(&stated, "text/plain", None)), altered);
+    assert_eq!((files.published(), files.pending().len()), (vec![], 0));
+    assert_eq!(send(&stated, "text/plain", Some(meta)).status, 200);
+}
+
+/// With `binding = "require"` a statement that leaves the type or the fields open is not accepted.
+#[test]
+fn bound_uploads_state_everything() {
+    let files = Files::with(&SETTINGS.replacen("enabled = true", "enabled = true\nbinding = \"require\"", 1));
+    let session = Session::begin(&files);
+    let hash = |bytes: &str| format!("sha256:{}", encoding::sha256(bytes));
+    let meta = r#"{"name":"Mallory"}"#;
+    let send = |more: &Value, meta: Option<&str>| {
+        let mut stated = json!({"user": {"banner": {"upload": true}}, "contentHash": hash("hello")});
+        stated.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let file = part("file", "text/html", b"hello");
+        let meta = meta.map(|meta| part("meta", "application/json", meta.as_bytes())).unwrap_or_default();
+        let request = head("/user/7/banner", &stated.to_string()).body(body(&[meta, file]));
+        let (time, nonce) = (UNIX_EPOCH.elapsed().unwrap().as_secs(), encoding::random(22));
+        let bound = format!("\nPOST\n/mesh/user/7/banner\njson\n{time}\n{nonce}");
+        let request = request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", &nonce);
+        files.send(&session.sign(request, &(encode(&stated.to_string()) + &bound)))
+    };
+    let (html, whole) =
+        (json!({"contentType": "text/html"}), json!({"contentType": "text/html", "metaHash": hash(meta)}));
+    let missing = (403, json!("CONTENT_HASH_MISSING"));
+    assert_eq!(refusal(&send(&json!({}), None)), missing);
+    assert_eq!(refusal(&send(&json!({"metaHash": hash(meta)}), Some(meta))), missing);
+    assert_eq!(refusal(&send(&html, Some(meta))), missing);
+    assert_eq!((files.published(), files.pending().len()), (vec![], 0));
+    assert_eq!(send(&html, None).status, 200);
+    assert_eq!(send(&whole, Some(meta)).status, 200);
 }
 
 #[test]

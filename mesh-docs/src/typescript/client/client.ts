@@ -12,7 +12,10 @@ export interface Options {
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Reads by query ids, and registers queries that are unknown to the server. */
   persisted?: boolean;
-  /** Binds signatures to method, path and time, so that they are invalid for other requests; `true` by default. */
+  /**
+   * Binds signatures to method, path and time, so that they are invalid for other requests; `true` by default. Servers
+   * accept writes with unbound signatures only if their `integrity.binding` is `off`, which needs `false`.
+   */
   bound?: boolean;
   /** The initial session. */
   session?: Session;
@@ -176,9 +179,15 @@ export class Client<S extends SchemaTypes<S>> {
     more: Call & { meta?: { [field: string]: Json }; name?: string } = {},
   ): Promise<Uploaded> {
     const contentHash = `sha256:${await sha256(await file.arrayBuffer())}`;
-    const statement = JSON.stringify({ [entity]: { [field]: { upload: true } }, contentHash });
+    const meta = more.meta && JSON.stringify(more.meta);
+    const stated = {
+      contentHash,
+      contentType: file.type || "application/octet-stream",
+      ...(meta !== undefined && { metaHash: `sha256:${await sha256(utf8(meta))}` }),
+    };
+    const statement = JSON.stringify({ [entity]: { [field]: { upload: true } }, ...stated });
     const form = new FormData();
-    if (more.meta) form.set("meta", JSON.stringify(more.meta));
+    if (meta !== undefined) form.set("meta", meta);
     form.set("file", file, more.name ?? (file as File).name ?? "file");
     const path = id === null ? route(entity) : route(entity, id, field);
     const { signal } = more;

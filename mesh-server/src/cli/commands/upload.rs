@@ -1,4 +1,5 @@
-//! `mesh-server upload`: sends a file to a field of a record. The signed statement contains the hash of the file.
+//! `mesh-server upload`: sends a file to a field of a record. The signed statement contains the hash and the
+//! content type of the file.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek as _};
@@ -10,7 +11,7 @@ use futures_util::stream;
 use http::header::CONTENT_LENGTH;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use mesh_uploads::{ContentHasher, ContentType, Statement};
+use mesh_uploads::{ContentHash, ContentHasher, ContentType, Statement};
 use mesh_wire::client::{self as wire, UploadForm, UploadTarget};
 use serde_json::{Map, Value};
 
@@ -72,11 +73,16 @@ async fn send_file(client: &Client, args: &UploadArgs, content_type: &ContentTyp
     // The open file is read again, rather than opened again, in case another file has taken its name.
     file.rewind().map_err(unreadable)?;
 
-    let (entity, field) = (args.entity.clone(), Some(args.field.clone()));
-    let statement = Statement { entity, field, hash: Some(hasher.finish()) }.to_string();
+    let statement = Statement {
+        entity: args.entity.clone(),
+        field: Some(args.field.clone()),
+        hash: Some(hasher.finish()),
+        content_type: Some(content_type.clone()),
+        meta_hash: args.meta.as_ref().map(|meta| ContentHash::digest(meta.as_bytes())),
+    };
     let form = UploadForm::new(random()?);
     let target = UploadTarget::Attach { entity: &args.entity, id: &args.id, field: &args.field };
-    let mut request = wire::upload(&client.endpoint, target, &statement, &form)?;
+    let mut request = wire::upload(&client.endpoint, target, &statement.to_string(), &form)?;
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let before = form.before(args.meta.as_deref(), &name, content_type.as_str());
     let length = before.len() as u64 + size + form.after().len() as u64;
