@@ -8,6 +8,7 @@ use std::time::Duration;
 use mesh_plan::Registration;
 use mesh_server::{ClientLimits, Proxies, Timeouts};
 use mesh_wire::BasePath;
+use mesh_wire::request::AllowedHosts;
 
 use define::settings;
 pub(crate) use location::Location;
@@ -70,6 +71,8 @@ settings! {
         server_timing: bool = true, parse::boolean;
         /// Proxies whose `X-Forwarded-For` is trusted: addresses and networks.
         trusted_proxies: Proxies = Proxies::default(), parse::proxies;
+        /// Names accepted as `Host`; empty: loopback names at a loopback address without sessions, else any.
+        allowed_hosts: Vec<String> = Vec::new(), parse::hosts;
     }
     sections {
         limits: Limits;
@@ -133,6 +136,20 @@ impl Config {
     pub(crate) fn registration(&self) -> Registration {
         let default = if self.integrity.enabled { Registration::Signed } else { Registration::Open };
         self.persisted.registration.unwrap_or(default)
+    }
+
+    /// Returns the names that requests may give the server.
+    pub(crate) fn hosts(&self) -> AllowedHosts {
+        if !self.allowed_hosts.is_empty() {
+            // The names have been parsed before.
+            return AllowedHosts::parse(&self.allowed_hosts).unwrap_or(AllowedHosts::Loopback);
+        }
+        // Where tokens are needed, a foreign page has none.
+        if self.listen.ip().is_loopback() && !self.integrity.enabled {
+            AllowedHosts::Loopback
+        } else {
+            AllowedHosts::Any
+        }
     }
 
     /// Returns the limits of queries and answers.

@@ -64,6 +64,7 @@ async fn answer(
     body: RequestBody,
     under_way: &mut Option<Held<IpAddr>>,
 ) -> Result<Response<Body>, WireError> {
+    route::check_host(cx)?;
     if let Some(reply) = routes::admin::page(cx).await {
         return Ok(reply);
     }

@@ -89,9 +89,9 @@ named_enum! {
         BadCredentials = "BAD_CREDENTIALS",
         /// The signature does not match the request.
         SignatureInvalid = "SIGNATURE_INVALID",
-        /// The statement of an upload lacks the hash of the file.
+        /// The statement of an upload lacks a hash, or the content type of the file.
         ContentHashMissing = "CONTENT_HASH_MISSING",
-        /// The uploaded file has another hash than stated.
+        /// A part of an upload has another hash or content type than stated.
         ContentHashMismatch = "CONTENT_HASH_MISMATCH",
         /// The query is not one of the allowed queries.
         QueryNotAllowed = "QUERY_NOT_ALLOWED",
@@ -218,6 +218,14 @@ impl WireError {
     pub fn unsupported_media_type() -> Self {
         Self::transport("The body must be JSON; send Content-Type: application/json")
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    }
+
+    /// Creates a 421: the request is for a host that the server does not answer to.
+    pub fn misdirected() -> Self {
+        Self::transport(
+            "This server does not answer to the name in Host; its setting 'allowed_hosts' lists names",
+        )
+        .with_status(StatusCode::MISDIRECTED_REQUEST)
     }
 
     /// Creates a 431: request line and headers are larger than `limit` bytes.

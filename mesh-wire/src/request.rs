@@ -1,5 +1,6 @@
 //! Decoding of read requests. `SPEC §2`
 
+mod hosts;
 mod mesh_headers;
 mod post_body;
 
@@ -12,6 +13,7 @@ use mesh_ql::Format;
 
 use crate::route::percent;
 use crate::{WireError, base64, headers};
+pub use hosts::{AllowedHosts, Host, HostError, check_one_host};
 pub use mesh_headers::MeshHeaders;
 pub use post_body::{PostBody, decode_body};
 

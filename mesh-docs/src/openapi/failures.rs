@@ -7,7 +7,7 @@ use super::{Api, Options, component};
 use crate::json::set;
 
 /// Status, name of the response, description, and errors with that status.
-const ALL: [(&str, &str, &str, &[&str]); 12] = [
+const ALL: [(&str, &str, &str, &[&str]); 13] = [
     (
         "400",
         "Invalid",
@@ -26,6 +26,7 @@ const ALL: [(&str, &str, &str, &[&str]); 12] = [
     ("413", "TooLarge", "The body is too large", &["TransportError"]),
     ("415", "WrongType", "The content type is not supported", &["TransportError"]),
     ("416", "NoSuchRange", "The range is outside the file", &["TransportError"]),
+    ("421", "Misdirected", "The server does not answer to this name", &["TransportError"]),
     ("429", "TooMany", "Too many requests", &["RateLimitError"]),
     ("431", "HeadersTooLarge", "The headers are too large; send long queries by POST", &["TransportError"]),
     (
@@ -42,7 +43,7 @@ impl Api<'_> {
     pub(super) fn responses(&self, mut responses: Value, failures: &[&str]) -> Value {
         for (status, name, ..) in ALL {
             let is_possible = match status {
-                "400" | "431" | "500" | "503" => true,
+                "400" | "421" | "431" | "500" | "503" => true,
                 "401" | "403" if self.options.integrity.is_some() => true,
                 "429" if self.options.rates => true,
                 _ => failures.contains(&status),

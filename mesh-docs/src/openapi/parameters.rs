@@ -4,13 +4,18 @@ use serde_json::{Map, Value, json};
 
 use super::{Api, Bound, component};
 
+/// The end of the names of parameters that only writes have.
+const OF_WRITES: &str = ".write";
+
 impl Api<'_> {
     /// Returns the parameters that operations refer to.
     pub(super) fn parameters(&self) -> Value {
         let options = self.options;
         let mut all = Map::new();
         let mut add = |name: &str, required: bool, description: &str, schema: Value| {
-            let parameter = json!({"name": name, "in": "header", "required": required, "description": description, "schema": schema});
+            // The suffix distinguishes a parameter of writes from that of other requests.
+            let header = name.strip_suffix(OF_WRITES).unwrap_or(name);
+            let parameter = json!({"name": header, "in": "header", "required": required, "description": description, "schema": schema});
             all.insert(name.to_owned(), parameter);
         };
         let text = || json!({"type": "string"});
@@ -34,14 +39,15 @@ impl Api<'_> {
         }
         if matches!(options.integrity, Some(Bound::Accepted | Bound::Required)) {
             let required = options.integrity == Some(Bound::Required);
-            add(
-                "X-Mesh-Timestamp",
-                required,
-                "Time of the signature, in seconds since the Unix epoch",
-                text(),
-            );
+            let time = "Time of the signature, in seconds since the Unix epoch";
+            let once = "A value that the session has not used before";
             let nonce = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{16,64}$"});
-            add("X-Mesh-Nonce", required, "A value that the session has not used before", nonce);
+            add("X-Mesh-Timestamp", required, time, text());
+            add("X-Mesh-Nonce", required, once, nonce.clone());
+            if options.mutations {
+                add("X-Mesh-Timestamp.write", true, time, text());
+                add("X-Mesh-Nonce.write", true, once, nonce);
+            }
         }
         add("X-Request-Id", false, "The request id, which the response repeats", text());
         add("If-None-Match", false, "The `ETag` of a response that the client has", text());
@@ -49,16 +55,23 @@ impl Api<'_> {
             add("Last-Event-ID", false, "The id of the last event received", text());
         }
         if options.mutations {
-            let shape = json!({
-                "name": "X-Mesh-Query", "in": "header", "required": false, "schema": query,
-                "description": "The selection of the response, in base64; all fields by default",
-            });
+            let shape = if options.only {
+                json!({
+                    "name": "X-Mesh-Query-Id", "in": "header", "required": true, "schema": text(),
+                    "description": "The id of the registered query that selects the response",
+                })
+            } else {
+                json!({
+                    "name": "X-Mesh-Query", "in": "header", "required": false, "schema": query,
+                    "description": "The selection of the response, in base64; all fields by default",
+                })
+            };
             all.insert("Shape".to_owned(), shape);
         }
         if options.uploads.is_some() {
             let statement = json!({
                 "name": "X-Mesh-Query", "in": "header", "required": true, "schema": query,
-                "description": "In base64: {\"entity\": {\"field\": {\"upload\": true}}, \"contentHash\": \"sha256:…\"}",
+                "description": "In base64: {\"entity\": {\"field\": {\"upload\": true}}, \"contentHash\": \"sha256:…\", \"contentType\": \"…\", \"metaHash\": \"sha256:…\"}",
             });
             all.insert("Statement".to_owned(), statement);
         }
@@ -77,8 +90,17 @@ impl Api<'_> {
 
     /// Returns parameters followed by the headers of every request.
     pub(super) fn with_common(&self, parameters: impl IntoIterator<Item = Value>) -> Vec<Value> {
-        let bound: &[&str] = match self.options.integrity {
-            Some(Bound::Accepted | Bound::Required) => &["X-Mesh-Timestamp", "X-Mesh-Nonce"],
+        self.with_headers(parameters, &["X-Mesh-Timestamp", "X-Mesh-Nonce"])
+    }
+
+    /// Returns parameters followed by the headers of every write, whose signature is bound.
+    pub(super) fn with_write_headers(&self, parameters: impl IntoIterator<Item = Value>) -> Vec<Value> {
+        self.with_headers(parameters, &["X-Mesh-Timestamp.write", "X-Mesh-Nonce.write"])
+    }
+
+    fn with_headers(&self, parameters: impl IntoIterator<Item = Value>, bound: &[&str]) -> Vec<Value> {
+        let bound = match self.options.integrity {
+            Some(Bound::Accepted | Bound::Required) => bound,
             Some(Bound::Ignored) | None => &[],
         };
         let headers = bound.iter().chain(&["X-Request-Id"]).map(|name| component("parameters", name));

@@ -124,7 +124,7 @@ impl Api<'_> {
 
     /// Returns the parameters of a write: that of the path, then the headers.
     fn shaped(&self, in_path: Option<&Value>) -> Vec<Value> {
-        self.with_common(in_path.cloned().into_iter().chain([component("parameters", "Shape")]))
+        self.with_write_headers(in_path.cloned().into_iter().chain([component("parameters", "Shape")]))
     }
 
     fn removal(&self, operation: &str, key: &str, description: &str, in_path: Vec<Value>) -> Value {
@@ -132,7 +132,7 @@ impl Api<'_> {
             "operationId": operation,
             "tags": [key],
             "summary": description,
-            "parameters": self.with_common(in_path),
+            "parameters": self.with_write_headers(in_path),
             "responses": self.responses(json!({"204": {"description": "Done"}}), &["404", "409"]),
         })
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::Method;
 use mesh_docs::{Docs, Offers, Options};
 use mesh_plan::{Changes, Mesh, Persisted};
+use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles};
 use tokio::sync::Semaphore;
 
@@ -103,9 +104,12 @@ impl App {
             limits,
             profiles: Profiles::default(),
             admission: Semaphore::new(limits.requests),
+            #[cfg(feature = "compression")]
+            compressions: Arc::new(Semaphore::new(crate::pipeline::compress::MAX_AT_A_TIME)),
             rates: Rates::default(),
             clients: ClientLimits::default(),
             proxies: Proxies::default(),
+            hosts: AllowedHosts::default(),
             integrity: None,
             persisted: None,
             uploads: None,
@@ -154,6 +158,12 @@ impl AppBuilder {
     /// Sets the proxies whose `X-Forwarded-For` is trusted. `SPEC §12.1`
     pub fn trusted_proxies(mut self, proxies: Proxies) -> Self {
         self.shared.proxies = proxies;
+        self
+    }
+
+    /// Sets the names that requests may give the server in `Host`; any, unless set. `SPEC §2.13`
+    pub fn allowed_hosts(mut self, hosts: AllowedHosts) -> Self {
+        self.shared.hosts = hosts;
         self
     }
 
@@ -247,7 +257,8 @@ impl AppBuilder {
     /// [`BuildError`] if options do not fit the schema or each other.
     pub fn build(self) -> Result<App, BuildError> {
         let Self { mut shared, custom_routes, events, docs } = self;
-        if let Some(uploads) = &shared.uploads {
+        if let Some(uploads) = &mut shared.uploads {
+            uploads.measure(shared.mesh.schema());
             let mut fields = shared.mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);
             if !fields.any(|field| field.upload.is_some()) {
                 return Err(BuildError::NoUploadField);

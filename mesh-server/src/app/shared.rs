@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mesh_docs::Docs;
 use mesh_plan::{Changes, Mesh, Persisted};
+use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles};
 use tokio::sync::Semaphore;
 
@@ -30,9 +31,13 @@ pub(crate) struct Shared {
     pub(crate) profiles: Profiles,
     /// Permits of the requests that may wait at a time. `Limits::requests`
     pub(crate) admission: Semaphore,
+    /// Permits of the large replies that may be compressed at a time.
+    #[cfg(feature = "compression")]
+    pub(crate) compressions: Arc<Semaphore>,
     pub(crate) rates: Rates,
     pub(crate) clients: ClientLimits,
     pub(crate) proxies: Proxies,
+    pub(crate) hosts: AllowedHosts,
     pub(crate) integrity: Option<Integrity>,
     pub(crate) persisted: Option<Arc<Persisted>>,
     pub(crate) uploads: Option<Uploads>,

@@ -10,6 +10,7 @@ use mesh_schema::nearest;
 use mesh_server::otlp::Endpoint;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
+use mesh_wire::request::AllowedHosts;
 use tracing_subscriber::filter::Targets;
 
 use crate::config::location::Location;
@@ -183,6 +184,13 @@ pub(crate) fn rate(value: &Value) -> Result<Option<Rate>, String> {
 /// Parses a list of addresses and networks.
 pub(crate) fn proxies(value: &Value) -> Result<Proxies, String> {
     Proxies::parse(list(value)?).map_err(|error| format!("is invalid: {error}"))
+}
+
+/// Parses a list of names and addresses of the server.
+pub(crate) fn hosts(value: &Value) -> Result<Vec<String>, String> {
+    let hosts = list(value)?;
+    AllowedHosts::parse(&hosts).map_err(|error| format!("is invalid: {error}"))?;
+    Ok(hosts)
 }
 
 /// Parses the URL of a collector of traces.

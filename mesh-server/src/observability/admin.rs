@@ -40,6 +40,11 @@ impl Page {
             _ => None,
         }
     }
+
+    /// Returns whether the page says only whether the server is well.
+    pub(crate) fn is_probe(self) -> bool {
+        matches!(self, Self::Alive | Self::Ready)
+    }
 }
 
 impl Admin {

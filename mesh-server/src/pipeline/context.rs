@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::request::Parts;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Uri, Version};
 use mesh_integrity::Session;
 use mesh_plan::{Context, Principal};
 use mesh_wire::{MeshHeaders, RequestHead, RequestId};
@@ -36,6 +36,8 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) mesh_headers: MeshHeaders<'r>,
     /// Path and URL query.
     pub(crate) uri: &'r Uri,
+    /// The version of the protocol, if the request comes from a connection of this server.
+    pub(crate) version: Option<Version>,
     /// The client's address if it is known: the peer of the connection, or what a trusted proxy reports.
     pub(crate) address: Option<IpAddr>,
     /// The sender: a client or a proxy.
@@ -60,6 +62,7 @@ impl<'r> RequestContext<'r> {
             head: RequestHead { method: &head.method, headers: &head.headers, request_id },
             mesh_headers: MeshHeaders::scan(&head.headers),
             uri: &head.uri,
+            version: peer.and_then(|peer| peer.outbox.as_ref()).map(|_| head.version),
             address: peer.map(|peer| shared.proxies.client(peer.address.0, &head.headers)),
             peer,
             record,

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use http::Method;
 use mesh_docs::Call as DocsCall;
-use mesh_wire::request::{check_head_size, check_url_query};
+use mesh_wire::request::{check_head_size, check_one_host, check_url_query};
 use mesh_wire::{AllowedMethods, ErrorKind, Route, WireError};
 
 use super::context::RequestContext;
 use crate::app::shared::Shared;
+use crate::observability::admin::Page;
 use crate::observability::record::RouteKind;
 use crate::routes::custom::route::CustomRoute;
 use crate::routes::docs;
@@ -37,6 +38,18 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
         RouteMatch::Custom(..) | RouteMatch::Docs(_) => RouteKind::Custom,
     });
     Ok(route)
+}
+
+/// Refuses a request that names another host. Probes of the health are answered under any name, since they come by
+/// address. `SPEC §2.13`
+pub(crate) fn check_host(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    if let Some(version) = cx.version {
+        check_one_host(version, cx.head.headers)?;
+    }
+    if cx.shared.admin.is_some() && Page::from_path(cx.uri.path()).is_some_and(Page::is_probe) {
+        return Ok(());
+    }
+    cx.shared.hosts.check(cx.uri, cx.head.headers)
 }
 
 /// Checks the size of the head, and the parameters of the URL. `SPEC §2.6`, `SPEC §12.2`

@@ -100,7 +100,7 @@ fn malformed_http_is_refused() {
         b"GET /mesh/post HTTP/9.9\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"GET /mesh/post HTTP/1.1\r\nNo colon\r\n\r\n",
-        b"POST /mesh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: x\r\n\r\n",
+        b"POST /mesh HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: x\r\n\r\n",
     ] {
         let mut connection = server.connect();
         connection.write(bytes);

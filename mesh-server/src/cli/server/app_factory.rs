@@ -115,6 +115,7 @@ impl AppFactory {
             .rates(self.rates.clone())
             .client_limits(self.clients.clone())
             .trusted_proxies(config.trusted_proxies.clone())
+            .allowed_hosts(config.hosts())
             .mutations(config.mutations.enabled)
             .server_timing(config.server_timing);
         app = match config.admin.listen {

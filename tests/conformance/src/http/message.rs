@@ -77,7 +77,7 @@ impl Request {
     /// Serializes the request.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        self.bytes_for("mesh.test")
+        self.bytes_for("localhost")
     }
 
     /// Serializes the request with a value of `Host`.

@@ -13,11 +13,11 @@ const BODY: &str = r#"{"query":"{ post id }","format":"ql","id":1}"#;
 /// Returns a GET read with further header lines.
 fn get(id: u32, lines: &str) -> String {
     let query = encode(POST);
-    format!("GET /mesh/post/{id} HTTP/1.1\r\nHost: a\r\nX-Mesh-Query: {query}\r\n{lines}\r\n")
+    format!("GET /mesh/post/{id} HTTP/1.1\r\nHost: localhost\r\nX-Mesh-Query: {query}\r\n{lines}\r\n")
 }
 
 fn post(lines: &str, body: &str) -> String {
-    format!("POST /mesh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n{lines}\r\n{body}")
+    format!("POST /mesh HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{lines}\r\n{body}")
 }
 
 fn chunked(body: &str) -> String {

@@ -50,9 +50,9 @@ fn slow_clients_do_not_delay_others() {
     let beginnings = [
         String::new(),
         "G".to_owned(),
-        format!("GET /mesh/post/1 HTTP/1.1\r\nHost: a\r\nX-Mesh-Query: {}", &query[..5]),
-        "POST /mesh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"query\":".to_owned(),
-        "POST /mesh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"qu".to_owned(),
+        format!("GET /mesh/post/1 HTTP/1.1\r\nHost: localhost\r\nX-Mesh-Query: {}", &query[..5]),
+        "POST /mesh HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"query\":".to_owned(),
+        "POST /mesh HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"qu".to_owned(),
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
     ];
     let mut waiting = Vec::new();
