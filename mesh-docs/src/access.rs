@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::HeaderMap;
-use mesh_plan::Context;
+use mesh_plan::{Context, Persisted};
 
 use crate::Error;
 
@@ -41,18 +41,27 @@ pub struct Visitor<'r> {
     pub user: Option<&'r str>,
     /// The context for reads of this request.
     pub context: &'r Context,
+    /// The queries that execute is restricted to; `None` if it runs all.
+    pub only: Option<&'r Persisted>,
 }
 
 impl<'r> Visitor<'r> {
     /// Creates a visitor without a session.
     pub fn new(headers: &'r HeaderMap, context: &'r Context) -> Self {
-        Self { headers, peer: None, role: None, user: None, context }
+        Self { headers, peer: None, role: None, user: None, context, only: None }
     }
 
     /// Sets the address of the client.
     #[must_use]
     pub fn with_peer(mut self, peer: Option<IpAddr>) -> Self {
         self.peer = peer;
+        self
+    }
+
+    /// Restricts execute to registered queries. `SPEC §8.5`
+    #[must_use]
+    pub fn restricted_to(mut self, queries: &'r Persisted) -> Self {
+        self.only = Some(queries);
         self
     }
 

@@ -136,8 +136,7 @@ impl Docs {
             }
             Target::Execute => {
                 let (mesh, visible, sql) = (&*self.mesh, &self.visible, self.options.sql);
-                let context = visitor.context.clone();
-                let body = execute(mesh, visible, sql, (headers, body), context, now).await?;
+                let body = execute(mesh, visible, sql, visitor, body, now).await?;
                 reply(body, JSON, "no-store")
             }
             Target::Allow(allow) => {

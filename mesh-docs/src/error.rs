@@ -22,6 +22,12 @@ pub enum Error {
     /// The body is invalid. Contains the reason.
     #[error("{0}")]
     Body(String),
+    /// Only registered queries may run, and this is none that the visitor can read.
+    #[error("Only registered queries are allowed, and this is none")]
+    NotRegistered,
+    /// The store of registered queries failed.
+    #[error(transparent)]
+    Queries(#[from] mesh_plan::QueryStoreError),
     /// The query is invalid, or running it failed.
     #[error(transparent)]
     Read(#[from] mesh_plan::Error),

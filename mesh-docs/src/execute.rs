@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::HeaderMap;
-use mesh_plan::{Context, JsonBody, Mesh, Plan, Principal, Request, Trace};
+use mesh_plan::{JsonBody, Mesh, Persisted, Plan, Principal, QueryId, Request, Trace};
 
 use crate::visible::Visible;
-use crate::{Error, Sql};
+use crate::{Error, Sql, Visitor};
 use body::Posted;
 
 /// Decodes the body and plans the query, and runs it unless only a check is requested. `SPEC §13.2`
@@ -19,12 +18,16 @@ pub(crate) async fn execute(
     mesh: &Mesh,
     visible: &Visible,
     sql: Sql,
-    (headers, body): (&HeaderMap, &[u8]),
-    context: Context,
+    visitor: &Visitor<'_>,
+    body: &[u8],
     now: fn() -> Instant,
 ) -> Result<Bytes, Error> {
     let start = now();
-    let posted = Posted::decode(headers, body)?;
+    let posted = Posted::decode(visitor.headers, body)?;
+    let context = visitor.context.clone();
+    if let Some(only) = visitor.only {
+        check_registered(mesh, only, &posted, context.principal.as_deref()).await?;
+    }
     let plan = match plan(mesh, visible, &posted, context.principal.as_deref()) {
         // For a check, an invalid query is a result, not an error.
         Err(Error::Read(fault)) if posted.check => {
@@ -43,6 +46,21 @@ pub(crate) async fn execute(
     let read: JsonBody = mesh.read(&plan, &context).await.map_err(mesh_plan::Error::Resolve)?;
     let statements = trace.map(|trace| trace.take());
     Ok(reply::ran(now() - start, &plan, &read, statements.as_deref()))
+}
+
+/// Refuses a query that is not registered, and one that the principal could not have registered.
+async fn check_registered(
+    mesh: &Mesh,
+    only: &Persisted,
+    posted: &Posted,
+    principal: Option<&Principal>,
+) -> Result<(), Error> {
+    let id = QueryId::new(posted.format, &posted.text);
+    let collection = Request::collection(posted.format, &posted.text).with_principal(principal);
+    match only.find(&id.to_string()).await? {
+        Some(_) if mesh.plan(&collection).is_ok() => Ok(()),
+        _ => Err(Error::NotRegistered),
+    }
 }
 
 /// Plans a query, which may use visible entities only.

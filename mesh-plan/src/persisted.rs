@@ -220,12 +220,13 @@ impl Persisted {
     pub async fn register(&self, mesh: &Mesh, request: &Request<'_>) -> Result<QueryId, RegisterError> {
         let (format, text) = request.query.canonical();
         let id = QueryId::new(format, &text);
+        // Before it is looked up: another principal may have registered what this one may not read. A query that can read
+        // one record can read a collection.
+        let collection = Request { id: None, entity: None, ..*request };
+        mesh.plan(&collection).map_err(RegisterError::Query)?;
         if self.in_memory_by_id(id).is_some() {
             return Ok(id);
         }
-        // A query that can read one record can read a collection.
-        let collection = Request { id: None, entity: None, ..*request };
-        mesh.plan(&collection).map_err(RegisterError::Query)?;
         let query = PersistedQuery::new(format, text);
         if let Some(store) = &self.store {
             store.keep(&query).await.map_err(RegisterError::Store)?;

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use mesh_integrity::Session;
 use mesh_plan::{BoxFuture, Context, Fields};
-use mesh_schema::Field;
-use mesh_uploads::{BlobStore, StorageKey, StoredFile, UploadLimits, UploadPolicy};
+use mesh_schema::{Field, Schema};
+use mesh_uploads::{
+    BlobStore, DEFAULT_MAX_BYTES, StorageKey, StoredFile, UploadError, UploadLimits, UploadPolicy,
+};
 use mesh_wire::WireError;
 
 use crate::pipeline::body::Pace;
@@ -26,6 +28,8 @@ pub struct Uploads {
     /// That of other request bodies if `None`.
     pub(crate) pace: Option<Pace>,
     policy: UploadPolicy,
+    /// The largest size that a field of the schema accepts.
+    widest: u64,
     handlers: HashMap<(String, String), Arc<dyn UploadHandler>>,
 }
 
@@ -38,6 +42,7 @@ impl Uploads {
             bounds: UploadLimits::default(),
             pace: None,
             policy: UploadPolicy::default(),
+            widest: DEFAULT_MAX_BYTES,
             handlers: HashMap::new(),
         }
     }
@@ -78,6 +83,24 @@ impl Uploads {
         self
     }
 
+    /// Finds the largest size that a field of a schema accepts.
+    pub(crate) fn measure(&mut self, schema: &Schema) {
+        let fields = schema.entities().flat_map(|(_, entity)| &entity.fields);
+        self.widest = fields.filter_map(|field| self.max_bytes_of(field)).max().unwrap_or_default();
+    }
+
+    /// Refuses a body whose announced length is above the limit of every field of the schema. Before authentication, so
+    /// neither entity nor field may be looked up. `SPEC §2.1`, `SPEC §9.6`
+    pub(crate) fn check_announced(&self, announced: Option<u64>) -> Result<(), UploadError> {
+        let widest = UploadPolicy { max_bytes: self.widest, content_types: Vec::new() };
+        widest.check_length(announced, &self.bounds)
+    }
+
+    /// Returns the size that a field accepts; `None` if it accepts no files.
+    fn max_bytes_of(&self, field: &Field) -> Option<u64> {
+        Some(field.upload.as_ref()?.max_bytes.unwrap_or(self.policy.max_bytes))
+    }
+
     /// Returns the handler of a field; `None` if its column is written.
     pub(crate) fn handler_of(&self, entity: &str, field: &str) -> Option<&Arc<dyn UploadHandler>> {
         self.handlers.get(&(entity.to_owned(), field.to_owned()))
@@ -87,10 +110,7 @@ impl Uploads {
     pub(crate) fn policy_of(&self, field: &Field) -> Option<UploadPolicy> {
         let declared = field.upload.as_ref()?;
         let content_types = declared.content_types.as_ref().unwrap_or(&self.policy.content_types);
-        Some(UploadPolicy {
-            max_bytes: declared.max_bytes.unwrap_or(self.policy.max_bytes),
-            content_types: content_types.clone(),
-        })
+        Some(UploadPolicy { max_bytes: self.max_bytes_of(field)?, content_types: content_types.clone() })
     }
 }
 

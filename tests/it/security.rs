@@ -2,8 +2,10 @@
 
 pub(crate) mod attack;
 mod clients;
+mod hosts;
 mod integrity;
 mod persisted;
 mod policies;
 mod rates;
+mod side_routes;
 mod tls;

@@ -77,6 +77,7 @@ pub(crate) fn plan(
         }
         Query::Text { .. } | Query::Registered(_) => None,
     };
+    let is_registered = matches!(query, Query::Registered(_));
     let (format, text) = query.into_text(cx)?;
     let mut request = match id {
         Some(id) => Request::point(format, &text, id),
@@ -84,7 +85,11 @@ pub(crate) fn plan(
     };
     request.entity = entity;
     let plan = shared.mesh.plan(&request.with_principal(principal));
-    let plan = plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
+    let plan = plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error));
+    if is_registered && plan.is_err() {
+        check_registrable(cx, caller, (format, &text))?;
+    }
+    let plan = plan?;
     if let Some(key) = key {
         shared.header_plans.insert(key, &plan);
     }
@@ -99,6 +104,7 @@ pub(crate) fn plan_by_meaning(
     Target { entity, id }: Target<'_>,
 ) -> Result<Plan, WireError> {
     let mesh = &cx.shared.mesh;
+    let is_registered = matches!(query, Query::Registered(_));
     let (format, text) = query.into_text(cx)?;
     let parsed = mesh_ql::parse(format, &text, &mesh.limits().query);
     let source = match &parsed {
@@ -110,7 +116,23 @@ pub(crate) fn plan_by_meaning(
     let mut request = Request::new(source).with_principal(principal.as_deref());
     (request.entity, request.id) = (entity, id);
     let plan = mesh.plan(&request).map_err(|error| error.with_position_in(&text));
-    Ok(plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?)
+    let plan = plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error));
+    if is_registered && plan.is_err() {
+        check_registrable(cx, caller, (format, &text))?;
+    }
+    Ok(plan?)
+}
+
+/// Refuses a registered query that the caller could not have registered, as if nobody had: an error would show that its
+/// names exist. `SPEC §8.4`
+pub(crate) fn check_registrable(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    (format, text): (Format, &str),
+) -> Result<(), WireError> {
+    let principal = caller.principal();
+    let collection = Request::collection(format, text).with_principal(principal.as_deref());
+    cx.shared.mesh.plan(&collection).map(drop).map_err(|_| WireError::query_id_unknown())
 }
 
 impl Query<'_> {
@@ -135,7 +157,7 @@ impl Query<'_> {
 }
 
 /// Refuses queries that are not registered if only registered ones may run. `SPEC §8.5`
-fn allow_unregistered(cx: &RequestContext<'_>) -> Result<(), WireError> {
+pub(crate) fn allow_unregistered(cx: &RequestContext<'_>) -> Result<(), WireError> {
     match &cx.shared.persisted {
         Some(persisted) if persisted.is_only() => {
             Err(IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into())

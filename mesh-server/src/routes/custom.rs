@@ -58,7 +58,7 @@ async fn call(
     let signed = cx.mesh_headers.query.and_then(|value| base64::decode(value.as_bytes()).ok());
     let is_body = signed.is_some_and(|text| text.as_bytes() == body || text == "{}");
     Ok(Call {
-        shape: if is_body { None } else { write::shape(cx).await? },
+        shape: if is_body { None } else { write::shape(cx, caller).await? },
         mesh: Arc::clone(&cx.shared.mesh),
         changes: cx.shared.changes.clone(),
         base: cx.shared.base.clone(),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{Method, Response};
 use mesh_docs::{Call, Error, Visitor};
-use mesh_integrity::IntegrityError;
+use mesh_integrity::{IntegrityError, QueryRefusal};
 use mesh_plan::ResolveError;
 use mesh_wire::{AllowedMethods, WireError, headers};
 
@@ -15,6 +15,7 @@ use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{PUBLIC, RequestContext};
+use crate::pipeline::query;
 
 /// Answers a call. A token that is sent must be valid and then counts; without one the option `auth` decides.
 pub(crate) async fn answer(
@@ -33,6 +34,9 @@ pub(crate) async fn answer(
     let mut visitor = Visitor::new(cx.head.headers, &context).with_peer(cx.address);
     if let Some(session) = caller.session() {
         visitor = visitor.with_session(&session.user, session.role.as_deref());
+    }
+    if let Some(persisted) = cx.shared.persisted.as_deref().filter(|persisted| persisted.is_only()) {
+        visitor = visitor.restricted_to(persisted);
     }
     let answer = admission::run(cx, docs.answer(call, &visitor, &body, Instant::now)).await?;
     let answer = answer.unwrap_or_else(|| Err(mesh_plan::Error::Resolve(ResolveError::TimedOut).into()));
@@ -54,6 +58,8 @@ pub(crate) fn refused(cx: &RequestContext<'_>, error: Error) -> WireError {
         Error::Forbidden => IntegrityError::Forbidden.into(),
         Error::NotJson => WireError::unsupported_media_type(),
         Error::Body(message) => WireError::transport(message),
+        Error::NotRegistered => IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into(),
+        Error::Queries(error) => query::store_failed(cx, &error),
         Error::Read(error) => {
             if let mesh_plan::Error::Resolve(error) = &error {
                 error_log::resolve_error(cx.request_id(), error);

@@ -13,7 +13,7 @@ use mesh_plan::{Context, Fields, PlanError, PlanErrorKind};
 use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
 use mesh_uploads::{
-    ContentHash, FinishError, MultipartError, ReceiveOptions, ReceivedUpload, RecordError, Statement,
+    FinishError, MultipartError, ReceiveOptions, ReceivedUpload, RecordError, StatedParts, Statement,
     UploadError, UploadPolicy,
 };
 use mesh_wire::{QuerySource, WireError, headers, response};
@@ -57,7 +57,7 @@ pub(super) async fn upload(
 ) -> Result<Response<Body>, WireError> {
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
     let announced = body.announced();
-    check_announced(cx, uploads, path, announced)?;
+    uploads.check_announced(announced)?;
     let caller = authenticate::without_body(cx).await?;
     if !is_form(cx) {
         return Err(UploadError::from(MultipartError::NotForm).into());
@@ -69,8 +69,12 @@ pub(super) async fn upload(
     statement.check(path.entity, path.field).map_err(UploadError::from)?;
     let field = path.field.or(statement.field.as_deref());
     let (field, policy) = find_field(uploads, entity, field)?;
+    let binds = requires_binding(cx);
     if caller.session().is_some() && statement.hash.is_none() {
         return Err(UploadError::HashMissing.into());
+    }
+    if binds && statement.content_type.is_none() {
+        return Err(UploadError::StatementIncomplete { name: "contentType" }.into());
     }
     policy.check_length(announced, &uploads.bounds)?;
     let handler = uploads.handler_of(&entity.key, field).cloned();
@@ -79,7 +83,7 @@ pub(super) async fn upload(
         find_record(&cx.shared.mesh, column, cx.resolver_context(&caller)).await?;
     }
 
-    let received = receive(cx, uploads, (&policy, statement.hash), body).await?;
+    let received = receive(cx, uploads, (&policy, statement.parts(binds)), body).await?;
     let meta = match Fields::parse(received.meta.as_bytes()) {
         Ok(meta) => meta,
         Err(error) => {
@@ -99,22 +103,9 @@ pub(super) async fn upload(
     record(cx, &caller, handler, (received, upload)).await
 }
 
-/// Refuses a body whose announced length is above the limit of every field of the path, before authentication.
-/// `SPEC §2.1`, `SPEC §9.6`
-fn check_announced(
-    cx: &RequestContext<'_>,
-    uploads: &Uploads,
-    path: Path<'_>,
-    announced: Option<u64>,
-) -> Result<(), WireError> {
-    let schema = cx.shared.mesh.schema();
-    let Some(entity) = schema.find(path.entity).map(|id| schema.entity(id)) else { return Ok(()) };
-    let fields = entity.fields.iter().filter(|field| path.field.is_none_or(|name| name == field.name));
-    let policies = fields.filter_map(|field| uploads.policy_of(field));
-    match policies.max_by_key(|policy| policy.max_bytes) {
-        Some(widest) => Ok(widest.check_length(announced, &uploads.bounds)?),
-        None => Ok(()),
-    }
+/// Returns whether a statement must cover all parts, because every signature must be bound. `SPEC §9.1`
+fn requires_binding(cx: &RequestContext<'_>) -> bool {
+    cx.shared.integrity.as_ref().is_some_and(|integrity| integrity.gate.requires_binding())
 }
 
 /// Parses the statement in the query header, which is required even without signatures. `SPEC §9.1`
@@ -176,16 +167,16 @@ fn find_field<'e>(
     }
 }
 
-/// Stores the body and checks it against the policy and the announced hash.
+/// Stores the body and checks it against the policy and the statement.
 async fn receive(
     cx: &RequestContext<'_>,
     uploads: &Uploads,
-    (policy, hash): (&UploadPolicy, Option<ContentHash>),
+    (policy, stated): (&UploadPolicy, StatedParts<'_>),
     body: RequestBody,
 ) -> Result<ReceivedUpload, WireError> {
     let content_type = headers::single(cx.head.headers, CONTENT_TYPE.as_str())?;
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let incoming = ReceiveOptions { content_type, hash, policy, bounds: uploads.bounds };
+    let incoming = ReceiveOptions { content_type, stated, policy, bounds: uploads.bounds };
     mesh_uploads::receive(&*uploads.store, incoming, body.into_paced(uploads.pace)).await.map_err(|error| {
         if let UploadError::Store(_) = error {
             error_log::chain(cx.request_id(), &error);

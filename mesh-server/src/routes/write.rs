@@ -3,7 +3,7 @@
 pub(crate) mod commit;
 
 use http::Response;
-use mesh_plan::{Action, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::{Action, Value, WriteReply, WriteRequest, WriteTarget};
 use mesh_ql::Format;
 use mesh_wire::{WireError, response};
 
@@ -12,7 +12,7 @@ use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::context::RequestContext;
+use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query::{self, Query, Target};
 use crate::pipeline::read;
 
@@ -25,7 +25,7 @@ pub(crate) async fn answer(
 ) -> Result<Response<Body>, WireError> {
     let (caller, body) = match target {
         WriteTarget::Delete { .. } | WriteTarget::Disconnect { .. } | WriteTarget::Remove { .. } => {
-            (authenticate::without_body(cx).await?, None)
+            (authenticate::write_without_body(cx).await?, None)
         }
         WriteTarget::Update { entity, id } => {
             let (caller, body) = authenticate::with_body(cx, Content::OptionalFields, body).await?;
@@ -42,7 +42,7 @@ pub(crate) async fn answer(
         }
     };
     let fields = body.map(|body| fields(cx.head.headers, &body)).transpose()?;
-    let shape = shape(cx).await?;
+    let shape = shape(cx, &caller).await?;
     let principal = caller.principal();
     let mut request = WriteRequest::new(target).with_principal(principal.as_deref());
     if let Some(fields) = &fields {
@@ -53,6 +53,10 @@ pub(crate) async fn answer(
     }
     let mutation = cx.shared.mesh.plan_write(&request);
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
+    if shape.is_none() && mutation.reply(&Value::Null).is_some() {
+        // All scalar fields are a shape that nobody has registered.
+        query::allow_unregistered(cx)?;
+    }
     let _permit = admission::admit(cx)?;
     let creates = matches!(mutation.action(), Action::Create { .. } | Action::CreateChild { .. });
     let context = cx.resolver_context(&caller);
@@ -63,10 +67,18 @@ pub(crate) async fn answer(
 }
 
 /// Returns the query that shapes the reply, if the request has one.
-pub(crate) async fn shape(cx: &RequestContext<'_>) -> Result<Option<(Format, String)>, WireError> {
+pub(crate) async fn shape(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+) -> Result<Option<(Format, String)>, WireError> {
     if cx.mesh_headers.query.is_none() && cx.mesh_headers.query_id.is_none() {
         return Ok(None);
     }
     let query: Query<'_> = query::decode(cx).await?;
-    query.into_text(cx).map(Some)
+    let is_registered = matches!(query, Query::Registered(_));
+    let (format, text) = query.into_text(cx)?;
+    if is_registered {
+        query::check_registrable(cx, caller, (format, &text))?;
+    }
+    Ok(Some((format, text)))
 }
