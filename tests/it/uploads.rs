@@ -1,6 +1,7 @@
 //! Files are stored completely or not at all, even if clients disconnect or the server is killed.
 
 mod crash;
+mod early_refusals;
 mod hostile;
 mod signed;
 mod swept;

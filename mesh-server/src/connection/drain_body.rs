@@ -2,30 +2,33 @@
 //!
 //! A request that is refused by its head leaves its body on the connection. A short rest is read and discarded so that
 //! the next request can follow. With a longer rest the reply announces that the connection closes; otherwise the client
-//! would send its next request into a closing connection. In HTTP/2 the rest blocks no other request, but resetting a
-//! stream that is still being sent can discard its reply, so the stream is read for a while in the background.
+//! would send its next request into a closing connection. It is sent at once, and the rest is still read for a while in
+//! the background: to close a connection, or to reset an HTTP/2 stream, while its client sends can discard the reply
+//! before the client has read it. Many clients do not read a reply before they have sent their request.
 
-use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use http::Version;
 use http::header::EXPECT;
 use http::request::Parts;
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use parking_lot::Mutex;
 
-/// Bytes that are read only to be discarded.
+/// Bytes that are read so that the connection can be reused.
 const MAX_DISCARDED: usize = 64 * 1024;
-/// How long the rest of an HTTP/1 body may take to arrive.
-const HTTP1_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the rest of an HTTP/2 body is read in the background.
-const HTTP2_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a rest of so many bytes may take to arrive.
+const REUSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Bytes that are read in the background so that the reply arrives: more than the largest upload unless configured.
+const LINGER_BYTES: usize = 32 * 1024 * 1024;
+/// How long a body is read in the background.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long its sender may pause.
+const LINGER_PAUSE: Duration = Duration::from_secs(3);
 
 /// A request body whose unread rest goes to its [`DrainBody`] when it is dropped.
 pub(super) struct DrainableBody {
@@ -95,19 +98,44 @@ impl DrainBody {
         let unread = self.unread.lock().take();
         match unread {
             None => true,
-            Some(body) if self.is_http2 => {
-                tokio::spawn(tokio::time::timeout(HTTP2_TIMEOUT, discard(body, usize::MAX)));
-                true
+            // To read it would ask for it.
+            Some(_) if self.expects_continue && !self.is_http2 => false,
+            Some(body) if self.is_http2 || body.size_hint().lower() > MAX_DISCARDED as u64 => {
+                tokio::spawn(linger(body));
+                self.is_http2
             }
-            Some(body) if self.expects_continue || body.size_hint().lower() > MAX_DISCARDED as u64 => false,
-            Some(body) => {
-                tokio::time::timeout(HTTP1_TIMEOUT, discard(body, MAX_DISCARDED)).await.unwrap_or(false)
+            Some(mut body) => {
+                let discarding = discard(&mut body, MAX_DISCARDED);
+                let is_read = tokio::time::timeout(REUSE_TIMEOUT, discarding).await.unwrap_or(false);
+                if !is_read {
+                    tokio::spawn(linger(body));
+                }
+                is_read
             }
         }
     }
 }
 
-/// Reads a body to its end. Returns `false` if it is longer than `limit` bytes or breaks off.
-async fn discard(body: Incoming, limit: usize) -> bool {
-    Limited::new(body, limit).into_data_stream().all(|data| ready(data.is_ok())).await
+/// Discards a body until its end, or until a limit of [`LINGER_BYTES`], [`LINGER_TIMEOUT`] or [`LINGER_PAUSE`].
+async fn linger(mut body: Incoming) {
+    let discarding = discard(&mut body, LINGER_BYTES);
+    let _ = tokio::time::timeout(LINGER_TIMEOUT, discarding).await;
+}
+
+/// Reads a body to its end. Returns `false` if it is longer than `limit` bytes, pauses or breaks off.
+async fn discard(body: &mut Incoming, limit: usize) -> bool {
+    let mut left = limit;
+    loop {
+        match tokio::time::timeout(LINGER_PAUSE, body.frame()).await {
+            Ok(None) => return true,
+            Ok(Some(Ok(frame))) => {
+                let length = frame.data_ref().map_or(0, Bytes::len);
+                match left.checked_sub(length) {
+                    Some(rest) => left = rest,
+                    None => return false,
+                }
+            }
+            Ok(Some(Err(_))) | Err(_) => return false,
+        }
+    }
 }

@@ -22,6 +22,8 @@ const JOINED: usize = 4 * 1024;
 const HTTP2_PREFACE: &[u8] = b"PRI";
 /// How long received bytes are discarded after the writing side is closed.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
+/// How many are.
+const LINGER_BYTES: usize = 4 * 1024 * 1024;
 
 /// Reports what is received to an [`Activity`], applies the write timeout, and lingers when it is closed.
 pub(super) struct ConnectionStream<S> {
@@ -34,8 +36,8 @@ pub(super) struct ConnectionStream<S> {
     stalled: Option<Pin<Box<Sleep>>>,
     /// Set once the writing side is closed.
     linger: Option<Pin<Box<Sleep>>>,
-    /// Whether bytes were received after that.
-    is_receiving: bool,
+    /// The number of bytes that were received after that.
+    discarded: usize,
 }
 
 impl<S> ConnectionStream<S> {
@@ -47,7 +49,7 @@ impl<S> ConnectionStream<S> {
             prefix: Some(Vec::new()),
             stalled: None,
             linger: None,
-            is_receiving: false,
+            discarded: 0,
         }
     }
 
@@ -143,13 +145,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionStream<S> {
         loop {
             let mut buffer = ReadBuf::new(&mut discarded);
             match Pin::new(&mut this.stream).poll_read(cx, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => this.is_receiving = true,
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => this.discarded += buffer.filled().len(),
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
                 // A client that was not sending when the connection was closed gets no extra time.
-                Poll::Pending if this.is_receiving => return linger.as_mut().poll(cx).map(Ok),
+                Poll::Pending if this.discarded > 0 => return linger.as_mut().poll(cx).map(Ok),
                 Poll::Pending => return Poll::Ready(Ok(())),
             }
-            if linger.as_mut().poll(cx).is_ready() {
+            if this.discarded > LINGER_BYTES || linger.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Ok(()));
             }
         }
@@ -202,6 +204,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_silent_client_is_closed_at_once() {
         let (_client, server) = duplex(1000);
+        let start = Instant::now();
+        lingering(server).shutdown().await.unwrap();
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lingering_is_limited_in_bytes() {
+        let (mut client, server) = duplex(LINGER_BYTES + 100_000);
+        client.write_all(&vec![0; LINGER_BYTES + 50_000]).await.unwrap();
         let start = Instant::now();
         lingering(server).shutdown().await.unwrap();
         assert_eq!(start.elapsed(), Duration::ZERO);
