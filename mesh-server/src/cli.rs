@@ -10,6 +10,7 @@ mod settings;
 mod terminal;
 mod usage_hints;
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -147,6 +148,13 @@ The password is prompted for, or is the first line of standard input. The hash i
 /// Runs the command of the process's arguments. The exit status is 0 for success, 1 if a check found faults or a request
 /// failed, and 2 for wrong usage or a fault at start.
 pub(crate) fn run() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        let trace = Backtrace::capture();
+        match trace.status() {
+            BacktraceStatus::Captured => output::remark(format_args!("{panic}\n{trace}")),
+            _ => output::remark(panic),
+        }
+    }));
     let result = match Cli::try_parse().unwrap_or_else(|error| usage_hints::add_hint(error).exit()).command {
         Command::Serve(args) => serve::run(&args),
         Command::Demo(args) => demo::run(&args),
@@ -166,7 +174,7 @@ pub(crate) fn run() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::remark(&failure);
+            output::report(&failure);
             ExitCode::from(failure.status)
         }
     }

@@ -18,7 +18,7 @@ use serde_json::Map;
 use crate::cli::failure::Failure;
 use crate::cli::output::remark;
 use crate::cli::server::database::block_on;
-use crate::cli::terminal::read_password;
+use crate::cli::terminal::{escaped, read_password};
 use crate::config::PASSWORD_VARIABLE;
 use http_client::{BoxError, HttpClient};
 
@@ -128,7 +128,9 @@ pub(crate) fn random() -> Result<[u8; 16], Failure> {
 /// Returns the JSON of a reply. `hint` is added to errors of one kind.
 pub(crate) fn json_body(reply: Response<Bytes>, kind: &str, hint: &str) -> Result<Bytes, Failure> {
     wire::result(reply).map_err(|error| match &error {
-        ReplyError::Refused { body, .. } if body.error == kind => Failure::found(format!("{error}\n{hint}")),
-        _ => Failure::found(error),
+        ReplyError::Refused { body, .. } if body.error == kind => {
+            Failure::found(format_args!("{}\n{hint}", escaped(&error.to_string())))
+        }
+        _ => Failure::found(escaped(&error.to_string())),
     })
 }

@@ -3,12 +3,14 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::cli::terminal::escaped_lines;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The exit status of the process.
     pub(super) status: u8,
-    /// What is wrong.
+    /// What is wrong, escaped for a terminal.
     pub(crate) faults: Vec<String>,
 }
 
@@ -20,12 +22,20 @@ impl Failure {
 
     /// Several faults at start: exit status 2.
     pub(crate) fn faults(faults: Vec<String>) -> Self {
-        Self { status: 2, faults }
+        Self { status: 2, faults: faults.iter().map(|fault| escaped_lines(fault)).collect() }
     }
 
     /// A check that found faults, or a request that failed: exit status 1.
     pub(crate) fn found(message: impl fmt::Display) -> Self {
-        Self { status: 1, faults: vec![message.to_string()] }
+        Self { status: 1, ..Self::start(message) }
+    }
+
+    /// Appends an excerpt, which may be colored, to the last fault.
+    pub(crate) fn with_excerpt(mut self, excerpt: &str) -> Self {
+        if let Some(last) = self.faults.last_mut() {
+            last.push_str(excerpt);
+        }
+        self
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::cli::failure::Failure;
+use crate::cli::terminal::escaped_lines;
 
 /// Writes a line to standard output. A closed pipe, as with `head`, ends the command.
 pub(crate) fn print(text: impl fmt::Display) -> Result<(), Failure> {
@@ -23,7 +24,12 @@ pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a line to standard error. A failure is ignored, because there is nowhere to report it.
+/// Writes lines to standard error. A failure is ignored, because there is nowhere to report it.
 pub(crate) fn remark(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", escaped_lines(&text.to_string()));
+}
+
+/// Writes a failure, whose text is escaped already, to standard error.
+pub(super) fn report(failure: &Failure) {
+    let _ = writeln!(io::stderr(), "{failure}");
 }

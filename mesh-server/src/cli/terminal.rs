@@ -1,5 +1,6 @@
 //! Output for people at a terminal: colors, tables, excerpts of faulty queries, progress.
 
+mod escape;
 mod excerpt;
 mod json;
 mod password;
@@ -8,6 +9,7 @@ mod table;
 
 use std::io::IsTerminal;
 
+pub(crate) use escape::{escaped, escaped_lines};
 pub(crate) use excerpt::excerpt;
 pub(crate) use json::json;
 pub(crate) use password::read_password;

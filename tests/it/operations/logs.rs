@@ -187,3 +187,28 @@ fn only_reads_have_a_server_timing_header() {
     let session = Session::begin(&server);
     assert_eq!(session.get(&server, "/post/1", POST).header("server-timing"), None);
 }
+
+/// Neither the words of a database nor those of a client can forge a line, or hide what a line says.
+#[test]
+fn the_pretty_log_escapes_control_and_format_characters() {
+    let table = "no\nWARN forged\r\u{1b}[2J\u{202e}\u{2028}\u{200b}table";
+    let database = Database::new(&format!("CREATE TABLE \"{table}\" (id INTEGER PRIMARY KEY, title TEXT)"));
+    let schema = json!({"entities": {"post": {"table": format!("\"{table}\""), "fields": ["id", "title"]}}, "joins": {}});
+    let schema = database.dir.write("schema.json", &schema.to_string());
+    let path = database.dir.path().join("log");
+    let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--log", "debug", "--schema", &schema]);
+    command.args(["--database", &database.url()]);
+    let server = Server::spawn(command.stderr(File::create(&path).expect("a log")));
+    let connection = rusqlite::Connection::open(database.dir.path().join("data.db")).unwrap();
+    connection.execute_batch(&format!("DROP TABLE \"{table}\"")).unwrap();
+    assert_eq!(server.send(&Request::get("/mesh/post/1", POST)).status, 500);
+    let unknown = json!({"post": {"$select": {"from\nWARN forged\u{202e}client": true}}});
+    assert_eq!(server.send(&Request::get("/mesh/post/1", &unknown.to_string())).status, 400);
+    let log = stop_and_read_log(server, &path);
+    let raw =
+        |letter: char| (letter.is_control() && letter != '\n') || "\u{202e}\u{2028}\u{200b}".contains(letter);
+    assert!(!log.contains(raw), "{log:?}");
+    assert!(!log.lines().any(|line| line.starts_with("WARN forged")), "{log}");
+    assert!(log.contains(r"no\nWARN forged\r") && log.contains(r"[2J\u{202e}\u{2028}\u{200b}table"), "{log}");
+    assert!(log.contains(r"from\nWARN forged\u{202e}client"), "{log}");
+}

@@ -69,9 +69,9 @@ fn refused(error: &Error, text: &str) -> Failure {
         Error::Plan(fault) => {
             let path = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
             let excerpt = fault.position.map(excerpt).unwrap_or_default();
-            Failure::found(format_args!("{fault}{path}{excerpt}"))
+            Failure::found(format_args!("{fault}{path}")).with_excerpt(&excerpt)
         }
-        Error::Syntax(fault) => Failure::found(format_args!("{fault}{}", excerpt(fault.position))),
+        Error::Syntax(fault) => Failure::found(fault).with_excerpt(&excerpt(fault.position)),
         _ => Failure::found(error),
     }
 }

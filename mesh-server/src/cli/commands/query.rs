@@ -13,7 +13,7 @@ use crate::cli::args::QueryTextArgs;
 use crate::cli::client::{Client, ServerArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{print, remark};
-use crate::cli::terminal::{Colors, Spinner, excerpt, json, table};
+use crate::cli::terminal::{Colors, Spinner, escaped, excerpt, json, table};
 
 /// The hint for a path that the server does not know.
 const BASE_HINT: &str = "does --url include the base path, as in http://127.0.0.1:4000/mesh?";
@@ -112,7 +112,7 @@ impl Reader<'_> {
             }
             (_, None) => String::new(),
         };
-        Failure::found(format_args!("{body}{more}"))
+        Failure::found(escaped(&body.to_string())).with_excerpt(&more)
     }
 }
 
@@ -131,7 +131,7 @@ fn parse(format: Format, text: &str) -> Result<Query, Failure> {
     };
     mesh_ql::parse(format, text, &limits).map_err(|error| {
         let excerpt = excerpt(text, error.position, Colors::for_stream(&io::stderr()));
-        Failure::found(format_args!("{error}{excerpt}"))
+        Failure::found(error).with_excerpt(&excerpt)
     })
 }
 

@@ -1,16 +1,21 @@
 //! The log on standard error. A thread writes the lines, so that requests never wait for a slow reader; lines that do
 //! not fit into its queue are dropped and counted.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 
 use tracing::level_filters::LevelFilter;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::cli::failure::Failure;
+use crate::cli::terminal::escaped;
 use crate::config::{Config, LogFormat};
 
 /// Lines in the queue of the writer thread.
@@ -28,11 +33,25 @@ pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(io::stderr().is_terminal());
     let registry = tracing_subscriber::registry().with(filter);
     let started = match config.log_format {
-        LogFormat::Pretty => registry.with(layer.with_target(false).compact()).try_init(),
+        LogFormat::Pretty => {
+            registry.with(layer.with_target(false).compact().fmt_fields(EscapedFields::default())).try_init()
+        }
         LogFormat::Json => registry.with(layer.json().flatten_event(true)).try_init(),
     };
     started?;
     Ok(Some(guard))
+}
+
+/// Formats fields, and the message, on one line: they contain the words of databases and of clients.
+#[derive(Default)]
+struct EscapedFields(DefaultFields);
+
+impl<'w> FormatFields<'w> for EscapedFields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
+        let mut text = String::new();
+        self.0.format_fields(Writer::new(&mut text), fields)?;
+        writer.write_str(&escaped(&text))
+    }
 }
 
 fn non_blocking(out: impl Write + Send + 'static, format: LogFormat) -> (NonBlocking, WorkerGuard) {

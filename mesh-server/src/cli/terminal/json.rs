@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::escape::is_invisible;
 use super::{Colors, Look};
 
 /// Returns a value as indented lines.
@@ -52,12 +53,14 @@ fn list<'v>(
     out.push(close);
 }
 
-/// Returns a JSON string with all control characters escaped.
+/// Returns a JSON string with all control and format characters escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     for letter in Value::from(text).to_string().chars() {
-        if letter.is_control() {
-            out.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        if is_invisible(letter) {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
         } else {
             out.push(letter);
         }

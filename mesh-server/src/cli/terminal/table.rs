@@ -7,6 +7,8 @@ use comfy_table::{
 };
 use serde_json::{Map, Value};
 
+use super::escape::escaped;
+
 /// Columns separated by blanks, and dashes under the header.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none().junction(' '))
@@ -22,7 +24,7 @@ pub(crate) fn table(records: &[&Map<String, Value>], max_width: Option<u16>) -> 
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_truncation_indicator("…");
-    table.set_header(row(names.iter().map(|name| escape_control(name))));
+    table.set_header(row(names.iter().map(|name| escaped(name))));
     for record in records {
         table.add_row(row(names.iter().map(|name| record.get(*name).map_or_else(String::new, text))));
     }
@@ -51,18 +53,9 @@ fn row(cells: impl Iterator<Item = String>) -> Row {
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => escape_control(text),
-        other => escape_control(&other.to_string()),
+        Value::String(text) => escaped(text),
+        other => escaped(&other.to_string()),
     }
-}
-
-/// Escapes control characters, which a terminal would interpret.
-fn escape_control(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_control() { out.extend(letter.escape_default()) } else { out.push(letter) }
-    }
-    out
 }
 
 #[cfg(test)]

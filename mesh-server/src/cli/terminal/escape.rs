@@ -1,0 +1,75 @@
+//! Escaping of text from clients, databases and files. Control characters move the cursor of a terminal and begin new
+//! lines of a log; format characters, such as those that reverse the direction of text, make it read differently.
+
+use std::fmt::Write as _;
+
+/// The format characters of Unicode (category Cf), and the separators of lines and paragraphs.
+const FORMATS: [(char, char); 21] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{600}', '\u{605}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{180e}', '\u{180e}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{2064}'),
+    ('\u{2066}', '\u{206f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{fff9}', '\u{fffb}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0001}', '\u{e0001}'),
+    ('\u{e0020}', '\u{e007f}'),
+];
+
+/// Returns whether a character is not shown as itself.
+pub(super) fn is_invisible(letter: char) -> bool {
+    letter.is_control()
+        || (letter > '\u{ac}' && FORMATS.iter().any(|(first, last)| (*first..=*last).contains(&letter)))
+}
+
+/// Returns a text on one line, with every control and format character as an escape such as `\n` or `\u{202e}`.
+pub(crate) fn escaped(text: &str) -> String {
+    escape(text, |_| false)
+}
+
+/// Returns a text of several lines, with every control and format character but the line breaks as an escape.
+pub(crate) fn escaped_lines(text: &str) -> String {
+    escape(text, |letter| letter == '\n')
+}
+
+fn escape(text: &str, is_kept: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_invisible(letter) && !is_kept(letter) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{}", letter.escape_default());
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_format_characters_are_escaped() {
+        let hostile =
+            "a\nb\r\t\u{1b}[2J\0\u{7f}\u{9b}\u{85}\u{2028}\u{2029}\u{202e}c\u{200b}\u{feff}\u{e0041}";
+        let shown =
+            r"a\nb\r\t\u{1b}[2J\u{0}\u{7f}\u{9b}\u{85}\u{2028}\u{2029}\u{202e}c\u{200b}\u{feff}\u{e0041}";
+        assert_eq!(escaped(hostile), shown);
+        assert_eq!(escaped_lines("a\nb\r\u{202e}"), "a\nb\\r\\u{202e}");
+        let plain = "Grüße, 'quoted' \"text\" \\ 東京 ไทย e\u{301} \u{a0}€ 🙂";
+        assert_eq!(escaped(plain), plain);
+    }
+}
