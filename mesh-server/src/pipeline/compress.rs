@@ -1,6 +1,7 @@
 //! Compression of replies whose bodies are in memory, in the encoding that the client prefers. `SPEC §12.4`
 
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{
@@ -9,6 +10,7 @@ use http::header::{
 use http::{Response, StatusCode};
 use mesh_wire::Encoding;
 use ruzstd::encoding::CompressionLevel;
+use tokio::sync::Semaphore;
 
 use crate::pipeline::body::Body;
 
@@ -17,8 +19,15 @@ const SMALL: usize = 1024;
 /// Larger bodies are compressed on a blocking thread, since they would delay the other requests of this one.
 const LARGE: usize = 64 * 1024;
 
-/// Compresses the body of a reply if the client accepts an encoding and it is worth it.
-pub(crate) async fn compress(request: &HeaderMap, mut reply: Response<Body>) -> Response<Body> {
+/// Large bodies that are compressed at a time, so that clients cannot use up processors and memory with them.
+pub(crate) const MAX_AT_A_TIME: usize = 4;
+
+/// Compresses the body of a reply if the client accepts an encoding and it is worth it. A large body needs a permit.
+pub(crate) async fn compress(
+    permits: &Arc<Semaphore>,
+    request: &HeaderMap,
+    mut reply: Response<Body>,
+) -> Response<Body> {
     let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > SMALL).cloned() else {
         return reply;
     };
@@ -28,8 +37,13 @@ pub(crate) async fn compress(request: &HeaderMap, mut reply: Response<Body>) -> 
     vary(reply.headers_mut());
     let Some(encoding) = Encoding::negotiate(request) else { return reply };
     let encoded = if bytes.len() > LARGE {
-        let encoding = tokio::task::spawn_blocking(move || encode(encoding, &bytes)).await;
-        encoding.unwrap_or_else(|error| Err(io::Error::other(error)))
+        // Rather than wait, which would keep the body in memory, the reply is sent as it is.
+        let Ok(permit) = Arc::clone(permits).try_acquire_owned() else { return reply };
+        let encoding = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            encode(encoding, &bytes)
+        });
+        encoding.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     } else {
         encode(encoding, &bytes)
     };
@@ -108,7 +122,7 @@ mod tests {
             reply.headers_mut().insert(ETAG, HeaderValue::from_static("\"t\""));
             let request =
                 HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static(name))]);
-            let reply = compress(&request, reply).await;
+            let reply = compress(&Arc::new(Semaphore::new(1)), &request, reply).await;
             assert_eq!(reply.headers()[CONTENT_ENCODING], name);
             assert_eq!(reply.headers()[ETAG], format!("\"t-{name}\""));
             assert_eq!(reply.headers()[VARY], "Accept-Encoding");
@@ -139,7 +153,30 @@ mod tests {
         replies[1].headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         replies[2].headers_mut().insert(CONTENT_TYPE, json);
         for reply in replies {
-            assert!(!compress(&request, reply).await.headers().contains_key(CONTENT_ENCODING));
+            let reply = compress(&Arc::new(Semaphore::new(1)), &request, reply).await;
+            assert!(!reply.headers().contains_key(CONTENT_ENCODING));
         }
+    }
+
+    #[tokio::test]
+    async fn large_bodies_are_sent_as_they_are_while_too_many_are_compressed() {
+        let request =
+            HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+        let permits = Arc::new(Semaphore::new(1));
+        let reply = |size: usize| {
+            let mut reply = Response::new(Body::from(Bytes::from(vec![b' '; size])));
+            reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            reply
+        };
+        let taken = permits.try_acquire().unwrap();
+        let whole = compress(&permits, &request, reply(LARGE + 1)).await;
+        assert!(!whole.headers().contains_key(CONTENT_ENCODING));
+        assert_eq!(whole.headers()[VARY], "Accept-Encoding");
+        assert_eq!(whole.body().whole().unwrap().len(), LARGE + 1);
+        assert!(compress(&permits, &request, reply(LARGE)).await.headers().contains_key(CONTENT_ENCODING));
+        drop(taken);
+        let encoded = compress(&permits, &request, reply(LARGE + 1)).await;
+        assert_eq!(encoded.headers()[CONTENT_ENCODING], "gzip");
+        assert_eq!(permits.available_permits(), 1);
     }
 }

@@ -1,5 +1,7 @@
 //! Stored files: whole or in ranges, with headers that keep browsers from running them. `SPEC §9.7`
 
+use std::ops::Range;
+
 use futures_util::TryStreamExt as _;
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE,
@@ -9,33 +11,30 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use mesh_uploads::{BlobInfo, RequestedRange, StorageKey, StoreError};
+use mesh_uploads::{Blob, BlobInfo, RequestedRange, StorageKey, StoreError};
 use mesh_wire::response::ETag;
 use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
 use crate::observability::error_log;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
-use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::context::RequestContext;
 use crate::uploads::Uploads;
-use crate::uploads::recovery::{View, is_recorded};
+use crate::uploads::recovery::is_recorded;
+
+/// How often a file is looked for again that is not there: a few sweeps at once may hide it one after the other.
+const TRIES: usize = 3;
 
 /// Answers `GET` and `HEAD {base}/files/<storage key>`.
 pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response<Body>, WireError> {
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
-    let caller = authenticate::file(cx, text).await?;
+    authenticate::file(cx, text).await?;
     let key = StorageKey::parse(text).ok_or_else(missing)?;
     let failed = |error: StoreError| {
         error_log::chain(cx.request_id(), &error);
         WireError::internal()
     };
-    let info = match uploads.store.find(key).await.map_err(failed)? {
-        Some(info) => info,
-        None => {
-            settle(cx, uploads, &caller, key).await.map_err(failed)?;
-            uploads.store.find(key).await.map_err(failed)?.ok_or_else(missing)?
-        }
-    };
+    let info = find(cx, uploads, key).await.map_err(failed)?.ok_or_else(missing)?;
     // The bytes of a key never change, but their content type may.
     let tag = ETag::new(format!("{key} {}", info.content_type).as_bytes());
     let mut reply = Response::new(Body::from(bytes::Bytes::new()));
@@ -65,22 +64,53 @@ pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response
         set(reply.headers_mut(), CONTENT_RANGE, &span);
     }
     if *cx.head.method != Method::HEAD && length > 0 {
-        let blob = uploads.store.open(key, range).await.map_err(failed)?.ok_or_else(missing)?;
+        let blob = open(cx, uploads, key, range).await.map_err(failed)?.ok_or_else(missing)?;
         *reply.body_mut() = Body::stream(StreamBody::new(blob.bytes.map_ok(Frame::data)));
     }
     Ok(reply)
 }
 
-/// Publishes a file whose record is visible already: records are committed a moment before their files are published.
-async fn settle(
+/// Finds a published file.
+async fn find(
     cx: &RequestContext<'_>,
     uploads: &Uploads,
-    caller: &Caller,
     key: StorageKey,
-) -> Result<(), StoreError> {
-    let principal = caller.principal();
-    let recorded = is_recorded(&cx.shared.mesh, uploads, key, View::Principal(principal.as_deref()));
-    mesh_uploads::publish_if_recorded(&*uploads.store, key, recorded).await.map(|_| ())
+) -> Result<Option<BlobInfo>, StoreError> {
+    for _ in 0..TRIES {
+        if let Some(info) = uploads.store.find(key).await? {
+            return Ok(Some(info));
+        }
+        if !settle(cx, uploads, key).await? {
+            break;
+        }
+    }
+    // A sweep may have shown it again.
+    uploads.store.find(key).await
+}
+
+/// Opens a published file, which may have been hidden since it was found.
+async fn open(
+    cx: &RequestContext<'_>,
+    uploads: &Uploads,
+    key: StorageKey,
+    range: Option<Range<u64>>,
+) -> Result<Option<Blob>, StoreError> {
+    for _ in 0..TRIES {
+        if let Some(blob) = uploads.store.open(key, range.clone()).await? {
+            return Ok(Some(blob));
+        }
+        if !settle(cx, uploads, key).await? {
+            break;
+        }
+    }
+    uploads.store.open(key, range).await
+}
+
+/// Publishes a file that is sealed although it has a record: records are committed a moment before their files are
+/// published, and a sweep hides a file while it looks for a record. Returns whether it published the file.
+async fn settle(cx: &RequestContext<'_>, uploads: &Uploads, key: StorageKey) -> Result<bool, StoreError> {
+    let recorded = is_recorded(&cx.shared.mesh, uploads, key);
+    mesh_uploads::publish_if_recorded(&*uploads.store, key, recorded).await
 }
 
 /// Sets the headers of the content. They keep a browser from running it, whatever type it was uploaded with.

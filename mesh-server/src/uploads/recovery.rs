@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Context, Error, Mesh, Predicate, Principal, Request, ResolveError};
+use mesh_plan::{Context, Error, Mesh, Predicate, Request, ResolveError};
 use mesh_ql::build::{self, query};
 use mesh_schema::Entity;
 use mesh_uploads::{RecoveryReport, StorageKey, StoreError, SweepReport};
@@ -15,15 +15,6 @@ use crate::App;
 /// The time limit of the search for one record. The column may have no index.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The records that a search sees.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum View<'a> {
-    /// All records.
-    All,
-    /// Those that policies show to a principal.
-    Principal(Option<&'a Principal>),
-}
-
 impl App {
     /// Publishes or removes stored files that a crash left unpublished. To be called when a server starts, and
     /// regularly if several servers share a store. `SPEC §9.4`
@@ -32,7 +23,7 @@ impl App {
     /// Those of the store.
     pub async fn recover_uploads(&self) -> Result<RecoveryReport, StoreError> {
         let Some(uploads) = &self.shared.uploads else { return Ok(RecoveryReport::default()) };
-        let recorded = |key| is_recorded(&self.shared.mesh, uploads, key, View::All);
+        let recorded = |key| is_recorded(&self.shared.mesh, uploads, key);
         mesh_uploads::recover(&*uploads.store, recorded).await
     }
 
@@ -44,25 +35,20 @@ impl App {
     /// Those of the store.
     pub async fn sweep_uploads(&self, min_age: Duration, remove: bool) -> Result<SweepReport, StoreError> {
         let Some(uploads) = &self.shared.uploads else { return Ok(SweepReport::default()) };
-        let recorded = |key| is_recorded(&self.shared.mesh, uploads, key, View::All);
+        let recorded = |key| is_recorded(&self.shared.mesh, uploads, key);
         mesh_uploads::sweep_orphans(&*uploads.store, (min_age, remove), recorded).await
     }
 }
 
-/// Returns whether a record refers to a key. If none is found but policies hide records, that is an error, and the file
-/// is kept.
-pub(crate) async fn is_recorded(
-    mesh: &Mesh,
-    uploads: &Uploads,
-    key: StorageKey,
-    view: View<'_>,
-) -> Result<bool, WireError> {
+/// Returns whether a record refers to a key, also one that policies hide. If that cannot be decided, it is an error, and
+/// the file is kept.
+pub(crate) async fn is_recorded(mesh: &Mesh, uploads: &Uploads, key: StorageKey) -> Result<bool, WireError> {
     let mut undecided = None;
     for (_, entity) in mesh.schema().entities() {
         for field in entity.fields.iter().filter(|field| field.upload.is_some()) {
             let answer = match uploads.handler_of(&entity.key, &field.name) {
                 Some(handler) => handler.is_recorded(key).await,
-                None => is_in_column(mesh, entity, &field.name, (key, view)).await,
+                None => is_in_column(mesh, entity, &field.name, key).await,
             };
             match answer {
                 Ok(true) => return Ok(true),
@@ -74,22 +60,13 @@ pub(crate) async fn is_recorded(
     undecided.map_or(Ok(false), Err)
 }
 
-async fn is_in_column(
-    mesh: &Mesh,
-    entity: &Entity,
-    field: &str,
-    (key, view): (StorageKey, View<'_>),
-) -> Result<bool, WireError> {
+async fn is_in_column(mesh: &Mesh, entity: &Entity, field: &str, key: StorageKey) -> Result<bool, WireError> {
     let query = query(entity.key.as_str())
         .field(field)
         .filter(build::field(field).eq(key.to_string()))
         .first(1)
         .build();
-    let request = Request::new(&query);
-    let plan = match view {
-        View::All => mesh.plan_unrestricted(&request)?,
-        View::Principal(principal) => mesh.plan(&request.with_principal(principal))?,
-    };
+    let plan = mesh.plan_unrestricted(&Request::new(&query))?;
     // The query has one comparison. A policy adds others.
     let sees_all = matches!(plan.node().filter, Some(Predicate::Compare { .. }));
     let context = Context::new("recovery").with_deadline(Instant::now() + SEARCH_TIMEOUT);

@@ -69,8 +69,7 @@ impl BlobStore for FileStore {
     fn find(&self, key: StorageKey) -> StoreFuture<'_, Option<BlobInfo>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("look for a file", move || {
-            let path = folders.path_of(key);
-            let Some(found) = present(fs::metadata(&path))? else { return Ok(None) };
+            let Some(found) = regular(&folders.path_of(key))? else { return Ok(None) };
             let content_type = folders.type_of(key)?;
             Ok(Some(BlobInfo { size: found.len(), content_type }))
         }))
@@ -79,7 +78,11 @@ impl BlobStore for FileStore {
     fn open(&self, key: StorageKey, range: Option<Range<u64>>) -> StoreFuture<'_, Option<Blob>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("open a file", move || {
-            let Some(file) = present(File::open(folders.path_of(key)))? else { return Ok(None) };
+            let path = folders.path_of(key);
+            if regular(&path)?.is_none() {
+                return Ok(None);
+            }
+            let Some(file) = present(File::open(path))? else { return Ok(None) };
             let size = file.metadata()?.len();
             let info = BlobInfo { size, content_type: folders.type_of(key)? };
             let bytes = read_stream::bytes(file, range.unwrap_or(0..size))?;
@@ -202,7 +205,7 @@ impl Folders {
             self.write_type(key, content_type)?;
         }
         // Equal bytes are published already. If their length differs, they are damaged and replaced.
-        if present(fs::metadata(&path))?.is_some_and(|theirs| theirs.len() == ours.len()) {
+        if regular(&path)?.is_some_and(|theirs| theirs.len() == ours.len()) {
             return remove(sealed);
         }
         match fs::rename(sealed, &path) {
@@ -341,6 +344,12 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 
 fn remove(path: &Path) -> io::Result<()> {
     present(fs::remove_file(path)).map(|_| ())
+}
+
+/// Returns the metadata of a regular file. The store makes no links, and one that somebody put into its folder could lead
+/// out of it.
+fn regular(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    Ok(present(fs::symlink_metadata(path))?.filter(fs::Metadata::is_file))
 }
 
 /// Converts a `NotFound` error to `None`.

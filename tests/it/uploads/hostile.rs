@@ -134,3 +134,20 @@ fn file_names_never_become_paths() {
     assert_eq!(files.published(), [key("x")]);
     assert_eq!(outside(), before);
 }
+
+/// A link in the store does not lead out of it, and does not pass for a stored file.
+#[cfg(unix)]
+#[test]
+fn links_in_the_store_are_not_followed() {
+    let files = Files::open();
+    let secret = files.database.dir.write("secret.txt", "of the machine");
+    let stored = files.folder().join(key("of the machine"));
+    fs::create_dir_all(stored.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&secret, &stored).unwrap();
+    assert_eq!(files.get(&key("of the machine")).status, 404);
+    assert_eq!(files.send(&avatar(7, b"of the machine")).status, 200);
+    let reply = files.get(&key("of the machine"));
+    assert_eq!((reply.status, reply.text().as_str()), (200, "of the machine"));
+    assert!(!fs::symlink_metadata(&stored).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "of the machine");
+}
